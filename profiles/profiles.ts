@@ -198,14 +198,16 @@ function offered(config: BookingConfig): Profile {
   return {
     artefact: 'LocalOffered',
     type: 'Extension',
-    title: 'Time for which a slot is offered',
+    title: 'What a slot offers where nothing takes its time',
     description:
-      'The period that a manually created slot originally offered, before taken time narrowed it; set by the service.',
+      'Says of a slot that is taken, narrowed or withdrawn what it is a part of: period (Period, the whole time that is ' +
+      'offered), place (string, whose time it takes), serviceType (CodeableConcept), and revision (unsignedInt, counts ' +
+      'changes of what takes its time that leave the slot as it is). Set by the service.',
     context: ['Slot'],
     differential: [
-      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.extension', min: 1 },
       { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalOffered') },
-      { id: 'Extension.value[x]', min: 1, type: [{ code: 'Period' }] },
+      { id: 'Extension.value[x]', max: '0' },
     ],
   };
 }
@@ -216,7 +218,8 @@ function withheld(config: BookingConfig): Profile {
     type: 'Extension',
     title: 'Time of a slot that is withheld',
     description:
-      'Time of a free slot that cannot be booked until a given moment, because it is about to be taken; set by the service.',
+      'Time of a slot that cannot be booked until a given moment, because something else (by) is about to take it; set by ' +
+      'the service.',
     context: ['Slot'],
     differential: [
       { id: 'Extension.extension', min: 2 },

@@ -57,7 +57,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     { ...caller, role, limits: ['open', 'rate', 'jobs'] },
   );
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
-    return answer(await withAlternatives(medplum, plan.issues, parsed.request, state, { ...caller, role }));
+    return answer(await withAlternatives(medplum, plan.issues, parsed.request, { state }, { ...caller, role }));
   }
   const job = taskOf(event.input, { requestor: caller.id, requester: caller.reference, role }, state, config);
   const resource = { ...job, authoredOn: formatInstant(Date.now()) };

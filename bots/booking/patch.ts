@@ -81,7 +81,7 @@ function entriesFor(
   caller: Requestor,
 ): BundleEntry[] {
   const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
-  const followed = slots ? slotEntries(result, slots, config, newId) : [];
+  const followed = slots ? slotEntries(result, slots, config, newId, Date.now()) : [];
   return [updateEntry(stored, { ...result, meta }), ...followed, ...taskEntries(result, tasks, Date.now(), config)];
 }
 

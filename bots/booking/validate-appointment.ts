@@ -1,16 +1,18 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../core/booking/appointment/change.ts';
-import { overbookingIssues, overbookingReads, unmarkedFor } from '../../core/booking/appointment/overbooking.ts';
-import { mayBecome } from '../../core/booking/appointment/status.ts';
-import { resourceSet } from '../../core/booking/resource-set.ts';
+import { hasEnded } from '../../core/booking/appointment/ended.ts';
+import { mustBeAlone, overbookingIssue, takesTime, timesTaken } from '../../core/booking/appointment/overbooking.ts';
+import { holdsSlots, mayBecome } from '../../core/booking/appointment/status.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { withoutEmpty } from '../../core/fhir/without-empty.ts';
-import { readForChange } from '../lib/booking/related-reads.ts';
-import { readOffered } from '../lib/calendar/offered.ts';
+import { type CalendarSlot, calendarOf } from '../../core/slots/slot.ts';
+import { slotIdsOf } from '../../core/slots/slot-use.ts';
+import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
+import { announce } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
-import { readWhole } from '../lib/read.ts';
 
 /** The header by which Medplum distinguishes a deletion from a change. */
 const DELETION = 'X-Medplum-Deleted-Resource';
@@ -22,12 +24,56 @@ function deletionIssues(appointment: Appointment): Issue[] {
     : [];
 }
 
-/** Reads what already takes the time of a new appointment, and checks it for overbooking. */
-async function readOverbooking(medplum: MedplumClient, created: Appointment): Promise<Issue[]> {
-  const state = resourceSet(await readWhole(medplum, overbookingReads(created, config)));
-  const offered = await readOffered(medplum, unmarkedFor(created, state, config));
-  return overbookingIssues(created, state, offered, Date.now(), config);
+/** What holds a Slot already, if another open appointment does. */
+function holderIssues(created: Appointment, others: readonly Appointment[], slots: readonly CalendarSlot[]): Issue[] {
+  const holding = others.filter(
+    (one) => one.id !== created.id && holdsSlots(one) && !hasEnded(one, Date.now(), config),
+  );
+  return slots.flatMap((slot) => {
+    const holder = holding.find((one) => slotIdsOf(one).includes(slot.id));
+    return holder
+      ? [overbookingIssue(created, slot, `Slot/${slot.id} is held by Appointment/${holder.id}`, config)]
+      : [];
+  });
 }
+
+/** Announces the time that a new appointment takes, or says what takes it already. */
+async function takingIssues(medplum: MedplumClient, created: Appointment): Promise<Issue[]> {
+  if (!takesTime(created)) {
+    return [];
+  }
+  const { slots, appointments, schedules, isKnown } = await readTaken(medplum, created);
+  const named = [...calendarOf(slots, config).values()];
+  const isAlone = mustBeAlone(created, config);
+  const held = isAlone ? holderIssues(created, appointments, named) : [];
+  const issues: Issue[] = [...held];
+  for (const { schedule, from, start, end } of timesTaken(created, named, schedules, isKnown, config)) {
+    if (held.length > 0) {
+      break;
+    }
+    const against = isAlone ? 'everything' : 'nothing';
+    const announced = await announce(medplum, schedule, { start, end }, `Appointment/${created.id}`, () => ({
+      from,
+      start,
+      end,
+      against,
+    }));
+    if (announced.kind === 'taken') {
+      const { by } = announced;
+      const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;
+      issues.push(overbookingIssue(created, from, what, config));
+    } else if (announced.kind === 'overtaken') {
+      issues.push(contested);
+    }
+  }
+  return issues;
+}
+
+const contested: Issue = {
+  code: 'booking-conflict',
+  diagnostics: 'Other requests booked this time at the same moment. Nothing was written; try again.',
+  expression: 'Appointment.slot',
+};
 
 async function issuesOf(
   medplum: MedplumClient,
@@ -42,7 +88,7 @@ async function issuesOf(
     return validateChange(stored, input, 'repository', patients, Date.now(), config);
   }
   const issues = validateCreation(input, patients, config);
-  return issues.length > 0 ? issues : readOverbooking(medplum, input);
+  return issues.length > 0 ? issues : takingIssues(medplum, input);
 }
 
 /**

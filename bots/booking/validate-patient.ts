@@ -1,6 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Patient, Slot } from '@medplum/fhirtypes';
-import { slotIdsOf } from '../../core/booking/appointment/slot-use.ts';
 import {
   deactivationIssues,
   openAppointmentsQuery,
@@ -10,6 +9,7 @@ import { isActivePatient } from '../../core/booking/patient/identity.ts';
 import type { EffectivePolicy } from '../../core/booking/policy/effective-policy.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
+import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { readPolicies } from '../lib/booking/policies.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';

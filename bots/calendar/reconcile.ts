@@ -1,5 +1,5 @@
-import type { MedplumClient } from '@medplum/core';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, Parameters } from '@medplum/fhirtypes';
 import { hasEnded } from '../../core/booking/appointment/ended.ts';
 import { isWaiting } from '../../core/booking/confirmation/deadline.ts';
 import { isOpenTask, isRequestTask } from '../../core/booking/confirmation/task.ts';
@@ -7,8 +7,10 @@ import { withOwners } from '../../core/booking/encounter/owner.ts';
 import { isActivePatient } from '../../core/booking/patient/identity.ts';
 import { isOutOfSync } from '../../core/booking/slots/synchronize.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
 import { syncAppointment, syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';
+import { markSlots } from '../lib/calendar/mark-slots.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 import { RUN_LIMIT } from '../lib/run-limit.ts';
@@ -65,7 +67,7 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
   );
   const outOfSync = appointments.filter(
     (appointment) =>
-      isOutOfSync(appointment, slots) ||
+      isOutOfSync(appointment, slots, config) ||
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting(appointment, config)),
   );
   const gone = patients.filter((patient) => !isActivePatient(patient));
@@ -87,13 +89,32 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
   };
 }
 
+/** The ids of the Slots that the caller wants marked; `undefined` when the clock started the Bot. */
+function slotsToMark(input: unknown): string[] | undefined {
+  return isResource(input, 'Parameters')
+    ? (input.parameter ?? []).flatMap(({ name, valueId }) => (name === 'slot' && valueId ? [valueId] : []))
+    : undefined;
+}
+
 /**
  * Runs every minute: ends holds and requests that are over, and does what `sync-slots`, `handle-patient-change` and
  * `tag-encounter` should have done: Medplum does not rerun a Bot that has failed, and a job may be lost with its server.
  *
+ * Called with Parameters that name Slots (`slot`), it marks these (`markSlots`): so does a deployment over an older version.
+ *
  * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
  */
-export async function handler(medplum: MedplumClient): Promise<void> {
+export async function handler(medplum: MedplumClient, event?: BotEvent<unknown>): Promise<Parameters | undefined> {
+  const ids = slotsToMark(event?.input);
+  if (ids) {
+    const written = await markSlots(medplum, ids);
+    return { resourceType: 'Parameters', parameter: [{ name: 'written', valueInteger: written }] };
+  }
+  await reconcile(medplum);
+  return undefined;
+}
+
+async function reconcile(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
   const failures: string[] = [];
   const ended = [

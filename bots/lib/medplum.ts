@@ -140,6 +140,36 @@ function classify({ status, body }: Answer): BundleAnswer {
   return isRefusal ? failed(status) : lost('upstream-unavailable', `The FHIR server answered with status ${status}.`);
 }
 
+const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
+
+/**
+ * A transaction with its entries in an order that all writers share: two transactions that change the same resources in
+ * different orders would wait for each other until the database ends one of them.
+ *
+ * @returns the bundle to send, and what puts the entries of its answer in the order of those that were given
+ */
+function inWriteOrder(bundle: Bundle) {
+  const entries = bundle.entry ?? [];
+  if (bundle.type !== 'transaction' || entries.every(({ request }) => request?.method === 'GET')) {
+    return { sorted: bundle, restored: (answer: Bundle) => answer };
+  }
+  const order = entries
+    .map((entry, index) => ({ entry, index }))
+    .sort((one, other) => (urlOf(one.entry) < urlOf(other.entry) ? -1 : urlOf(one.entry) > urlOf(other.entry) ? 1 : 0));
+  const restored = (answer: Bundle): Bundle => {
+    const found = answer.entry ?? [];
+    const entry = [...found];
+    for (const [position, { index }] of order.entries()) {
+      const one = found[position];
+      if (one && found.length === entries.length) {
+        entry[index] = one;
+      }
+    }
+    return { ...answer, entry };
+  };
+  return { sorted: { ...bundle, entry: order.map(({ entry }) => entry) }, restored };
+}
+
 /**
  * Sends a batch or a transaction to the server that runs this Bot, without retries: a repeated transaction could book twice.
  * It never throws, and gives up after two fifths of `BookingConfig.timeout`.
@@ -152,8 +182,10 @@ export async function sendBundle(
   options: RequestOptions = {},
 ): Promise<BundleAnswer> {
   const [url, headers] = [medplum.fhirUrl().toString(), headersFor(medplum, options)];
-  const answer = await call(medplum, { url, headers, body: JSON.stringify(bundle) });
-  return typeof answer === 'string' ? unanswered[answer] : classify(answer);
+  const { sorted, restored } = inWriteOrder(bundle);
+  const answer = await call(medplum, { url, headers, body: JSON.stringify(sorted) });
+  const read = typeof answer === 'string' ? unanswered[answer] : classify(answer);
+  return read.kind === 'done' ? { ...read, bundle: restored(read.bundle) } : read;
 }
 
 /** Writes entries in one transaction with the Bot's own rights, as `sendBundle` does. */

@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 import { hasMore, pagesOf } from '../../core/booking/search.ts';
-import { mustBeWhole } from '../../core/booking/slots/takings.ts';
+import { mustBeWhole } from '../../core/booking/slots/reads.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type BundleAnswer, type RequestOptions, sendBundle } from './medplum.ts';
 
@@ -14,6 +14,9 @@ function resourcesIn({ resource }: BundleEntry): Resource[] {
 }
 
 const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWith('2') ?? false;
+
+/** What never existed has no history, which is an answer, too. */
+const isHistory = (entry: BundleEntry): boolean => isGood(entry) || entry.response?.status.startsWith('404') === true;
 
 function reasonOf(answer: BundleAnswer): string {
   return 'issue' in answer ? answer.issue.diagnostics : 'It did not answer every entry of the batch.';
@@ -44,7 +47,7 @@ async function readEntries(
   medplum: MedplumClient,
   type: 'batch' | 'transaction',
   urls: readonly string[],
-  rights: Rights = {},
+  { isAnswer = isGood, ...rights }: Rights & { readonly isAnswer?: typeof isGood } = {},
 ): Promise<BundleEntry[]> {
   if (urls.length === 0) {
     return [];
@@ -56,7 +59,7 @@ async function readEntries(
     rights,
   );
   const answers = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
-  if (answers.length !== urls.length || !answers.every(isGood)) {
+  if (answers.length !== urls.length || !answers.every(isAnswer)) {
     throw new ReadError(`The FHIR server could not be read. ${reasonOf(answer)}`);
   }
   return answers;
@@ -78,7 +81,7 @@ async function read(
  * @throws ReadError when the server does not answer or refuses one of them
  */
 export async function readHistories(medplum: MedplumClient, urls: readonly string[]): Promise<Bundle[]> {
-  const entries = await readEntries(medplum, 'batch', urls);
+  const entries = await readEntries(medplum, 'batch', urls, { isAnswer: isHistory });
   return entries.map(({ resource }) =>
     isResource(resource, 'Bundle') ? resource : { resourceType: 'Bundle', type: 'history' },
   );

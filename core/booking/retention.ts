@@ -1,7 +1,7 @@
 import type { Slot } from '@medplum/fhirtypes';
-import { publishedKeyOf } from '../calendar/slots/slot-role.ts';
 import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { publishedKeyOf } from '../slots/slot.ts';
 import { BOOK_TASK } from './async/task.ts';
 import { CONFIRM_TASK } from './confirmation/task.ts';
 import { QUOTA_TASK } from './policy/quota.ts';

@@ -14,12 +14,3 @@ export function updateEntry<T extends Resource>(stored: T, changed: T): BundleEn
     resource: changed,
   };
 }
-
-/**
- * Entries in an order that all writers share: two transactions that change the same resources in different orders wait
- * for each other until the database ends one of them.
- */
-export function inWriteOrder(entries: readonly BundleEntry[]): BundleEntry[] {
-  const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
-  return entries.toSorted((one, other) => (urlOf(one) < urlOf(other) ? -1 : urlOf(one) > urlOf(other) ? 1 : 0));
-}

@@ -3,10 +3,9 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../core/booking/appointment/status.ts';
 import { publishedPeriod } from '../../core/calendar/publish/offers.ts';
 import { planSlots } from '../../core/calendar/publish/publish.ts';
-import { isUnmarked } from '../../core/calendar/slots/slot-role.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { DAY } from '../../core/time/time-zone.ts';
-import { type Calendars, closuresIn, publishingIn, readSlots, searchAll } from './read.ts';
+import { type Calendars, closuresIn, publishingIn, readSlots, searchAll, servicesOf } from './read.ts';
 
 /** What a publication of one schedule would do. */
 export interface Preview {
@@ -37,21 +36,6 @@ async function heldSlots(medplum: MedplumClient, slots: readonly Slot[]): Promis
     }
   }
   return held;
-}
-
-async function onceOffered(
-  medplum: MedplumClient,
-  slots: readonly Slot[],
-  config: BookingConfig,
-): Promise<Set<string>> {
-  const offered = new Set<string>();
-  for (const { id = '' } of slots.filter((slot) => isUnmarked(slot, config))) {
-    const { entry = [] } = await medplum.readHistory('Slot', id);
-    if (entry.some(({ resource }) => resource?.status === 'free')) {
-      offered.add(id);
-    }
-  }
-  return offered;
 }
 
 /**
@@ -91,14 +75,14 @@ export async function previewFor(
   const slots = stored.filter(({ end }) => Date.parse(end) > now - DAY);
   const last = slots.map(({ end }) => Date.parse(end)).filter((end) => !Number.isNaN(end));
   const window = { start: now - DAY, end: last.concat(ends).reduce((one, other) => Math.max(one, other), now) + DAY };
-  const [offered, held] = [await onceOffered(medplum, slots, config), await heldSlots(medplum, slots)];
+  const held = await heldSlots(medplum, slots);
   const plan = planSlots(
     {
       schedule,
+      services: servicesOf(schedule, calendars),
       publishing,
       closedDays: closuresIn(calendars, config),
       slots,
-      offered,
       held,
       window,
       now,

@@ -4,7 +4,6 @@ import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { Command } from 'commander';
 import { checkConsistency, type Finding } from '../../core/booking/consistency/check.ts';
 import { rules } from '../../core/booking/consistency/finding.ts';
-import { doubtfulSlots } from '../../core/booking/consistency/taken-time.ts';
 import type { ResourceSet } from '../../core/booking/resource-set.ts';
 import { bots as botNames } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
@@ -15,7 +14,7 @@ import { formatTable } from '../cli/table.ts';
 import { GATEWAY_CLIENT } from '../deploy/gateway-client.ts';
 import { connect } from '../medplum/connect.ts';
 import { findUnpublished, type OnProgress } from './published.ts';
-import { readOfferedBefore, readStored, type Source } from './read.ts';
+import { readStored, type Source } from './read.ts';
 import { remediesFor, repair } from './repair.ts';
 
 interface CheckArguments extends CredentialArguments {
@@ -72,10 +71,6 @@ function sourceOf(medplum: MedplumClient): Source {
       }
       return found;
     },
-    async versions(slotId) {
-      const { entry = [] } = await medplum.readHistory('Slot', slotId, { count: 1000 });
-      return entry.flatMap(({ resource }) => resource ?? []);
-    },
   };
 }
 
@@ -110,12 +105,10 @@ async function checkOnce(
 ): Promise<Check> {
   const bots = await serviceBots(medplum, config);
   const source = sourceOf(medplum);
-  const { state, stretches } = await readStored(source, config, schedules, bots);
-  const originSystem = artefactUri(config, 'LocalSlotOrigin');
-  const context = { now: Date.now(), config, originSystem, stretches, ...(bots && { bots }) };
-  const offered = await readOfferedBefore(source, doubtfulSlots(state, context));
+  const state = await readStored(source, config, schedules);
+  const context = { now: Date.now(), config, ...(bots && { bots }) };
   const findings = [
-    ...checkConsistency(state, { ...context, offered }),
+    ...checkConsistency(state, context),
     ...(await findUnpublished(medplum, state, schedules, context.now, config, onProgress)),
   ];
   return { findings, checked: state.size, state };

@@ -1,23 +1,12 @@
-import type { Resource, ResourceType, Slot } from '@medplum/fhirtypes';
+import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { BOOK_TASK } from '../../core/booking/async/task.ts';
-import { type ConsistencyContext, isByService } from '../../core/booking/consistency/finding.ts';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
-import { parseInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import type { Interval } from '../../core/time/interval.ts';
 
 /** How the check reads what is stored, with credentials that see everything. */
 export interface Source {
   /** All results of a search, over all its pages. */
   search(type: ResourceType, query: Readonly<Record<string, string>>): Promise<Resource[]>;
-  /** All versions of a slot, the newest first. */
-  versions(slotId: string): Promise<Resource[]>;
-}
-
-/** What was read for a check. */
-export interface Stored {
-  readonly state: ReadonlyMap<string, Resource>;
-  readonly stretches: ReadonlyMap<string, Interval>;
 }
 
 type Found = Map<string, Resource>;
@@ -85,74 +74,18 @@ async function readReferred({ search }: Source, found: Found): Promise<void> {
   }
 }
 
-/** The time of a slot as the clinic last set it, before the service split it. */
-function stretchOf(versions: readonly Resource[], bots: ConsistencyContext['bots']): Interval | undefined {
-  const slots = versions.flatMap((version): Slot[] => (isResource(version, 'Slot') ? [version] : []));
-  const original = slots.find((slot) => isByService(slot, { ...(bots && { bots }) }) === false) ?? slots.at(-1);
-  const start = parseInstant(original?.start);
-  const end = parseInstant(original?.end);
-  return start === undefined || end === undefined ? undefined : { start, end };
-}
-
-/** How many histories are read at once. */
-const AT_ONCE = 8;
-
-async function readStretches(
-  source: Source,
-  found: Found,
-  originSystem: string,
-  bots: ConsistencyContext['bots'],
-): Promise<Map<string, Interval>> {
-  const origins = new Set(
-    ofType(found, 'Slot').flatMap(({ identifier = [] }) =>
-      identifier.flatMap(({ system, value }) => (system === originSystem && value ? [value] : [])),
-    ),
-  );
-  const stretches = new Map<string, Interval>();
-  for (const chunk of chunks([...origins], AT_ONCE)) {
-    await Promise.all(
-      chunk.map(async (id) => {
-        const stretch = stretchOf(await source.versions(id), bots);
-        if (stretch) {
-          stretches.set(id, stretch);
-        }
-      }),
-    );
-  }
-  return stretches;
-}
-
-/** Those of the given slots that were once free. */
-export async function readOfferedBefore(source: Source, ids: readonly string[]): Promise<Set<string>> {
-  const offered = new Set<string>();
-  for (const chunk of chunks(ids, AT_ONCE)) {
-    await Promise.all(
-      chunk.map(async (id) => {
-        const versions = await source.versions(id);
-        if (versions.some((version) => isResource(version, 'Slot') && version.status === 'free')) {
-          offered.add(id);
-        }
-      }),
-    );
-  }
-  return offered;
-}
-
 /**
  * Reads what the check looks at.
  *
  * @param schedules - references to the schedules to check; without any, the whole project
- * @param bots - references to the Bots of the service, if they are known
  */
 export async function readStored(
   source: Source,
   config: BookingConfig,
   schedules: readonly string[] = [],
-  bots?: ReadonlySet<string>,
-): Promise<Stored> {
+): Promise<ReadonlyMap<string, Resource>> {
   const found: Found = new Map();
   await (schedules.length > 0 ? readSchedules(source, schedules, found) : readAll(source, config, found));
   await readReferred(source, found);
-  const stretches = await readStretches(source, found, artefactUri(config, 'LocalSlotOrigin'), bots);
-  return { state: found, stretches };
+  return found;
 }

@@ -1,13 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
-import { slotIdsOf } from '../../core/booking/appointment/slot-use.ts';
 import { neededSlotStatus } from '../../core/booking/appointment/status.ts';
 import type { Finding, Rule } from '../../core/booking/consistency/finding.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
 import { publicationQuery, publicationTask } from '../../core/calendar/publish/publication.ts';
-import { bufferOf } from '../../core/calendar/slots/slot-role.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
+import { bufferOf } from '../../core/slots/slot.ts';
+import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { untilPublished } from '../calendar/progress.ts';
 import { searchAll } from '../calendar/read.ts';
 

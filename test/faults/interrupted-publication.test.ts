@@ -7,6 +7,7 @@ import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes
 import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
 import { botSource } from '../../core/config/bots.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
+import { withMarks } from '../../core/slots/slot.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { bundleBot } from '../../scripts/build/bots.ts';
@@ -287,7 +288,8 @@ it.each([
     await run(goes);
     expect(await hours()).toEqual([[0, 2]]);
     const [rest] = await free();
-    await (isBooked && rest && medplum.updateResource<Slot>({ ...rest, status: 'busy' }));
+    // As the guard of the installation stores it.
+    await (isBooked && rest && medplum.updateResource(withMarks({ ...rest, status: 'busy' }, rest, config)));
     await medplum.deleteResource('Slot', goes.id ?? '');
     await Promise.all([run({ deletedResource: goes }), run({ deletedResource: goes }), run(stays)]);
     await untilPublished(schedule);

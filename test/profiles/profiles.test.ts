@@ -102,7 +102,7 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
   ],
   LocalOffered: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
-    ['a value', { valuePeriod: undefined }, 'Extension.value[x]'],
+    ['parts', { extension: undefined }, 'Extension.extension'],
   ],
   LocalWithheld: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],

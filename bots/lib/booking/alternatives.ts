@@ -10,8 +10,6 @@ import { candidatesIn, type Offers } from '../../../core/booking/alternatives/ca
 import { MOST_SCHEDULES, nearbyReads, sameServiceReads } from '../../../core/booking/alternatives/reads.ts';
 import { schedulesNamed } from '../../../core/booking/book/apply-policy.ts';
 import type { BookRequest, Purpose } from '../../../core/booking/book/request/request.ts';
-import { findEarlierAppointments } from '../../../core/booking/book/resubmission/reschedule.ts';
-import { returningFor } from '../../../core/booking/book/resubmission/returning.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { permittedIn } from '../../../core/booking/policy/offers.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
@@ -19,11 +17,10 @@ import { readState, searchByIds } from '../../../core/booking/search.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { readReturning } from '../calendar/window.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { ReadError } from '../read.ts';
-import { decideBooking, type Requestor } from './decide.ts';
+import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 import { readRole } from './read-more.ts';
 
 /** How many times are judged for one refusal, in the Schedules that it names, and in others. */
@@ -99,23 +96,14 @@ async function accepted(
   return found.slice(0, most);
 }
 
-/** The free Slots that the appointment to be moved has withdrawn or narrowed: they return when it moves. */
-async function readReturningSlots(medplum: MedplumClient, state: ResourceSet, { request, purpose, now }: Refusal) {
-  const returning = returningFor(request, findEarlierAppointments(request, state, { purpose, now, config }), state);
-  const changes = returning ? await readReturning(medplum, returning) : [];
-  return changes.flatMap(({ stored, resource }) =>
-    stored && resource.status === 'free' && !returning?.givenBack.includes(stored.id ?? '') ? [resource] : [],
-  );
-}
-
 /** Times in the Schedules that the request names. */
 async function inTheSamePlace(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
   state: ResourceSet,
   refusal: Refusal,
+  returning: readonly Slot[],
 ) {
-  const returning = await readReturningSlots(medplum, state, refusal);
   const actors = resourcesOfType(state, 'HealthcareService');
   const offers = await readOffers(medplum, schedules, actors, refusal, returning);
   const { request } = refusal;
@@ -140,10 +128,15 @@ async function elsewhere(
   return accepted(medplum, candidatesIn(groups, refusal.request.interval, []), most, refusal);
 }
 
-async function alternatives(medplum: MedplumClient, state: ResourceSet, refusal: Refusal): Promise<Alternative[]> {
+async function alternatives(
+  medplum: MedplumClient,
+  state: ResourceSet,
+  refusal: Refusal,
+  returning: readonly Slot[],
+): Promise<Alternative[]> {
   const { request, requestor } = refusal;
   const schedules = schedulesNamed(request, state);
-  const here = await inTheSamePlace(medplum, schedules, state, refusal);
+  const here = await inTheSamePlace(medplum, schedules, state, refusal, returning);
   const missing = MOST_ALTERNATIVES - here.length;
   // A job knows what its requestor could see of the resources it names, but not which other Schedules the requestor may
   // read.
@@ -159,13 +152,13 @@ async function alternatives(medplum: MedplumClient, state: ResourceSet, refusal:
  * written. Only for a refusal that another time could solve is anything read, in a bounded number of reads; if they fail,
  * the refusal stays as it is.
  *
- * @param state - what was read for the request that was refused
+ * @param decision - what was read for the request that was refused, and the Slots that are free for it alone
  */
 export async function withAlternatives(
   medplum: MedplumClient,
   issues: readonly Issue[],
   request: BookRequest,
-  state: ResourceSet,
+  { state, returning = [] }: Pick<BookingDecision, 'state'> & { readonly returning?: readonly Slot[] },
   requestor: Requestor,
   purpose: Purpose = 'book',
 ): Promise<readonly Issue[]> {
@@ -181,7 +174,7 @@ export async function withAlternatives(
       purpose,
       now: Date.now(),
     };
-    return proposeIn(issues, await alternatives(medplum, state, refusal));
+    return proposeIn(issues, await alternatives(medplum, state, refusal, returning));
   } catch (error) {
     if (error instanceof ReadError) {
       return issues;

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
 import type { BookRequest, ParsedRequest } from '../../../core/booking/book/request/request.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
 import { isCounted } from '../../../core/booking/policy/quota.ts';
@@ -56,7 +56,7 @@ export interface BookingOptions extends Pick<DecisionOptions, 'purpose'> {
 type Attempt = BookingResult | { readonly kind: 'again'; readonly issue: Issue };
 
 /** An attempt, and what was read for it. */
-type Attempted = Attempt & { readonly state?: ResourceSet };
+type Attempted = Attempt & { readonly state?: ResourceSet; readonly returning?: readonly Slot[] };
 
 /** After a lost response, only a request with an identifier can be decided again without booking twice. */
 function isRepeatable({ appointment }: BookRequest): boolean {
@@ -115,7 +115,7 @@ async function attempt(
     case 'write':
       return isDryRun ? { kind: 'judged' } : carryOut(medplum, parsed.request, plan.transaction, options);
     case 'refuse':
-      return { ...refused(...plan.issues), state };
+      return { ...refused(...plan.issues), state, ...(plan.returning && { returning: plan.returning }) };
     case 'read':
       return refused(unavailable);
   }
@@ -156,6 +156,15 @@ export async function bookAppointment(
   }
   const mayTakeLonger = Date.now() - begin < timeLimits(config).decide;
   return result.kind === 'refused' && last.state && mayTakeLonger
-    ? refused(...(await withAlternatives(medplum, result.issues, request, last.state, requestor, options.purpose)))
+    ? refused(
+        ...(await withAlternatives(
+          medplum,
+          result.issues,
+          request,
+          { state: last.state, ...(last.returning && { returning: last.returning }) },
+          requestor,
+          options.purpose,
+        )),
+      )
     : result;
 }

@@ -7,13 +7,11 @@ import {
   givenWay,
   givesWay,
   holdersUnder,
+  overlapEntries,
   slotsUnder,
 } from '../../../core/booking/slots/collision.ts';
-import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
-import { readOffered } from '../calendar/offered.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
@@ -39,13 +37,10 @@ async function readOverlapping(medplum: MedplumClient, { id, schedule, start, en
 }
 
 async function find(medplum: MedplumClient, taking: Slot, slots: readonly Slot[]): Promise<Collision[]> {
-  const interval = { start: parseInstant(taking.start) ?? 0, end: parseInstant(taking.end) ?? 0 };
   if (slots.every(({ id, status }) => id === taking.id || status === 'busy-unavailable')) {
     return [];
   }
-  const state = new Map(slots.map((slot) => [`Slot/${slot.id}`, slot]));
-  const offered = await readOffered(medplum, unmarkedIn(state, interval, config));
-  const found = slotsUnder(taking, slots, offered, Date.now(), config);
+  const found = slotsUnder(taking, slots, Date.now(), config);
   if (!found || found.under.length === 0) {
     return [];
   }
@@ -53,8 +48,8 @@ async function find(medplum: MedplumClient, taking: Slot, slots: readonly Slot[]
   return collisions(found.taking, ofType('Appointment', appointments), Date.now(), config);
 }
 
-async function write(medplum: MedplumClient, entry: BundleEntry, appointment: Appointment): Promise<void> {
-  const { kind } = await sendTransaction(medplum, [entry]);
+async function write(medplum: MedplumClient, entry: BundleEntry[], appointment: Appointment): Promise<void> {
+  const { kind } = await sendTransaction(medplum, entry);
   // Overtaken: the appointment has changed in the meantime, and is checked again when Medplum reports that change.
   if (kind !== 'done' && kind !== 'overtaken') {
     throw new Error(`The collision of Appointment/${appointment.id} could not be resolved (${kind}).`);
@@ -64,10 +59,14 @@ async function write(medplum: MedplumClient, entry: BundleEntry, appointment: Ap
 async function resolve(medplum: MedplumClient, collision: Collision): Promise<void> {
   const { appointment } = collision;
   if (!givesWay(collision)) {
-    await write(medplum, collisionTask(collision, config), appointment);
+    const isBlock = collision.taking.status === 'busy-unavailable';
+    const entries = isBlock
+      ? [collisionTask(collision, config)]
+      : overlapEntries(appointment, collision.taking, config);
+    await write(medplum, entries, appointment);
     return;
   }
-  await write(medplum, updateEntry(appointment, givenWay(collision, config)), appointment);
+  await write(medplum, [updateEntry(appointment, givenWay(collision, config))], appointment);
   await syncAppointment(medplum, appointment);
 }
 

@@ -9,9 +9,7 @@ import type { Role } from '../../../core/booking/caller-role.ts';
 import type { RequestorLimit } from '../../../core/booking/policy/requestor-limits.ts';
 import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
-import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
-import { readOffered } from '../calendar/offered.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
@@ -142,12 +140,9 @@ export async function decideBooking(
   if (!answers || !found || !missing) {
     return undecided;
   }
-  const { interval } = parsed.request;
   try {
     const rest = await readRest(medplum, wanted, answers, { authorization });
-    const all = new Map([...found, ...missing, ...resourceSet(rest)]);
-    const seen = narrow(all);
-    const offered = await readOffered(medplum, interval ? unmarkedIn(all, interval, config) : []);
+    const seen = narrow(new Map([...found, ...missing, ...resourceSet(rest)]));
     const reached = await check.conclude(answers.slice(wanted.length));
     const context: BookingContext = {
       now,
@@ -156,7 +151,6 @@ export async function decideBooking(
       config,
       newId,
       purpose,
-      offered,
       reached,
     };
     const first = await decideWith(medplum, parsed, seen, context, requestor, isDry);

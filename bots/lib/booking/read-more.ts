@@ -17,12 +17,10 @@ import {
 import { byId, type ResourceSet, resourceSet } from '../../../core/booking/resource-set.ts';
 import { readState, searchByIds, searchUrl } from '../../../core/booking/search.ts';
 import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
-import { aroundReads, unmarkedIn } from '../../../core/booking/slots/takings.ts';
+import { slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
-import { readOffered } from '../calendar/offered.ts';
-import { readReturning } from '../calendar/window.ts';
 import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
 import { get, sendBundle, sendTransaction } from '../medplum.ts';
@@ -134,10 +132,9 @@ async function readTasks(medplum: MedplumClient, appointments: readonly string[]
 /** Reads with the Bot's own rights: what others have taken counts as well, and none of it reaches the caller. */
 async function readAround(
   medplum: MedplumClient,
-  { schedules, interval }: NonNullable<Wanted['around']>,
+  times: NonNullable<Wanted['around']>,
 ): Promise<NonNullable<Knowledge['around']>> {
-  const slots = resourceSet(await readWhole(medplum, aroundReads(schedules, interval, config)));
-  return { slots, offered: await readOffered(medplum, unmarkedIn(slots, interval, config)) };
+  return { slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))) };
 }
 
 /** Creates the row of a quota, only once even if several requests try at the same moment. */
@@ -191,36 +188,25 @@ async function readUsage(
  */
 export async function readMore(
   medplum: MedplumClient,
-  { fragments, role, services, around, returning, quotas, histories, patients, tasks }: Wanted,
+  { fragments, role, services, around, quotas, histories, patients, tasks }: Wanted,
   context: ReadContext,
 ): Promise<Knowledge> {
-  const [
-    foundFragments,
-    foundRole,
-    foundServices,
-    foundAround,
-    foundReturning,
-    usage,
-    foundHistories,
-    foundPatients,
-    foundTasks,
-  ] = await Promise.all([
-    fragments && readFragmentsOf(medplum, fragments, context),
-    role && readRole(medplum, context.authorization),
-    services && readServices(medplum, services, context),
-    around && readAround(medplum, around),
-    returning && readReturning(medplum, returning),
-    quotas && mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context)),
-    histories && readVersions(medplum, histories, context),
-    patients && readMerged(medplum, patients),
-    tasks && readTasks(medplum, tasks),
-  ]);
+  const [foundFragments, foundRole, foundServices, foundAround, usage, foundHistories, foundPatients, foundTasks] =
+    await Promise.all([
+      fragments && readFragmentsOf(medplum, fragments, context),
+      role && readRole(medplum, context.authorization),
+      services && readServices(medplum, services, context),
+      around && readAround(medplum, around),
+      quotas && mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context)),
+      histories && readVersions(medplum, histories, context),
+      patients && readMerged(medplum, patients),
+      tasks && readTasks(medplum, tasks),
+    ]);
   return {
     ...(foundFragments && { fragments: foundFragments }),
     ...(foundRole && { role: foundRole }),
     ...(foundServices && { services: foundServices }),
     ...(foundAround && { around: foundAround }),
-    ...(foundReturning && { returning: foundReturning }),
     ...(usage && { usage: new Map(usage) }),
     ...(foundHistories && { histories: foundHistories }),
     ...(foundPatients && { patients: foundPatients }),

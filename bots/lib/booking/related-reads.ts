@@ -1,26 +1,22 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Bundle, BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
+import { takesTime, timeOf } from '../../../core/booking/appointment/overbooking.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
-import { isHeld, slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
-import { holdsSlots } from '../../../core/booking/appointment/status.ts';
+import { holdsSlots, slotUseOf, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
-import { byId, findResource } from '../../../core/booking/resource-set.ts';
-import { readState, searchUrl } from '../../../core/booking/search.ts';
-import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
-import {
-  isByHand,
-  lostOffer,
-  originsOf,
-  type RelatedSlots,
-  setByHand,
-} from '../../../core/booking/slots/synchronize.ts';
-import { isUnmarked } from '../../../core/calendar/slots/slot-role.ts';
-import { artefactUri } from '../../../core/config/config.ts';
-import { readOffered } from '../calendar/offered.ts';
+import { byId } from '../../../core/booking/resource-set.ts';
+import { search, searchUrl } from '../../../core/booking/search.ts';
+import { merged, slotsAtReads } from '../../../core/booking/slots/reads.ts';
+import { givenBackSince, keptSlots, lostOffer, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
+import { calendarOf, isBooked } from '../../../core/slots/slot.ts';
+import { isHeld, type SlotUse, slotIdsOf, strongestUse } from '../../../core/slots/slot-use.ts';
+import { reachOf, type ScheduleServices } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
-import { ofType, ReadError, readHistories, readInBatch } from '../read.ts';
+import { ofType, readHistories, readInBatch, readWhole } from '../read.ts';
 
 /** The slots and patients of an appointment, as far as they exist. */
 export interface Related {
@@ -137,87 +133,180 @@ export async function readForChange(
   return { stored: ofType('Appointment', appointments)[0], patients: byId(ofType('Patient', patients)) };
 }
 
-async function sendReads(medplum: MedplumClient, bundle: Bundle): Promise<Bundle> {
-  const answer = await sendBundle(medplum, bundle, { withAuthors: true });
-  if (answer.kind !== 'done') {
-    throw new ReadError(`The FHIR server could not be read (${answer.kind}).`);
-  }
-  return answer.bundle;
-}
-
 /** The last versions of deleted slots, as `lostOffer` gives them; a slot that never existed has no history. */
 async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
-  if (ids.length === 0) {
-    return [];
-  }
-  const entry = ids.map((id): BundleEntry => ({ request: { method: 'GET', url: `Slot/${id}/_history` } }));
-  const histories = await sendReads(medplum, { resourceType: 'Bundle', type: 'batch', entry });
-  return (histories.entry ?? []).flatMap(({ resource }) =>
-    resource?.resourceType === 'Bundle' ? (lostOffer(resource) ?? []) : [],
+  const histories = await readHistories(
+    medplum,
+    ids.map((id) => `Slot/${id}/_history`),
   );
+  return histories.flatMap((history) => lostOffer(history, config) ?? []);
 }
 
-/**
- * What histories say about the slots that an appointment gives back, read only where the slots themselves do not say it.
- */
-async function readMarks(medplum: MedplumClient, { id }: Appointment, slots: readonly Slot[]) {
-  const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap((slot) => slot.id ?? []);
-  const byHand = slots.filter((slot) => isByHand(slot, config));
-  const [offered, histories] = await Promise.all([
-    readOffered(medplum, unmarked),
-    byHand.length > 0 ? readHistories(medplum, [`Appointment/${id}/_history`]) : [],
-  ]);
-  return {
-    neverOffered: new Set(unmarked.filter((one) => !offered.has(one))),
-    setByHand: new Set(histories.flatMap((history) => [...setByHand(byHand, history, config)])),
-  };
+/** The ids of the slots that stay although the appointment gives its slots back. */
+async function readKept(medplum: MedplumClient, { id }: Appointment, slots: readonly Slot[]): Promise<Set<string>> {
+  const taken = slots.filter(isBooked);
+  const [history] = taken.length > 0 ? await readHistories(medplum, [`Appointment/${id}/_history`]) : [];
+  return history ? keptSlots(taken, givenBackSince(history), config) : new Set();
+}
+
+/** How appointments other than one use slots, and that one as it is now. */
+function usesIn(appointments: readonly Appointment[], own: string | undefined): Map<string, SlotUse> {
+  const uses = new Map<string, SlotUse>();
+  for (const other of appointments.filter(({ id }) => id !== own)) {
+    for (const id of slotIdsOf(other)) {
+      uses.set(id, strongestUse(slotUseOf(other), uses.get(id)) ?? slotUseOf(other));
+    }
+  }
+  return uses;
 }
 
 /** What was read of the slots of an appointment. */
 export interface RelatedSlotsRead extends RelatedSlots {
   /** The appointment as it was once the slots had been read; absent if it names none of them by then. */
   readonly latest: Appointment | undefined;
+  /** Other appointments that refer to its slots. */
+  readonly others: readonly Appointment[];
 }
 
-/** The appointment in the answer to `fragmentReads`, which reads appointments after slots. */
-function latestIn(answer: Bundle, id: string | undefined): Appointment | undefined {
-  const read = readState(answer);
-  return 'state' in read && id !== undefined ? findResource(read.state, 'Appointment', id) : undefined;
+/** The Schedules of Slots, with the services that they offer. */
+async function readSchedules(medplum: MedplumClient, ids: readonly string[]): Promise<ScheduleServices[]> {
+  const [found] =
+    ids.length > 0 ? await readInBatch(medplum, [`Schedule?_id=${ids.join(',')}&_include=Schedule:actor&${MOST}`]) : [];
+  const schedules = ofType('Schedule', found);
+  const named = [...new Set(schedules.flatMap(serviceIdsOf))];
+  const [more] =
+    named.length > 0 ? await readInBatch(medplum, [`HealthcareService?_id=${named.join(',')}&${MOST}`]) : [];
+  const services = [...ofType('HealthcareService', found), ...ofType('HealthcareService', more)];
+  return schedules.map((schedule) => {
+    const own = new Set([
+      ...serviceIdsOf(schedule),
+      ...schedule.actor.flatMap((one) => idIn(one, 'HealthcareService') ?? []),
+    ]);
+    const unique = new Map(services.filter(({ id }) => own.has(id ?? '')).map((service) => [service.id, service]));
+    return { schedule, services: [...unique.values()] };
+  });
 }
+
+const scheduleIdsOf = (slots: readonly Slot[]): string[] => [
+  ...new Set(slots.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? [])),
+];
 
 /**
  * Everything that the slots of an appointment depend on, with the Bot's own rights.
  *
- * @param own - those of its slots that exist (`completeRelated`)
+ * @param existing - those of its slots that exist (`completeRelated`)
  * @throws ReadError when the server could not be read
  */
 export async function readRelatedSlots(
   medplum: MedplumClient,
   appointment: Appointment,
-  own: readonly Slot[],
+  existing: readonly Slot[],
 ): Promise<RelatedSlotsRead> {
   const ids = slotIdsOf(appointment);
-  const used = own.filter(({ id }) => id !== undefined && ids.includes(id));
+  const used = existing.filter(({ id }) => id !== undefined && ids.includes(id));
   const lost = await lostOf(
     medplum,
     ids.filter((id) => !used.some((slot) => slot.id === id)),
   );
-  const origins = originsOf([...used, ...lost], config);
-  if (origins.length === 0) {
-    return { fragments: { slots: [], uses: new Map() }, lost, latest: undefined };
+  const concerned = [...used, ...lost];
+  const time = takesTime(appointment) && ownerOf(appointment, config) === undefined ? timeOf(appointment) : undefined;
+  const unnamed = ids.length === 0 && time ? (await readTaken(medplum, appointment)).schedules : [];
+  if (concerned.length + unnamed.length === 0) {
+    return { slots: [], uses: new Map(), schedules: [], lost, latest: undefined, others: [] };
   }
-  const bundle = await sendReads(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')));
-  const fragments = readFragments(bundle, [appointment.id]);
-  if ('status' in fragments) {
-    throw new ReadError(`The FHIR server could not be searched (status ${fragments.status}).`);
-  }
-  // What is written is what was read last: staff may have taken a slot between the two reads.
-  const written = used.map((slot) => fragments.slots.find(({ id }) => id === slot.id) ?? slot);
-  const released = holdsSlots(appointment) ? [] : written.filter(({ id }) => !isHeld(fragments.uses.get(id ?? '')));
+  const schedules = unnamed.length > 0 ? unnamed : await readSchedules(medplum, scheduleIdsOf(concerned));
+  const reach = 2 * reachOf(schedules, config);
+  const calendar = [...calendarOf(concerned, config).values()];
+  const own = time ? schedules.map(({ schedule: { id = '' } }) => ({ ...time, schedule: id })) : [];
+  const times = [...calendar, ...own].map(({ schedule, start, end }) => ({
+    schedule,
+    start: start - reach,
+    end: end + reach,
+  }));
+  const around = slotsAtReads(merged(times));
+  const references = ids.map((id) => `Slot/${id}`).join(',');
+  const statuses = [statusQuery(holdsSlots), statusQuery((one) => !holdsSlots(one))];
+  const found = await readWhole(medplum, [
+    ...around,
+    ...(used.length > 0
+      ? [
+          search('Slot', [
+            ['_id', used.map(({ id }) => id).join(',')],
+            ['_count', '1000'],
+          ]),
+        ]
+      : []),
+    // Those that hold slots apart from those that do not, so that many of the latter cannot keep one of the former off.
+    ...(ids.length > 0 ? statuses : []).map((status) =>
+      search('Appointment', [
+        ['slot', references],
+        ['status', status],
+        ['_count', '1000'],
+      ]),
+    ),
+  ]);
+  const slots = [...new Map(ofType('Slot', found).map((slot) => [slot.id, slot])).values()];
+  const appointments = ofType('Appointment', found);
+  const uses = usesIn(appointments, appointment.id);
+  const released = holdsSlots(appointment)
+    ? []
+    : slots.filter(({ id = '' }) => ids.includes(id) && !isHeld(uses.get(id)));
   return {
-    fragments,
+    slots,
+    uses,
+    schedules,
     lost,
-    latest: latestIn(bundle, appointment.id),
-    ...(await readMarks(medplum, appointment, released)),
+    latest: appointments.find(({ id }) => id === appointment.id),
+    others: appointments.filter(({ id }) => id !== appointment.id),
+    unnamed: unnamed.flatMap(({ schedule }) => schedule.id ?? []),
+    kept: await readKept(medplum, appointment, released),
+  };
+}
+
+/** What an appointment that is about to be created takes its time from. */
+export interface TakenRead {
+  /** The Slots that it names, as far as they exist, and the appointments on them. */
+  readonly slots: readonly Slot[];
+  readonly appointments: readonly Appointment[];
+  readonly schedules: readonly ScheduleServices[];
+  /** Whether all Slots that it names exist. */
+  readonly isKnown: boolean;
+}
+
+/**
+ * Reads the Slots that an appointment names with their Schedules or, without any, the one Schedule of its actor, if it has
+ * just one.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readTaken(medplum: MedplumClient, appointment: Appointment): Promise<TakenRead> {
+  const ids = slotIdsOf(appointment);
+  if (ids.length === 0) {
+    const actors = appointment.participant.flatMap(({ actor }) =>
+      actor?.reference && !idIn(actor, 'Patient') && !idIn(actor, 'RelatedPerson') ? actor.reference : [],
+    );
+    const searches = actors.map(
+      (actor) => `Schedule?${new URLSearchParams({ actor, 'active:not': 'false', _count: '2' })}`,
+    );
+    const found = await readInBatch(medplum, searches);
+    const single = found.flatMap((one) => (ofType('Schedule', one).length === 1 ? ofType('Schedule', one) : []));
+    const schedules = await readSchedules(medplum, [...new Set(single.flatMap(({ id }) => id ?? []))]);
+    return { slots: [], appointments: [], schedules, isKnown: true };
+  }
+  const [slots, holders] = await readInBatch(medplum, [
+    idSearch('Slot', ids),
+    searchUrl('Appointment', [
+      ['slot', ids.map((id) => `Slot/${id}`).join(',')],
+      ['status', statusQuery(holdsSlots)],
+      ['_count', '200'],
+    ]),
+  ]);
+  const found = ofType('Slot', slots);
+  const schedules = await readSchedules(medplum, scheduleIdsOf(found));
+  return {
+    slots: found,
+    appointments: ofType('Appointment', holders),
+    schedules,
+    isKnown: found.length === new Set(ids).size,
   };
 }

@@ -4,8 +4,10 @@ import { afterItsEnd } from '../../../core/booking/appointment/ended.ts';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { taskEntries } from '../../../core/booking/confirmation/task.ts';
-import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
+import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/slots/collision.ts';
+import { overlapOf, slotEntries, withTakings } from '../../../core/booking/slots/synchronize.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, retryOvertaken, sendTransaction } from '../medplum.ts';
 import { newId } from '../new-id.ts';
@@ -32,9 +34,27 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
   }
   // An appointment that had ended before its deletion released its slots then; slots that were deleted later stay deleted.
   const missing = stored || holdsSlots(seen) ? slots.lost : [];
+  const [rival] = rivalsOf(changed, slots.others, now, config);
+  if (rival && stored) {
+    const loser = loserOf(changed, rival, config);
+    const shared = slots.slots.find(({ id = '' }) => [changed, rival].every((one) => slotIdsOf(one).includes(id)));
+    const { kind } = await sendTransaction(
+      medplum,
+      rivalEntries(loser, loser === rival ? changed : rival, shared, config),
+    );
+    // Either way its slots are looked at again.
+    return kind === 'done' ? 'overtaken' : kind;
+  }
+  const overlap = stored && overlapOf(changed, slots, config);
+  if (overlap) {
+    const { kind } = await sendTransaction(medplum, overlapEntries(changed, overlap, config));
+    return kind === 'done' ? 'overtaken' : kind;
+  }
+  const followed = slotEntries(changed, { ...slots, lost: missing }, config, newId, now);
+  const held = withTakings(changed, followed, slots.slots, config);
   const entry = [
-    ...(stored && changed !== stored ? [updateEntry(stored, changed)] : []),
-    ...slotEntries(changed, { ...slots, lost: missing }, config, newId),
+    ...(stored && held !== stored ? [updateEntry(stored, held)] : []),
+    ...followed,
     ...taskEntries(changed, found.tasks, now, config),
   ];
   return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'unchanged';

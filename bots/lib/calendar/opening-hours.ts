@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
-import type { Resource, Schedule } from '@medplum/fhirtypes';
+import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import {
   offersAllServices,
   type Publishing,
@@ -16,6 +16,8 @@ import { ofType, readInBatch } from '../read.ts';
 /** A Schedule with everything that defines its opening hours. */
 export interface OpeningHours {
   readonly schedule: Schedule & { readonly id: string };
+  /** The services that it offers. */
+  readonly services: readonly HealthcareService[];
   readonly publishing: Publishing;
   readonly closedDays: readonly Closure[];
   /** A hash that changes with everything that decides what is published for the Schedule, except time and its Slots. */
@@ -23,7 +25,7 @@ export interface OpeningHours {
 }
 
 /** Must be changed whenever the rules for making Slots from opening hours change: then all Slots are made again. */
-const RULES = 1;
+const RULES = 2;
 
 /** How many services are read at most. */
 const COUNT = '1000';
@@ -88,6 +90,7 @@ export async function readOpeningHoursOf(
       : [
           {
             schedule: { ...schedule, id: schedule.id },
+            services: unique,
             publishing: publishingOf({ schedule, services: unique, actor }, config),
             closedDays: closedDays(days, config),
             inputs: inputsOf([schedule, ...unique, ...(actor ? [actor] : []), ...days]),

@@ -1,25 +1,15 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome, Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
-import type { Returning } from '../../../core/booking/book/resubmission/returning.ts';
 import type { CalendarProblem } from '../../../core/calendar/problem.ts';
 import { type PublishPlan, type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
-import { returningSlots } from '../../../core/calendar/publish/returning.ts';
-import {
-  onVersions,
-  portions,
-  type SlotChange,
-  slotChangeEntries,
-} from '../../../core/calendar/publish/slot-change.ts';
-import { isUnmarked } from '../../../core/calendar/slots/slot-role.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { onVersions, portions, type SlotChange, slotChangeEntries } from '../../../core/slots/entries.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
-import { readOffered } from './offered.ts';
-import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
+import type { OpeningHours } from './opening-hours.ts';
 
 /** How many resources one search gives at most. */
 const PAGE = 1000;
@@ -44,27 +34,11 @@ async function readSlots(medplum: MedplumClient, schedule: string, { start, end 
   }
 }
 
-/** The ids of the Slots that one search found to be held, without those that only some appointments hold. */
-async function heldByOthers(medplum: MedplumClient, held: readonly string[], except: readonly string[]) {
-  const status = statusQuery(holdsSlots);
-  const queries = held.map(
-    (id) => `Appointment?${new URLSearchParams({ slot: `Slot/${id}`, status, _count: `${PAGE}` })}`,
-  );
-  const found = await readInBatch(medplum, queries);
-  return held.filter((_, index) =>
-    ofType('Appointment', found[index]).some(({ id }) => except.every((one) => one !== id)),
-  );
-}
-
 /**
- * The ids of those Slots that appointments hold, not counting the appointments in `except`. It asks for the Slots:
+ * The ids of those Slots that appointments hold. It asks for the Slots:
  * PostgreSQL has no statistics of a search for the appointments of many Slots, and reads all appointments that there are.
  */
-async function readHeld(
-  medplum: MedplumClient,
-  ids: readonly string[],
-  except: readonly string[] = [],
-): Promise<Set<string>> {
+async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise<Set<string>> {
   const query = new URLSearchParams({
     _id: ids.join(','),
     '_has:Appointment:slot:status': statusQuery(holdsSlots),
@@ -72,17 +46,14 @@ async function readHeld(
     _count: `${PAGE}`,
   });
   const [found] = await readInBatch(medplum, ids.length > 0 ? [`Slot?${query}`] : []);
-  const held = ofType('Slot', found).flatMap(({ id }) => id ?? []);
-  return new Set(except.length > 0 ? await heldByOthers(medplum, held, except) : held);
+  return new Set(ofType('Slot', found).flatMap(({ id }) => id ?? []));
 }
 
 /** What a window depends on, but for the appointments that hold its Slots. */
 async function readWindow(medplum: MedplumClient, hours: OpeningHours, window: Interval): Promise<PublishState> {
   const slots = await readSlots(medplum, hours.schedule.id, slotsToRead(window));
-  const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap(({ id }) => id ?? []);
-  const offered = await readOffered(medplum, unmarked);
   const { horizonWeeks } = config.calendar;
-  return { ...hours, slots, offered, held: new Set(), window, now: Date.now(), horizonWeeks };
+  return { ...hours, slots, held: new Set(), window, now: Date.now(), horizonWeeks };
 }
 
 const freeOnes = (changes: readonly SlotChange[]): string[] =>
@@ -93,34 +64,8 @@ async function plan(medplum: MedplumClient, hours: OpeningHours, window: Interva
   const state = await readWindow(medplum, hours, window);
   const first = planSlots(state, config);
   const held = await readHeld(medplum, freeOnes(first.changes));
-  return held.size > 0 ? planSlots({ ...state, held }, config) : first;
-}
-
-/**
- * The Slots that return when appointments give theirs back (`returningSlots`), read with the Bot's own rights.
- *
- * @throws ReadError when the server could not be read
- */
-export async function readReturning(
-  medplum: MedplumClient,
-  { schedules, givenBack, appointments, time }: Returning,
-): Promise<SlotChange[]> {
-  const window = { start: time.start - DAY, end: time.end + DAY };
-  const own = new Set(givenBack);
-  const found: SlotChange[] = [];
-  for (const id of schedules) {
-    const hours = await readOpeningHours(medplum, id);
-    if (!hours) {
-      continue;
-    }
-    const state = await readWindow(medplum, hours, window);
-    const first = returningSlots(state, own, config);
-    if (first.length > 0) {
-      const held = await readHeld(medplum, [...givenBack, ...freeOnes(first)], appointments);
-      found.push(...(held.size > 0 ? returningSlots({ ...state, held }, own, config) : first));
-    }
-  }
-  return found;
+  // An appointment may have taken them since they were read, and have changed others with them.
+  return held.size > 0 ? planSlots({ ...(await readWindow(medplum, hours, window)), held }, config) : first;
 }
 
 /** What accompanies the writing of a window, portion by portion. */

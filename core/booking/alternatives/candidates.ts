@@ -1,10 +1,10 @@
 import type { Slot } from '@medplum/fhirtypes';
+import { parseInstant } from '../../fhir/instant.ts';
 import type { Alternative } from '../../fhir/outcome/outcome.ts';
+import { findChain } from '../../slots/chain.ts';
 import type { Interval } from '../../time/interval.ts';
 import { MOST_SLOTS } from '../appointment/bounds.ts';
 import type { StartBounds } from '../policy/judge.ts';
-import { type CalendarSlot, calendarOf } from '../slots/calendar.ts';
-import { findChain } from '../slots/chain.ts';
 
 /** Free Slots of one Schedule, and when an appointment in it may start. */
 export interface Offers {
@@ -12,9 +12,9 @@ export interface Offers {
   readonly bounds: StartBounds;
 }
 
-/** The same, as slots of a calendar. */
-interface CalendarOffers extends Pick<Offers, 'bounds'> {
-  readonly slots: readonly CalendarSlot[];
+/** The same, with readable times. */
+interface TimedOffers extends Pick<Offers, 'bounds'> {
+  readonly slots: readonly (Interval & { readonly id: string })[];
 }
 
 /** How many starts in one long slot are considered, besides the last possible one. */
@@ -39,7 +39,7 @@ function startsIn(slot: Interval, length: number, wanted: number, { earliest, la
 }
 
 /** The slots that cover a time in every Schedule of a group; `undefined` if a Schedule has none, or if they are too many. */
-function slotsAt(group: readonly CalendarOffers[], interval: Interval): string[] | undefined {
+function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | undefined {
   const chains = group.map(({ slots, bounds: { earliest, latest } }) =>
     interval.start >= earliest && interval.start <= latest ? findChain(slots, interval) : undefined,
   );
@@ -47,9 +47,14 @@ function slotsAt(group: readonly CalendarOffers[], interval: Interval): string[]
   return chains.includes(undefined) || slots.length > MOST_SLOTS ? undefined : slots;
 }
 
+function timeOf({ id, start, end }: Slot): TimedOffers['slots'] {
+  const [from, to] = [parseInstant(start), parseInstant(end)];
+  return id === undefined || from === undefined || to === undefined ? [] : [{ id, start: from, end: to }];
+}
+
 /** The times of one group of Schedules, all of which are needed at once. */
 function timesOf(offers: readonly Offers[], wanted: Interval): Alternative[] {
-  const group = offers.map(({ slots, bounds }) => ({ slots: [...calendarOf(slots, '').values()], bounds }));
+  const group = offers.map(({ slots, bounds }) => ({ slots: slots.flatMap(timeOf), bounds }));
   const length = wanted.end - wanted.start;
   const starts = group
     .slice(0, 1)

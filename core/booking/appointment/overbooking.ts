@@ -1,92 +1,120 @@
-import type { Appointment, BundleEntry } from '@medplum/fhirtypes';
-import { isOverbooking } from '../../calendar/slots/slot-role.ts';
+import type { Appointment } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import type { Interval } from '../../time/interval.ts';
-import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { search, searchByIds } from '../search.ts';
-import { calendarOf } from '../slots/calendar.ts';
-import { takenTime, takenTimeReads, unmarkedIn } from '../slots/takings.ts';
-import { hasEnded } from './ended.ts';
-import { slotIdsOf } from './slot-use.ts';
-import { holdsSlots, neededSlotStatus, statusQuery } from './status.ts';
+import { takingSlot } from '../../slots/guard.ts';
+import { type CalendarSlot, isOverbooking, isTaken } from '../../slots/slot.ts';
+import { type Buffers, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';
+import { type Interval, overlaps } from '../../time/interval.ts';
+import { subtract, union } from '../../time/interval-set.ts';
+import { neededSlotStatus } from './status.ts';
 
-type OverbookingConfig = ArtefactConfig;
-
-function timeOf({ start, end }: Appointment): Interval | undefined {
+/** The time of an appointment, if it has one. */
+export function timeOf({ start, end }: Pick<Appointment, 'start' | 'end'>): Interval | undefined {
   const [from, to] = [parseInstant(start), parseInstant(end)];
   return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
 }
 
-/** Whether an appointment takes time without saying that it is an overbooking. A record of what took place takes none. */
-function mustBeAlone(appointment: Appointment, config: OverbookingConfig): boolean {
-  return neededSlotStatus(appointment) !== undefined && !isOverbooking(appointment, config);
+/** Whether an appointment takes time. A record of what took place takes none. */
+export const takesTime = (appointment: Appointment): boolean =>
+  neededSlotStatus(appointment) !== undefined && timeOf(appointment) !== undefined;
+
+/**
+ * The time of an appointment for which it names no Slot in a Schedule: it is taken from every place.
+ *
+ * @param named - the Slots that it names, as far as they exist
+ * @param isKnown - whether all Slots that it names exist; those of a transaction under way do not yet
+ */
+export function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[], isKnown: boolean): Interval[] {
+  const time = timeOf(appointment);
+  const covering = named.filter(({ role }) => role !== 'void');
+  return time && isKnown && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
 }
 
-/** What must be read to tell whether the slots of a new appointment are taken; empty if that does not matter for it. */
-export function overbookingReads(appointment: Appointment, config: OverbookingConfig): BundleEntry[] {
-  const ids = slotIdsOf(appointment);
-  if (ids.length === 0 || !mustBeAlone(appointment, config)) {
-    return [];
-  }
-  return [
-    ...searchByIds('Slot', ids, [['_include', 'Slot:schedule']]),
-    search('Appointment', [
-      ['slot', ids.map((id) => `Slot/${id}`).join(',')],
-      ['status', statusQuery(holdsSlots)],
-      ['_count', '200'],
-    ]),
-    ...takenTimeReads(timeOf(appointment), ids),
-  ];
+/** The buffers of an appointment that names no Slot of a Schedule. */
+export function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, config: ArtefactConfig): Buffers {
+  const time = timeOf(appointment) ?? { start: 0, end: 0 };
+  const slot = takingSlot(of.schedule.id ?? '', time, {
+    resourceType: 'Slot',
+    schedule: {},
+    status: 'busy',
+    start: '',
+    end: '',
+  });
+  return neededBuffers(of, slot, appointment.serviceType ?? of.schedule.serviceType ?? [], config);
 }
 
-/** The ids of the Slots whose history must be read to know whether they take the appointment's time. */
-export function unmarkedFor(appointment: Appointment, state: ResourceSet, config: OverbookingConfig): string[] {
-  const interval = timeOf(appointment);
-  return interval ? unmarkedIn(state, interval, config) : [];
+/** A part of the time of an appointment, with its buffers where the appointment begins and ends. */
+export function withNeeded({ start, end }: Interval, appointment: Appointment, needed: Buffers): Interval {
+  const time = timeOf(appointment);
+  return {
+    start: start === time?.start ? start - needed.before : start,
+    end: end === time?.end ? end + needed.after : end,
+  };
+}
+
+/** Time of one Schedule that an appointment takes as soon as it is stored. */
+export interface AppointmentTime extends Interval {
+  readonly schedule: string;
+  /** The Slot that it names for it, or a taking. */
+  readonly from: CalendarSlot;
 }
 
 /**
- * Checks whether staff put a new appointment on time that is taken: a slot that another appointment holds, or time of the
- * Schedule that something else takes.
+ * The time that an appointment takes which clinic staff write: a part of each Slot that it names, with the buffers of its
+ * service, and the rest of its time from every place.
  *
- * @param state - as read by `overbookingReads`
- * @param offered - ids, among those of `unmarkedFor`, of Slots that were once free
- * @param now - milliseconds since 1970 UTC: an expired hold or request takes no time, tidied up or not
- * @returns `schedule-overbooked` for each slot at fault; nothing if the appointment says that it is an overbooking
+ * @param named - the Slots that it names, as far as they exist
+ * @param schedules - the Schedules that it takes time from: those of its Slots or, without any, that of its actor
  */
-export function overbookingIssues(
+export function timesTaken(
   appointment: Appointment,
-  state: ResourceSet,
-  offered: ReadonlySet<string>,
-  now: number,
-  config: OverbookingConfig,
-): Issue[] {
-  const interval = timeOf(appointment);
-  if (!mustBeAlone(appointment, config)) {
-    return [];
-  }
-  const ids = slotIdsOf(appointment);
-  const appointments = resourcesOfType(state, 'Appointment').filter((one) => one.id !== appointment.id);
-  const others = appointments.filter((one) => holdsSlots(one) && !hasEnded(one, now, config));
-  const givenBack = appointments.filter((one) => hasEnded(one, now, config)).flatMap(slotIdsOf);
-  const held = ids.flatMap((id) => {
-    const holder = others.find((one) => slotIdsOf(one).includes(id));
-    return holder ? [{ id, by: `Slot/${id} is held by Appointment/${holder.id}` }] : [];
+  named: readonly CalendarSlot[],
+  schedules: readonly ScheduleServices[],
+  isKnown: boolean,
+  config: ArtefactConfig,
+): AppointmentTime[] {
+  const time = timeOf(appointment);
+  return schedules.flatMap(({ schedule, services }): AppointmentTime[] => {
+    const id = schedule.id ?? '';
+    const own = named.filter((slot) => slot.schedule === id);
+    const parts = own
+      .filter(({ role }) => role !== 'void')
+      .flatMap((slot): AppointmentTime[] => {
+        const needed = neededBuffers({ schedule, services }, slot, appointment.serviceType ?? [], config);
+        const around = isTaken(slot) ? slot : time && withBuffers(time, needed);
+        return time && around && overlaps(slot, time)
+          ? [{ schedule: id, from: slot, start: around.start, end: around.end }]
+          : [];
+      });
+    const rest = uncoveredTime(appointment, own, isKnown).map((uncovered): AppointmentTime => {
+      const needed = buffersWithoutSlot({ schedule, services }, appointment, config);
+      const interval = withNeeded(uncovered, appointment, needed);
+      const reference = { reference: `Schedule/${id}` };
+      const [start, end] = [formatInstant(interval.start), formatInstant(interval.end)];
+      const from = takingSlot(id, interval, { resourceType: 'Slot', schedule: reference, status: 'busy', start, end });
+      return { schedule: id, from, ...interval };
+    });
+    return [...parts, ...rest];
   });
-  const calendar = calendarOf(resourcesOfType(state, 'Slot'), artefactUri(config, 'LocalSlotOrigin'));
-  const slots = ids.flatMap((id) => calendar.get(id) ?? []);
-  const wanted = interval && { interval, slots, services: appointment.serviceType, givenBack };
-  const taken = wanted ? takenTime(wanted, state, offered, config) : [];
-  const inTheWay = taken.map(({ from, taken: { id, start, end } }) => ({
-    id: from.id,
-    by: `Slot/${id} takes the time from ${formatInstant(start)} to ${formatInstant(end)}`,
-  }));
+}
+
+/** What refuses an appointment that lies on taken time without saying that it is an overbooking. */
+export function overbookingIssue(
+  appointment: Appointment,
+  from: CalendarSlot,
+  by: string,
+  config: ArtefactConfig,
+): Issue {
   const url = artefactUri(config, 'LocalOverbooking');
-  return [...held, ...inTheWay.filter(({ id }) => !held.some((one) => one.id === id))].map(({ id, by }) => ({
+  const index = (appointment.slot ?? []).findIndex(({ reference }) => reference === `Slot/${from.id}`);
+  return {
     code: 'schedule-overbooked',
     diagnostics: `${by}. To overbook on purpose, add the extension ${url} with valueBoolean true.`,
-    expression: `Appointment.slot[${ids.indexOf(id)}]`,
-  }));
+    expression: index < 0 ? 'Appointment' : `Appointment.slot[${index}]`,
+  };
 }
+
+/** Whether an appointment must not lie on taken time. */
+export const mustBeAlone = (appointment: Appointment, config: ArtefactConfig): boolean =>
+  takesTime(appointment) && !isOverbooking(appointment, config);

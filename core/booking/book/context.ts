@@ -14,8 +14,6 @@ export interface BookingContext {
   readonly config: BookingConfig;
   /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
   readonly newId: () => string;
-  /** Ids of the taken Slots that have no mark but were once free, as their histories show (`unmarkedIn`). */
-  readonly offered?: ReadonlySet<string> | undefined;
   /** The limits of the installation that the requestor has reached. */
   readonly reached?: ReadonlySet<LimitQuestion> | undefined;
   /** What the request is for; by default a booking. */

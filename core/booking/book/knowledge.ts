@@ -1,13 +1,11 @@
 import type { Appointment, HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import type { SlotChange } from '../../calendar/publish/slot-change.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
-import type { Interval } from '../../time/interval.ts';
 import type { Patients } from '../appointment/change.ts';
 import type { Role } from '../caller-role.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
 import { findResource, type ResourceSet, servicesOf } from '../resource-set.ts';
 import type { Fragments } from '../slots/fragments.ts';
-import type { Returning } from './resubmission/returning.ts';
+import type { ScheduleTime } from '../slots/reads.ts';
 
 /** Earlier versions of appointments. */
 export interface Histories {
@@ -27,10 +25,8 @@ export interface Knowledge {
   readonly role?: Role | undefined;
   /** HealthcareServices that Schedules name in their `serviceType`; those that do not exist are absent. */
   readonly services?: ResourceSet | undefined;
-  /** What is around the time of a booking that needs buffers. */
-  readonly around?: { readonly slots: ResourceSet; readonly offered: ReadonlySet<string> } | undefined;
-  /** The Slots that the moved or replaced appointment keeps from being offered, as the changes by which they return. */
-  readonly returning?: readonly SlotChange[] | undefined;
+  /** Everything within reach of the time that the booking takes or gives back. */
+  readonly around?: { readonly slots: readonly Slot[] } | undefined;
   /** How far quotas are used up. */
   readonly usage?: ReadonlyMap<string, Usage> | undefined;
   /** The Tasks of earlier appointments that wait for the clinic, or waited until a moment ago. */
@@ -47,9 +43,8 @@ export interface Wanted {
   readonly role?: true;
   /** Ids of HealthcareServices. */
   readonly services?: readonly string[];
-  /** Whatever may be in the way in these Schedules at a time. */
-  readonly around?: { readonly schedules: readonly string[]; readonly interval: Interval };
-  readonly returning?: Returning;
+  /** All Slots of Schedules at these times. */
+  readonly around?: readonly ScheduleTime[];
   readonly quotas?: readonly Quota[];
   /** Ids of appointments whose Tasks are to be read. */
   readonly tasks?: readonly string[];

@@ -1,4 +1,4 @@
-import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { withoutConsequences } from '../issues.ts';
 import type { ResourceSet } from '../resource-set.ts';
@@ -7,7 +7,7 @@ import type { Knowledge, Wanted } from './knowledge.ts';
 import type { ParsedRequest } from './request/request.ts';
 import { findExistingBooking } from './resubmission/idempotency.ts';
 import { issuesSoFar, lastIssues } from './rules.ts';
-import { situationOf } from './situation.ts';
+import { returningIn, situationOf } from './situation.ts';
 import { transactionOf } from './transaction.ts';
 import { wantedFor } from './wanted.ts';
 
@@ -19,7 +19,12 @@ export type BookingPlan =
   | { readonly kind: 'existing'; readonly appointment: Appointment }
   /** More must be read before deciding again. */
   | { readonly kind: 'read'; readonly wanted: Wanted }
-  | { readonly kind: 'refuse'; readonly issues: readonly Issue[] };
+  | {
+      readonly kind: 'refuse';
+      readonly issues: readonly Issue[];
+      /** Slots that are free for this request alone, because it gives its own time back. */
+      readonly returning?: readonly Slot[];
+    };
 
 /**
  * Decides about a booking or a hold: gives all its problems, or the one transaction that carries it out. Every slot and
@@ -51,5 +56,7 @@ export function planBooking(
     return { kind: 'read', wanted };
   }
   const issues = [...found, ...withoutConsequences(lastIssues(situation), unreadable)];
-  return issues.length > 0 ? { kind: 'refuse', issues } : { kind: 'write', transaction: transactionOf(situation) };
+  return issues.length > 0
+    ? { kind: 'refuse', issues, returning: returningIn(situation) }
+    : { kind: 'write', transaction: transactionOf(situation) };
 }

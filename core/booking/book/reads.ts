@@ -1,12 +1,11 @@
 import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
-import { formatInstant } from '../../fhir/instant.ts';
 import { isId } from '../../fhir/reference/reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { ResourceSet } from '../resource-set.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
-import { inTheWay, takenTimeReads } from '../slots/takings.ts';
+import { atTime, inTheWay } from '../slots/reads.ts';
 import { answersReferredTo } from '../supporting-information.ts';
 import type { BookRequest } from './request/request.ts';
 
@@ -33,8 +32,7 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
         search('Slot', [
           ['schedule', `Schedule/${schedule.value}`],
           ['status', 'free'],
-          ['start', `lt${formatInstant(interval.end)}`],
-          ['end', `gt${formatInstant(interval.start)}`],
+          ...atTime(interval),
           ['_sort', 'start'],
           ['_count', String(MOST_OFFERS)],
         ]),
@@ -43,15 +41,28 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
 }
 
 /** One search for the slots with their schedules and everything that may be in their way. */
-function slotsAt(ids: string, { start, end }: Interval, config: TagConfig): BundleEntry {
+function slotsAt(ids: string, interval: Interval, config: TagConfig): BundleEntry {
   return search('Slot', [
     ['schedule:Schedule._has:Slot:schedule:_id', ids],
     ...inTheWay(config, ids),
-    ['start', `lt${formatInstant(end)}`],
-    ['end', `gt${formatInstant(start)}`],
+    ...atTime(interval),
     ['_count', AT_THE_TIME],
     ...withSchedule,
   ]);
+}
+
+/** What may be in the way in a Schedule that is named without slots. */
+function takenIn({ schedule, interval }: BookRequest, config: TagConfig): BundleEntry[] {
+  return schedule && interval
+    ? [
+        search('Slot', [
+          ['schedule', `Schedule/${schedule.value}`],
+          ...inTheWay(config),
+          ...atTime(interval),
+          ['_count', '1000'],
+        ]),
+      ]
+    : [];
 }
 
 const named = ({ slots }: BookRequest): string[] => slots.map(({ value }) => value);
@@ -98,7 +109,7 @@ export function bookingReads(
   requestor: string,
   config: TagConfig & Pick<BookingConfig, 'baseUrl'>,
 ): Bundle {
-  const { appointment, patient, relatedPerson, schedule, replaced, interval, participants } = request;
+  const { appointment, patient, relatedPerson, schedule, replaced, participants } = request;
   const tag = requestorQuery(requestor, config);
   const patientIds = participants.map(({ actor }) => (actor.kind === 'patient' ? actor.id : undefined));
   return {
@@ -108,7 +119,7 @@ export function bookingReads(
       ...slotReads(request, config),
       ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
       ...offers(request),
-      ...takenTimeReads(interval, [], schedule?.value),
+      ...takenIn(request, config),
       ...readsById('Patient', [...patientIds, patient?.value.id]),
       ...readsById(
         'QuestionnaireResponse',

@@ -8,7 +8,7 @@ import { answersReferredTo, unreadableAnswersIssues } from '../supporting-inform
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
 import { growthIssues } from './resubmission/resubmit.ts';
 import { rewrittenIds, type Situation } from './situation.ts';
-import { granularityIssues } from './slots/granularity.ts';
+import { granularityIssues, longestIssues } from './slots/granularity.ts';
 import { serviceTypeIssues } from './slots/service-type.ts';
 import { slotIssues } from './slots/slot-issues.ts';
 
@@ -89,6 +89,7 @@ const policyRule: Rule = (situation) => {
   const path = `${request.appointment.path}.start`;
   return known.role === 'requestor'
     ? [
+        ...longestIssues(situation),
         ...verdict.issues,
         ...quotaIssues(verdict.quotas, known.usage ?? new Map(), rewrittenIds(situation), path, context),
       ]
@@ -96,10 +97,7 @@ const policyRule: Rule = (situation) => {
 };
 
 /** The rules that depend on the final slots, role and quotas: applied when nothing is left to be read. */
-const lastRules: readonly Rule[] = [
-  ({ request, selected, state, context }) => granularityIssues(request, selected.slots, state, context.config),
-  policyRule,
-];
+const lastRules: readonly Rule[] = [granularityIssues, policyRule];
 
 /** The problems of a booking that are known so far. Knowing more about the slots may resolve them. */
 export const issuesSoFar = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));

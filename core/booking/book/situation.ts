@@ -1,15 +1,18 @@
-import type { Resource } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import type { Resource, Slot } from '@medplum/fhirtypes';
+import { formatInstant } from '../../fhir/instant.ts';
 import { belongsTo } from '../../fhir/tags.ts';
+import { settle } from '../../slots/settle.ts';
+import { type Calendar, type CalendarSlot, calendarOf } from '../../slots/slot.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
+import { withGivenBack } from '../../slots/take.ts';
+import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/display.ts';
 import { endingOf } from '../appointment/ended.ts';
-import { slotIdsOf } from '../appointment/slot-use.ts';
 import { wasUnconfirmed } from '../confirmation/deadline.ts';
 import { isHold } from '../hold/hold.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
-import { type NeededBuffers, neededBuffers, withBuffers } from '../slots/buffers.ts';
-import { type Calendar, type CalendarSlot, calendarOf, join, release } from '../slots/calendar.ts';
+import { asOffers } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
 import type { BookingContext } from './context.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
@@ -17,7 +20,7 @@ import type { BookRequest } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { type ClinicPart, clinicPartOf } from './resubmission/clinic-part.ts';
 import { heirOf } from './resubmission/heir.ts';
-import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots } from './resubmission/reschedule.ts';
+import { type EarlierAppointments, findEarlierAppointments, slotsOfEarlier } from './resubmission/reschedule.ts';
 import { keptParticipants, resubmitted } from './resubmission/resubmit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 
@@ -42,22 +45,36 @@ export interface Situation extends Given {
   readonly verdict: PolicyVerdict;
 }
 
-/** The slots as they are stored, except that those that return with a move are already free for it. */
-function storedCalendar({ state, known: { fragments, returning = [] }, context: { config } }: Given): Calendar {
-  const back = returning.flatMap(({ stored, resource }) => (stored ? [resource] : []));
-  const slots = [...resourcesOfType(state, 'Slot'), ...(fragments?.slots ?? []), ...back];
-  return calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), fragments?.uses);
+/** The slots as they are stored, as far as they were read. */
+function storedCalendar(
+  { state, known: { fragments, around }, context: { config } }: Given,
+  { previous, replaced }: EarlierAppointments,
+): Calendar {
+  const slots = [...(fragments?.slots ?? []), ...(around?.slots ?? []), ...resourcesOfType(state, 'Slot')];
+  const earlier = [previous, replaced, ...(fragments?.expired ?? [])].filter((one) => one !== undefined);
+  const marked = earlier.reduce<Slot[]>((all, one) => asOffers(all, one, config), slots);
+  return calendarOf(marked, config, fragments?.uses);
 }
 
-/** The slots of expired holds and requests are free for everyone. */
-function releaseExpired(calendar: Calendar, { fragments }: Knowledge): Calendar {
-  return (fragments?.expired ?? []).flatMap(slotIdsOf).reduce(release, calendar);
+/** The Schedules that were read, each with the services that it offers. */
+export function schedulesIn({ state, known }: Pick<Given, 'state' | 'known'>): ScheduleServices[] {
+  return resourcesOfType(state, 'Schedule').map((schedule) => ({
+    schedule,
+    services: offeredServicesOf(schedule, state, known),
+  }));
 }
 
-/** The slots as a booking may count them. Fragments that become free are joined again once all of them are known. */
-function countedCalendar(stored: Calendar, earlier: EarlierAppointments, { known }: Given): Calendar {
-  const released = releaseExpired(releaseEarlierSlots(stored, earlier), known);
-  return known.fragments && released !== stored ? join(released) : released;
+/** What `settle` needs to know of the booking's calendars. */
+export const settling = (given: Given) => ({
+  termsOf: termsFor(schedulesIn(given), given.context.config),
+  newId: given.context.newId,
+});
+
+/** The slots as a booking may count them, with everything that returns when earlier ones are given back. */
+function countedCalendar(stored: Calendar, earlier: EarlierAppointments, given: Given): Calendar {
+  const { known, context } = given;
+  const ids = [...slotsOfEarlier(earlier), ...(known.fragments?.expired ?? []).flatMap(slotIdsOf)];
+  return ids.length === 0 ? stored : settle(stored, withGivenBack(stored, ids, context.config), settling(given));
 }
 
 const nothing: ClinicPart = { elements: new Set(), participants: new Set(), extensions: new Set() };
@@ -117,7 +134,7 @@ export function situationOf(given: Given): Situation {
   const clinic = clinicPart(earlier, given);
   const request = withStored(earlier, clinic, given);
   const resolved = participantsOf(request, earlier, clinic, given);
-  const stored = storedCalendar(given);
+  const stored = storedCalendar(given, earlier);
   const calendar = countedCalendar(stored, earlier, given);
   const selected = selectSlots(request, state, calendar);
   const verdict = applyPolicy(request, earlier, patientsIn(resolved), state, known, context);
@@ -132,7 +149,7 @@ export function slotsConcerned({ request, selected, calendar }: Situation): read
 /** The buffers that the booking needs in one Schedule, and the first slot that it takes there. */
 export interface SlotBuffers {
   readonly slot: CalendarSlot;
-  readonly buffers: NeededBuffers;
+  readonly buffers: Buffers;
 }
 
 /** The buffers that the booking needs, by the id of the Schedule. */
@@ -142,17 +159,18 @@ export function buffersOf({ request, selected, state, known, context }: Situatio
     const schedule = scheduleOf(state, slot.resource);
     const types = request.appointment.value.serviceType ?? [];
     const services = schedule ? offeredServicesOf(schedule, state, known) : [];
-    const buffers = schedule && neededBuffers(schedule, slot, types, services, context.config);
-    if (schedule?.id && buffers && !found.has(schedule.id)) {
+    const buffers = schedule && neededBuffers({ schedule, services }, slot, types, context.config);
+    if (schedule?.id && buffers && buffers.before + buffers.after > 0 && !found.has(schedule.id)) {
       found.set(schedule.id, { slot, buffers });
     }
   }
   return found;
 }
 
-/** The time of an appointment with its buffers, by the id of the Schedule. */
-export function timesAround(interval: Interval, buffers: ReadonlyMap<string, SlotBuffers>): Map<string, Interval> {
-  return new Map([...buffers].map(([id, needed]) => [id, withBuffers(interval, needed.buffers)]));
+/** The time that the booking needs in the Schedule of a slot, buffers included. */
+export function timeAround(interval: Interval, { schedule }: CalendarSlot, buffers: ReadonlyMap<string, SlotBuffers>) {
+  const needed = buffers.get(schedule)?.buffers;
+  return needed ? withBuffers(interval, needed) : interval;
 }
 
 /**
@@ -176,4 +194,16 @@ export function ownEnding({ earlier: { previous }, context: { now, config } }: S
 /** Whether staff confirm an appointment by sending it again: it was confirmed, or was not confirmed in time. */
 export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: Situation): boolean {
   return previous !== undefined && (previous.status === 'booked' || wasUnconfirmed(previous, now, config));
+}
+
+/** Slots that are free for this booking alone, because it gives its own time back. */
+export function returningIn({ stored, calendar }: Situation): Slot[] {
+  return [...calendar.values()]
+    .filter(({ id, status, isNew }) => status === 'free' && !isNew && stored.get(id)?.status !== 'free')
+    .map(({ resource, start, end }) => ({
+      ...resource,
+      status: 'free',
+      start: formatInstant(start),
+      end: formatInstant(end),
+    }));
 }

@@ -7,25 +7,23 @@ import type {
   Extension,
   Meta,
 } from '@medplum/fhirtypes';
-import { slotChangeEntries } from '../../calendar/publish/slot-change.ts';
-import { isBuffer, isUnmarked } from '../../calendar/slots/slot-role.ts';
 import { artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
-import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
+import { calendarEntries } from '../../slots/entries.ts';
+import { settle } from '../../slots/settle.ts';
+import { withTaken } from '../../slots/take.ts';
+import { bufferSlots } from '../../slots/terms.ts';
 import { afterItsEnd } from '../appointment/ended.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { withRequestTasks } from '../confirmation/task.ts';
 import { quotaEntries } from '../policy/quota.ts';
-import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { bufferEntries, bufferRemovals } from '../slots/buffers.ts';
-import { type Calendar, type CalendarSlot, calendarEntries, take } from '../slots/calendar.ts';
-import { withdrawalEntries } from '../slots/takings.ts';
 import type { BookingContext } from './context.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
 import { type Result, resultOf } from './result.ts';
-import { buffersOf, givenBackBy, type Situation, timesAround } from './situation.ts';
+import { buffersOf, type Situation, settling } from './situation.ts';
 
 /** The elements of the appointment that are set by the booking, not by the request. */
 interface Outcome extends Result {
@@ -135,67 +133,21 @@ function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry
 }
 
 /**
- * Slots that were never on offer, such as those of Medplum's own scheduling, are not put on offer when they are given back.
+ * The slots as the booking leaves them: those that it takes are narrowed to its time, its buffers are written, and all
+ * offers that this excludes, or no longer excludes, are settled.
  */
-function withoutNeverOffered(calendar: Calendar, { stored, context }: Situation, givenBack: readonly string[]) {
-  const { offered, config } = context;
-  const never = givenBack.filter((id) => {
-    const slot = stored.get(id);
-    return offered && slot && isUnmarked(slot.resource, config) && !offered.has(id);
-  });
-  const isGone = ({ origin, status, resource }: CalendarSlot): boolean =>
-    never.includes(origin) && (status === 'free' || (status === 'busy-unavailable' && isBuffer(resource)));
-  const kept = [...calendar].filter(([, slot]) => !(slot.isNew && isGone(slot)));
-  return new Map(
-    kept.map(([id, slot]) => [id, isGone(slot) ? { ...slot, status: 'entered-in-error' as const } : slot]),
-  );
-}
-
-/**
- * What returns with the move, as far as the booking takes it or gives it back: the rest is left to the publication.
- */
-function returningEntries({ known: { returning = [] }, selected }: Situation, givenBack: readonly string[]) {
-  const concerned = new Set([...selected.slots.map(({ id }) => id), ...givenBack]);
-  const groups = new Set(returning.filter(({ stored }) => concerned.has(stored?.id ?? '')).map(({ group }) => group));
-  return slotChangeEntries(returning.filter(({ group }) => groups.has(group)));
-}
-
-/** Each resource is written once: of several entries for one resource, the last counts. */
-function onceEach(entries: readonly BundleEntry[]): BundleEntry[] {
-  const last = new Map(entries.map((entry) => [entry.request?.method === 'PUT' ? entry.request.url : entry, entry]));
-  return [...last.values()];
-}
-
-/** What was read, updated with what is written. */
-function asWritten(state: ResourceSet, entries: readonly BundleEntry[]): ResourceSet {
-  const stored = entries.flatMap(({ request, resource }) => (request?.method === 'PUT' && resource ? [resource] : []));
-  return new Map([...state, ...stored.map((one) => [`${one.resourceType}/${one.id}`, one] as const)]);
-}
-
-/** The slots as the booking leaves them: those it takes are narrowed to its time. */
 function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
-  const { calendar, selected, state, known, context } = situation;
-  const { config, newId } = context;
-  const interval = situation.request.interval ?? { start: 0, end: 0 };
+  const { stored, calendar, selected, request, context } = situation;
+  const { config, newId, now } = context;
+  const interval = request.interval ?? { start: 0, end: 0 };
   const status = outcome.status === 'proposed' ? 'busy-tentative' : neededSlotStatus(outcome);
-  const taken = status
-    ? selected.slots.reduce<Calendar>((current, { id }) => take(current, id, interval, status, newId), calendar)
-    : calendar;
-  const givenBack = givenBackBy(situation);
-  const changed = onceEach([
-    ...returningEntries(situation, givenBack),
-    ...calendarEntries(withoutNeverOffered(taken, situation, givenBack), artefactUri(config, 'LocalSlotOrigin')),
-  ]);
-  const buffers = buffersOf(situation);
-  const seen = new Map([...(known.around?.slots ?? []), ...state]);
-  const claim = { interval, around: timesAround(interval, buffers), slots: selected.slots, services: undefined };
-  const all = [...resourcesOfType(seen, 'Slot'), ...(known.fragments?.slots ?? [])];
-  const others = [
-    ...withdrawalEntries(claim, asWritten(seen, changed), config),
-    ...bufferRemovals(all, givenBack, config),
-    ...[...buffers.values()].flatMap((one) => bufferEntries(interval, one.slot, one.buffers, config)),
-  ];
-  return others.length > 0 ? inWriteOrder(onceEach([...changed, ...others])) : changed;
+  const ids = selected.slots.map(({ id }) => id);
+  const taken = status ? withTaken(calendar, ids, interval, status) : calendar;
+  const buffers = [...buffersOf(situation).values()].flatMap((one) =>
+    bufferSlots(interval, one.slot, one.buffers, newId, config),
+  );
+  const after = new Map([...taken, ...buffers.map((buffer) => [buffer.id, buffer] as const)]);
+  return calendarEntries(stored, settle(calendar, after, { ...settling(situation), stored }), now, config);
 }
 
 /** The entries that end holds and requests whose time has run out. */

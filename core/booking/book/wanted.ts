@@ -1,19 +1,19 @@
-import { publishedKeyOf } from '../../calendar/slots/slot-role.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { belongsTo } from '../../fhir/tags.ts';
-import { type Interval, overlaps } from '../../time/interval.ts';
-import { slotIdsOf } from '../appointment/slot-use.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
+import { reachOf } from '../../slots/terms.ts';
+import { overlaps } from '../../time/interval.ts';
 import { deadlineOf } from '../confirmation/deadline.ts';
 import { isHold } from '../hold/hold.ts';
-import type { CalendarSlot } from '../slots/calendar.ts';
+import { merged, type ScheduleTime } from '../slots/reads.ts';
 import { schedulesConcerned } from './apply-policy.ts';
 import { unknownServices, type Wanted } from './knowledge.ts';
 import { mergedPatients } from './resubmission/heir.ts';
 import { perhapsMoved } from './resubmission/idempotency.ts';
-import { returningFor } from './resubmission/returning.ts';
-import { buffersOf, rewrittenIds, type Situation, timesAround } from './situation.ts';
+import { buffersOf, givenBackBy, rewrittenIds, type Situation, schedulesIn } from './situation.ts';
+import { longestIssues } from './slots/granularity.ts';
 
 /** Tells what must still be read of one kind of knowledge for a decision. */
 type Question = (situation: Situation, found: readonly Issue[]) => Wanted;
@@ -64,52 +64,44 @@ const fragmentsWanted: Question = (situation, found) => {
     : {};
 };
 
-/** Whether only a Schedule is named and the time was found in parts of published Slots, each made for one appointment. */
-function isPatchwork({ request: { slots, interval }, selected, context }: Situation): boolean {
-  const isPart = ({ start, end }: Interval): boolean =>
-    interval !== undefined && (start < interval.start || end > interval.end);
-  const isPublished = ({ resource }: CalendarSlot): boolean => publishedKeyOf(resource, context.config) !== undefined;
-  return slots.length === 0 && selected.slots.some((slot) => isPart(slot) && isPublished(slot));
-}
-
-/**
- * What the appointments to be moved or replaced keep from being offered, if only a free slot is missing or only parts of
- * slots were found.
- */
-const returningWanted: Question = (situation, found) => {
-  const { request, earlier, state, known } = situation;
-  const isMissing = found.length > 0 && found.every(({ code }) => aboutSlots.has(code));
-  const isOpen = known.fragments && !known.returning && (isMissing || isPatchwork(situation));
-  const returning = isOpen ? returningFor(request, earlier, state) : undefined;
-  return returning ? { returning } : {};
-};
-
 const servicesWanted: Question = ({ request, earlier, state, known }) => {
   const services = unknownServices(schedulesConcerned(request, earlier, state), known);
   return services.length > 0 ? { services } : {};
 };
 
-/** Buffers reach beyond the time of the appointment. */
+/**
+ * Buffers reach beyond the time of the appointment, and what is given back lets others return: then everything within
+ * reach must be known.
+ */
 const aroundWanted: Question = (situation, found) => {
-  const { request, known } = situation;
-  const times = request.interval ? timesAround(request.interval, buffersOf(situation)) : new Map<string, Interval>();
-  if (known.around || times.size === 0 || found.length > 0) {
+  const { request, earlier, state, known, stored, selected, context } = situation;
+  const mayMatter = found.every(({ code }) => aboutSlots.has(code));
+  const isOpen = unknownServices(schedulesConcerned(request, earlier, state), known).length > 0;
+  const givenBack = givenBackBy(situation).flatMap((id) => stored.get(id) ?? []);
+  const taken = request.interval && buffersOf(situation).size > 0 ? selected.slots : [];
+  if (known.around || isOpen || !mayMatter || givenBack.length + taken.length === 0) {
     return {};
   }
-  const all = [...times.values()];
-  const interval = { start: Math.min(...all.map(({ start }) => start)), end: Math.max(...all.map(({ end }) => end)) };
-  return { around: { schedules: [...times.keys()], interval } };
+  const reach = reachOf(schedulesIn(situation), context.config);
+  const times = [...givenBack, ...(givenBack.length > 0 ? selected.slots : taken)].map((slot): ScheduleTime => {
+    const { start, end } = givenBack.includes(slot) || !request.interval ? slot : request.interval;
+    return { schedule: slot.schedule, start: start - reach, end: end + reach };
+  });
+  return { around: merged(times) };
 };
 
 /**
  * The caller's role matters where a policy or a limit applies, where an appointment that is not a hold is moved, and where
  * the appointment that is moved or replaced is not the caller's own.
  */
-const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous, replaced }, context }) => {
+const roleWanted: Question = (situation) => {
+  const { known, verdict, earlier, context } = situation;
+  const { previous, replaced } = earlier;
   const { requestor, config } = context;
   const isMoved = previous !== undefined && !isHold(previous, config);
   const isOthers = [previous, replaced].some((one) => one && !belongsTo(one, requestor, config));
-  const isAsked = issues.length > 0 || quotas.length > 0 || isMoved || isOthers;
+  const isBound = [verdict.issues, verdict.quotas, longestIssues(situation)].some(({ length }) => length > 0);
+  const isAsked = isBound || isMoved || isOthers;
   return known.role === undefined && isAsked ? { role: true } : {};
 };
 
@@ -146,7 +138,6 @@ const tasksWanted: Question = ({ known, earlier: { previous, replaced }, context
 const questions: readonly Question[] = [
   tasksWanted,
   fragmentsWanted,
-  returningWanted,
   servicesWanted,
   aroundWanted,
   roleWanted,

@@ -1,6 +1,6 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
-import { slotIdsOf } from '../appointment/slot-use.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf } from './finding.ts';

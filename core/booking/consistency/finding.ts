@@ -1,7 +1,6 @@
 import type { Resource } from '@medplum/fhirtypes';
 import type { TagConfig } from '../../fhir/tags.ts';
 import { ownerOf } from '../../fhir/tags.ts';
-import type { Interval } from '../../time/interval.ts';
 
 /** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
 export const rules = {
@@ -14,7 +13,6 @@ export const rules = {
     display: 'A slot that the service marked as taken belongs to no appointment',
   },
   'fragments-overlap': { severity: 'error', display: 'Fragments of a split slot overlap' },
-  'fragments-missing': { severity: 'error', display: 'Fragments of a split slot leave a gap' },
   'time-taken-twice': { severity: 'error', display: 'Two slots of one schedule take the same time for appointments' },
   'booking-blocked': {
     severity: 'warning',
@@ -53,17 +51,11 @@ export interface ConsistencyContext {
   /** The moment of the check, in milliseconds since 1970 UTC. */
   readonly now: number;
   readonly config: TagConfig;
-  /** Identifier system under which a slot names the one it was split off from. */
-  readonly originSystem: string;
   /**
    * References to the Bots of the service, and to the client with which the gateway writes; where they are not known,
    * every Bot counts as one of them.
    */
   readonly bots?: ReadonlySet<string>;
-  /** Ids of taken slots that were once free, as their histories show. */
-  readonly offered?: ReadonlySet<string>;
-  /** The time of slots before anything was split off, by id, as far as it is known. */
-  readonly stretches?: ReadonlyMap<string, Interval>;
 }
 
 /** Makes a finding about a resource. */

@@ -1,12 +1,11 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { placedSlots, isTaken as takesTime } from '../../calendar/slots/slot-role.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
+import { type CalendarSlot, calendarOf, isBooked, isMarked } from '../../slots/slot.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
-import { isTaken, slotIdsOf } from '../appointment/slot-use.ts';
 import { holdsSlots } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { type CalendarSlot, calendarOf } from '../slots/calendar.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, keyOf } from './finding.ts';
 
 type Holders = ReadonlyMap<string, readonly Appointment[]>;
@@ -23,11 +22,10 @@ function holdersOf(state: ResourceSet): Holders {
 
 /**
  * Whether the service took a slot, not the clinic: a Bot has written it. Where Medplum does not show the author, a slot
- * counts as taken by the service if it was split off from another one.
+ * counts as taken by the service if it is marked as an offer.
  */
 function isTakenByService(slot: Slot, context: ConsistencyContext): boolean {
-  const isFragment = slot.identifier?.some(({ system }) => system === context.originSystem) ?? false;
-  return isByService(slot, context) ?? isFragment;
+  return isByService(slot, context) ?? isMarked(slot, context.config);
 }
 
 /** How many are named in one finding at most. */
@@ -43,7 +41,7 @@ function issuesOfSlot(slot: Slot, holders: Holders, state: ResourceSet, context:
   const schedule = idIn(slot.schedule, 'Schedule');
   const key = keyOf(slot);
   return [
-    ...(isTaken(slot.status) && appointments.length === 0 && isTakenByService(slot, context)
+    ...(isBooked(slot) && appointments.length === 0 && isTakenByService(slot, context)
       ? [finding('slot-without-appointment', key, `It is ${slot.status}, but no appointment holds it.`)]
       : []),
     ...(appointments.length > 1
@@ -57,65 +55,28 @@ function issuesOfSlot(slot: Slot, holders: Holders, state: ResourceSet, context:
 
 const show = ({ start, end }: Interval): string => `${formatInstant(start)} – ${formatInstant(end)}`;
 
-/** The stretches between the fragments, and before and after them as far as the whole is known. */
-function gaps(fragments: readonly CalendarSlot[], whole: Interval | undefined): Interval[] {
-  const found: Interval[] = [];
-  let reached = Math.min(whole?.start ?? Number.POSITIVE_INFINITY, fragments[0]?.start ?? Number.POSITIVE_INFINITY);
-  for (const { start, end } of fragments) {
-    if (start > reached) {
-      found.push({ start: reached, end: start });
-    }
-    reached = Math.max(reached, end);
-  }
-  return whole && reached < whole.end ? [...found, { start: reached, end: whole.end }] : found;
-}
-
-/** What takes the time of each Schedule without having been offered: slots are narrowed to the time that it leaves. */
-function takingsOf(state: ResourceSet, { config, offered = new Set() }: ConsistencyContext) {
-  const placed = placedSlots(resourcesOfType(state, 'Slot'), offered, config);
-  const takings = placed.filter(({ role, resource }) => role.kind === 'taking' && takesTime(resource));
-  return Map.groupBy(takings, ({ resource }) => resource.schedule.reference);
-}
-
-function issuesOfFragments(
-  origin: string,
-  fragments: readonly CalendarSlot[],
-  takings: readonly Interval[],
-  { stretches }: ConsistencyContext,
-): Finding[] {
-  const sorted = [...fragments].sort((one, other) => one.start - other.start);
-  const doubled = sorted.filter((fragment, index) =>
-    sorted.slice(0, index).some((earlier) => overlaps(earlier, fragment)),
-  );
-  return [
-    ...doubled.map((fragment) => {
-      const diagnostics = `${show(fragment)} overlaps another fragment of the former Slot/${origin}.`;
-      return finding('fragments-overlap', `Slot/${fragment.id}`, diagnostics);
-    }),
-    ...gaps(sorted, stretches?.get(origin))
-      .filter((gap) => !takings.some((taking) => overlaps(taking, gap)))
-      .map((gap) =>
-        finding('fragments-missing', `Slot/${origin}`, `${show(gap)} is no longer covered by any of its fragments.`),
-      ),
-  ];
+function issuesOfParts(origin: string, parts: readonly CalendarSlot[]): Finding[] {
+  const sorted = [...parts].sort((one, other) => one.start - other.start);
+  const doubled = sorted.filter((part, index) => sorted.slice(0, index).some((earlier) => overlaps(earlier, part)));
+  return doubled.map((part) => {
+    const diagnostics = `${show(part)} overlaps another part of the former Slot/${origin}.`;
+    return finding('fragments-overlap', `Slot/${part.id}`, diagnostics);
+  });
 }
 
 /**
- * Checks every slot: one that the service has taken must be held by one appointment, and the fragments of what was one slot
- * must follow one another without an overlap, and without a gap except for time that something else takes. Fragments that
- * were joined to others and are void do not count.
+ * Checks every slot: one that the service has taken must be held by one appointment, and the parts of what was one offer
+ * must not overlap. Whether all of its time is offered that nothing takes is compared with the rules for publishing
+ * (`published-differs`).
  */
 export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const holders = holdersOf(state);
-  const takings = takingsOf(state, context);
   const slots = resourcesOfType(state, 'Slot');
-  const valid = [...calendarOf(slots, context.originSystem).values()].filter(
-    ({ status }) => status !== 'entered-in-error',
+  const offers = [...calendarOf(slots, context.config).values()].filter(
+    ({ status, role }) => status !== 'entered-in-error' && role === 'offer',
   );
   return [
     ...slots.flatMap((slot) => issuesOfSlot(slot, holders, state, context)),
-    ...[...Map.groupBy(valid, ({ origin }) => origin)].flatMap(([origin, fragments]) =>
-      issuesOfFragments(origin, fragments, takings.get(fragments[0]?.resource.schedule.reference) ?? [], context),
-    ),
+    ...[...Map.groupBy(offers, ({ origin }) => origin)].flatMap(([origin, parts]) => issuesOfParts(origin, parts)),
   ];
 }

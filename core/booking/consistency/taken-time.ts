@@ -1,16 +1,16 @@
+import { formatInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
 import {
   bufferOf,
+  type CalendarSlot,
+  calendarOf,
   isBooked,
   isBuffer,
   isOverbooking,
   isTaken,
-  type PlacedSlot,
-  placedSlots,
-} from '../../calendar/slots/slot-role.ts';
-import { formatInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+} from '../../slots/slot.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
-import { slotIdsOf } from '../appointment/slot-use.ts';
 import { holdsSlots } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
@@ -18,20 +18,20 @@ import { type ConsistencyContext, type Finding, finding, type Rule } from './fin
 /** The Slots of a Schedule that are compared. */
 interface TakenSlots {
   /** Slots that have taken time from the start, without having been offered. */
-  readonly takings: readonly PlacedSlot[];
+  readonly takings: readonly CalendarSlot[];
   /** Slots that take only their own place: booked, held or blocked offers. */
-  readonly places: readonly PlacedSlot[];
-  readonly free: readonly PlacedSlot[];
+  readonly places: readonly CalendarSlot[];
+  readonly free: readonly CalendarSlot[];
 }
 
-function bySchedule(state: ResourceSet, { config, offered = new Set() }: ConsistencyContext): TakenSlots[] {
+function bySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSlots[] {
   const slots = Map.groupBy(resourcesOfType(state, 'Slot'), ({ schedule }) => idIn(schedule, 'Schedule'));
   return [...slots.values()].map((ofSchedule) => {
-    const placed = placedSlots(ofSchedule, offered, config);
+    const all = [...calendarOf(ofSchedule, config).values()];
     return {
-      takings: placed.filter(({ role, resource }) => role.kind === 'taking' && isTaken(resource)),
-      places: placed.filter(({ role, resource }) => role.kind !== 'taking' && isTaken(resource)),
-      free: placed.filter(({ resource }) => resource.status === 'free'),
+      takings: all.filter((slot) => slot.role === 'taking' && isTaken(slot)),
+      places: all.filter((slot) => (slot.role === 'offer' || slot.role === 'buffer') && isTaken(slot)),
+      free: all.filter(({ status }) => status === 'free'),
     };
   });
 }
@@ -44,18 +44,18 @@ function overbooked(state: ResourceSet, { config }: ConsistencyContext): Readonl
 }
 
 /** An appointment, or the time that one needs around it: nothing else may lie there. */
-const isAppointment = (slot: PlacedSlot): boolean => isBooked(slot.resource) || isBuffer(slot.resource);
+const isAppointment = (slot: CalendarSlot): boolean => isBooked(slot) || isBuffer(slot.resource);
 
 /** Which rule is broken by two Slots that take the same time; a block may lie over another block. */
-function ruleFor(one: PlacedSlot, other: PlacedSlot): Rule | undefined {
-  const [first, second] = [isBooked(one.resource), isBooked(other.resource)];
+function ruleFor(one: CalendarSlot, other: CalendarSlot): Rule | undefined {
+  const [first, second] = [isBooked(one), isBooked(other)];
   if (first ? isAppointment(other) : isAppointment(one) && second) {
     return 'time-taken-twice';
   }
   return first || second ? 'booking-blocked' : undefined;
 }
 
-const show = ({ id, resource, start, end }: PlacedSlot): string =>
+const show = ({ id, resource, start, end }: CalendarSlot): string =>
   `Slot/${id} (${resource.status}, ${formatInstant(start)} – ${formatInstant(end)})`;
 
 /** Compares takings with each other and with what is booked. Past ones can no longer be corrected and are left out. */
@@ -72,12 +72,12 @@ function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>
 
 /** Finds overlapping booked Slots that were published for one place: it has room for one appointment at a time. */
 function doubledPlaces({ places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
-  const published = places.filter((slot) => isBooked(slot.resource) && slot.end > now);
-  const byPlace = Map.groupBy(published, ({ role }) => (role.kind === 'published' ? role.key.place : undefined));
+  const published = places.filter((slot) => isBooked(slot) && slot.end > now);
+  const byPlace = Map.groupBy(published, ({ place }) => place);
   byPlace.delete(undefined);
   return [...byPlace.values()].flatMap((ofPlace) => {
     const sorted = ofPlace.toSorted((one, other) => one.start - other.start);
-    let last: PlacedSlot | undefined;
+    let last: CalendarSlot | undefined;
     return sorted.flatMap((slot) => {
       const other = last;
       last = other && other.end > slot.end ? other : slot;
@@ -114,19 +114,6 @@ function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Fi
           ),
         ];
   });
-}
-
-/**
- * The ids of Slots whose history alone tells whether they were ever on offer, if that makes a difference: those that overlap
- * something else.
- */
-export function doubtfulSlots(state: ResourceSet, context: ConsistencyContext): string[] {
-  return bySchedule(state, context).flatMap(({ takings, places, free }) =>
-    takings
-      .filter((one) => one.end > context.now)
-      .filter((one) => [...takings, ...places, ...free].some((other) => other !== one && overlaps(one, other)))
-      .map(({ id }) => id),
-  );
 }
 
 /** Compares what takes the time of each Schedule, whoever created it, with the rest of its calendar. */

@@ -23,6 +23,7 @@ const stricter: Readonly<Record<PolicyPart, (one: number, other: number) => numb
   window: Math.min,
   cancelUntil: Math.max,
   holdFor: Math.min,
+  longest: Math.min,
   confirmWithin: Math.min,
   maxOpenPerPatient: Math.min,
   maxPerPortalAndDay: Math.min,

@@ -10,6 +10,7 @@ const lengths = {
   window: { least: 60_000, most: 10 * YEAR },
   cancelUntil: { least: 0, most: YEAR },
   holdFor: { least: 1_000, most: DAY },
+  longest: { least: 60_000, most: DAY },
   confirmWithin: { least: 1_000, most: YEAR },
 } as const;
 

@@ -1,21 +1,15 @@
-import type { Appointment, BundleEntry, CodeableConcept, Slot, Task } from '@medplum/fhirtypes';
-import {
-  isBooked,
-  isBuffer,
-  isOverbooking,
-  isTaken,
-  type PlacedSlot,
-  placedSlots,
-  takesFrom,
-} from '../../calendar/slots/slot-role.ts';
+import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
+import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
+import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { reasonOf } from '../appointment/cancelation-reason.ts';
 import { hasEnded } from '../appointment/ended.ts';
-import { slotIdsOf } from '../appointment/slot-use.ts';
-import { holdsSlots, statusQuery } from '../appointment/status.ts';
+import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import type { DeadlineConfig } from '../confirmation/deadline.ts';
 import { search, searchUrl } from '../search.ts';
 
@@ -28,40 +22,35 @@ export const COLLISION_TASK = 'collision';
 /** An appointment, and the Slot that was written over its time. */
 export interface Collision {
   readonly appointment: Appointment;
-  readonly taking: PlacedSlot;
+  readonly taking: CalendarSlot;
 }
 
 /**
- * The booked Slots whose time is taken by a Slot that was never offered, is not a buffer, and does not say that it is an
- * overbooking.
+ * The booked Slots whose time is taken by a Slot that is not a buffer and does not say that it is an overbooking.
  *
  * @param slots - those of its Schedule that overlap it, itself included
- * @param offered - ids of those that were once free although nothing marks them
  * @param now - milliseconds since 1970 UTC: what has passed no longer collides
  */
 export function slotsUnder(
   taking: Slot,
   slots: readonly Slot[],
-  offered: ReadonlySet<string>,
   now: number,
   config: CollisionConfig,
-): { readonly taking: PlacedSlot; readonly under: readonly PlacedSlot[] } | undefined {
-  const placed = placedSlots(slots, offered, config);
-  const own = placed.find(({ id }) => id === taking.id);
-  const isTaking = own?.role.kind === 'taking' && isTaken(own.resource) && !isBuffer(own.resource);
+): { readonly taking: CalendarSlot; readonly under: readonly CalendarSlot[] } | undefined {
+  const calendar = [...calendarOf(slots, config).values()];
+  const own = calendar.find(({ id }) => id === taking.id);
+  const isTaking = own?.role === 'taking' && !isBuffer(own.resource);
   if (!own || !isTaking || own.end <= now || isOverbooking(taking, config)) {
     return undefined;
   }
-  const services = (slot: PlacedSlot): readonly CodeableConcept[] => slot.resource.serviceType ?? [];
-  const under = placed.filter(
-    (slot) =>
-      slot.id !== own.id && isBooked(slot.resource) && overlaps(slot, own) && takesFrom(own.resource, services(slot)),
+  const under = calendar.filter(
+    (slot) => slot.id !== own.id && isBooked(slot) && overlaps(slot, own) && takesTimeOf(own, slot),
   );
   return { taking: own, under };
 }
 
 /** The search for the appointments that hold some Slots. */
-export function holdersUnder(slots: readonly PlacedSlot[]): BundleEntry {
+export function holdersUnder(slots: readonly CalendarSlot[]): BundleEntry {
   return search('Appointment', [
     ['slot', slots.map(({ id }) => `Slot/${id}`).join(',')],
     ['status', statusQuery(holdsSlots)],
@@ -71,7 +60,7 @@ export function holdersUnder(slots: readonly PlacedSlot[]): BundleEntry {
 
 /** The appointments that lose their time to a Slot, except those that say that they are an overbooking. */
 export function collisions(
-  taking: PlacedSlot,
+  taking: CalendarSlot,
   appointments: readonly Appointment[],
   now: number,
   config: CollisionConfig,
@@ -91,7 +80,7 @@ export function givesWay({ appointment: { status }, taking }: Collision): boolea
 }
 
 /** An appointment that gives way, as it is stored: its reason says why. */
-export function givenWay({ appointment }: Collision, config: CollisionConfig): Appointment {
+export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config: CollisionConfig): Appointment {
   const text = 'The clinic has given the time to another appointment.';
   return { ...appointment, status: 'cancelled', cancelationReason: reasonOf('slot-not-free', text, config) };
 }
@@ -119,4 +108,63 @@ export function collisionTask({ appointment, taking }: Collision, config: Collis
     ['status', 'requested'],
   ]).replace('Task?', '');
   return { request: { method: 'POST', url: 'Task', ifNoneExist }, resource };
+}
+
+/** How binding an appointment is: a confirmed one wins over a request, and a request over a hold. */
+const rankOf = ({ status }: Appointment): number => (status === 'proposed' ? 0 : status === 'pending' ? 1 : 2);
+
+/**
+ * Of two appointments that hold one Slot, the one that gives way: the less binding one; of two of a kind the one that did
+ * not come through the service, which alone takes Slots with a lock, else the later one.
+ */
+export function loserOf(one: Appointment, other: Appointment, config: CollisionConfig & TagConfig): Appointment {
+  const isOurs = (appointment: Appointment): number => (ownerOf(appointment, config) === undefined ? 1 : 0);
+  const since = ({ meta }: Appointment): string => meta?.lastUpdated ?? '';
+  const order =
+    rankOf(other) - rankOf(one) ||
+    isOurs(one) - isOurs(other) ||
+    (since(one) > since(other) ? 1 : since(one) < since(other) ? -1 : (one.id ?? '') > (other.id ?? '') ? 1 : -1);
+  return order > 0 ? one : other;
+}
+
+/** Other open appointments that hold a Slot of an appointment although none of them says that it is an overbooking. */
+export function rivalsOf(
+  appointment: Appointment,
+  others: readonly Appointment[],
+  now: number,
+  config: CollisionConfig,
+): Appointment[] {
+  const ids = slotIdsOf(appointment);
+  const isAlone = (one: Appointment): boolean =>
+    isOpen(one) && holdsSlots(one) && !hasEnded(one, now, config) && !isOverbooking(one, config);
+  return isAlone(appointment)
+    ? others.filter((one) => isAlone(one) && slotIdsOf(one).some((id) => ids.includes(id)))
+    : [];
+}
+
+/** A confirmed appointment that lies on time which something else takes, too: it is marked, and staff are told. */
+export function overlapEntries(appointment: Appointment, taking: CalendarSlot, config: CollisionConfig): BundleEntry[] {
+  const mark = { url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true };
+  return [
+    updateEntry(appointment, { ...appointment, extension: [...(appointment.extension ?? []), mark] }),
+    collisionTask({ appointment, taking }, config),
+  ];
+}
+
+/** What becomes of two appointments that hold one Slot. */
+export function rivalEntries(
+  loser: Appointment,
+  winner: Appointment,
+  slot: Slot | undefined,
+  config: CollisionConfig & TagConfig,
+): BundleEntry[] {
+  const isByPeople = (one: Appointment): boolean => rankOf(one) === 2 && ownerOf(one, config) === undefined;
+  const mark = { url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true };
+  const marked = (one: Appointment): BundleEntry =>
+    updateEntry(one, { ...one, extension: [...(one.extension ?? []), mark] });
+  const [taking] = slot ? calendarOf([slot], config).values() : [];
+  const task = taking && isByPeople(loser) ? [collisionTask({ appointment: loser, taking }, config)] : [];
+  return isByPeople(loser) && isByPeople(winner)
+    ? [marked(loser), marked(winner), ...task]
+    : [updateEntry(loser, givenWay({ appointment: loser }, config)), ...task];
 }

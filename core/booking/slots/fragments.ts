@@ -1,5 +1,5 @@
 import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
-import { type SlotUse, type SlotUses, slotIdsOf, strongestUse } from '../appointment/slot-use.ts';
+import { type SlotUse, type SlotUses, slotIdsOf, strongestUse } from '../../slots/slot-use.ts';
 import { holdsSlots, slotUseOf, statusQuery } from '../appointment/status.ts';
 import { resourcesOfType } from '../resource-set.ts';
 import { readState, search } from '../search.ts';

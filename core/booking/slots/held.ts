@@ -1,13 +1,13 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { isTaken } from '../../calendar/slots/slot-role.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { isTaken } from '../../slots/slot.ts';
 import { hasEnded } from '../appointment/ended.ts';
 import { holdsSlots, statusQuery } from '../appointment/status.ts';
 import type { DeadlineConfig } from '../confirmation/deadline.ts';
 import { searchUrl } from '../search.ts';
 
-/** The address of the search for the appointments that hold a Slot, with the Slot as it is stored. */
+/** The address of the search for the appointments that hold a Slot, with the Slots that they name. */
 export function holdersUrl(id: string): string {
   return searchUrl('Appointment', [
     ['slot', `Slot/${id}`],

@@ -1,54 +1,91 @@
-import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
-import { isBuffer, publishedKeyOf } from '../../calendar/slots/slot-role.ts';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
-import { parseInstant } from '../../fhir/instant.ts';
+import type { Appointment, Bundle, BundleEntry, Reference, Slot } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
-import { intersection } from '../../time/interval.ts';
-import { isHeld, isTaken, slotIdsOf, slotStatusOf, strongestUse } from '../appointment/slot-use.ts';
+import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
+import { calendarEntries } from '../../slots/entries.ts';
+import { takingSlot } from '../../slots/guard.ts';
+import { settle } from '../../slots/settle.ts';
+import {
+  BUFFER_COMMENTS,
+  type Calendar,
+  type CalendarSlot,
+  calendarOf,
+  calendarSlot,
+  isBooked,
+  isBuffer,
+  isMarked,
+  isOverbooking,
+  isTaken,
+  occupies,
+  publishedKeyOf,
+  takesTimeOf,
+} from '../../slots/slot.ts';
+import { type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slots/slot-use.ts';
+import { withGivenBack, withTaken } from '../../slots/take.ts';
+import { bufferSlots, neededBuffers, type ScheduleServices, termsFor } from '../../slots/terms.ts';
+import { type Interval, intersection, overlaps } from '../../time/interval.ts';
+import { buffersWithoutSlot, timeOf, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
 import { holdsSlots, slotUseOf } from '../appointment/status.ts';
-import { bufferRemovals } from './buffers.ts';
-import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, release, take } from './calendar.ts';
-import type { Fragments } from './fragments.ts';
 
 /** The part of the configuration that slots depend on. */
-export type SlotSyncConfig = ArtefactConfig;
+export type SlotSyncConfig = TagConfig & Pick<BookingConfig, 'smallestBooking'>;
 
 /** What an appointment's slots depend on besides its status. */
 export interface RelatedSlots {
-  /** Everything that was split off from the slots, and how other appointments use it. */
-  readonly fragments: Fragments;
+  /** The Schedules that it takes time from without naming a Slot. */
+  readonly unnamed?: readonly string[];
+  /** Its slots, and all others of their Schedules within reach of them. */
+  readonly slots: readonly Slot[];
+  /** How other appointments use its slots. */
+  readonly uses: SlotUses;
+  readonly schedules: readonly ScheduleServices[];
   /** Slots of the appointment that were deleted although they had been offered, in their last version. */
   readonly lost: readonly Slot[];
-  /** Ids of its slots that were never offered: releasing them does not offer them to others. */
-  readonly neverOffered?: ReadonlySet<string>;
-  /** Ids of its slots that the clinic has taken by hand since it gave them back (`setByHand`). */
-  readonly setByHand?: ReadonlySet<string>;
+  /** Ids of its slots that stay as they are: the clinic took them by hand, or the appointment never held them. */
+  readonly kept?: ReadonlySet<string>;
 }
 
 /**
- * Those slots of an appointment that someone other than the service has taken since the appointment gave them back: they
- * stay as they are. If it gave them back before the oldest version that is known, there is no telling when: then all slots
- * that others have taken stay.
+ * Since when an appointment has not held its slots any more, as its versions show.
  *
- * @param slots - with their authors
  * @param history - of the appointment, the newest version first
+ * @returns `undefined` if it never held them; 0 if that was before the oldest version that is known; infinite if it still
+ *   holds them, or nothing is known of it
  */
-export function setByHand(slots: readonly Slot[], history: Bundle, config: ServiceConfig): Set<string> {
+export function givenBackSince(history: Bundle): number | undefined {
   const versions = (history.entry ?? []).flatMap(({ resource }) =>
     isResource(resource, 'Appointment') ? [resource] : [],
   );
   const last = versions.findIndex(holdsSlots);
-  const isLongAgo = last < 0 && (history.total ?? 0) > (history.entry ?? []).length;
-  const first = versions.slice(0, last < 0 ? versions.length : last).at(-1);
-  const givenBack = isLongAgo ? 0 : parseInstant(first?.meta?.lastUpdated);
-  const isLater = ({ meta }: Slot): boolean => (parseInstant(meta?.lastUpdated) ?? 0) > (givenBack ?? Infinity);
-  return new Set(slots.filter((slot) => isByHand(slot, config) && isLater(slot)).flatMap(({ id }) => id ?? []));
+  if (versions.length === 0) {
+    return Number.POSITIVE_INFINITY;
+  }
+  if (last < 0) {
+    return (history.total ?? 0) > versions.length ? 0 : undefined;
+  }
+  return parseInstant(versions[last - 1]?.meta?.lastUpdated) ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Those slots of an appointment that someone other than the service has taken since the appointment gave them back, or all
+ * if it never held them: they stay as they are.
+ *
+ * @param slots - with their authors
+ * @param since - as `givenBackSince` tells
+ */
+export function keptSlots(slots: readonly Slot[], since: number | undefined, config: ServiceConfig): Set<string> {
+  const isLater = ({ meta }: Slot): boolean => since === undefined || (parseInstant(meta?.lastUpdated) ?? 0) > since;
+  const kept = slots.filter((slot) => isLater(slot) && (since === undefined || isByHand(slot, config)));
+  return new Set(kept.flatMap(({ id }) => id ?? []));
 }
 
 /** Whether a slot is taken and was last written by someone other than the service. */
-export function isByHand({ status, meta }: Slot, config: ServiceConfig): boolean {
-  return isTaken(status) && meta?.author?.reference !== undefined && !isByService(meta, config);
+export function isByHand(slot: Slot, config: ServiceConfig): boolean {
+  return isBooked(slot) && slot.meta?.author?.reference !== undefined && !isByService(slot.meta, config);
 }
 
 /**
@@ -57,123 +94,260 @@ export function isByHand({ status, meta }: Slot, config: ServiceConfig): boolean
  *
  * @param slots - those of its slots that exist, by id
  */
-export function isOutOfSync(appointment: Appointment, slots: ReadonlyMap<string, Slot>): boolean {
-  const statuses = slotIdsOf(appointment).map((id) => slots.get(id)?.status);
+export function isOutOfSync(
+  appointment: Appointment,
+  slots: ReadonlyMap<string, Slot>,
+  config: SlotSyncConfig,
+): boolean {
+  const ids = slotIdsOf(appointment);
+  const own = ids.flatMap((id) => slots.get(id) ?? []);
+  const named = [...calendarOf(own, config).values()];
+  const isUncovered = [...Map.groupBy(named, ({ schedule }) => schedule).values()].some(
+    (ofSchedule) => uncoveredTime(appointment, ofSchedule, ids.length === named.length).length > 0,
+  );
+  if (isUncovered && ownerOf(appointment, config) === undefined) {
+    return true;
+  }
   if (!holdsSlots(appointment)) {
-    return statuses.some(isTaken);
+    return own.some(isBooked);
   }
   const needed = slotStatusOf(slotUseOf(appointment));
-  return needed !== undefined && statuses.some((status) => isAdjustable(status) && status !== needed);
+  return needed !== undefined && own.some(({ status }) => isAdjustable(status) && status !== needed);
 }
 
 /** Whether the service may take a Slot of this status: one that is confirmed, blocked or void stays as it is. */
-const isAdjustable = (status: Slot['status'] | undefined): boolean => status === 'free' || status === 'busy-tentative';
+const isAdjustable = (status: Slot['status']): boolean => status === 'free' || status === 'busy-tentative';
+
+const isOpenOffer = ({ role, status }: CalendarSlot): boolean => role === 'offer' && !isTaken({ status });
+
+/**
+ * What takes the time of an appointment of clinic staff that it does not have yet: both were written at the same moment.
+ *
+ * @returns nothing if nothing does, or the appointment says that it is an overbooking
+ */
+export function overlapOf(
+  appointment: Appointment,
+  { slots, uses, schedules, unnamed = [] }: RelatedSlots,
+  config: SlotSyncConfig,
+): CalendarSlot | undefined {
+  const calendar = calendarOf(slots, config, uses);
+  const time = timeOf(appointment);
+  const isAsked = holdsSlots(appointment) && slotStatusOf(slotUseOf(appointment)) !== undefined;
+  if (!time || !isAsked || isOverbooking(appointment, config) || ownerOf(appointment, config) !== undefined) {
+    return undefined;
+  }
+  const ids = new Set(slotIdsOf(appointment));
+  const named = [...ids].flatMap((id) => calendar.get(id) ?? []);
+  const others = [...calendar.values()].filter((slot) => occupies(slot) && !ids.has(slot.id));
+  const termsOf = termsFor(schedules, config);
+  const inTheWay = named
+    .filter(isOpenOffer)
+    .flatMap(
+      (slot) => others.find((one) => overlaps(one, time) && takesTimeOf(one, slot, termsOf(slot).services)) ?? [],
+    );
+  const concerned = ids.size === 0 ? unnamed : [...new Set(named.map(({ schedule }) => schedule))];
+  const uncovered = concerned.flatMap((schedule) =>
+    uncoveredTime(
+      appointment,
+      named.filter((slot) => slot.schedule === schedule),
+      named.length === ids.size,
+    ).flatMap((part) => others.find((one) => one.schedule === schedule && overlaps(one, part)) ?? []),
+  );
+  return [...inTheWay, ...uncovered][0];
+}
 
 /** Takes the slots that an appointment holds, as its status and those of the others that hold them require. */
-function withTaken(calendar: Calendar, appointment: Appointment, newId: () => string): Calendar {
-  const use = slotUseOf(appointment);
-  const wanted = { start: parseInstant(appointment.start) ?? 0, end: parseInstant(appointment.end) ?? 0 };
-  return slotIdsOf(appointment).reduce((current, id) => {
-    const slot = current.get(id);
-    const status = slotStatusOf(strongestUse(use, slot?.use));
-    if (!slot || !isAdjustable(slot.status) || !slotStatusOf(use) || !status) {
-      return current;
-    }
-    const part = slot.status === 'free' ? intersection(slot, wanted) : slot;
-    return part && slot.status !== status ? take(current, id, part, status, newId) : current;
-  }, calendar);
-}
-
-/** Releases the slots of an appointment unless another one holds them; slots that were never offered are removed. */
-function withGivenBack(
+function taken(
   calendar: Calendar,
   appointment: Appointment,
-  neverOffered: ReadonlySet<string>,
-  byHand: ReadonlySet<string>,
-): Calendar {
-  const released = slotIdsOf(appointment)
-    .filter((id) => !byHand.has(id))
-    .reduce(release, calendar);
-  const isGone = ({ id, status, resource }: CalendarSlot): boolean =>
-    neverOffered.has(id) &&
-    !byHand.has(id) &&
-    (status === 'free' || (status === 'busy-unavailable' && isBuffer(resource)));
-  const gone = [...released.values()].filter(isGone);
-  return join(
-    new Map([...released, ...gone.map((slot) => [slot.id, { ...slot, status: 'entered-in-error' }] as const)]),
-  );
+  related: RelatedSlots,
+  newId: () => string,
+  config: SlotSyncConfig,
+) {
+  const use = slotUseOf(appointment);
+  const [start, end] = [parseInstant(appointment.start) ?? 0, parseInstant(appointment.end) ?? 0];
+  let result = calendar;
+  const begun = new Map<string, CalendarSlot>();
+  for (const id of slotIdsOf(appointment)) {
+    const slot = calendar.get(id);
+    const status = slotStatusOf(strongestUse(use, slot?.use));
+    if (!slot || !(isAdjustable(slot.status) || isOpenOffer(slot)) || !slotStatusOf(use) || !status) {
+      continue;
+    }
+    const part = isOpenOffer(slot) ? intersection(slot, { start, end }) : slot;
+    result = part && slot.status !== status ? withTaken(result, [id], part, status) : result;
+    if (isOpenOffer(slot) && part && slot.start <= (begun.get(slot.schedule)?.start ?? slot.start)) {
+      begun.set(slot.schedule, slot);
+    }
+  }
+  const buffers = [...begun.values()].flatMap((slot) => {
+    const known = related.schedules.find(({ schedule }) => schedule.id === slot.schedule);
+    const needed = known && neededBuffers(known, slot, appointment.serviceType ?? [], config);
+    return needed ? bufferSlots({ start, end }, slot, needed, newId, config) : [];
+  });
+  return new Map([...result, ...buffers.map((buffer) => [buffer.id, buffer] as const)]);
 }
 
-function withLost(calendar: Calendar, lost: readonly Slot[], originSystem: string, newId: () => string) {
-  const restored = [...calendarOf(lost, originSystem).values()].map((slot) => ({
-    ...slot,
-    id: newId(),
-    status: 'free' as const,
-    isNew: true,
-  }));
-  const calendarWithLost: Calendar = new Map([...calendar, ...restored.map((slot) => [slot.id, slot] as const)]);
-  return { calendar: calendarWithLost, restoredFrom: new Map(restored.map(({ id, resource }) => [id, resource.id])) };
+/**
+ * Takings for the time of an appointment of clinic staff for which it names no Slot: they take it from every place.
+ *
+ * @returns empty if it has what it needs
+ */
+function missingTakings(
+  calendar: Calendar,
+  appointment: Appointment,
+  { unnamed = [], schedules: known }: RelatedSlots,
+  newId: () => string,
+  config: SlotSyncConfig,
+) {
+  const ids = slotIdsOf(appointment);
+  const status = slotStatusOf(slotUseOf(appointment));
+  const named = ids.flatMap((id) => calendar.get(id) ?? []);
+  const isKnown = new Set(ids).size === new Set(named).size;
+  const schedules = new Set(ids.length === 0 ? unnamed : named.map(({ schedule }) => schedule));
+  if (!status || ownerOf(appointment, config) !== undefined) {
+    return [];
+  }
+  return [...schedules].flatMap((schedule) => {
+    const own = named.filter((slot) => slot.schedule === schedule);
+    const services = known.find((one) => one.schedule.id === schedule);
+    const make = (time: Interval, more: Pick<Slot, 'status' | 'comment'>): CalendarSlot => {
+      const [start, end] = [formatInstant(time.start), formatInstant(time.end)];
+      const reference = { reference: `Schedule/${schedule}` };
+      return takingSlot(schedule, time, {
+        resourceType: 'Slot',
+        id: newId(),
+        schedule: reference,
+        ...more,
+        start,
+        end,
+      });
+    };
+    return uncoveredTime(appointment, own, isKnown).flatMap((time): CalendarSlot[] => {
+      const needed = services ? buffersWithoutSlot(services, appointment, config) : { before: 0, after: 0 };
+      const around = withNeeded(time, appointment, needed);
+      const buffers = [
+        make({ start: around.start, end: time.start }, { status: 'busy-unavailable', comment: BUFFER_COMMENTS.before }),
+        make({ start: time.end, end: around.end }, { status: 'busy-unavailable', comment: BUFFER_COMMENTS.after }),
+      ];
+      return [make(time, { status }), ...buffers.filter(({ start, end }) => start < end)];
+    });
+  });
+}
+
+/**
+ * An open appointment with the Slots that it takes without having named them (`slotEntries`), instead of those that are void.
+ *
+ * @param slots - those that it names
+ */
+export function withTakings(
+  appointment: Appointment,
+  entries: readonly BundleEntry[],
+  slots: readonly Slot[],
+  config: SlotSyncConfig,
+): Appointment {
+  const taken = entries.flatMap(({ fullUrl, resource }) => {
+    const isTaking = isResource(resource, 'Slot') && (isBooked(resource) || isBuffer(resource)) && !resource.identifier;
+    return fullUrl !== undefined && isTaking ? [{ reference: fullUrl }] : [];
+  });
+  const isVoid = (reference: Reference): boolean => {
+    const slot = slots.find(({ id }) => id === idIn(reference, 'Slot'));
+    return slot !== undefined && calendarSlot(slot, config)?.role === 'void';
+  };
+  const kept = (appointment.slot ?? []).filter((reference) => !isVoid(reference));
+  return taken.length > 0 ? { ...appointment, slot: [...kept, ...taken] } : appointment;
+}
+
+/**
+ * Deleted offers as if they were still there, under new ids. Given back, they join what is left of their offer, and are not
+ * stored where that has been offered again already.
+ */
+function lostSlots(lost: readonly Slot[], config: SlotSyncConfig, newId: () => string): CalendarSlot[] {
+  return [...calendarOf(lost, config).values()].map((slot) => {
+    const id = newId();
+    return { ...slot, id, isNew: true, role: 'offer', use: undefined };
+  });
+}
+
+function withSlots(calendar: Calendar, slots: readonly CalendarSlot[]): Calendar {
+  return new Map([...calendar, ...slots.map((slot) => [slot.id, slot] as const)]);
 }
 
 /** A slot that replaces a lost one has the id of the lost one as a tag, and is created only once. */
-function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string): BundleEntry {
+function onlyOnce(entry: BundleEntry, system: string): BundleEntry {
   const { request, resource } = entry;
-  if (lostId === undefined || !request || !isResource(resource, 'Slot')) {
-    return entry;
-  }
-  const tag = [...(resource.meta?.tag ?? []), { system, code: lostId }];
-  const ifNoneExist = new URLSearchParams({ _tag: `${system}|${lostId}` }).toString();
-  return { ...entry, request: { ...request, ifNoneExist }, resource: { ...resource, meta: { ...resource.meta, tag } } };
+  const lostId = isResource(resource, 'Slot')
+    ? resource.meta?.tag?.find((tag) => tag.system === system)?.code
+    : undefined;
+  return request?.method === 'POST' && lostId !== undefined
+    ? {
+        ...entry,
+        request: { ...request, ifNoneExist: new URLSearchParams({ _tag: `${system}|${lostId}` }).toString() },
+      }
+    : entry;
+}
+
+/** The slots of a requestor's appointment were offers, also where a version of before has not marked them. */
+export function asOffers(slots: readonly Slot[], appointment: Appointment, config: SlotSyncConfig): Slot[] {
+  const own = new Set(ownerOf(appointment, config) === undefined ? [] : slotIdsOf(appointment));
+  const system = artefactUri(config, 'LocalSlotOrigin');
+  return slots.map((slot) =>
+    own.has(slot.id ?? '') && isTaken(slot) && !isMarked(slot, config)
+      ? { ...slot, identifier: [...(slot.identifier ?? []), { system, value: slot.id ?? '' }] }
+      : slot,
+  );
 }
 
 /**
  * The transaction entries that update the slots of an appointment to match its status: taken while it is open, confirmed
- * with it, free and joined again when it is cancelled. If several appointments use a slot, it gets the status that the most
- * binding one requires. The operation is idempotent.
+ * with it, given back when it is cancelled, and everything settled that this excludes or no longer excludes. If several
+ * appointments use a slot, it gets the status that the most binding one requires. The operation is idempotent.
  *
  * @param appointment - as it is or is about to be
  * @param newId - gives a fresh `urn:uuid:` for each new slot
+ * @param now - milliseconds since 1970 UTC
  * @see specification section 3
  */
 export function slotEntries(
   appointment: Appointment,
-  { fragments, lost, neverOffered = new Set(), setByHand: byHand = new Set() }: RelatedSlots,
+  related: RelatedSlots,
   config: SlotSyncConfig,
   newId: () => string,
+  now: number,
 ): BundleEntry[] {
-  const originSystem = artefactUri(config, 'LocalSlotOrigin');
-  const stored = calendarOf(fragments.slots, originSystem, fragments.uses);
+  const { slots, uses, schedules, lost, kept = new Set() } = related;
+  const system = artefactUri(config, 'LocalSlotOrigin');
+  const before = calendarOf(asOffers(slots, appointment, config), config, uses);
+  const context = { termsOf: termsFor(schedules, config), newId };
   if (holdsSlots(appointment)) {
-    return calendarEntries(withTaken(stored, appointment, newId), originSystem);
+    const takings = missingTakings(before, appointment, related, newId, config);
+    const own = taken(before, appointment, related, newId, config);
+    return calendarEntries(before, settle(before, withSlots(own, takings), context), now, config);
   }
   const isGivenBack = ({ id }: Slot): boolean =>
-    fragments.slots.some(({ meta }) => meta?.tag?.some(({ system, code }) => system === originSystem && code === id));
+    slots.some(({ meta }) => meta?.tag?.some((tag) => tag.system === system && tag.code === id));
   // A published slot is published again by itself.
-  const missing = lost.filter((slot) => !isGivenBack(slot) && publishedKeyOf(slot, config)?.kind !== 'offer');
-  const { calendar, restoredFrom } = withLost(stored, missing, originSystem, newId);
-  const givenBack = slotIdsOf(appointment).filter((id) => !isHeld(fragments.uses.get(id)));
-  const changed = calendarEntries(withGivenBack(calendar, appointment, neverOffered, byHand), originSystem);
-  return [
-    ...changed.map((entry) => onlyOnce(entry, restoredFrom.get(entry.fullUrl ?? ''), originSystem)),
-    ...bufferRemovals(fragments.slots, givenBack, config),
-  ];
-}
-
-/** The slots from which those of an appointment were split off, as far as the slots are known. */
-export function originsOf(slots: readonly Slot[], config: SlotSyncConfig): string[] {
-  const originSystem = artefactUri(config, 'LocalSlotOrigin');
-  return [...new Set([...calendarOf(slots, originSystem).values()].map(({ origin }) => origin))];
+  const missing = lost
+    .filter((slot) => !isGivenBack(slot) && publishedKeyOf(slot, config)?.kind !== 'offer')
+    .map((slot): Slot => {
+      const tag = [...(slot.meta?.tag ?? []), { system, code: slot.id ?? '' }];
+      return { ...slot, meta: { ...slot.meta, tag } };
+    });
+  const ids = slotIdsOf(appointment).filter((id) => !kept.has(id));
+  const deleted = lostSlots(missing, config, newId);
+  const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
+  const after = withSlots(withGivenBack(before, ids, config), free);
+  const settled = settle(withSlots(before, deleted), after, { ...context, stored: before });
+  return calendarEntries(before, settled, now, config).map((entry) => onlyOnce(entry, system));
 }
 
 /**
- * The last version of a deleted slot, if the slot had ever been offered. A slot that Medplum creates for a single
- * appointment is never free, and stays deleted with it. A slot that was free when the clinic deleted it is not offered
- * again, however late the job of a cancellation runs.
+ * The last version of a deleted slot, if it was taken and had been offered. A slot that Medplum creates for a single
+ * appointment was not, and stays deleted with it; one that was free when the clinic deleted it is not offered again.
  *
  * @param history - of the slot, the newest version first
  */
-export function lostOffer(history: Bundle): Slot | undefined {
-  const versions = (history.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
-  const [last] = versions;
-  return last && isTaken(last.status) && versions.some(({ status }) => status === 'free') ? last : undefined;
+export function lostOffer(history: Bundle, config: ServiceConfig & SlotSyncConfig): Slot | undefined {
+  const [last] = (history.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
+  return last && isBooked(last) && isMarked(last, config) ? last : undefined;
 }

@@ -88,14 +88,35 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
   ]);
 }
 
-/** The buffers of one service in one Schedule, in minutes; 0 where the parameters cannot be read. */
-export function bufferMinutes(
-  schedule: Schedule,
-  service: HealthcareService,
-): { readonly before: number; readonly after: number } {
-  const { value: layers } = ofService(schedule, service);
-  const read = (name: 'bufferBefore' | 'bufferAfter'): number => (layers && length(layers, name).value) ?? 0;
-  return { before: read('bufferBefore'), after: read('bufferAfter') };
+/** The lengths of one service in one Schedule, in minutes. */
+export interface Lengths {
+  readonly before: number;
+  readonly after: number;
+  /** Absent where nobody says it. */
+  readonly duration: number | undefined;
+  readonly alignmentInterval: number | undefined;
+}
+
+function lengthsIn(layers: readonly Layer[]): Lengths {
+  const read = (name: Parameters<typeof length>[1]): number | undefined => length(layers, name).value || undefined;
+  return {
+    before: read('bufferBefore') ?? 0,
+    after: read('bufferAfter') ?? 0,
+    duration: read('duration'),
+    alignmentInterval: read('alignmentInterval'),
+  };
+}
+
+/** The lengths of one service in one Schedule; parameters that cannot be read count as absent. */
+export function lengthsOf(schedule: Schedule, service: HealthcareService): Lengths {
+  return lengthsIn(ofService(schedule, service).value ?? []);
+}
+
+/** The lengths that a Schedule itself gives, whatever the service. */
+export function ownLengths({ extension = [] }: Schedule): Lengths[] {
+  return extension
+    .filter(({ url }) => url === SCHEDULING_PARAMETERS)
+    .map((one) => lengthsIn([{ extension: one, path: 'Schedule' }]));
 }
 
 /**

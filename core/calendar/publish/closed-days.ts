@@ -3,9 +3,8 @@ import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
-import { closedSlot, type WantedSlot } from '../slots/published-slot.ts';
-
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
+import { closedSlot, type WantedSlot } from './wanted-slot.ts';
 
 /** The longest closure, in milliseconds. */
 const LONGEST = 366 * DAY;

@@ -166,7 +166,7 @@ export const rowQuery = (more: Readonly<Record<string, string>>, config: Publica
  * @param changed - as it is to be; by default as it is
  */
 export function rowEntry(stored: Task, changed: Task = stored): BundleEntry {
-  const changes = Number(/\d+$/.exec(stored.description ?? '')?.[0] ?? 0) + 1;
+  const changes = Number(/^Change (\d{1,15})$/.exec(stored.description ?? '')?.[1] ?? 0) + 1;
   return updateEntry(stored, { ...changed, id: stored.id, meta: stored.meta, description: `Change ${changes}` });
 }
 

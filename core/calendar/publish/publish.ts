@@ -1,37 +1,39 @@
-import type { Schedule, Slot } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import { canonicalJson } from '../../fhir/canonical-json.ts';
+import { type SlotChange, slotChanges } from '../../slots/entries.ts';
+import { settle, type TermsOf } from '../../slots/settle.ts';
+import {
+  BY_HAND,
+  type Calendar,
+  type CalendarSlot,
+  calendarOf,
+  occupies,
+  publishedKeyOf,
+  publishedValueOf,
+} from '../../slots/slot.ts';
+import type { SlotUses } from '../../slots/slot-use.ts';
+import { type LengthsConfig, termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
 import { type CalendarProblem, sound, together } from '../problem.ts';
-import { offerChanges } from '../slots/hand-made.ts';
-import type { WantedSlot } from '../slots/published-slot.ts';
-import {
-  type PlacedSlot,
-  placedSlots,
-  publishedKeyOf,
-  publishedValueOf,
-  servicesOffered,
-  takesFrom,
-} from '../slots/slot-role.ts';
 import type { Closure } from '../time/not-available.ts';
 import { closedSlots } from './closed-days.ts';
 import { publishedPeriod, wantedSlots } from './offers.ts';
-import { heldPublished, publishedChanges } from './published-changes.ts';
-import { type SlotChange, withdrawal } from './slot-change.ts';
+import type { WantedSlot } from './wanted-slot.ts';
 
-type PublishConfig = ArtefactConfig;
+type PublishConfig = LengthsConfig;
 
 /** Everything that the Slots of one Schedule depend on. */
 export interface PublishState {
   readonly schedule: Schedule & { readonly id: string };
+  /** The services that it offers. */
+  readonly services: readonly HealthcareService[];
   readonly publishing: Publishing;
-  /** The period to publish: Slots that begin outside it are not touched. */
+  /** The period to publish: Slots that begin outside it are not published or withdrawn. */
   readonly window: Interval;
   /** All its Slots that overlap `slotsToRead` of the window, whatever their status. */
   readonly slots: readonly Slot[];
-  /** Ids of unmarked Slots that were once free, as their history shows. */
-  readonly offered: ReadonlySet<string>;
   /** Ids of Slots that open appointments refer to: they are not changed, whatever their status. */
   readonly held: ReadonlySet<string>;
   readonly closedDays: readonly Closure[];
@@ -50,60 +52,12 @@ export function slotsToRead({ start, end }: Interval): Interval {
   return { start: start - MARGIN, end: end + MARGIN };
 }
 
-/** The changes that make the Slots of a Schedule match its opening hours and its takings. */
+/** The changes that make the Slots of a Schedule match its opening hours and what takes its time. */
 export interface PublishPlan {
   /** Empty when there is nothing left to do. */
   readonly changes: readonly SlotChange[];
   /** Why nothing is published; published Slots stay unless their time is taken. */
   readonly problems: readonly CalendarProblem[];
-}
-
-function isClosedDay({ resource }: PlacedSlot, config: PublishConfig): boolean {
-  return publishedKeyOf(resource, config)?.kind === 'closed';
-}
-
-/** A Slot that is about to be stored, as if it were stored already. */
-function asTaking({ key, start, end, resource }: WantedSlot): PlacedSlot {
-  return { id: key, origin: key, start, end, resource, role: { kind: 'taking' } };
-}
-
-/** The blocks of closed days, one for each day; a block that staff have changed stays as it is. */
-function blockChanges(
-  stored: readonly PlacedSlot[],
-  wanted: readonly WantedSlot[],
-  config: PublishConfig,
-): SlotChange[] {
-  const made = wanted.flatMap((block): SlotChange[] => {
-    const found = stored.filter((slot) => publishedValueOf(slot.resource, config) === block.key);
-    const withdrawn = found.find(({ resource }) => resource.status === 'entered-in-error')?.resource;
-    if (found.some(({ resource }) => resource.status !== 'entered-in-error')) {
-      return [];
-    }
-    const resource: Slot = withdrawn ? { ...withdrawn, ...block.resource, meta: withdrawn.meta } : block.resource;
-    return [{ stored: withdrawn, resource, group: block.key }];
-  });
-  const lifted = stored.filter(
-    (slot) =>
-      slot.resource.status === 'busy-unavailable' &&
-      !wanted.some(({ key }) => key === publishedValueOf(slot.resource, config)),
-  );
-  return [...made, ...lifted.map(({ id, resource }) => withdrawal(resource, id))];
-}
-
-/** The free published Slots that are withdrawn even if the opening hours are invalid, because their time is taken. */
-function takenAway(
-  published: readonly PlacedSlot[],
-  takings: readonly PlacedSlot[],
-  { schedule, held }: PublishState,
-): SlotChange[] {
-  return published
-    .filter(({ id, resource }) => resource.status === 'free' && !held.has(id))
-    .filter((slot) =>
-      takings.some(
-        (taking) => overlaps(slot, taking) && takesFrom(taking.resource, servicesOffered(slot.resource, schedule)),
-      ),
-    )
-    .map(({ id, resource }) => withdrawal(resource, id));
 }
 
 /** The Slots that the opening hours and the closed days call for. */
@@ -137,51 +91,207 @@ function wantedOf(
   return problems.length > 0 ? { value: undefined, problems } : sound(value);
 }
 
+/** A Slot that is about to be stored, as if it were stored already. */
+function newSlot({ key, start, end, resource }: WantedSlot, config: PublishConfig): CalendarSlot {
+  const [slot] = calendarOf([{ ...resource, id: key }], config).values();
+  const common = { id: key, origin: key, resource, isNew: true, start, end };
+  return slot
+    ? { ...slot, ...common }
+    : {
+        ...common,
+        status: 'free',
+        role: 'void',
+        schedule: '',
+        place: undefined,
+        whole: { start, end },
+        services: undefined,
+        revision: 0,
+        use: undefined,
+      };
+}
+
+/** The blocks of closed days, one for each day. A block that staff have opened stays open; one that is over is lifted. */
+function withBlocks(
+  calendar: Calendar,
+  wanted: readonly WantedSlot[],
+  window: Interval,
+  now: number,
+  config: PublishConfig,
+) {
+  const result = new Map(calendar);
+  const isNear = ({ start }: Interval): boolean => window.start <= start && start < window.end;
+  const stored = [...calendar.values()].filter(
+    (slot) => publishedKeyOf(slot.resource, config)?.kind === 'closed' && isNear(slot) && slot.end > now,
+  );
+  const keyOf = ({ resource }: CalendarSlot): string | undefined => publishedValueOf(resource, config);
+  for (const slot of stored.filter((one) => one.role === 'taking' && !wanted.some(({ key }) => key === keyOf(one)))) {
+    result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'void' });
+  }
+  for (const block of wanted.filter(isNear)) {
+    const found = stored.filter((slot) => keyOf(slot) === block.key);
+    const [lifted] = found;
+    if (lifted && found.every(({ status }) => status === 'entered-in-error')) {
+      const resource = { ...lifted.resource, ...block.resource, meta: lifted.resource.meta };
+      result.set(lifted.id, { ...lifted, resource, status: 'busy-unavailable', role: 'taking' });
+    } else if (!lifted) {
+      result.set(block.key, newSlot(block, config));
+    }
+  }
+  return result;
+}
+
+/** The elements of a published Slot that follow its service; all others stay as they are. */
+const publishedElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty'] as const;
+
+/** A stored Slot with the elements that it should have; elements that the service does not publish stay. */
+function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot): CalendarSlot {
+  const { serviceType } = resource;
+  const services = serviceType;
+  const isSame = publishedElements.every(
+    (name) => name === 'serviceType' || canonicalJson(slot.resource[name]) === canonicalJson(resource[name]),
+  );
+  const isSameOffer = canonicalJson(slot.services) === canonicalJson(services);
+  const rest: Partial<Slot> = { ...slot.resource };
+  for (const name of publishedElements) {
+    delete rest[name];
+  }
+  const written: Slot = { ...rest, ...resource, meta: slot.resource.meta, identifier: slot.resource.identifier };
+  const isAsWanted = isSame && isSameOffer;
+  const time = { start, end };
+  const isFree = slot.status === 'free' && slot.start === start && slot.end === end;
+  return {
+    ...slot,
+    ...time,
+    ...(!isAsWanted && { resource: written, services }),
+    role: 'offer',
+    status: isFree ? 'free' : 'entered-in-error',
+    whole: time,
+  };
+}
+
+/**
+ * The published offers as the opening hours want them, whatever takes their time: each exists once, under its key; others
+ * are void. Those that are booked, held or blocked, or that began in the past, stay as they are.
+ */
+function withPublished(
+  calendar: Calendar,
+  wanted: readonly WantedSlot[],
+  window: Interval,
+  now: number,
+  config: PublishConfig,
+) {
+  const result = new Map(calendar);
+  const byKey = new Map(wanted.map((slot) => [slot.key, slot]));
+  const published = [...calendar.values()].filter(
+    (slot) => slot.id === slot.origin && publishedKeyOf(slot.resource, config)?.kind === 'offer',
+  );
+  const parts = Map.groupBy(calendar.values(), ({ origin }) => origin);
+  const isHeld = ({ origin }: CalendarSlot): boolean =>
+    (parts.get(origin) ?? []).some((slot) => slot.role === 'offer' && occupies(slot));
+  const rank = ({ status, role }: CalendarSlot): number => (status === 'free' ? 0 : role === 'offer' ? 1 : 2);
+  const stored = Map.groupBy(published, ({ resource }) => publishedValueOf(resource, config) ?? '');
+  for (const [key, slots] of stored) {
+    const target = byKey.get(key);
+    byKey.delete(key);
+    const open = slots.filter((slot) => !isHeld(slot));
+    const isTakenElsewhere = open.length < slots.length;
+    const [kept] = isTakenElsewhere || !target ? [] : open.toSorted((one, other) => rank(one) - rank(other));
+    if (kept && target) {
+      result.set(kept.id, restored(kept, target));
+    }
+    const isOver = ({ start }: CalendarSlot): boolean => start < window.start || start >= window.end || start < now;
+    for (const { origin } of slots.filter((slot) => slot !== kept && !isOver(slot) && (!target || !isHeld(slot)))) {
+      for (const part of (parts.get(origin) ?? []).filter((one) => one.role === 'offer' && !occupies(one))) {
+        result.set(part.id, { ...part, status: 'entered-in-error', role: 'void' });
+      }
+    }
+  }
+  for (const target of byKey.values()) {
+    const slot = newSlot(target, config);
+    result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'offer' });
+  }
+  return result;
+}
+
+/**
+ * Offers made by hand with their places: those that lie side by side have places of their own, all others share one. Only
+ * where a service needs buffers does it matter who is whose neighbour.
+ */
+function withPlaces(calendar: Calendar, termsOf: TermsOf): Calendar {
+  const own = [...calendar.values()].filter(
+    (slot) => slot.role === 'offer' && (slot.place === undefined || slot.place.startsWith(BY_HAND)),
+  );
+  const offers = [...Map.groupBy(own, ({ origin }) => origin).values()];
+  const hasBuffers = own.some((slot) => termsOf(slot).before + termsOf(slot).after > 0);
+  const isParallel = offers.some(([one], index) =>
+    offers.some(([other], next) => next > index && one && other && overlaps(one.whole, other.whole)),
+  );
+  if (!hasBuffers || !isParallel) {
+    return calendar;
+  }
+  const result = new Map(calendar);
+  const placed = own.filter(({ place }) => place !== undefined);
+  const unplaced = offers
+    .filter((parts) => parts.every(({ place }) => place === undefined))
+    .toSorted(
+      ([one], [other]) =>
+        (one?.whole.start ?? 0) - (other?.whole.start ?? 0) || ((one?.id ?? '') < (other?.id ?? '') ? -1 : 1),
+    );
+  for (const parts of unplaced) {
+    const isFree = (place: string): boolean =>
+      placed.every((slot) => slot.place !== place || parts.every(({ whole }) => !overlaps(whole, slot.whole)));
+    let lane = 1;
+    while (!isFree(`${BY_HAND}${lane}`)) {
+      lane += 1;
+    }
+    for (const part of parts) {
+      const slot = { ...part, place: `${BY_HAND}${lane}` };
+      placed.push(slot);
+      result.set(slot.id, slot);
+    }
+  }
+  return result;
+}
+
 /**
  * Decides what to publish, withdraw and narrow in one Schedule. Once this is done, a second call finds nothing to do.
  *
  * - Free Slots are made from the opening hours, one for each place, each for one appointment.
- * - A taking withdraws the published Slots that it overlaps, and narrows free ones made by hand; they return when the
- *   taking ends.
+ * - Every offer, published or made by hand, is settled anew with what takes its time (`settle`).
  * - Booked, held or blocked Slots are never changed.
  * - With invalid opening hours, published Slots stay, except where time is taken.
  */
 export function planSlots(state: PublishState, config: PublishConfig): PublishPlan {
-  const { schedule, publishing, slots, offered, held, now, window } = state;
-  const placed = placedSlots(slots, offered, config);
-  const isNear = ({ start }: Interval): boolean => window.start <= start && start < window.end;
-  const published = placed.filter(({ role }) => role.kind === 'published');
-  const closed = placed.filter((slot) => isClosedDay(slot, config));
+  const { schedule, services, publishing, slots, held, now, window } = state;
+  const uses: SlotUses = new Map([...held].map((id) => [id, 'held'] as const));
+  const before = calendarOf(slots, config, uses);
   const { value: wanted, problems } = wantedOf(state, config);
-  if (publishing.kind === 'kept' || !wanted) {
-    const takings = placed.filter(({ role }) => role.kind === 'taking');
-    return {
-      changes: [
-        ...takenAway(published.filter(isNear), takings, state),
-        ...offerChanges(placed, takings, { schedule, held, window, known: slotsToRead(window), now }, config),
-      ],
-      problems: publishing.kind === 'kept' ? publishing.problems : problems,
-    };
-  }
-  const isOpened = ({ key }: WantedSlot): boolean =>
-    closed.some(({ resource }) => resource.status === 'free' && publishedValueOf(resource, config) === key);
-  const others = placed.filter((slot) => slot.role.kind === 'taking' && !closed.includes(slot));
-  const takings = [...others, ...wanted.blocks.filter((block) => !isOpened(block)).map(asTaking)];
-  const taken = [...takings, ...heldPublished(published, held)];
-  const calendars = wanted.calendars.map(({ calendar }) => calendar);
-  const offers = wanted.calendars.flatMap(({ calendar, period }) =>
-    wantedSlots(schedule, calendar, period, ahead(window, now), taken, config),
-  );
+  const isKept = publishing.kind === 'kept' || !wanted;
+  const offers = isKept
+    ? []
+    : wanted.calendars.flatMap(({ calendar, period }) =>
+        wantedSlots(schedule, calendar, period, ahead(window, now), config),
+      );
+  const target = isKept
+    ? before
+    : withPublished(withBlocks(before, wanted.blocks, window, now, config), offers, window, now, config);
+  const termsOf = termsFor([{ schedule, services }], config);
+  const placed = withPlaces(target, termsOf);
+  const isOpen = ({ whole }: CalendarSlot): boolean => whole.end > now;
+  const renewed = ahead(window, now);
+  const newId = newIds();
+  const settled = renewed.start < renewed.end ? settle(placed, placed, { termsOf, newId, renewed, isOpen }) : placed;
   return {
-    changes: [
-      ...blockChanges(
-        closed.filter((slot) => isNear(slot) && slot.end > now),
-        wanted.blocks.filter(isNear),
-        config,
-      ),
-      ...publishedChanges(published, { wanted: offers, calendars, takings, held, now, window }),
-      ...offerChanges(placed, takings, { schedule, held, window, known: slotsToRead(window), now }, config),
-    ],
-    problems: [],
+    changes: slotChanges(before, settled, now, config),
+    problems: isKept ? (publishing.kind === 'kept' ? publishing.problems : problems) : [],
+  };
+}
+
+/** Ids of new parts within one plan; the server gives them their own. */
+function newIds(): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `part-${count}`;
   };
 }

@@ -121,6 +121,9 @@ export const aSlot = (medplum: BotServer, { id }: Schedule, from: string, to: st
     ...more,
   });
 
+/** By which a Slot that is taken is told from what was never on offer. */
+export const originOf = ({ id }: Slot) => ({ system: artefactUri(config, 'LocalSlotOrigin'), value: id });
+
 export const aPatient = (medplum: BotServer, portal: Pick<Portal, 'id'>, more: Partial<Patient> = {}) =>
   medplum.create<Patient>({ resourceType: 'Patient', meta: tagsOf(portal), ...more });
 
@@ -151,8 +154,7 @@ export async function booked(medplum: BotServer, portal: Pick<Portal, 'id'>, mor
   const schedule = given ?? (await aSchedule(medplum));
   const patient = who ?? (await aPatient(medplum, portal));
   const free = await aSlot(medplum, schedule, from, to);
-  const identifier = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: free.id }];
-  const slot = await medplum.change<Slot>(free, { status: 'busy', identifier });
+  const slot = await medplum.change<Slot>(free, { status: 'busy', identifier: [originOf(free)] });
   const profile = [artefactUri(config, 'LocalTermin')];
   const tag = [{ system: config.metaTagSystem, code: 'external' }, ...tagsOf(portal).tag];
   const appointment = await medplum.create<Appointment>(

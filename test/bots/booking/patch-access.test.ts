@@ -198,7 +198,7 @@ describe('a server that does not answer', () => {
   it.each([
     ['the appointment', asks(/GET Appointment\/[^/]+$/)],
     ['what it depends on', asks(/GET Slot\?_has/)],
-    ['what its slots were split into', asks(/Slot\?identifier/)],
+    ['what lies around its slots', asks(/Slot\?schedule=/)],
   ])('for %s keeps everything as it is', async (_, isMeant) => {
     const { portal, appointment } = await setting();
     medplum().interfere(only(isMeant, refused));

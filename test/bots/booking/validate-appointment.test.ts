@@ -11,6 +11,7 @@ import {
   booked,
   eventOf,
   extension,
+  originOf,
   problems,
   proposed,
   unavailable,
@@ -79,7 +80,7 @@ describe('a new appointment of staff', () => {
   it('is allowed beside a slot that was offered', async () => {
     const { appointment, schedule } = await created();
     const beside = await aSlot(medplum(), schedule, '09:15', '09:45');
-    await medplum().change(beside, { status: 'busy' });
+    await medplum().change<Slot>(beside, { status: 'busy', identifier: [originOf(beside)] });
     expect(await judge(appointment)).toBe(true);
   });
 

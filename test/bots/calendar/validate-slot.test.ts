@@ -1,9 +1,10 @@
 import '../config.ts';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Extension, HealthcareService, OperationOutcome, Schedule, Slot } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/validate-slot.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { originOf } from '../booking/fixtures.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { at, DAY, date, offering, open, type Stored, visit, withCalendars } from './fixtures.ts';
@@ -12,15 +13,6 @@ const medplum = withCalendars();
 
 const outcome = { resourceType: 'OperationOutcome', issue: [] };
 const overtaken: Answer = { status: 412, body: outcome };
-
-let bot = '';
-beforeAll(async () => {
-  bot = await medplum().bot('exports.handler = async (medplum, { input }) => medplum.createResource(input);');
-});
-
-/** A Slot that the service has booked. */
-const bookedByService = async (slot: Slot): Promise<Slot> =>
-  (await medplum().send<Slot>('POST', `fhir/R4/Bot/${bot}/$execute`, slot)).body;
 
 /** A Slot that is about to be stored. */
 function aSlot({ id }: Stored<Schedule>, from: string, to: string, more: Partial<Slot> = {}): Slot {
@@ -34,10 +26,13 @@ function aSlot({ id }: Stored<Schedule>, from: string, to: string, more: Partial
   };
 }
 
-/** What the guard answers: `true`, or codes with what they are about. */
-async function validate(input: Slot, headers: Record<string, string> = {}): Promise<true | string[]> {
-  const answer = await handler(medplum().medplum, { input, headers } as Parameters<typeof handler>[1]);
-  return answer === true ? true : codesIn(answer);
+const answerTo = (input: Slot, headers: Record<string, string> = {}) =>
+  handler(medplum().medplum, { input, headers } as Parameters<typeof handler>[1]);
+
+/** What the guard answers: `true` if it allows the write, or codes with what they are about. */
+async function validate(input: Slot, headers?: Record<string, string>): Promise<true | string[]> {
+  const answer = await answerTo(input, headers);
+  return answer === true || answer.resourceType === 'Slot' ? true : codesIn(answer);
 }
 
 const codesIn = ({ issue }: OperationOutcome): string[] =>
@@ -104,40 +99,50 @@ describe('a Slot that takes time', () => {
     expect(await withheld(schedule)).toEqual(['09:30', '10:00', '10:30', '11:00']);
   });
 
-  it('needs no buffers where nothing is published', async () => {
-    const service = await medplum().create(visit(open('09:00', '12:00'), { before: 30 }));
-    const schedule = await offered();
-    await medplum().change<Schedule>(schedule, { serviceType: [offering(service)], active: false });
-    await validate(aSlot(schedule, '10:00', '10:30'));
-    expect(await withheld(schedule)).toEqual(['10:00']);
-  });
-
   it('is decided about in a Schedule that does not exist', async () => {
     expect(await validate(aSlot({ resourceType: 'Schedule', id: 'absent', actor: [] }, '09:00', '10:00'))).toBe(true);
   });
 });
 
-describe('a Slot over one that the service has just booked', () => {
-  it('is refused, and nothing is withheld', async () => {
+describe('a Slot over booked time', () => {
+  async function bookedOver(): Promise<Stored<Schedule>> {
     const schedule = await offered();
-    await bookedByService(aSlot(schedule, '09:00', '09:30'));
-    expect(await validate(aSlot(schedule, '09:00', '10:00'))).toEqual(['schedule-overbooked Slot']);
+    await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    return schedule;
+  }
+
+  it.each(['busy', 'busy-tentative'] as const)('is refused, and nothing is withheld (%s)', async (status) => {
+    const schedule = await bookedOver();
+    const input = aSlot(schedule, '09:00', '10:00', { status });
+    expect(await later(600_000, () => validate(input))).toEqual(['schedule-overbooked Slot']);
     expect(await withheld(schedule)).toEqual([]);
   });
 
   it('is refused by 400, as Medplum refuses a write', async () => {
-    const schedule = await offered();
-    await bookedByService(aSlot(schedule, '09:00', '09:30'));
-    const input = aSlot(schedule, '09:00', '10:00');
-    const answer = await handler(medplum().medplum, { input } as unknown as Parameters<typeof handler>[1]);
+    const answer = await answerTo(aSlot(await bookedOver(), '09:00', '10:00'));
     expect(answer).toMatchObject({ resourceType: 'OperationOutcome', id: 'bad-request' });
   });
 
-  it('is allowed half a minute later', async () => {
-    const schedule = await offered();
-    await bookedByService(aSlot(schedule, '09:00', '09:30'));
-    expect(await later(31_000, () => validate(aSlot(schedule, '09:00', '10:00')))).toBe(true);
+  it.each<[string, Partial<Slot>]>([
+    ['blocks it', { status: 'busy-unavailable' }],
+    ['says that it overbooks', { extension: [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }] }],
+  ])('is allowed if it %s', async (_, more) => {
+    const schedule = await bookedOver();
+    expect(await validate(aSlot(schedule, '09:00', '10:00', more))).toBe(true);
     expect(await withheld(schedule)).toEqual(['09:00', '09:30']);
+  });
+});
+
+describe('the marks of a Slot', () => {
+  it('say that an offer was taken', async () => {
+    const free = await medplum().slot(await medplum().schedule(), 'free', '09:00', '09:30');
+    expect(await answerTo({ ...free, status: 'busy' })).toMatchObject({ identifier: [originOf(free)] });
+  });
+
+  it('are kept, whoever leaves them out', async () => {
+    const free = await medplum().slot(await medplum().schedule(), 'free', '09:00', '09:30');
+    const taken = await medplum().change<Slot>(free, { status: 'busy', identifier: [originOf(free)] });
+    expect(await answerTo({ ...taken, identifier: [] })).toMatchObject({ identifier: [originOf(free)] });
   });
 });
 
@@ -209,21 +214,27 @@ describe('a Slot that takes no time', () => {
 });
 
 describe('free Slots that others change meanwhile', () => {
-  it('are read again', async () => {
+  it.each<[string, (slot: Slot) => Partial<Slot>, true | string[], string[]]>([
+    ['changed', () => ({ comment: 'Room 5' }), true, ['09:00', '09:30']],
+    [
+      'booked',
+      (slot) => ({ status: 'busy', identifier: [originOf(slot)], extension: [] }),
+      ['schedule-overbooked Slot'],
+      [],
+    ],
+  ])('are read again (%s)', async (_, changes, expected, left) => {
     const schedule = await offered();
-    const booked: string[] = [];
-    medplum().interfere(async ({ type, bundle }) => {
-      const [slot] = (bundle?.entry ?? []).flatMap(({ resource }) =>
-        resource?.resourceType === 'Slot' ? [resource] : [],
-      );
-      if (type === 'transaction' && slot && booked.length === 0) {
-        booked.push(slot.start);
-        await medplum().change<Slot>(slot, { status: 'busy', extension: [] });
+    let isFirst = true;
+    medplum().interfere(async ({ entries: [entry = ''] }) => {
+      const slot = entry.startsWith('PUT Slot') && isFirst && (await medplum().read<Slot>(entry.slice(4)));
+      if (slot) {
+        isFirst = false;
+        await medplum().change<Slot>(slot, changes(slot));
       }
       return undefined;
     });
-    expect(await validate(aSlot(schedule, '09:00', '10:00'))).toBe(true);
-    expect(await withheld(schedule)).toEqual(['09:00', '09:30'].filter((time) => at(time) !== booked[0]));
+    expect(await validate(aSlot(schedule, '09:00', '10:00'))).toEqual(expected);
+    expect(await withheld(schedule)).toEqual(left);
   });
 
   it('are given up in the end, and the Slot is refused', async () => {
@@ -259,7 +270,7 @@ describe('free Slots that others change meanwhile', () => {
     const schedule = await offered();
     medplum().interfere(({ entries: [entry = ''] }) => (entry.startsWith('PUT Slot') ? answer : undefined));
     await expect(validate(aSlot(schedule, '09:00', '10:00'))).rejects.toThrow(
-      `The free Slots of Schedule/${schedule.id} could not be withheld (${kind}).`,
+      `The offers of Schedule/${schedule.id} could not be written (${kind}).`,
     );
   });
 

@@ -56,6 +56,9 @@ test('a time that was lost while the form was filled in costs nothing that was t
   expect(
     (await medplum('front-desk', 'PUT', `/Appointment/${hold?.id}`, { body: { ...hold, status: 'cancelled' } })).status,
   ).toBe(200);
+  await expect
+    .poll(async () => (await stored('Slot', `_id=${slot?.id}`)).map(({ status }) => status))
+    .toEqual(['free']);
   const made = await request('portal-b', 'POST', '/Patient', {
     body: { resourceType: 'Patient', name: [{ family: 'Schnell' }] },
   });

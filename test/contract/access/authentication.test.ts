@@ -21,7 +21,7 @@ describe('without a token', () => {
     expect(isActionable(answer)).toBe(true);
   });
 
-  it.each(['/metadata', '/openapi.json', '/.well-known/smart-configuration'])('%s answers', async (path) => {
+  it.each(['/metadata', '/.well-known/smart-configuration'])('%s answers', async (path) => {
     expect((await request('nobody', 'GET', path)).status).toBe(200);
   });
 

@@ -1,6 +1,7 @@
 /** The time of an appointment does not stand in the way of its own move. */
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, HealthcareService, Patient, Schedule } from '@medplum/fhirtypes';
+import { until } from '../../lib/until.ts';
 import { proposals as alternativesIn } from '../alternatives/fixtures.ts';
 import { aPatient, book, stored, succeeded } from '../fixtures.ts';
 import { resourceIn } from '../http.ts';
@@ -120,6 +121,14 @@ describe('an appointment is moved to published time that it has withdrawn itself
     await aSlot(day.schedule, 'busy', '09:50', '10:00');
     expect((await book(moveTo(day, '09:30', '10:00'))).status).toBe(409);
     await change('HealthcareService', { ...day.service, availableTime: open('09:15', '10:30') });
+    const parameter = [
+      { name: 'appt-resource', resource: moveTo(day, '09:00', '09:30') },
+      { name: 'dry-run', valueBoolean: true },
+    ];
+    await until(
+      () => book({ resourceType: 'Parameters', parameter }),
+      ({ status }) => status === 409,
+    );
     expect((await book(moveTo(day, '09:00', '09:30'))).status).toBe(409);
     expect(await busyTimes(day.schedule)).toEqual(['09:15-09:45', '09:50-10:00']);
   });

@@ -1,6 +1,5 @@
 import type { Resource, Schedule } from '@medplum/fhirtypes';
 import { checkConsistency } from '../../../core/booking/consistency/check.ts';
-import { artefactUri } from '../../../core/config/config.ts';
 import { readStored, type Source } from '../../../scripts/consistency/read.ts';
 import { medplum, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
@@ -18,18 +17,16 @@ async function resourcesAt(path: string): Promise<Resource[]> {
 
 const source: Source = {
   search: (type, query) => resourcesAt(`/${type}?${new URLSearchParams({ ...query, _count: '1000' })}`),
-  versions: (slotId) => resourcesAt(`/Slot/${slotId}/_history?_count=100`),
 };
 
 /** What does not agree on some schedules, each as `rule: Type/id: sentence`. */
 export async function inconsistencies(...schedules: readonly Schedule[]): Promise<string[]> {
-  const { state, stretches } = await readStored(
+  const state = await readStored(
     source,
     config,
     schedules.map(({ id }) => `Schedule/${id}`),
   );
-  const originSystem = artefactUri(config, 'LocalSlotOrigin');
-  return checkConsistency(state, { now: Date.now(), config, originSystem, stretches }).map(
+  return checkConsistency(state, { now: Date.now(), config }).map(
     ({ rule, resource, diagnostics }) => `${rule}: ${resource}: ${diagnostics}`,
   );
 }

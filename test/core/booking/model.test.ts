@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import { checkConsistency } from '../../../core/booking/consistency/check.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
-import { commit, type Decision, decide, minutesOf, originSystem, type Wish } from './model.ts';
+import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { commit, type Decision, decide, minutesOf, type Wish } from './model.ts';
 import { appointment, at, config, now, patient, schedule, slot, stateOf } from './support.ts';
 
 const wish = (
@@ -70,15 +69,9 @@ function clinic(): ResourceSet {
 
 const start = clinic();
 const minutes = minutesOf(start);
-const stretches = new Map(
-  resourcesOfType(start, 'Slot').map((one) => [
-    one.id ?? '',
-    { start: parseInstant(one.start) ?? 0, end: parseInstant(one.end) ?? 0 },
-  ]),
-);
 
 function check(store: ResourceSet): void {
-  expect(checkConsistency(store, { now, config, originSystem, stretches, bots: new Set() })).toEqual([]);
+  expect(checkConsistency(store, { now, config, bots: new Set() })).toEqual([]);
   expect(minutesOf(store)).toBe(minutes);
   const taken = resourcesOfType(store, 'Slot').filter(({ status }) => status === 'busy').length;
   const held = resourcesOfType(store, 'Appointment')

@@ -3,19 +3,16 @@
  * anything may come between. Stores are never changed, every write gives a new one.
  */
 import type { Appointment, Bundle, BundleEntry, Resource, Slot } from '@medplum/fhirtypes';
-import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { calendarOf } from '../../../core/booking/slots/calendar.ts';
 import { readFragments } from '../../../core/booking/slots/fragments.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
-import { artefactUri } from '../../../core/config/config.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { calendarOf } from '../../../core/slots/slot.ts';
+import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { config, now, requestor, unchanged } from './support.ts';
-
-export const originSystem = artefactUri(config, 'LocalSlotOrigin');
 
 /** What a client wants: to book, move or replace (a body of `$book`), or to cancel an appointment. */
 export type Wish = { readonly book: unknown } | { readonly cancel: string };
@@ -36,10 +33,10 @@ function answerWith(resources: readonly Resource[]): Bundle {
   return { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '200' }, resource }] };
 }
 
-/** What `fragmentReads` finds: the fragments of some slots, and the appointments on them. */
-function fragmentsIn(store: ResourceSet, origins: readonly string[], rewritten: readonly string[]) {
-  const slots = [...calendarOf(resourcesOfType(store, 'Slot'), originSystem).values()].filter(({ origin }) =>
-    origins.includes(origin),
+/** What `fragmentReads` finds: the fragments of some slots, by default of all, and the appointments on them. */
+function fragmentsIn(store: ResourceSet, rewritten: readonly string[], origins?: readonly string[]) {
+  const slots = [...calendarOf(resourcesOfType(store, 'Slot'), config).values()].filter(({ origin }) =>
+    (origins ?? [origin]).includes(origin),
   );
   const on = new Set(slots.map(({ id }) => id));
   const appointments = resourcesOfType(store, 'Appointment').filter((one) => slotIdsOf(one).some((id) => on.has(id)));
@@ -78,9 +75,9 @@ function decideBooking(store: ResourceSet, body: unknown): Decision {
   const context = { now, requestor, config, newId };
   const first = planBooking(parsed, state, context);
   const wanted = first.kind === 'read' ? first.wanted.fragments : undefined;
-  const fragments = wanted && fragmentsIn(store, wanted.origins, wanted.rewritten);
-  // Nothing here is published or has buffers, so that nothing returns with a move but its own time.
-  const known: Knowledge = { fragments, returning: [], role: 'requestor', histories: unchanged(state) };
+  const fragments = wanted && fragmentsIn(store, wanted.rewritten, wanted.origins);
+  const around = { slots: resourcesOfType(store, 'Slot') };
+  const known: Knowledge = { fragments, around, role: 'requestor', histories: unchanged(state) };
   const plan = first.kind === 'read' ? planBooking(parsed, state, context, known) : first;
   if (plan.kind === 'read') {
     throw new Error(`The model does not read ${Object.keys(plan.wanted).join(', ')}.`);
@@ -95,11 +92,10 @@ function decideCancellation(store: ResourceSet, id: string): Decision {
   if (!stored || stored.status === 'cancelled') {
     return { end: 'refused' };
   }
-  const origins = [...calendarOf(resourcesOfType(store, 'Slot'), originSystem).values()].flatMap((slot) =>
-    slotIdsOf(stored).includes(slot.id) ? slot.origin : [],
-  );
   const changed: Appointment = { ...stored, status: 'cancelled' };
-  const slots = slotEntries(changed, { fragments: fragmentsIn(store, origins, [id]), lost: [] }, config, newId);
+  const schedules = resourcesOfType(store, 'Schedule').map((one) => ({ schedule: one, services: [] }));
+  const related = { ...fragmentsIn(store, [id]), schedules, lost: [] };
+  const slots = slotEntries(changed, related, config, newId, now);
   return {
     write: { resourceType: 'Bundle', type: 'transaction', entry: [updateEntry(stored, changed), ...slots] },
   };

@@ -84,13 +84,14 @@ export function plan(
   role: Role = 'requestor',
   known: Knowledge = {},
 ): BookingPlan {
+  const around = { slots: [...pieces.slots, ...resourcesOfType(state, 'Slot')] };
   let count = 0;
   const newId = () => `urn:uuid:00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`;
   return planBooking(
     parseBookRequest(body, config),
     state,
     { now, requestor, config, newId, ...more },
-    { fragments: pieces, returning: [], role, histories: unchanged(state), ...known },
+    { fragments: pieces, around, role, histories: unchanged(state), ...known },
   );
 }
 

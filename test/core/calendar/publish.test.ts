@@ -3,6 +3,7 @@ import type { HealthcareService, Slot } from '@medplum/fhirtypes';
 import { publishingOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { type PublishState, planSlots } from '../../../core/calendar/publish/publish.ts';
 import type { Closure } from '../../../core/calendar/time/not-available.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { told } from '../../lib/told.ts';
 import {
   actor,
@@ -231,10 +232,11 @@ describe('taken time', () => {
     expect(times(again(gone.filter(({ id }) => id !== 'taken'))).slice(6)).toEqual(['14:00–14:30']);
   });
 
-  it('is not what was once free: a place of its own stays beside it', () => {
-    const parallel = [slot('one', '14:00', '14:30', 'busy'), slot('two', '14:00', '14:30')];
-    expect(times(again(parallel, { offered: new Set(['one']) }))).toContain('14:00–14:30');
-    expect(times(again(parallel))).not.toContain('14:00–14:30');
+  it('is not a place of its own beside it, as its mark shows', () => {
+    const two = slot('two', '14:00', '14:30');
+    const identifier = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'one' }];
+    expect(times(again([slot('one', '14:00', '14:30', 'busy', { identifier }), two]))).toContain('14:00–14:30');
+    expect(times(again([slot('one', '14:00', '14:30', 'busy'), two]))).not.toContain('14:00–14:30');
   });
 
   it('blocks only the service it names, unless it is an appointment', () => {

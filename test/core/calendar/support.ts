@@ -69,9 +69,9 @@ export function stateOf(
   const schedule = more.schedule ?? calendar;
   return {
     schedule,
+    services,
     publishing: publishingOf({ schedule, services, actor }, config),
     slots,
-    offered: new Set(),
     held: new Set(),
     closedDays: [],
     now: monday,

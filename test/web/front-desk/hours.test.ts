@@ -147,8 +147,7 @@ describe('the hours of one calendar', () => {
     const changed = scheduleWith(schedule, of, stored, { ...typed, until: '2027-01-12' });
     const after = withChange(data, changed, config);
     const [own] = concernedBy(changed, after, config);
-    const found =
-      own && previewOf(own, after, { slots: [slot], appointments: [booked], offered: new Set(), now }, config);
+    const found = own && previewOf(own, after, { slots: [slot], appointments: [booked], now }, config);
     expect(found?.published.map((time) => new Date(time).toISOString())).toEqual([
       '2027-01-12T10:00:00.000Z',
       '2027-01-12T11:00:00.000Z',

@@ -1,8 +1,8 @@
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
-import { isBuffer } from '../../../core/calendar/slots/slot-role.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { isBuffer } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { type Kind, kindOfSlot, kindOfStatus } from './kinds.ts';
 

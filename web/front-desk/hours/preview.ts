@@ -9,10 +9,10 @@ import { parseInstant } from '../../../core/fhir/instant.ts';
 import { covers, subtract, union } from '../../../core/time/interval-set.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { slotsNamedBy, timeOf } from '../day/entries.ts';
-import { closuresIn, type HoursData, publishingIn } from './calendars.ts';
+import { closuresIn, type HoursData, publishingIn, servicesIn } from './calendars.ts';
 
 /** The part of the configuration that a preview depends on. */
-export type PreviewConfig = Pick<BookingConfig, 'uris' | 'calendar'>;
+export type PreviewConfig = Pick<BookingConfig, 'uris' | 'calendar' | 'smallestBooking'>;
 
 /** What was read of one Schedule for a preview. */
 export interface Stored {
@@ -20,8 +20,6 @@ export interface Stored {
   readonly slots: readonly Slot[];
   /** The appointments from now on, of all Schedules. */
   readonly appointments: readonly Appointment[];
-  /** Ids of the unmarked Slots that were once free. */
-  readonly offered: ReadonlySet<string>;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
 }
@@ -70,7 +68,7 @@ function outsideOf(schedule: StoredSchedule, data: HoursData, stored: Stored, co
 
 /** What the service would publish and withdraw of a Schedule, decided by its own rules on what is stored now. */
 export function previewOf(schedule: StoredSchedule, data: HoursData, stored: Stored, config: PreviewConfig): Preview {
-  const { slots, appointments, offered, now } = stored;
+  const { slots, appointments, now } = stored;
   const { horizonWeeks } = config.calendar;
   const publishing = publishingIn(schedule, data, config);
   const ends = (publishing.kind === 'on' ? publishing.calendars : []).map(
@@ -80,10 +78,10 @@ export function previewOf(schedule: StoredSchedule, data: HoursData, stored: Sto
   const plan = planSlots(
     {
       schedule,
+      services: servicesIn(schedule, data),
       publishing,
       closedDays: closuresIn(data, config),
       slots,
-      offered,
       held: new Set(appointmentsOf(slots, appointments).flatMap(slotsNamedBy)),
       window: { start: now - DAY, end: Math.max(now, ...last, ...ends) + DAY },
       now,

@@ -1,21 +1,16 @@
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
-import { isUnmarked, publishedKeyOf } from '../../../core/calendar/slots/slot-role.ts';
 import type { ArtefactConfig } from '../../../core/config/config.ts';
+import { isMarked, publishedKeyOf } from '../../../core/slots/slot.ts';
 
 /** What can be done with time that is blocked: offer the Slot again, remove the block, or change the closed days. */
 export type Unblocking = 'free' | 'delete' | 'closed-day';
 
-/**
- * How time that is blocked becomes free.
- *
- * @param versions - all versions of the Slot that are known
- */
-export function unblockingOf(slot: Slot, versions: readonly Slot[], config: ArtefactConfig): Unblocking {
+/** How time that is blocked becomes free. */
+export function unblockingOf(slot: Slot, config: ArtefactConfig): Unblocking {
   if (publishedKeyOf(slot, config)?.kind === 'closed') {
     return 'closed-day';
   }
-  const wasOffered = !isUnmarked(slot, config) || versions.some(({ status }) => status === 'free');
-  return wasOffered ? 'free' : 'delete';
+  return isMarked(slot, config) ? 'free' : 'delete';
 }
 
 /** The entry that blocks or unblocks a Slot, unless it has been changed since. */

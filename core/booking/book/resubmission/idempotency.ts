@@ -1,15 +1,14 @@
 import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../config/config.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import { idIn } from '../../../fhir/reference/reference.ts';
 import { belongsTo } from '../../../fhir/tags.ts';
+import { type Calendar, calendarOf } from '../../../slots/slot.ts';
+import { slotIdsOf } from '../../../slots/slot-use.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { hasEnded } from '../../appointment/ended.ts';
-import { slotIdsOf } from '../../appointment/slot-use.ts';
 import { isHolding } from '../../hold/hold.ts';
 import { hasCommonIdentifier } from '../../patient/identity.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../resource-set.ts';
-import { type Calendar, calendarOf } from '../../slots/calendar.ts';
 import type { BookRequest } from '../request/request.ts';
 import type { ResolvedParticipants } from '../resolve-participants.ts';
 import type { Situation } from '../situation.ts';
@@ -99,7 +98,7 @@ function isAskedFor(one: Appointment, { request, resolved, state }: Situation, c
 /** The slots of earlier versions, besides those that the decision is about. */
 function calendarThen({ stored, known, context: { config } }: Situation): Calendar {
   const slots = known.histories?.slots ?? [];
-  return new Map([...calendarOf(slots, artefactUri(config, 'LocalSlotOrigin')), ...stored]);
+  return new Map([...calendarOf(slots, config), ...stored]);
 }
 
 /** Whether an appointment was once what the request asks for, and has since been moved, or had its patient merged. */

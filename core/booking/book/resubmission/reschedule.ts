@@ -1,11 +1,10 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { slotIdsOf } from '../../../slots/slot-use.ts';
 import { endingOf } from '../../appointment/ended.ts';
-import { slotIdsOf } from '../../appointment/slot-use.ts';
 import { canBeMoved } from '../../appointment/status.ts';
 import { type HoldConfig, hasRunOut, isHold, isProlonged } from '../../hold/hold.ts';
 import { findResource, type ResourceSet } from '../../resource-set.ts';
-import { type Calendar, release } from '../../slots/calendar.ts';
 import type { BookRequest, Purpose } from '../request/request.ts';
 
 /** The appointments that a booking changes besides the one it makes. */
@@ -102,10 +101,7 @@ export function findEarlierAppointments(
   };
 }
 
-/** Gives back the slots of the appointments that a booking moves or replaces. */
-export function releaseEarlierSlots(calendar: Calendar, { previous, replaced }: EarlierAppointments): Calendar {
-  return [previous, replaced]
-    .filter((earlier) => earlier && canBeMoved(earlier))
-    .flatMap(slotIdsOf)
-    .reduce(release, calendar);
+/** The ids of the slots that the appointments to be moved or replaced give back. */
+export function slotsOfEarlier({ previous, replaced }: EarlierAppointments): string[] {
+  return [previous, replaced].filter((earlier) => earlier && canBeMoved(earlier)).flatMap(slotIdsOf);
 }

@@ -3,6 +3,7 @@ import { artefactUri, type BookingConfig } from '../../../config/config.ts';
 import { boundIssues, sizeBeyond, sizeProblem } from '../../../fhir/bounds.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { idIn } from '../../../fhir/reference/reference.ts';
 import { isObject } from '../../../fhir/resource.ts';
 import type { Located } from '../request/parameters.ts';
 import { type ClinicPart, elementName, participantKey } from './clinic-part.ts';
@@ -143,12 +144,26 @@ export function growthIssues({ value: united, path }: Located<Appointment>, stor
   ];
 }
 
-/** The participants whom the clinic has added and who therefore stay. */
+const referencesTo = (type: 'Patient' | 'RelatedPerson', participants: readonly AppointmentParticipant[]): string =>
+  participants
+    .flatMap(({ actor }) => idIn(actor, type) ?? [])
+    .sort()
+    .join();
+
+/**
+ * The participants who stay although the request does not name them: those whom the clinic has added, and the related
+ * persons of the same patient, unless others are named.
+ */
 export function keptParticipants(
   named: readonly AppointmentParticipant[],
   stored: Appointment,
   { participants }: ClinicPart,
 ): AppointmentParticipant[] {
   const known = new Set(named.map(participantKey));
-  return stored.participant.filter((one) => participants.has(participantKey(one)) && !known.has(participantKey(one)));
+  const hasRelatives = referencesTo('RelatedPerson', named) !== '';
+  const isSamePatient = referencesTo('Patient', named) === referencesTo('Patient', stored.participant);
+  const isRelative = ({ actor }: AppointmentParticipant): boolean => idIn(actor, 'RelatedPerson') !== undefined;
+  const stays = (one: AppointmentParticipant): boolean =>
+    participants.has(participantKey(one)) || (isRelative(one) && isSamePatient && !hasRelatives);
+  return stored.participant.filter((one) => stays(one) && !known.has(participantKey(one)));
 }

@@ -1,58 +1,60 @@
-import type { Extension } from '@medplum/fhirtypes';
-import { length } from '../../../calendar/parameters/parameter-values.ts';
-import { SCHEDULING_PARAMETERS } from '../../../calendar/parameters/scheduling-parameters.ts';
-import type { BookingConfig } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { type ResourceSet, scheduleOf, servicesOf } from '../../resource-set.ts';
-import type { CalendarSlot } from '../../slots/calendar.ts';
-import type { BookRequest } from '../request/request.ts';
+import { type Granularity, granularityOf } from '../../../slots/terms.ts';
+import { scheduleOf } from '../../resource-set.ts';
+import { offeredServicesOf } from '../knowledge.ts';
+import type { Situation } from '../situation.ts';
 
 const MINUTE = 60_000;
 
-/** The smallest value that scheduling parameters give for a length, in minutes; unusable values count as absent. */
-function leastOf(parameters: readonly Extension[], name: 'duration' | 'alignmentInterval'): number | undefined {
-  const values = parameters.flatMap((extension) => length([{ extension, path: '' }], name).value || []);
-  return values.length > 0 ? Math.min(...values) : undefined;
+type Slot = Situation['selected']['slots'][number];
+
+function granularityFor({ resource }: Slot, { state, known, context }: Situation): Granularity {
+  const schedule = scheduleOf(state, resource);
+  return granularityOf(schedule, schedule ? offeredServicesOf(schedule, state, known) : [], context.config);
 }
 
-/** The shortest appointment on a schedule and the steps in which its slots are split, both in milliseconds. */
-function granularityOf(slot: CalendarSlot, state: ResourceSet, { smallestBooking }: GranularityConfig) {
-  const schedule = scheduleOf(state, slot.resource);
-  const parametersIn = (resource: { readonly extension?: readonly Extension[] } | undefined): Extension[] =>
-    (resource?.extension ?? []).filter(({ url }) => url === SCHEDULING_PARAMETERS);
-  const layers = [parametersIn(schedule), (schedule ? servicesOf(state, schedule) : []).flatMap(parametersIn)];
-  const first = (name: 'duration' | 'alignmentInterval'): number =>
-    (layers.map((layer) => leastOf(layer, name)).find((value) => value !== undefined) ?? smallestBooking) * MINUTE;
-  return { shortest: first('duration'), step: first('alignmentInterval') };
+/**
+ * The longest appointment that a requestor can book in a slot: that of its services, or what their policy allows. Several
+ * slots that are named one by one are as long as they are.
+ */
+function longestIn(slot: Slot, situation: Situation): number {
+  const { request, selected, verdict } = situation;
+  const { longest = Number.POSITIVE_INFINITY } = granularityFor(slot, situation);
+  const ofSchedule = selected.slots.filter(({ schedule }) => schedule === slot.schedule);
+  const isOneByOne = request.slots.length > 0 && ofSchedule.length > 1;
+  return isOneByOne
+    ? Number.POSITIVE_INFINITY
+    : Math.max(longest, ...verdict.policies.map(({ policy }) => policy.longest ?? 0));
 }
 
-/** The part of the configuration that granularity depends on. */
-export type GranularityConfig = Pick<BookingConfig, 'smallestBooking'>;
+/** A booking that is longer than a requestor may book; clinic staff may. */
+export function longestIssues(situation: Situation): Issue[] {
+  const { appointment, interval } = situation.request;
+  const { start = 0, end = 0 } = interval ?? {};
+  const longest = Math.min(...situation.selected.slots.map((slot) => longestIn(slot, situation)));
+  const diagnostics = `Appointments here last at most ${longest / MINUTE} minutes: send an earlier end, or name each of several slots.`;
+  return end - start > longest ? [{ code: 'period-invalid', diagnostics, expression: `${appointment.path}.end` }] : [];
+}
 
 /**
  * Checks that a booking leaves time that others can book. One that takes whole slots always does. One that takes a part of a
  * slot must be at least as long as the shortest appointment, and must begin and end at an end of the slot or a whole number
  * of steps after its start. Both lengths come from the scheduling parameters `duration` and `alignmentInterval` of the
- * Schedule, else of its service, else from `smallestBooking`.
+ * Schedule, else of its services, else from `smallestBooking`.
  *
- * @param slots - those from which the booking takes its time
  * @returns `period-invalid` for what does not fit, once for `start` and once for `end`
  */
-export function granularityIssues(
-  { appointment, interval }: BookRequest,
-  slots: readonly CalendarSlot[],
-  state: ResourceSet,
-  config: GranularityConfig,
-): Issue[] {
+export function granularityIssues(situation: Situation): Issue[] {
+  const { appointment, interval } = situation.request;
   const found = new Map<string, Issue>();
   const report = (element: 'start' | 'end', diagnostics: string): void => {
     const expression = `${appointment.path}.${element}`;
     found.set(expression, found.get(expression) ?? { code: 'period-invalid', diagnostics, expression });
   };
-  for (const slot of interval ? slots : []) {
+  for (const slot of interval ? situation.selected.slots : []) {
     const { start = 0, end = 0 } = interval ?? {};
     const isSplit = (start > slot.start && start < slot.end) || (end > slot.start && end < slot.end);
-    const { shortest, step } = granularityOf(slot, state, config);
+    const { shortest, step } = granularityFor(slot, situation);
     const isOnStep = (moment: number): boolean =>
       moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
     if (isSplit && end - start < shortest) {

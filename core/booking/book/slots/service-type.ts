@@ -1,8 +1,8 @@
 import type { CodeableConcept, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type Confirmation } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import type { CalendarSlot } from '../../../slots/slot.ts';
 import { type ResourceSet, scheduleOf } from '../../resource-set.ts';
-import type { CalendarSlot } from '../../slots/calendar.ts';
 import type { BookRequest } from '../request/request.ts';
 
 function hasCommonCoding(one: CodeableConcept, other: CodeableConcept): boolean {
@@ -12,8 +12,8 @@ function hasCommonCoding(one: CodeableConcept, other: CodeableConcept): boolean 
 }
 
 /** The services that a slot offers: its own, else those of its schedule; `undefined` if neither names any. */
-function offeredBy({ resource }: CalendarSlot, state: ResourceSet): readonly CodeableConcept[] | undefined {
-  return resource.serviceType ?? scheduleOf(state, resource)?.serviceType;
+function offeredBy({ resource, services }: CalendarSlot, state: ResourceSet): readonly CodeableConcept[] | undefined {
+  return services ?? scheduleOf(state, resource)?.serviceType;
 }
 
 /**

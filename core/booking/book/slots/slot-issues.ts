@@ -1,45 +1,45 @@
-import { isWithheld } from '../../../calendar/slots/withhold.ts';
 import { formatInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { takenTime } from '../../slots/takings.ts';
-import { buffersOf, givenBackBy, ownEnding, type Situation, slotsConcerned, timesAround } from '../situation.ts';
+import { isWithheld } from '../../../slots/intent.ts';
+import { type CalendarSlot, occupies, takesTimeOf } from '../../../slots/slot.ts';
+import { overlaps } from '../../../time/interval.ts';
+import { scheduleOf } from '../../resource-set.ts';
+import { buffersOf, ownEnding, type Situation, slotsConcerned, timeAround } from '../situation.ts';
 
-/** Time that others have taken in Medplum: by its own scheduling, by hand, by an import. Slots over it may still be free. */
+/** Where a request names a slot, or the Schedule in which it was found. */
+function pathOf({ id }: CalendarSlot, { request: { slots, schedule, appointment } }: Situation): string {
+  return slots.find(({ value }) => value === id)?.path ?? schedule?.path ?? `${appointment.path}.slot`;
+}
+
+/**
+ * Time of the booking, buffers included, that others have taken or are about to take, although the Slots that it is to be
+ * taken from are free.
+ */
 function takenTimeIssues(situation: Situation): Issue[] {
-  const { request, state, known, context } = situation;
-  const { appointment, slots: named, schedule, interval } = request;
+  const { request, calendar, state, context } = situation;
+  const { interval } = request;
   if (!interval) {
     return [];
   }
-  const { config } = context;
-  const offered = new Set([...(context.offered ?? []), ...(known.around?.offered ?? [])]);
-  const seen = new Map([...(known.around?.slots ?? []), ...state]);
-  const services = appointment.value.serviceType;
-  const around = timesAround(interval, buffersOf(situation));
-  const wanted = { interval, around, slots: slotsConcerned(situation), services, givenBack: givenBackBy(situation) };
-  return takenTime(wanted, seen, offered, config).map(({ taken, from }) => ({
-    code: 'slot-not-free',
-    diagnostics: `The time from ${formatInstant(taken.start)} to ${formatInstant(taken.end)} is taken; search for another one.`,
-    expression: named.find(({ value }) => value === from.id)?.path ?? schedule?.path ?? `${appointment.path}.slot`,
-  }));
-}
-
-/** Free slots that something is taking at this moment (`planTaking`). */
-function withheldIssues(situation: Situation): Issue[] {
-  const { request, context } = situation;
-  const { interval } = request;
-  const withheld = slotsConcerned(situation).filter(
-    ({ status, resource }) =>
-      status === 'free' && interval && isWithheld(resource, interval, context.now, context.config),
-  );
-  return withheld.map(({ id }) => ({
-    code: 'slot-not-free',
-    diagnostics: `The time of Slot/${id} is being taken at this moment; search for another one.`,
-    expression:
-      request.slots.find(({ value }) => value === id)?.path ??
-      request.schedule?.path ??
-      `${request.appointment.path}.slot`,
-  }));
+  const { now, config } = context;
+  const [wanted, buffers] = [slotsConcerned(situation), buffersOf(situation)];
+  const own = new Set(wanted.map(({ id }) => id));
+  const others = [...calendar.values()].filter((slot) => occupies(slot) && !own.has(slot.id));
+  return wanted.flatMap((slot): Issue[] => {
+    const around = timeAround(interval, slot, buffers);
+    const types = request.appointment.value.serviceType;
+    const services = types?.length ? types : (slot.services ?? scheduleOf(state, slot.resource)?.serviceType);
+    const taken = others.find((other) => overlaps(other, around) && takesTimeOf(other, slot, services));
+    const expression = pathOf(slot, situation);
+    if (taken) {
+      const diagnostics = `The time from ${formatInstant(taken.start)} to ${formatInstant(taken.end)} is taken; search for another one.`;
+      return [{ code: 'slot-not-free', diagnostics, expression }];
+    }
+    const diagnostics = `The time of Slot/${slot.id} is being taken at this moment; search for another one.`;
+    return slot.status === 'free' && isWithheld(slot, around, now, config)
+      ? [{ code: 'slot-not-free', diagnostics, expression }]
+      : [];
+  });
 }
 
 const uniqueByElement = (issues: readonly Issue[]): Issue[] => [
@@ -51,7 +51,7 @@ const uniqueByElement = (issues: readonly Issue[]): Issue[] => [
  * or request has ended is told so, which says more than that the slot is taken.
  */
 export function slotIssues(situation: Situation): Issue[] {
-  const taken = uniqueByElement([...takenTimeIssues(situation), ...withheldIssues(situation)]);
+  const taken = uniqueByElement(takenTimeIssues(situation));
   const { issues } = situation.selected;
   const own = taken.length > 0 ? issues.filter(({ code }) => code !== 'slot-mismatch') : issues;
   const all = [...own, ...taken.filter(({ expression }) => !own.some((issue) => issue.expression === expression))];

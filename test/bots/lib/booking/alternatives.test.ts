@@ -43,10 +43,10 @@ async function proposals(portal: Parameters<typeof requestorOf>[0], body: unknow
     throw new Error('The request cannot be read.');
   }
   const requestor = { ...requestorOf(portal), ...options.requestor };
-  const { state } = await decideBooking(medplum().medplum, { request, issues: [] }, requestor, { isDry: true });
+  const decision = await decideBooking(medplum().medplum, { request, issues: [] }, requestor, { isDry: true });
   const codes = options.codes ?? ['slot-not-free'];
   const given = codes.map((code) => ({ code, diagnostics: 'It cannot be booked.' }));
-  const issues = await withAlternatives(medplum().medplum, given, request, state, requestor, options.purpose);
+  const issues = await withAlternatives(medplum().medplum, given, request, decision, requestor, options.purpose);
   expect(issues.map(({ code }) => code)).toEqual(codes);
   const [first] = issues;
   return (first?.alternatives ?? []).map(

@@ -11,6 +11,7 @@ import {
   extension,
   inMinutes,
   invalid,
+  originOf,
   refused,
   unavailable,
   writes,
@@ -87,7 +88,7 @@ describe('what the clinic writes over booked time', () => {
 
   it('is no collision if it was offered before', async () => {
     const { appointment, over } = await setting('booked', { status: 'free' });
-    await resolve(await medplum().change(over, { status: 'busy' }));
+    await resolve(await medplum().change<Slot>(over, { status: 'busy', identifier: [originOf(over)] }));
     expect(await tasksOf(appointment)).toEqual([]);
   });
 });

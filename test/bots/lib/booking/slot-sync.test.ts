@@ -27,7 +27,12 @@ const read = ({ id }: Appointment) => medplum().read<Appointment>(`Appointment/$
 const remove = ({ resourceType, id }: Appointment | Slot | Patient) =>
   medplum().fhir('DELETE', `${resourceType}/${id}`);
 
-const setting = async (more: Parameters<typeof booked>[2] = {}) => booked(medplum(), await aPortal(medplum()), more);
+/** An appointment and its slot; one that is cancelled was booked before. */
+async function setting({ status = 'booked', ...more }: Parameters<typeof booked>[2] = {}) {
+  const isCancelled = status === 'cancelled';
+  const made = await booked(medplum(), await aPortal(medplum()), { ...more, status: isCancelled ? 'booked' : status });
+  return isCancelled ? { ...made, appointment: await medplum().change(made.appointment, { status }) } : made;
+}
 
 describe('the slot of an appointment', () => {
   it.each([
@@ -149,16 +154,16 @@ describe('a write', () => {
     expect(await statusOf(slot)).toBe('free');
   });
 
-  it('is decided again when it was overtaken: a slot that staff took meanwhile stays theirs', async () => {
+  it('is decided again when it was overtaken: a slot that staff blocked meanwhile stays theirs', async () => {
     const { appointment, slot } = await cancelled();
     medplum().interfere(
       only(writes, async () => {
-        await medplum().change(slot, { comment: 'Room 5' });
+        await medplum().change(slot, { status: 'busy-unavailable', comment: 'Room 5' });
         return undefined;
       }),
     );
     await sync(appointment);
-    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'busy', comment: 'Room 5' });
+    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'busy-unavailable', comment: 'Room 5' });
   });
 
   it('that is always overtaken is given up', async () => {

@@ -2,20 +2,10 @@ import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle, Schedule, Slot } from '@medplum/fhirtypes';
 import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
-import { type Guard, publishWindow, readReturning } from '../../../../bots/lib/calendar/window.ts';
+import { type Guard, publishWindow } from '../../../../bots/lib/calendar/window.ts';
 import type { Answer } from '../../../../bots/lib/medplum.ts';
-import {
-  at,
-  type Calendar,
-  DAY,
-  day,
-  open,
-  type Stored,
-  timeOf,
-  visit,
-  wholeDay,
-  withCalendars,
-} from '../../calendar/fixtures.ts';
+import { originOf } from '../../booking/fixtures.ts';
+import { at, type Calendar, DAY, day, open, type Stored, wholeDay, withCalendars } from '../../calendar/fixtures.ts';
 
 const medplum = withCalendars();
 
@@ -74,7 +64,7 @@ describe('a window', () => {
     expect((await publish(schedule, guard())).kind).toBe('published');
   });
 
-  it('withdraws what something else takes, whose history says that it was never offered', async () => {
+  it('withdraws what something else takes', async () => {
     const { schedule } = await published();
     await medplum().slot(schedule, 'busy', '09:15', '09:45');
     expect((await publish(schedule, guard())).kind).toBe('published');
@@ -86,10 +76,10 @@ describe('a window', () => {
     ]);
   });
 
-  it('withdraws nothing because of what was once offered', async () => {
+  it('withdraws nothing because of what was offered at another place', async () => {
     const { schedule } = await published();
     const offered = await medplum().slot(schedule, 'free', '09:15', '09:45');
-    await medplum().change(offered, { status: 'busy' });
+    await medplum().change<Slot>(offered, { status: 'busy', identifier: [originOf(offered)] });
     await publish(schedule, guard());
     expect(await medplum().times(schedule)).toEqual(['free 09:00-09:30', 'busy 09:15-09:45', ...wholeDay.slice(1)]);
   });
@@ -137,54 +127,5 @@ describe('a write that fails', () => {
       kind: 'refused',
       problems: [{ code: 'slots-refused', diagnostics, expression: 'Schedule' }],
     });
-  });
-});
-
-describe('what returns when an appointment gives its time back', () => {
-  /** A calendar in which an appointment from 9:30 to 10:00 takes the time around it, too. */
-  async function booked() {
-    const calendar = await published(visit(open('09:00', '11:00'), { interval: 15 }));
-    const { schedule } = calendar;
-    const slot = await slotAt(schedule, '09:30');
-    const taken = await medplum().change(slot, { status: 'busy' });
-    await publish(schedule, guard());
-    const appointment = await medplum().appointment('booked', [taken]);
-    return { ...calendar, taken, appointment };
-  }
-
-  const returning = (schedules: readonly string[], givenBack: readonly string[], appointments: readonly string[]) =>
-    readReturning(medplum().medplum, {
-      schedules,
-      givenBack,
-      appointments,
-      time: { start: timeOf(at('09:30')), end: timeOf(at('10:00')) },
-    });
-
-  const startsOf = (changes: Awaited<ReturnType<typeof returning>>) =>
-    changes
-      .filter(({ resource }) => resource.status === 'free')
-      .map(({ resource }) => resource.start.slice(11, 16))
-      .sort();
-
-  it('are the published Slots that it has withdrawn', async () => {
-    const { schedule, taken, appointment } = await booked();
-    expect(await medplum().times(schedule)).toContain('entered-in-error 09:15-09:45');
-    const found = await returning([schedule.id], [taken.id ?? ''], [appointment.id]);
-    expect(startsOf(found)).toEqual(['09:15', '09:45']);
-  });
-
-  it('is nothing in a Schedule that does not exist, or where nothing is given back', async () => {
-    const { schedule, appointment } = await booked();
-    expect(await returning(['absent', schedule.id], [], [appointment.id])).toEqual([]);
-  });
-
-  it('is nothing of what another appointment holds', async () => {
-    const { schedule, taken, appointment } = await booked();
-    const other = await medplum().appointment('booked', [taken]);
-    expect(await returning([schedule.id], [taken.id ?? ''], [appointment.id])).toEqual([]);
-    expect(startsOf(await returning([schedule.id], [taken.id ?? ''], [appointment.id, other.id]))).toEqual([
-      '09:15',
-      '09:45',
-    ]);
   });
 });

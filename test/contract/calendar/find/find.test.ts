@@ -9,8 +9,8 @@ import type { HealthcareService, Practitioner, Schedule, Slot } from '@medplum/f
 import { z } from 'zod';
 import { publishingOf } from '../../../../core/calendar/parameters/schedule-calendar.ts';
 import { planSlots } from '../../../../core/calendar/publish/publish.ts';
-import { publishedValueOf } from '../../../../core/calendar/slots/slot-role.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
+import { publishedValueOf } from '../../../../core/slots/slot.ts';
 import type { Interval } from '../../../../core/time/interval.ts';
 import { scaled } from '../../../lib/time-scale.ts';
 import { until } from '../../../lib/until.ts';
@@ -54,7 +54,10 @@ async function store(trial: Trial, isPublished: boolean): Promise<Stored> {
   const slots: Slot[] = [];
   for (const { start, end, ...rest } of trial.calendar.slots) {
     const times = { start: new Date(start).toISOString(), end: new Date(end).toISOString() };
-    const slot = { resourceType: 'Slot', schedule: { reference: `Schedule/${schedule.id}` }, ...rest, ...times };
+    // What is made at random overlaps.
+    const extension = [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }];
+    const reference = `Schedule/${schedule.id}`;
+    const slot = { resourceType: 'Slot', schedule: { reference }, extension, ...rest, ...times };
     slots.push(succeeded('Slot', await body.POST('Slot', slot)));
   }
   return { trial, service: withId(service), practitioner, schedule, slots };
@@ -69,10 +72,10 @@ function publishedStarts({ trial, service, practitioner, schedule, slots }: Stor
   const { changes } = planSlots(
     {
       schedule: own,
+      services: [service],
       publishing,
       window: search,
       slots,
-      offered: new Set(),
       held: new Set(),
       closedDays: [],
       now,

@@ -42,7 +42,11 @@ describe('a part of a slot', () => {
     const half = parameters(minutes('duration', 30), minutes('alignmentInterval', 15));
     expect(taking('09:15', '09:45', [], half)).toEqual([]);
     expect(taking('09:15', '09:30', [], half)).toEqual(['period-invalid Appointment.end']);
-    expect(taking('09:05', '09:45', [], half)).toEqual(['period-invalid Appointment.start']);
+    expect(taking('09:15', '10:00', [], half)).toEqual(['period-invalid Appointment.end']);
+    expect(taking('09:05', '09:35', [], half)).toEqual([
+      'period-invalid Appointment.start',
+      'period-invalid Appointment.end',
+    ]);
   });
 
   it("the Schedule's go before the service's, and those that cannot be used do not count", () => {

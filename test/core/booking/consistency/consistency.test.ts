@@ -3,13 +3,12 @@ import type { Appointment, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { type ConsistencyContext, checkConsistency } from '../../../../core/booking/consistency/check.ts';
 import { rules } from '../../../../core/booking/consistency/finding.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
-import { parseInstant } from '../../../../core/fhir/instant.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { told } from '../../../lib/told.ts';
 import { appointment, at, config, now, patient, requestor, schedule, slot, stateOf } from '../support.ts';
 
 const originSystem = artefactUri(config, 'LocalSlotOrigin');
-const context: ConsistencyContext = { now, config, originSystem };
+const context: ConsistencyContext = { now, config };
 const tag = [requestorTag(requestor, config)];
 
 const written = (resource: Slot, author: string): Slot => ({ ...resource, meta: { author: { reference: author } } });
@@ -33,9 +32,6 @@ function found(resources: readonly Resource[], more: Partial<ConsistencyContext>
   const findings = checkConsistency(state, { ...context, ...more });
   return told(findings.map(({ rule, resource, diagnostics }) => ({ code: rule, diagnostics, expression: resource })));
 }
-
-const nine = { start: parseInstant(at('09:00')) ?? 0, end: parseInstant(at('10:00')) ?? 0 };
-const whole = { stretches: new Map([['nine', nine]]) };
 
 describe('what agrees', () => {
   it.each<[string, Resource[]]>([
@@ -72,10 +68,6 @@ describe('what agrees', () => {
   ])('%s', (_, resources) => {
     expect(found(resources)).toEqual([]);
   });
-
-  it('pieces that make up the whole', () => {
-    expect(found([slot('nine', '09:00', '09:20'), piece('p', '09:20', '10:00')], whole)).toEqual([]);
-  });
 });
 
 describe('what does not', () => {
@@ -100,11 +92,6 @@ describe('what does not', () => {
       ['slot-without-appointment Slot/nine'],
     ],
     ['pieces overlap', [slot('nine', '09:00', '09:30'), piece('p', '09:20', '10:00')], ['fragments-overlap Slot/p']],
-    [
-      'a gap between pieces',
-      [slot('nine', '09:00', '09:20'), piece('p', '09:30', '10:00')],
-      ['fragments-missing Slot/nine'],
-    ],
     [
       'schedule gone',
       [slot('x', '09:00', '09:30', { schedule: { reference: 'Schedule/no' } })],
@@ -142,18 +129,6 @@ describe('what does not', () => {
     ],
   ])('%s', (_, resources, expected) => {
     expect(found(resources)).toEqual(expected);
-  });
-
-  it('the end of the whole is gone', () => {
-    expect(found([slot('nine', '09:00', '09:20'), piece('p', '09:20', '09:50')], whole)).toEqual([
-      'fragments-missing Slot/nine',
-    ]);
-  });
-
-  it('a gap is not covered by a free slot that is no fragment of the whole', () => {
-    const pieces = [slot('nine', '09:00', '09:20'), piece('p', '09:40', '10:00')];
-    const other = slot('other', '09:20', '09:40');
-    expect(found([...pieces, other], whole)).toEqual(['fragments-missing Slot/nine']);
   });
 
   it('a finding says what holds what, and names five', () => {

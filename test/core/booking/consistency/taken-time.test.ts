@@ -43,7 +43,7 @@ const stateOf = (resources: readonly Resource[]) =>
 
 const find = (...resources: readonly Resource[]) =>
   told(
-    issuesOfTakenTime(stateOf(resources), { now, config, originSystem }).map(({ rule, resource, diagnostics }) => ({
+    issuesOfTakenTime(stateOf(resources), { now, config }).map(({ rule, resource, diagnostics }) => ({
       code: rule,
       diagnostics,
       expression: resource,

@@ -3,6 +3,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { expired, holdExtensions, isExpired } from '../../../../core/booking/hold/hold.ts';
 import { holdQuota, quotaIssues, quotaKey } from '../../../../core/booking/policy/quota.ts';
 import { readFragments } from '../../../../core/booking/slots/fragments.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { told } from '../../../lib/told.ts';
 import {
@@ -25,7 +26,8 @@ const hold: Appointment = {
   ...appointment({ id: 'held', status: 'proposed', extension: holdExtensions(until, false, config) }),
   meta: { versionId: 'held-1', tag: [requestorTag('another', config)] },
 };
-const tentative = slot('nine', '09:00', '09:30', { status: 'busy-tentative' });
+const identifier = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'nine' }];
+const tentative = slot('nine', '09:00', '09:30', { status: 'busy-tentative', identifier });
 
 /** What is read of the slot and the hold on it at a moment, while no clock of the service runs. */
 function fragmentsAt(moment: number, rewritten: readonly string[] = []) {

@@ -6,7 +6,6 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Resource, Schedule, Task } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { hasEnded } from '../../../../core/booking/appointment/ended.ts';
-import { slotIdsOf } from '../../../../core/booking/appointment/slot-use.ts';
 import type { Knowledge } from '../../../../core/booking/book/knowledge.ts';
 import { planBooking } from '../../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
@@ -18,6 +17,7 @@ import { slotEntries } from '../../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { belongsTo, requestorTag } from '../../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../../core/fhir/update-entry.ts';
+import { slotIdsOf } from '../../../../core/slots/slot-use.ts';
 import { commit } from '../model.ts';
 import { appointment, config, now, patient, schedule, slot } from '../support.ts';
 
@@ -72,10 +72,11 @@ function decide(store: ResourceSet, body: Appointment, requestor: string, operat
     if (plan.kind !== 'read') {
       return plan.kind === 'write' ? plan.transaction : undefined;
     }
-    const { fragments, quotas, histories, services, patients } = plan.wanted;
+    const { fragments, around, quotas, histories, services, patients } = plan.wanted;
     known = {
       ...known,
       ...(fragments && { fragments: fragmentsIn(store, fragments.rewritten, at) }),
+      ...(around && { around: { slots: resourcesOfType(store, 'Slot') } }),
       ...(quotas && { usage: new Map(quotas.map((quota) => usageOf(store, quota, requestor))) }),
       ...(histories && { histories: { versions: new Map(histories.map((id) => [id, []])), slots: [] } }),
       ...(services && { services: new Map() }),
@@ -87,8 +88,8 @@ function decide(store: ResourceSet, body: Appointment, requestor: string, operat
 
 function cancel(store: ResourceSet, stored: Appointment, at: number): Bundle {
   const changed: Appointment = { ...stored, status: 'cancelled' };
-  const fragments = fragmentsIn(store, [stored.id ?? ''], at);
-  const entry = [updateEntry(stored, changed), ...slotEntries(changed, { fragments, lost: [] }, settings, newId)];
+  const related = { ...fragmentsIn(store, [stored.id ?? ''], at), schedules: [], lost: [] };
+  const entry = [updateEntry(stored, changed), ...slotEntries(changed, related, settings, newId, at)];
   return { resourceType: 'Bundle', type: 'transaction', entry };
 }
 

@@ -24,7 +24,7 @@ const service = (id: string, ...parts: Extension[]): HealthcareService => ({
   ...policy(...parts),
 });
 
-const parts = 'leadTime, window, cancelUntil, holdFor, confirmWithin, maxOpenPerPatient, maxPerPortalAndDay';
+const parts = 'leadTime, window, cancelUntil, holdFor, longest, confirmWithin, maxOpenPerPatient, maxPerPortalAndDay';
 const units = 's, min, h, d, wk';
 const path = 'Schedule.extension[0]';
 

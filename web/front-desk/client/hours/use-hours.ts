@@ -1,19 +1,15 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { isUnmarked } from '../../../../core/calendar/slots/slot-role.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { concernedBy, type HoursData, type HoursHolder, hoursData, withChange } from '../../hours/calendars.ts';
 import { type Preview, previewOf } from '../../hours/preview.ts';
-import { batch, resourcesIn, searchAll, searchUrl } from '../fhir/client.ts';
+import { searchAll, searchUrl } from '../fhir/client.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
 const ALL = ['_count', '1000'] as const;
-
-/** How many histories are read in one request. */
-const AT_ONCE = 50;
 
 async function load(): Promise<HoursData | Refusal> {
   const found = await searchAll([searchUrl('Schedule', [ALL]), searchUrl('HealthcareService', [ALL])]);
@@ -35,29 +31,6 @@ async function load(): Promise<HoursData | Refusal> {
 
 /** The opening hours of the clinic. */
 export const useHours = () => useLoaded('hours', load);
-
-/** Ids of the Slots without a mark that were once free: only their histories tell. */
-async function onceOffered(slots: readonly Slot[]): Promise<Set<string> | Refusal> {
-  const offered = new Set<string>();
-  const unmarked = slots.filter((slot) => isUnmarked(slot, config));
-  for (let index = 0; index < unmarked.length; index += AT_ONCE) {
-    const entry = unmarked
-      .slice(index, index + AT_ONCE)
-      .map(({ id }) => ({ request: { method: 'GET' as const, url: `Slot/${id}/_history` } }));
-    const histories = await batch(entry);
-    if (isRefusal(histories)) {
-      return histories;
-    }
-    for (const history of resourcesIn(histories)) {
-      const versions = isResource(history, 'Bundle') ? resourcesIn(history) : [];
-      const slot = versions.find((one) => isResource(one, 'Slot') && one.status === 'free');
-      if (isResource(slot, 'Slot') && slot.id) {
-        offered.add(slot.id);
-      }
-    }
-  }
-  return offered;
-}
 
 /** What a change does, by the id of each Schedule that it concerns. */
 export type Previews = ReadonlyMap<string, Preview>;
@@ -93,11 +66,7 @@ export async function previewChange(
       return found;
     }
     const slots = found.flat().filter((one): one is Slot => isResource(one, 'Slot'));
-    const offered = await onceOffered(slots);
-    if (isRefusal(offered)) {
-      return offered;
-    }
-    previews.set(schedule.id, previewOf(schedule, after, { slots, appointments, offered, now }, config));
+    previews.set(schedule.id, previewOf(schedule, after, { slots, appointments, now }, config));
   }
   return previews;
 }

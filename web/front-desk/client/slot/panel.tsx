@@ -1,6 +1,6 @@
 import { Button, SegmentedControl, Stack, Tabs, TextInput } from '@mantine/core';
 import type { Schedule, Slot } from '@medplum/fhirtypes';
-import { publishedKeyOf } from '../../../../core/calendar/slots/slot-role.ts';
+import { publishedKeyOf } from '../../../../core/slots/slot.ts';
 import { type Entry, timeOf } from '../../day/entries.ts';
 import { dayText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';

@@ -1,9 +1,8 @@
 import type { Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import { isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { slotEntry, unblockingOf } from '../../slots/offers.ts';
-import { readBundle, resourcesIn, transaction } from '../fhir/client.ts';
+import { transaction } from '../fhir/client.ts';
 import { useAnnounce } from '../parts/announce.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
@@ -28,20 +27,8 @@ export function useSlotChange(slot: Slot, onChanged: () => void) {
   const block = (comment: string) =>
     write({ status: 'busy-unavailable', ...(comment.trim() && { comment: comment.trim() }) }, 'blocked');
   const unblock = async (): Promise<boolean> => {
-    setBusy(true);
-    const history = await readBundle(`Slot/${slot.id}/_history?_count=50`);
-    if (isRefusal(history)) {
-      setRefusal(history);
-      setBusy(false);
-      return false;
-    }
-    const versions = resourcesIn(history).filter((one) => isResource(one, 'Slot'));
-    const way = unblockingOf(slot, versions, config);
-    if (way === 'closed-day') {
-      setBusy(false);
-      return false;
-    }
-    return write(way === 'delete' ? 'delete' : { status: 'free' }, 'unblocked');
+    const way = unblockingOf(slot, config);
+    return way !== 'closed-day' && write(way === 'delete' ? 'delete' : { status: 'free' }, 'unblocked');
   };
   return { block, unblock, refusal, isBusy };
 }

@@ -7,8 +7,7 @@ const origin = artefactUri(config, 'LocalSlotOrigin');
 const marked = (value: string): Partial<Slot> => ({ identifier: [{ system: origin, value }] });
 const nine = slot('nine', '09:00', '09:30');
 
-const planBeside = (other: Slot, offered: readonly string[] = []) =>
-  plan(appointment(), stateOf(schedule, patient, nine, other), { offered: new Set(offered) });
+const planBeside = (other: Slot) => plan(appointment(), stateOf(schedule, patient, nine, other));
 
 describe('time that is taken beside a free slot', () => {
   it.each<[string, Slot]>([
@@ -20,23 +19,20 @@ describe('time that is taken beside a free slot', () => {
     expect(issuesOf(planBeside(other))).toEqual(['slot-not-free Appointment.slot[0]']);
   });
 
-  it.each<[string, Slot, string[]]>([
-    ['touches it', slot('x', '09:30', '10:00', { status: 'busy' }), []],
-    ['was once on offer, as its history shows', slot('x', '09:00', '09:30', { status: 'busy' }), ['x']],
-    ['was once on offer, as its mark shows', slot('x', '09:00', '09:30', { status: 'busy', ...marked('x') }), []],
-    ['is free itself', slot('x', '09:00', '09:30'), []],
+  it.each<[string, Slot]>([
+    ['touches it', slot('x', '09:30', '10:00', { status: 'busy' })],
+    ['is another place, as its mark shows', slot('x', '09:00', '09:30', { status: 'busy', ...marked('x') })],
+    ['is free itself', slot('x', '09:00', '09:30')],
     [
       'is a block for another service',
       slot('x', '09:00', '09:30', { status: 'busy-unavailable', serviceType: [{ coding: [{ code: 'mri' }] }] }),
-      [],
     ],
     [
       'belongs to another schedule',
       slot('x', '09:00', '09:30', { status: 'busy', schedule: { reference: 'Schedule/other' } }),
-      [],
     ],
-  ])('that %s: nothing in the way', (_, other, offered) => {
-    expect(planBeside(other, offered).kind).toBe('write');
+  ])('that %s: nothing in the way', (_, other) => {
+    expect(planBeside(other).kind).toBe('write');
   });
 
   it('is reported once for a slot that is not free itself either', () => {

@@ -1,5 +1,4 @@
-import type { Interval } from '../../time/interval.ts';
-import type { CalendarSlot } from './calendar.ts';
+import type { Interval } from '../time/interval.ts';
 
 /**
  * Chooses slots that follow one another without a gap or an overlap and cover a stretch of time, preferring those with the
@@ -8,10 +7,10 @@ import type { CalendarSlot } from './calendar.ts';
  * @param slots - free slots of one schedule, in any order
  * @returns the chain in order of time, or `undefined` if there is none
  */
-export function findChain(slots: readonly CalendarSlot[], interval: Interval): CalendarSlot[] | undefined {
+export function findChain<T extends Interval>(slots: readonly T[], interval: Interval): T[] | undefined {
   const byFit = [...slots].sort((a, b) => b.start - a.start || a.end - b.end);
   const deadEnds = new Set<number>();
-  const chainFrom = (moment: number): CalendarSlot[] | undefined => {
+  const chainFrom = (moment: number): T[] | undefined => {
     if (moment >= interval.end) {
       return [];
     }
@@ -41,7 +40,7 @@ export type Mismatch = { readonly kind: 'outside' | 'overlap'; readonly id: stri
  *
  * @param slots - of one schedule, in any order
  */
-export function mismatches(slots: readonly CalendarSlot[], interval: Interval): Mismatch[] {
+export function mismatches(slots: readonly (Interval & { readonly id: string })[], interval: Interval): Mismatch[] {
   const sorted = [...slots].sort((a, b) => a.start - b.start);
   const outside = sorted.filter(({ start, end }) => end <= interval.start || start >= interval.end);
   const inside = sorted.filter((slot) => !outside.includes(slot));

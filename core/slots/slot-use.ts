@@ -1,5 +1,5 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../fhir/reference/reference.ts';
 
 /** The status of a Slot that is taken for an appointment. */
 export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
@@ -57,15 +57,6 @@ export function isHeld(use: SlotUse | undefined): boolean {
 /** The status that a slot with this use must have; `undefined` where any will do. */
 export function slotStatusOf(use: SlotUse | undefined): TakenStatus | undefined {
   return ruleOf(use).status;
-}
-
-const takenStatuses: ReadonlySet<Slot['status']> = new Set(
-  Object.values(slotUses).flatMap((rule: SlotUseRule) => rule.status ?? []),
-);
-
-/** Whether a Slot of this status is taken for an appointment. */
-export function isTaken(status: Slot['status'] | undefined): status is TakenStatus {
-  return status !== undefined && takenStatuses.has(status);
 }
 
 /** The ids of the slots that an appointment refers to. */

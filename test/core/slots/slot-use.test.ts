@@ -1,13 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import {
-  isHeld,
-  isTaken,
-  type SlotUse,
-  slotIdsOf,
-  slotStatusOf,
-  strongestUse,
-} from '../../../../core/booking/appointment/slot-use.ts';
+import { isHeld, type SlotUse, slotIdsOf, slotStatusOf, strongestUse } from '../../../core/slots/slot-use.ts';
 
 /** From the weakest to the strongest: whether the slot is held, and the status that it must have. */
 const uses: readonly (readonly [SlotUse, boolean, string | undefined])[] = [
@@ -31,11 +24,6 @@ describe('the use of a slot', () => {
     }
     expect(strongestUse(undefined)).toBeUndefined();
     expect([isHeld(undefined), slotStatusOf(undefined)]).toEqual([false, undefined]);
-  });
-
-  it('takes it by two statuses of a Slot', () => {
-    const all = ['free', 'busy', 'busy-tentative', 'busy-unavailable', 'entered-in-error', undefined] as const;
-    expect(all.filter(isTaken)).toEqual(['busy', 'busy-tentative']);
   });
 
   it('is that of the slots that an appointment refers to', () => {

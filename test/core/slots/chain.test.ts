@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { calendarOf } from '../../../../core/booking/slots/calendar.ts';
-import { findChain, mismatches } from '../../../../core/booking/slots/chain.ts';
-import { at, slot } from '../support.ts';
+import { findChain, mismatches } from '../../../core/slots/chain.ts';
+import { calendarOf } from '../../../core/slots/slot.ts';
+import { at, config, slot } from '../booking/support.ts';
 
 const between = (start: string, end: string) => ({ start: Date.parse(at(start)), end: Date.parse(at(end)) });
 const slots = (...given: readonly (readonly [id: string, start: string, end: string])[]) => [
   ...calendarOf(
     given.map((one) => slot(...one)),
-    'urn:origin',
+    config,
   ).values(),
 ];
 const idsOf = (chain: readonly { readonly id: string }[] | undefined) => chain?.map(({ id }) => id);

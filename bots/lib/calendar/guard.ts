@@ -1,0 +1,134 @@
+import type { MedplumClient } from '@medplum/core';
+import type { BundleEntry, Task } from '@medplum/fhirtypes';
+import { hasEnded } from '../../../core/booking/appointment/ended.ts';
+import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
+import { searchUrl } from '../../../core/booking/search.ts';
+import { atTime } from '../../../core/booking/slots/reads.ts';
+import { publicationIn, publicationQuery, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { planTaking, type Taking } from '../../../core/slots/guard.ts';
+import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
+import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
+import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { reachOf, termsFor } from '../../../core/slots/terms.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { config } from '../config.ts';
+import { retryOvertaken, sendTransaction } from '../medplum.ts';
+import { ofType, readInBatch, readInTransaction } from '../read.ts';
+import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
+
+/** How many Slots are read: of a block of many weeks the nearest ones are announced, the others follow within seconds. */
+const MOST = '1000';
+
+/** What became of the announcement of a taking. */
+export type Announced =
+  | { readonly kind: 'announced' }
+  /** Something takes that time already. */
+  | { readonly kind: 'taken'; readonly by: CalendarSlot }
+  /** Something else is about to take it, or other requests wrote the same offers at each attempt. */
+  | { readonly kind: 'overtaken' };
+
+/** A calendar in which Slots of ended holds and requests are free, as far as they are in the way. */
+async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise<Calendar> {
+  const tentative = [...calendar.values()].filter(({ status }) => status === 'busy-tentative');
+  const [found] = await readInBatch(
+    medplum,
+    tentative.length > 0
+      ? [
+          searchUrl('Appointment', [
+            ['slot', tentative.map(({ id }) => `Slot/${id}`).join(',')],
+            ['status', statusQuery(holdsSlots)],
+            ['_count', MOST],
+          ]),
+        ]
+      : [],
+  );
+  const holders = ofType('Appointment', found);
+  const isOver = ({ id }: CalendarSlot): boolean => {
+    const own = holders.filter((one) => slotIdsOf(one).includes(id));
+    return own.length > 0 && own.every((one) => hasEnded(one, Date.now(), config));
+  };
+  const ended = tentative.filter(isOver).map((slot) => [slot.id, { ...slot, status: 'free' as const }] as const);
+  return new Map([...calendar, ...ended]);
+}
+
+/** Publishing creates no offer at that time while something is about to take it: both write the row of the Schedule. */
+function rowEntries(row: Task | undefined, taking: Taking, excluded: readonly CalendarSlot[]): BundleEntry[] {
+  const publication = row && publicationIn(row);
+  const isPublished = publication?.status === 'completed' && taking.end <= (publication.from ?? 0);
+  return row && publication && (!isPublished || excluded.length === 0) ? [rowEntry(row)] : [];
+}
+
+async function attempt(
+  medplum: MedplumClient,
+  hours: OpeningHours,
+  time: Interval,
+  by: string,
+  takingIn: (calendar: Calendar) => Taking | undefined,
+): Promise<Announced> {
+  const { schedule } = hours;
+  const reach = reachOf([hours], config);
+  const [slots, rows] = await readInTransaction(medplum, [
+    searchUrl('Slot', [
+      ['schedule', `Schedule/${schedule.id}`],
+      ...atTime({ start: time.start - reach, end: time.end + reach }),
+      ['_sort', 'start'],
+      ['_count', MOST],
+    ]),
+    publicationQuery({ focus: `Schedule/${schedule.id}` }, config),
+  ]);
+  const now = Date.now();
+  const termsOf = termsFor([hours], config);
+  const calendar = calendarOf(ofType('Slot', slots), config);
+  const taking = takingIn(calendar);
+  if (!taking) {
+    return { kind: 'announced' };
+  }
+  let plan = planTaking(taking, calendar, termsOf, config);
+  if (plan.conflict?.status === 'busy-tentative') {
+    plan = planTaking(taking, await withoutEnded(medplum, calendar), termsOf, config);
+  }
+  if (plan.conflict) {
+    return { kind: 'taken', by: plan.conflict };
+  }
+  const offers = [...plan.excluded, ...[...calendar.values()].filter(({ id }) => id === taking.from.id)];
+  if (taking.against !== 'nothing' && offers.some((slot) => isWithheld(slot, taking, now, config, by))) {
+    return { kind: 'overtaken' };
+  }
+  const intents = plan.excluded.flatMap((slot) => intentEntry(slot, taking, by, now, config));
+  const [row] = ofType('Task', rows);
+  const entry = [...intents, ...rowEntries(row, taking, plan.excluded)];
+  if (entry.length === 0) {
+    return { kind: 'announced' };
+  }
+  const written = await sendTransaction(medplum, entry);
+  if (written.kind !== 'done' && written.kind !== 'overtaken') {
+    throw new Error(`The offers of Schedule/${schedule.id} could not be written (${written.kind}).`);
+  }
+  return { kind: written.kind === 'done' ? 'announced' : 'overtaken' };
+}
+
+/**
+ * Announces time that somebody is about to take in Medplum, past the service: every offer that it excludes is written with
+ * the intent first, so that of it and a simultaneous booking one fails.
+ *
+ * @param by - what is about to be stored, `Type/id`
+ * @param takingIn - what is to be taken, given the Slots around that time; nothing if it is taken already
+ * @throws Error when the calendar could not be read or written
+ */
+export async function announce(
+  medplum: MedplumClient,
+  schedule: string,
+  time: Interval,
+  by: string,
+  takingIn: (calendar: Calendar, hours: OpeningHours) => Taking | undefined,
+): Promise<Announced> {
+  const hours = await readOpeningHours(medplum, schedule);
+  if (!hours) {
+    return { kind: 'announced' };
+  }
+  return retryOvertaken(
+    () => attempt(medplum, hours, time, by, (calendar) => takingIn(calendar, hours)),
+    ({ kind }) => kind === 'overtaken',
+    { most: config.maxAttempts, within: 4000 },
+  );
+}

@@ -1,0 +1,109 @@
+import type { BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../config/config.ts';
+import { parseInstant } from '../fhir/instant.ts';
+import { updateEntry } from '../fhir/update-entry.ts';
+import { intentsFor } from './intent.ts';
+import { type Calendar, type CalendarSlot, offerResource } from './slot.ts';
+
+/** A Slot that is to be created, or changed if it still has the version that was read. */
+export interface SlotChange {
+  readonly stored: Slot | undefined;
+  readonly resource: Slot;
+  /** Changes with the same value must be written together. */
+  readonly group: string;
+  /** By which other entries of the transaction refer to a new one. */
+  readonly fullUrl?: string;
+}
+
+/** Whether a calendar has a Slot in another form than the one before. */
+function isChanged(slot: CalendarSlot, earlier: CalendarSlot | undefined): boolean {
+  const elements = ['status', 'start', 'end', 'role', 'revision', 'place', 'resource'] as const;
+  return slot.isNew || !earlier || elements.some((name) => slot[name] !== earlier[name]);
+}
+
+function withoutNewId({ resource, isNew }: CalendarSlot): Slot {
+  const { id: _, ...rest } = resource;
+  return isNew ? rest : resource;
+}
+
+function resourceOf(slot: CalendarSlot, before: Calendar, now: number, config: ArtefactConfig): Slot {
+  const isOffer = slot.role === 'offer' || before.get(slot.id)?.role === 'offer';
+  return isOffer
+    ? offerResource(slot, intentsFor(slot, before, now, config), config)
+    : { ...withoutNewId(slot), status: slot.status };
+}
+
+/**
+ * The changes that turn a calendar as it is stored into another one; Slots that the other one lacks are not among them.
+ * A new Slot that is void, or has no room yet, is not stored.
+ *
+ * @param now - milliseconds since 1970 UTC: expired intents are not written again
+ */
+export function slotChanges(before: Calendar, after: Calendar, now: number, config: ArtefactConfig): SlotChange[] {
+  return [...after.values()]
+    .filter((slot) => isChanged(slot, before.get(slot.id)) && !(slot.isNew && slot.status === 'entered-in-error'))
+    .map((slot) => ({
+      stored: before.get(slot.id)?.resource,
+      resource: resourceOf(slot, before, now, config),
+      group: slot.origin,
+      ...(slot.isNew && slot.id.startsWith('urn:') && { fullUrl: slot.id }),
+    }));
+}
+
+/** The transaction entries that make all of the changes or none. */
+export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[] {
+  return changes.map(({ stored, resource, fullUrl }) =>
+    stored
+      ? updateEntry(stored, resource)
+      : { ...(fullUrl && { fullUrl }), request: { method: 'POST', url: 'Slot' }, resource },
+  );
+}
+
+/**
+ * The transaction entries that turn a calendar as it is stored into another one, all or none; Slots that the other one
+ * lacks are deleted.
+ */
+export function calendarEntries(before: Calendar, after: Calendar, now: number, config: ArtefactConfig): BundleEntry[] {
+  const deleted = [...before.keys()]
+    .filter((id) => !after.has(id))
+    .map((id): BundleEntry => ({ request: { method: 'DELETE', url: `Slot/${id}` } }));
+  return [...slotChangeEntries(slotChanges(before, after, now, config)), ...deleted];
+}
+
+/**
+ * The changes that may be written whatever else is written at that moment: a group that creates Slots is among them only
+ * if it also changes a stored one, on condition of its version. Two runs that only create the same Slot at the same
+ * moment do not notice each other.
+ */
+export function onVersions(changes: readonly SlotChange[]): SlotChange[] {
+  const creating = new Set(changes.flatMap(({ stored, group }) => (stored ? [] : group)));
+  const changing = new Set(changes.flatMap(({ stored, group }) => (stored ? group : [])));
+  return changes.filter(({ group }) => !creating.has(group) || changing.has(group));
+}
+
+/** The time by which changes are ordered: a Slot is withdrawn before the overlapping ones that replace it are created. */
+function moment({ resource }: SlotChange): number {
+  return parseInstant(resource.status === 'entered-in-error' ? resource.start : resource.end) ?? 0;
+}
+
+/**
+ * Divides the changes into portions that can be written one after the other, the nearest future first. Changes that
+ * belong together stay together.
+ *
+ * @param size - how many changes a portion has at least, except for the last
+ */
+export function portions(changes: readonly SlotChange[], size: number): SlotChange[][] {
+  const ordered = [...Map.groupBy(changes, ({ group }) => group).values()]
+    .map((group) => ({ group, at: Math.max(...group.map(moment)) }))
+    .sort((a, b) => a.at - b.at);
+  const result: SlotChange[][] = [];
+  for (const { group } of ordered) {
+    const last = result.at(-1);
+    if (last && last.length < size) {
+      last.push(...group);
+    } else {
+      result.push([...group]);
+    }
+  }
+  return result;
+}

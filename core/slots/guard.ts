@@ -1,0 +1,76 @@
+import { isByService, type ServiceConfig } from '../fhir/service-author.ts';
+import { type Interval, overlaps } from '../time/interval.ts';
+import type { TermsOf } from './settle.ts';
+import { type Calendar, type CalendarSlot, isBooked, isBuffer, isTaken, occupies, takesTimeOf } from './slot.ts';
+
+/** Time that somebody other than the service is about to take in Medplum. */
+export interface Taking extends Interval {
+  /** Where from: an offer, whose place alone loses the time, or a Slot that takes it from every place. */
+  readonly from: CalendarSlot;
+  /** What must not lie at its time already: a block may lie over appointments, an appointment over nothing. */
+  readonly against: 'nothing' | 'appointments' | 'everything';
+}
+
+/** What a taking means for the Slots of its Schedule. */
+export interface TakingPlan {
+  /** What already takes its time, if anything does. */
+  readonly conflict: CalendarSlot | undefined;
+  /** The offers that it excludes: each is written with the intent before the taking is stored. */
+  readonly excluded: readonly CalendarSlot[];
+}
+
+/**
+ * Decides about time that is about to be taken past the service: what is booked already refuses it, and every offer that it
+ * excludes must be written first, so that a simultaneous booking fails, or is seen.
+ *
+ * @param calendar - the Slots of the Schedule, at least those within reach of the time; those of ended holds are free
+ */
+export function planTaking(taking: Taking, calendar: Calendar, termsOf: TermsOf, config: ServiceConfig): TakingPlan {
+  const { from, against } = taking;
+  const others = [...calendar.values()].filter(({ id }) => id !== from.id);
+  const counts = (slot: CalendarSlot): boolean =>
+    against === 'everything' || (against === 'appointments' && (isBooked(slot) || isBuffer(slot.resource)));
+  const conflict = others.find(
+    (slot) => occupies(slot) && counts(slot) && overlaps(slot, taking) && concerns(from, slot),
+  );
+  // The Slot itself is not written: its writer may be about to do so, in the transaction that is being checked.
+  const excluded = others.filter((slot) => {
+    const { before, after, services } = termsOf(slot);
+    const around = { start: taking.start - after, end: taking.end + before };
+    // What lies under a block is written, too: its time must not come back while the block is being stored.
+    const mayComeBack =
+      !isTaken(slot) || (against === 'nothing' && overlaps(slot, taking) && isByService(slot.resource.meta, config));
+    return slot.role === 'offer' && mayComeBack && overlaps(slot, around) && takesTimeOf(from, slot, services);
+  });
+  return { conflict, excluded };
+}
+
+/** Whether what is taken from one Slot could already be taken by another: of its place, or of every place. */
+function concerns(from: CalendarSlot, taken: CalendarSlot): boolean {
+  return taken.role === 'taking' ? takesTimeOf(taken, from) : takesTimeOf(from, taken);
+}
+
+/** A Slot that is about to take time from every place, as if it were stored. */
+export function takingSlot(
+  schedule: string,
+  { start, end }: Interval,
+  resource: CalendarSlot['resource'],
+): CalendarSlot {
+  const time = { start, end };
+  const id = resource.id ?? '';
+  return {
+    ...time,
+    id,
+    resource,
+    isNew: true,
+    status: resource.status,
+    role: 'taking',
+    schedule,
+    origin: id,
+    place: undefined,
+    whole: time,
+    services: undefined,
+    revision: 0,
+    use: undefined,
+  };
+}

@@ -1,0 +1,97 @@
+import type { BundleEntry, Extension } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { updateEntry } from '../fhir/update-entry.ts';
+import { type Interval, overlaps } from '../time/interval.ts';
+import type { Calendar, CalendarSlot } from './slot.ts';
+
+/**
+ * How long an intent counts, in milliseconds: until what was announced is stored and followed, by the clock if need be,
+ * which runs every minute.
+ */
+const LONGEST = 90_000;
+
+/** Time that somebody is about to take, and until when that must be expected. */
+interface Intent extends Interval {
+  readonly until: number;
+  /** What is about to be stored, `Type/id`: a write that Medplum tries again is the same. */
+  readonly by: string | undefined;
+}
+
+function intentIn({ extension = [] }: Extension): Intent {
+  const period = extension.find(({ url }) => url === 'time')?.valuePeriod;
+  const until = parseInstant(extension.find(({ url }) => url === 'until')?.valueInstant) ?? 0;
+  const by = extension.find(({ url }) => url === 'by')?.valueString;
+  return { start: parseInstant(period?.start) ?? 0, end: parseInstant(period?.end) ?? 0, until, by };
+}
+
+function intentsOn({ resource }: CalendarSlot, now: number, config: ArtefactConfig): Extension[] {
+  const url = artefactUri(config, 'LocalWithheld');
+  return (resource.extension ?? []).filter((one) => one.url === url && now < intentIn(one).until);
+}
+
+/**
+ * Whether a time within an offer must not be taken at a moment, because something else is about to take it.
+ *
+ * @param by - what is about to be stored: its own intent does not count
+ */
+export function isWithheld(
+  slot: CalendarSlot,
+  time: Interval,
+  now: number,
+  config: ArtefactConfig,
+  by?: string,
+): boolean {
+  return intentsOn(slot, now, config)
+    .map(intentIn)
+    .some((one) => overlaps(one, time) && (by === undefined || one.by !== by));
+}
+
+/**
+ * The intents that stay on a Slot when it is written. A new part of an offer has those of the part that it comes from; what
+ * took the time of an intent and is stored needs it no longer.
+ *
+ * @param before - the calendar as it is stored
+ */
+export function intentsFor(slot: CalendarSlot, before: Calendar, now: number, config: ArtefactConfig): Extension[] {
+  const all = [...before.values()];
+  const isPart = (one: CalendarSlot): boolean =>
+    one.id === slot.id || (slot.isNew && one.origin === slot.origin && one.schedule === slot.schedule);
+  const found = all.filter(isPart).flatMap((one) => intentsOn(one, now, config));
+  const isStored = (time: Interval): boolean =>
+    all.some(
+      (one) =>
+        one.role === 'taking' && one.schedule === slot.schedule && one.start <= time.start && time.end <= one.end,
+    );
+  return found.filter((one) => !isStored(intentIn(one)));
+}
+
+/**
+ * The transaction entry that announces on a Slot that time is about to be taken, on condition of the version that was read;
+ * none if that is announced already: a write that Medplum tries again asks again.
+ */
+export function intentEntry(
+  slot: CalendarSlot,
+  time: Interval,
+  by: string,
+  now: number,
+  config: ArtefactConfig,
+): BundleEntry[] {
+  const isAnnounced = intentsOn(slot, now, config).some((one) => {
+    const known = intentIn(one);
+    return known.start === time.start && known.end === time.end && known.by === by;
+  });
+  const url = artefactUri(config, 'LocalWithheld');
+  const valuePeriod = { start: formatInstant(time.start), end: formatInstant(time.end) };
+  const intent: Extension = {
+    url,
+    extension: [
+      { url: 'time', valuePeriod },
+      { url: 'until', valueInstant: formatInstant(now + LONGEST) },
+      { url: 'by', valueString: by },
+    ],
+  };
+  const others = (slot.resource.extension ?? []).filter((one) => one.url !== url);
+  const extension = [...others, ...intentsOn(slot, now, config), intent];
+  return isAnnounced ? [] : [updateEntry(slot.resource, { ...slot.resource, extension })];
+}

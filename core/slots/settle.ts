@@ -1,0 +1,188 @@
+import type { CodeableConcept } from '@medplum/fhirtypes';
+import { type Interval, overlaps } from '../time/interval.ts';
+import { type IntervalSet, intersect, subtract, union } from '../time/interval-set.ts';
+import { type Calendar, type CalendarSlot, occupies, takesTimeOf } from './slot.ts';
+
+/** What the service of an offer asks of its time, in milliseconds. */
+export interface Terms {
+  /** Time that must be free before and after an appointment. */
+  readonly before: number;
+  readonly after: number;
+  /** The shortest appointment: what is left of an offer and shorter is not offered. */
+  readonly shortest: number;
+  readonly services: readonly CodeableConcept[] | undefined;
+}
+
+/** The terms of an offer. */
+export type TermsOf = (offer: CalendarSlot) => Terms;
+
+/** What `settle` depends on besides the calendar. */
+export interface SettleContext {
+  readonly termsOf: TermsOf;
+  /** Gives a fresh `urn:uuid:` for each part of an offer that is new. */
+  readonly newId: () => string;
+  /** Time in which every offer is worked out anew, whatever has changed; all Slots within reach of it must be known. */
+  readonly renewed?: Interval;
+  /** As it is stored, if `before` is not. */
+  readonly stored?: Calendar;
+  /** Only these offers are changed; by default all. */
+  readonly isOpen?: (offer: CalendarSlot) => boolean;
+}
+
+/** The time in which something that is taken leaves no room for an appointment of an offer, buffers included. */
+function widened({ start, end }: Interval, { before, after }: Terms): Interval {
+  return { start: start - after, end: end + before };
+}
+
+const isFree = (slot: CalendarSlot): boolean => slot.status === 'free' && !occupies(slot);
+
+/** The parts of one offer, in a calendar before and after a change. */
+interface Offer {
+  readonly sample: CalendarSlot;
+  readonly whole: Interval;
+  readonly members: readonly CalendarSlot[];
+  readonly freeBefore: readonly CalendarSlot[];
+  readonly terms: Terms;
+}
+
+const keyOf = ({ schedule, origin }: CalendarSlot): string => `${schedule}/${origin}`;
+
+function offersIn(before: Calendar, after: Calendar, termsOf: TermsOf): Offer[] {
+  const offers = (calendar: Calendar) => [...calendar.values()].filter(({ role }) => role === 'offer');
+  const earlier = Map.groupBy(offers(before), keyOf);
+  return [...Map.groupBy(offers(after), keyOf)].flatMap(([key, members]): Offer[] => {
+    const [sample] = members.toSorted(
+      (one, other) => Number(other.id === other.origin) - Number(one.id === one.origin),
+    );
+    const all = [...members, ...(earlier.get(key) ?? [])];
+    const whole = {
+      start: Math.min(...all.map((slot) => slot.whole.start)),
+      end: Math.max(...all.map((slot) => slot.whole.end)),
+    };
+    const freeBefore = (earlier.get(key) ?? []).filter(isFree);
+    return sample ? [{ sample, whole, members, freeBefore, terms: termsOf(sample) }] : [];
+  });
+}
+
+/** What takes time in a calendar and does not, or not there, in another. */
+function takenOnlyIn(one: Calendar, other: Calendar): CalendarSlot[] {
+  return [...one.values()].filter((slot) => {
+    const same = other.get(slot.id);
+    const isSame = same && occupies(same) && same.start === slot.start && same.end === slot.end;
+    return occupies(slot) && !isSame;
+  });
+}
+
+const isSameTime = (one: Interval, other: Interval): boolean => one.start === other.start && one.end === other.end;
+
+/** What is left of an offer, and what of that it did not offer before nor get back now: rests that had been too short. */
+function piecesOf(offer: Offer, gained: IntervalSet, taken: readonly CalendarSlot[]) {
+  const { whole, members, freeBefore, terms } = offer;
+  const free = [...members.filter(isFree), ...freeBefore];
+  const reach = terms.shortest;
+  const wide = gained.map(({ start, end }) => ({ start: start - reach, end: end + reach }));
+  const possible = union([...free, ...intersect(union(wide), [whole])]);
+  const left = subtract(possible, union(taken.map((slot) => widened(slot, terms))));
+  const pieces = left.filter(
+    (piece) =>
+      piece.end - piece.start >= terms.shortest || members.some((slot) => isFree(slot) && isSameTime(slot, piece)),
+  );
+  return { pieces, regained: subtract(subtract(pieces, union(free)), gained) };
+}
+
+/** Gives the pieces to the parts of the offer: those that fit stay, then the offer itself, then others, then new ones. */
+function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): CalendarSlot[] {
+  const { sample, whole, members } = offer;
+  const open = members.filter((slot) => !occupies(slot));
+  const kept = open.filter((slot) => isFree(slot) && pieces.some((piece) => isSameTime(piece, slot)));
+  const others = open.filter((slot) => !kept.includes(slot));
+  const left = pieces.filter((piece) => !kept.some((slot) => isSameTime(piece, slot)));
+  const rank = (slot: CalendarSlot, piece: Interval): number =>
+    slot.id === slot.origin ? 0 : isFree(slot) && overlaps(slot, piece) ? 1 : 2;
+  const result: CalendarSlot[] = [];
+  for (const piece of left) {
+    const [best] = others.toSorted((one, other) => rank(one, piece) - rank(other, piece) || one.start - other.start);
+    if (best) {
+      others.splice(others.indexOf(best), 1);
+    }
+    const base = best ?? { ...sample, id: newId(), isNew: true, use: undefined, revision: 0 };
+    result.push({ ...base, ...piece, whole, status: 'free', role: 'offer' });
+  }
+  const isGone = pieces.length === 0 && members.every((slot) => !occupies(slot));
+  const [representative] = others.toSorted((one, other) => rank(one, whole) - rank(other, whole));
+  return [
+    ...result,
+    ...others.map((slot): CalendarSlot => {
+      // One Slot stands for an offer of which nothing is left, so that it can come back and be locked.
+      const stays = isGone && slot === representative;
+      return stays
+        ? { ...slot, ...whole, whole, status: 'entered-in-error' }
+        : { ...slot, whole: slot, status: 'entered-in-error', role: 'void' };
+    }),
+  ];
+}
+
+const isChanged = (one: CalendarSlot, other: CalendarSlot | undefined): boolean =>
+  other === undefined || one.status !== other.status || one.role !== other.role || !isSameTime(one, other);
+
+/**
+ * Makes the offers of a calendar what they must be after a change of what is taken: every offer at whose place time was
+ * taken or given back, buffers included, is narrowed, withdrawn, restored or joined. This is the one place where offers
+ * follow what takes their time: bookings, moves, cancellations, what staff take, and opening hours all come through here.
+ *
+ * Of an offer that stays as it is although the change excludes it, one Slot gets a new `revision`, and so a new version.
+ * That makes an offer its own lock: whoever takes or gives back time writes every offer that it excludes.
+ *
+ * @param before - as it is stored, or as it is once something is given back
+ * @param after - the same, with the Slots that the change itself takes or gives back; a given back one is free or void
+ * @returns `after` with its offers settled; Slots that have become void are `entered-in-error`
+ */
+export function settle(before: Calendar, after: Calendar, context: SettleContext): Calendar {
+  const { termsOf, newId, renewed, stored = before, isOpen = () => true } = context;
+  const [lost, gained] = [takenOnlyIn(after, before), takenOnlyIn(before, after)];
+  const taken = [...after.values()].filter(occupies);
+  const result = new Map(after);
+  for (const offer of offersIn(before, after, termsOf)) {
+    const { sample, whole, terms, members } = offer;
+    const excludes = (slot: CalendarSlot): boolean =>
+      overlaps(widened(slot, terms), whole) && takesTimeOf(slot, sample, terms.services);
+    const change = [...lost, ...gained].filter(excludes);
+    const isRenewed = renewed !== undefined && overlaps(whole, renewed);
+    if (!isOpen(sample) || (change.length === 0 && !isRenewed)) {
+      continue;
+    }
+    const given = union([
+      ...gained.filter(excludes).map((slot) => widened(slot, terms)),
+      ...(isRenewed ? [renewed] : []),
+    ]);
+    const around = taken.filter(excludes);
+    const { pieces, regained } = piecesOf(offer, given, around);
+    const settled = assigned(offer, pieces, newId);
+    for (const slot of settled) {
+      result.set(slot.id, slot);
+    }
+    for (const slot of members.filter(occupies)) {
+      result.set(slot.id, { ...slot, whole });
+    }
+    lockUnchanged(result, stored, change.length > 0, settled, regained.length > 0 && !isRenewed ? around : []);
+  }
+  return result;
+}
+
+/** New revisions for what a change excludes and leaves as it is. */
+function lockUnchanged(
+  result: Map<string, CalendarSlot>,
+  stored: Calendar,
+  isConcerned: boolean,
+  settled: readonly CalendarSlot[],
+  neighbours: readonly CalendarSlot[],
+): void {
+  const withdrawn = settled.filter(({ role, status }) => role === 'offer' && status === 'entered-in-error');
+  const unchanged = (slots: readonly CalendarSlot[]) =>
+    slots.filter((slot) => !slot.isNew && slot.role === 'offer' && !isChanged(slot, stored.get(slot.id)));
+  // A rest that comes back had been too short between two appointments: whoever gives back the other one must notice.
+  for (const slot of [...(isConcerned ? unchanged(withdrawn) : []), ...unchanged(neighbours)]) {
+    const current = result.get(slot.id) ?? slot;
+    result.set(slot.id, { ...current, revision: current.revision + 1 });
+  }
+}

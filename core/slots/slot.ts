@@ -1,0 +1,367 @@
+import type { Appointment, CodeableConcept, Extension, Identifier, Slot } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { canonicalJson } from '../fhir/canonical-json.ts';
+import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { idIn } from '../fhir/reference/reference.ts';
+import { serviceIdOf } from '../fhir/reference/service-reference.ts';
+import { contains, type Interval, overlaps } from '../time/interval.ts';
+import { type PublishedKey, parseKey } from './published-key.ts';
+import { isHeld, type SlotUse, type SlotUses } from './slot-use.ts';
+
+/**
+ * What a Slot is in its Schedule.
+ *
+ * - `offer`: free, or taken, or withdrawn because its time is taken. It has a place, and takes time from that place only.
+ * - `buffer`: time that a booking needs around it, at its place.
+ * - `taking`: never offered. It takes time from every place.
+ * - `void`: entered in error.
+ */
+export type SlotRole = 'offer' | 'buffer' | 'taking' | 'void';
+
+/**
+ * A Slot as the rules see it: the one model of a Slot, for the calendar, bookings, notifications, pages and the check of
+ * consistency. What it is stands in its own marks (docs/calendar-model.md).
+ */
+export interface CalendarSlot extends Interval {
+  /** For a new one the `urn:uuid:` of its transaction entry. */
+  readonly id: string;
+  /** As it is stored; of a new part, the Slot that it is split off from; of another new one, itself. */
+  readonly resource: Slot;
+  readonly isNew: boolean;
+  readonly status: Slot['status'];
+  readonly role: SlotRole;
+  /** Id of its Schedule. */
+  readonly schedule: string;
+  /** Id of the offer that it is a part of, or a buffer for: its own, unless it was split off. */
+  readonly origin: string;
+  /** The place whose time it takes or offers; absent for a taking, and for an offer made by hand that has none yet. */
+  readonly place: string | undefined;
+  /** The whole time that the offer, or that of a buffer, offers where nothing takes it. */
+  readonly whole: Interval;
+  /** The services that it is for. */
+  readonly services: readonly CodeableConcept[] | undefined;
+  /** How often it was written only so that it has a new version (`settle`). */
+  readonly revision: number;
+  /** How appointments that refer to it use it, where that is known. */
+  readonly use: SlotUse | undefined;
+}
+
+/** Slots by id. Immutable: every operation returns a new calendar. */
+export type Calendar = ReadonlyMap<string, CalendarSlot>;
+
+const intervalOf = ({ start, end }: { readonly start?: string; readonly end?: string } = {}): Interval | undefined => {
+  const [from, to] = [parseInstant(start), parseInstant(end)];
+  return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
+};
+
+function identifierIn({ identifier = [] }: Slot, wanted: string): string | undefined {
+  return identifier.find(({ system }) => system === wanted)?.value;
+}
+
+/** The identifier under which a Slot was published, if it was. */
+export function publishedValueOf(slot: Slot, config: ArtefactConfig): string | undefined {
+  return identifierIn(slot, artefactUri(config, 'LocalPublishedSlot'));
+}
+
+/** What a Slot was published as, if it was. */
+export function publishedKeyOf(slot: Slot, config: ArtefactConfig): PublishedKey | undefined {
+  return parseKey(publishedValueOf(slot, config) ?? '');
+}
+
+/** The id of the booked Slot whose buffer a Slot is, if the service has written it. */
+export function bufferOf(slot: Slot, config: ArtefactConfig): string | undefined {
+  return identifierIn(slot, artefactUri(config, 'LocalBuffer'));
+}
+
+/** Whether a Slot is booked, held or blocked. */
+export function isTaken({ status }: Pick<Slot, 'status'>): boolean {
+  return status !== 'free' && status !== 'entered-in-error';
+}
+
+/** Whether a Slot is taken by an appointment, or as if by one; a block does not count. */
+export function isBooked({ status }: Pick<Slot, 'status'>): boolean {
+  return status === 'busy' || status === 'busy-tentative';
+}
+
+/**
+ * Whether a Slot or an appointment says that it deliberately takes time that is already taken (extension
+ * LocalOverbooking).
+ */
+export function isOverbooking({ extension = [] }: Appointment | Slot, config: ArtefactConfig): boolean {
+  const url = artefactUri(config, 'LocalOverbooking');
+  return extension.some((one) => one.url === url && one.valueBoolean === true);
+}
+
+/** How Medplum's `$find` names the buffers of an appointment. */
+export const BUFFER_COMMENTS = { before: 'buffer before appointment', after: 'buffer after appointment' } as const;
+
+const bufferComments: ReadonlySet<string | undefined> = new Set(Object.values(BUFFER_COMMENTS));
+
+/** Whether a Slot is the buffer of an appointment: time that its Schedule needs, whatever the service. */
+export function isBuffer({ status, comment }: Slot): boolean {
+  return status === 'busy-unavailable' && bufferComments.has(comment);
+}
+
+/** The extension that says what a Slot offers where its own elements do not: while its time is taken, or in part. */
+interface OfferedMark {
+  readonly period: Interval | undefined;
+  readonly place: string | undefined;
+  readonly services: readonly CodeableConcept[];
+  readonly revision: number;
+}
+
+function offeredMark({ extension = [] }: Slot, config: ArtefactConfig): OfferedMark {
+  const url = artefactUri(config, 'LocalOffered');
+  const mark = extension.find((one) => one.url === url);
+  const partsNamed = (name: string): Extension[] => (mark?.extension ?? []).filter((part) => part.url === name);
+  // Versions before this one wrote the period alone.
+  const period = partsNamed('period')[0]?.valuePeriod ?? mark?.valuePeriod;
+  return {
+    period: intervalOf(period),
+    place: partsNamed('place')[0]?.valueString,
+    services: partsNamed('serviceType').flatMap(({ valueCodeableConcept }) => valueCodeableConcept ?? []),
+    revision: partsNamed('revision')[0]?.valueUnsignedInt ?? 0,
+  };
+}
+
+/** Whether a taken Slot says that it was offered: it was published, split off, or marked when it was taken. */
+export function isMarked(slot: Slot, config: ArtefactConfig): boolean {
+  const origin = artefactUri(config, 'LocalSlotOrigin');
+  return (
+    publishedKeyOf(slot, config)?.kind === 'offer' ||
+    identifierIn(slot, origin) !== undefined ||
+    (slot.meta?.tag ?? []).some(({ system }) => system === origin)
+  );
+}
+
+function roleOf(slot: Slot, { period }: OfferedMark, config: ArtefactConfig): SlotRole {
+  if (bufferOf(slot, config) !== undefined) {
+    return slot.status === 'entered-in-error' ? 'void' : 'buffer';
+  }
+  if (slot.status === 'entered-in-error') {
+    return period ? 'offer' : 'void';
+  }
+  return slot.status === 'free' || isMarked(slot, config) ? 'offer' : 'taking';
+}
+
+/** A Slot as the rules see it, or `undefined` if its times cannot be read. */
+export function calendarSlot(resource: Slot, config: ArtefactConfig, use?: SlotUse): CalendarSlot | undefined {
+  const time = intervalOf(resource);
+  const { id, status } = resource;
+  if (id === undefined || !time) {
+    return undefined;
+  }
+  const mark = offeredMark(resource, config);
+  const key = publishedKeyOf(resource, config);
+  const role = roleOf(resource, mark, config);
+  return {
+    ...time,
+    id,
+    resource,
+    isNew: false,
+    status,
+    role,
+    schedule: idIn(resource.schedule, 'Schedule') ?? '',
+    origin: identifierIn(resource, artefactUri(config, 'LocalSlotOrigin')) ?? id,
+    place: role === 'taking' ? undefined : key?.kind === 'offer' ? String(key.place) : mark.place,
+    // If a piece was moved elsewhere by hand, the offer is what staff made of it. A buffer lies beside what was booked.
+    whole: mark.period && (role === 'buffer' || contains(mark.period, time)) ? mark.period : time,
+    services: resource.serviceType ?? (mark.services.length > 0 ? mark.services : undefined),
+    revision: mark.revision,
+    use,
+  };
+}
+
+/**
+ * The calendar of stored Slots. Those without readable times are left out: they neither offer nor take anything.
+ *
+ * @param uses - how appointments refer to the slots, where that is known
+ */
+export function calendarOf(slots: readonly Slot[], config: ArtefactConfig, uses: SlotUses = new Map()): Calendar {
+  const found = slots.flatMap((slot) => calendarSlot(slot, config, uses.get(slot.id ?? '')) ?? []);
+  return new Map(found.map((slot) => [slot.id, slot]));
+}
+
+/** Whether something takes the time of a Slot: its status says so, or an open appointment refers to it. */
+export function occupies({ role, status, use }: CalendarSlot): boolean {
+  return role !== 'void' && (isTaken({ status }) || (status === 'free' && isHeld(use)));
+}
+
+/** Whether two service types name the same HealthcareService, or have a code in common. */
+export function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
+  const [id, otherId] = [serviceIdOf(one), serviceIdOf(other)];
+  const codings = other.coding ?? [];
+  return (
+    (id !== undefined && id === otherId) ||
+    (one.coding ?? []).some(({ system, code }) =>
+      codings.some((coding) => coding.system === system && coding.code === code),
+    )
+  );
+}
+
+/**
+ * Whether a taking takes time from a service. An appointment takes time from every service, and so do its buffers; a
+ * block (`busy-unavailable`) that names services takes time from these only.
+ *
+ * @param services - what is offered; empty means any service
+ */
+function takesFrom(taking: Slot, services: readonly CodeableConcept[] | undefined): boolean {
+  const { status, serviceType = [] } = taking;
+  if (status !== 'busy-unavailable' || isBuffer(taking) || serviceType.length === 0) {
+    return true;
+  }
+  const offered = services ?? [];
+  return offered.length > 0 && offered.every((service) => serviceType.some((taken) => isSameService(service, taken)));
+}
+
+/**
+ * Whether two Slots belong to one place. Offers made by hand that do not overlap share a place: those that have none yet
+ * are taken for neighbours, which is never too little.
+ */
+function sharePlace(one: CalendarSlot, other: CalendarSlot): boolean {
+  if (one.origin === other.origin) {
+    return true;
+  }
+  if (one.place !== undefined && other.place !== undefined) {
+    return one.place === other.place;
+  }
+  const isPublished = ({ place }: CalendarSlot): boolean => place !== undefined && !place.startsWith(BY_HAND);
+  return !isPublished(one) && !isPublished(other) && !overlaps(one.whole, other.whole);
+}
+
+/** How the places of offers made by hand begin: they are apart from those of published ones. */
+export const BY_HAND = 'hand-';
+
+/**
+ * Whether a Slot, wherever it lies, takes time from an offer: it is at the same place, or never was on offer.
+ *
+ * @param services - what the offer is for; by default what it says itself
+ */
+export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services = offer.services): boolean {
+  if (taken.schedule !== offer.schedule || taken.role === 'void') {
+    return false;
+  }
+  return taken.role === 'taking' ? takesFrom(taken.resource, services) : sharePlace(taken, offer);
+}
+
+/**
+ * A Slot that somebody else is about to store, with the marks of the stored one: only the service changes them. An offer
+ * that is taken is marked as one, so that it is known when it is given back.
+ */
+export function withMarks(changed: Slot, stored: Slot, config: ArtefactConfig): Slot {
+  const systems = (['LocalPublishedSlot', 'LocalSlotOrigin', 'LocalBuffer'] as const).map((one) =>
+    artefactUri(config, one),
+  );
+  const urls = (['LocalOffered', 'LocalWithheld'] as const).map((one) => artefactUri(config, one));
+  const isOurs = ({ system }: Identifier): boolean => systems.includes(system ?? '');
+  const isOffer = calendarSlot(stored, config)?.role === 'offer';
+  const origin = { system: artefactUri(config, 'LocalSlotOrigin'), value: stored.id ?? '' };
+  const identifier = [
+    ...(changed.identifier ?? []).filter((one) => !isOurs(one)),
+    ...(stored.identifier ?? []).filter(isOurs),
+    ...(isOffer && isTaken(changed) && !isMarked(stored, config) ? [origin] : []),
+  ];
+  const extension = [
+    ...(changed.extension ?? []).filter(({ url }) => !urls.includes(url)),
+    ...(stored.extension ?? []).filter(({ url }) => urls.includes(url)),
+  ];
+  const { identifier: _, extension: __, ...rest } = changed;
+  const marked: Slot = {
+    ...rest,
+    ...(identifier.length > 0 && { identifier }),
+    ...(extension.length > 0 && { extension }),
+  };
+  const slot = isOffer ? calendarSlot(marked, config) : undefined;
+  const withheld = extension.filter(({ url }) => url === artefactUri(config, 'LocalWithheld'));
+  const { start, end } = changed;
+  const written = slot?.role === 'offer' ? { ...offerResource(slot, withheld, config), start, end } : marked;
+  return canonicalJson(written) === canonicalJson(changed) ? changed : written;
+}
+
+/** The elements of an offer besides its time, which all of its parts share. */
+const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
+
+/** The mark of a buffer: the place and the whole time of the offer that was booked. */
+export function offeredExtensionOf({ whole, place }: CalendarSlot, config: ArtefactConfig): Extension {
+  const period = { start: formatInstant(whole.start), end: formatInstant(whole.end) };
+  return {
+    url: artefactUri(config, 'LocalOffered'),
+    extension: [
+      { url: 'period', valuePeriod: period },
+      ...(place === undefined ? [] : [{ url: 'place', valueString: place }]),
+    ],
+  };
+}
+
+function offeredExtension(slot: CalendarSlot, config: ArtefactConfig): Extension | undefined {
+  const { start, end, whole, status, role, place, services = [], revision, resource, isNew } = slot;
+  const isPart = whole.start !== start || whole.end !== end || status === 'entered-in-error';
+  const isPublished = !isNew && publishedKeyOf(resource, config)?.kind === 'offer';
+  const parts: Extension[] = [
+    ...(isPart
+      ? [{ url: 'period', valuePeriod: { start: formatInstant(whole.start), end: formatInstant(whole.end) } }]
+      : []),
+    ...(place !== undefined && !isPublished ? [{ url: 'place', valueString: place }] : []),
+    ...(isTaken({ status })
+      ? services.map((valueCodeableConcept): Extension => ({ url: 'serviceType', valueCodeableConcept }))
+      : []),
+    ...(revision > 0 ? [{ url: 'revision', valueUnsignedInt: revision }] : []),
+  ];
+  return role === 'offer' && parts.length > 0
+    ? { url: artefactUri(config, 'LocalOffered'), extension: parts }
+    : undefined;
+}
+
+/** A taken offer and a part of one name their origin, by which they are told from what was never on offer. */
+function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, config: ArtefactConfig): Identifier[] {
+  const system = artefactUri(config, 'LocalSlotOrigin');
+  if (isNew) {
+    return [{ system, value: origin }];
+  }
+  const { identifier = [] } = resource;
+  const needsMark = isTaken({ status }) || origin !== id;
+  return needsMark && !isMarked(resource, config) ? [...identifier, { system, value: origin }] : identifier;
+}
+
+/**
+ * An offer as it is stored. While it is taken its services stand in its mark, not in `serviceType`: newer versions of
+ * Medplum read a busy Slot with a `serviceType` as taken for that service only.
+ *
+ * @param withheld - the intents that stay on it (`intent.ts`)
+ */
+export function offerResource(slot: CalendarSlot, withheld: readonly Extension[], config: ArtefactConfig): Slot {
+  const { resource, isNew, status, start, end, services, id, origin } = slot;
+  if (isNew && id === origin) {
+    return { ...resource, status, start: formatInstant(start), end: formatInstant(end) };
+  }
+  const ours = [artefactUri(config, 'LocalOffered'), artefactUri(config, 'LocalWithheld')];
+  const mark = offeredExtension(slot, config);
+  const kept = isNew ? [] : (resource.extension ?? []).filter(({ url }) => !ours.includes(url));
+  const extension = [...kept, ...(mark ? [mark] : []), ...withheld];
+  const identifier = identifiersOf(slot, config);
+  const { serviceType: _, extension: __, identifier: ___, meta, ...elements } = resource;
+  const common = Object.fromEntries(
+    offerElements.filter((name) => resource[name] !== undefined).map((name) => [name, resource[name]]),
+  );
+  const { profile, tag } = meta ?? {};
+  // A Slot that replaces a deleted one is tagged with its id; its parts are not.
+  const originSystem = artefactUri(config, 'LocalSlotOrigin');
+  const tags = tag?.filter((one) => one.system !== originSystem || one.code === resource.id);
+  const base: Omit<Slot, 'status' | 'start' | 'end'> = isNew
+    ? {
+        resourceType: 'Slot',
+        schedule: resource.schedule,
+        ...common,
+        ...((profile || tags?.length) && { meta: { ...(profile && { profile }), ...(tags?.length && { tag: tags }) } }),
+      }
+    : { ...elements, ...(meta && { meta }) };
+  return {
+    ...base,
+    ...(extension.length > 0 && { extension }),
+    ...(identifier.length > 0 && { identifier }),
+    ...(services?.length && !isTaken({ status }) && { serviceType: [...services] }),
+    status,
+    start: formatInstant(start),
+    end: formatInstant(end),
+  };
+}

@@ -1,0 +1,217 @@
+import type { CodeableConcept, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import { serviceTypeOf } from '../calendar/parameters/schedule-calendar.ts';
+import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/scheduling-parameters.ts';
+import { type ArtefactConfig, artefactUri, type BookingConfig } from '../config/config.ts';
+import { formatInstant } from '../fhir/instant.ts';
+import type { Interval } from '../time/interval.ts';
+import type { Terms, TermsOf } from './settle.ts';
+import {
+  BUFFER_COMMENTS,
+  type Calendar,
+  type CalendarSlot,
+  isSameService,
+  offeredExtensionOf,
+  publishedKeyOf,
+  publishedValueOf,
+} from './slot.ts';
+
+const MINUTE = 60_000;
+
+/** The part of the configuration that the lengths of appointments depend on. */
+export type LengthsConfig = ArtefactConfig & Pick<BookingConfig, 'smallestBooking'>;
+
+type StoredService = HealthcareService & { readonly id: string };
+
+const hasId = (service: HealthcareService): service is StoredService => service.id !== undefined;
+
+/**
+ * The services that an appointment in a slot may be for: the one that the slot was published for, else those that the
+ * given types name. A Schedule with one service has no other.
+ */
+function servicesFor(
+  { resource }: CalendarSlot,
+  types: readonly CodeableConcept[],
+  services: readonly HealthcareService[],
+  config: ArtefactConfig,
+): readonly StoredService[] {
+  const stored = services.filter(hasId);
+  const key = publishedKeyOf(resource, config);
+  if (key?.kind === 'offer') {
+    return stored.filter(({ id }) => id === key.service);
+  }
+  const named = stored.filter((service) =>
+    serviceTypeOf(service).some((type) => types.some((one) => isSameService(one, type))),
+  );
+  return named.length > 0 || stored.length > 1 ? named : stored;
+}
+
+const longest = (values: readonly number[]): number => Math.max(0, ...values) * MINUTE;
+
+/** How long appointments are and in which steps offers are divided, in milliseconds. */
+export interface Granularity {
+  readonly shortest: number;
+  /** Absent where no duration is known. */
+  readonly longest: number | undefined;
+  readonly step: number;
+}
+
+const known = (lengths: readonly Lengths[], name: 'duration' | 'alignmentInterval'): number[] =>
+  lengths.flatMap((one) => one[name] ?? []);
+
+/**
+ * How long appointments in a Schedule are: what it says itself, else its services; with several, from the shortest to the
+ * longest.
+ */
+export function granularityOf(
+  schedule: Schedule | undefined,
+  services: readonly HealthcareService[],
+  { smallestBooking }: Pick<LengthsConfig, 'smallestBooking'>,
+): Granularity {
+  const layers = schedule ? [ownLengths(schedule), services.map((service) => lengthsOf(schedule, service))] : [];
+  const first = (name: 'duration' | 'alignmentInterval'): number[] =>
+    layers.map((layer) => known(layer, name)).find((values) => values.length > 0) ?? [];
+  const [durations, steps] = [first('duration'), first('alignmentInterval')];
+  return {
+    shortest: Math.min(...(durations.length > 0 ? durations : [smallestBooking])) * MINUTE,
+    longest: durations.length > 0 ? Math.max(...durations) * MINUTE : undefined,
+    step: Math.min(...(steps.length > 0 ? steps : [smallestBooking])) * MINUTE,
+  };
+}
+
+/** A Schedule with the services that it offers. */
+export interface ScheduleServices {
+  readonly schedule: Schedule;
+  readonly services: readonly HealthcareService[];
+}
+
+/** The terms of the offers of some Schedules; an offer for several services must suit the most demanding of them. */
+export function termsFor(schedules: readonly ScheduleServices[], config: LengthsConfig): TermsOf {
+  const byId = new Map(schedules.map((one) => [one.schedule.id, one]));
+  const found = new Map<string, Terms>();
+  const read = (offer: CalendarSlot): Terms => {
+    const { schedule, services = [] } = byId.get(offer.schedule) ?? {};
+    const types = offer.services ?? schedule?.serviceType;
+    const named = servicesFor(offer, types ?? [], services, config);
+    const lengths = schedule ? (named.length > 0 ? named : services).map((one) => lengthsOf(schedule, one)) : [];
+    return {
+      before: longest(lengths.map(({ before }) => before)),
+      after: longest(lengths.map(({ after }) => after)),
+      shortest: granularityOf(schedule, named.length > 0 ? named : services, config).shortest,
+      services: types,
+    };
+  };
+  return (offer) => {
+    const key = JSON.stringify([
+      offer.schedule,
+      offer.services,
+      publishedValueOf(offer.resource, config)?.split('/', 3),
+    ]);
+    const terms = found.get(key) ?? read(offer);
+    found.set(key, terms);
+    return terms;
+  };
+}
+
+/** The farthest that anything at one time matters for offers of some Schedules: buffers on both sides, and a rest. */
+export function reachOf(schedules: readonly ScheduleServices[], config: LengthsConfig): number {
+  return Math.max(
+    0,
+    ...schedules.map(({ schedule, services }) => {
+      const lengths = services.map((service) => lengthsOf(schedule, service));
+      const buffers = longest(lengths.map(({ before }) => before)) + longest(lengths.map(({ after }) => after));
+      return buffers + granularityOf(schedule, services, config).shortest;
+    }),
+  );
+}
+
+/** The time that a service needs before and after an appointment, in milliseconds. */
+export interface Buffers {
+  readonly before: number;
+  readonly after: number;
+}
+
+/**
+ * The buffers of an appointment in a Schedule, as the scheduling parameters of its service ask for them; of several
+ * services, the longest.
+ *
+ * @param slot - the first that the appointment takes there
+ * @param types - the service types of the appointment
+ */
+export function neededBuffers(
+  { schedule, services }: ScheduleServices,
+  slot: CalendarSlot,
+  types: readonly CodeableConcept[],
+  config: ArtefactConfig,
+): Buffers {
+  const wanted = types.length > 0 ? types : (slot.services ?? []);
+  const found = servicesFor(slot, wanted, services, config).map((service) => lengthsOf(schedule, service));
+  const [most] = found.toSorted((one, other) => other.before + other.after - one.before - one.after);
+  return { before: (most?.before ?? 0) * MINUTE, after: (most?.after ?? 0) * MINUTE };
+}
+
+/** The time of an appointment with its buffers. */
+export function withBuffers({ start, end }: Interval, { before, after }: Buffers): Interval {
+  return { start: start - before, end: end + after };
+}
+
+/**
+ * The buffers of an appointment in one Schedule, as they are to be stored: Medplum's own `$book` writes the same, so that
+ * its `$find` sees the truth. They name no service: time around an appointment is taken from every service.
+ *
+ * @param slot - the first that the appointment takes there
+ */
+export function bufferSlots(
+  interval: Interval,
+  slot: CalendarSlot,
+  buffers: Buffers,
+  newId: () => string,
+  config: ArtefactConfig,
+): CalendarSlot[] {
+  const around = withBuffers(interval, buffers);
+  const make = (comment: string, start: number, end: number): CalendarSlot => {
+    const resource: Slot = {
+      resourceType: 'Slot',
+      extension: [offeredExtensionOf(slot, config)],
+      identifier: [
+        { system: artefactUri(config, 'LocalBuffer'), value: slot.id },
+        { system: artefactUri(config, 'LocalSlotOrigin'), value: slot.origin },
+      ],
+      schedule: slot.resource.schedule,
+      status: 'busy-unavailable',
+      start: formatInstant(start),
+      end: formatInstant(end),
+      comment,
+    };
+    const { schedule, origin, place } = slot;
+    const time = { start, end };
+    const id = newId();
+    return {
+      ...time,
+      id,
+      resource,
+      isNew: true,
+      status: 'busy-unavailable',
+      role: 'buffer',
+      schedule,
+      origin,
+      place,
+      whole: slot.whole,
+      services: undefined,
+      revision: 0,
+      use: undefined,
+    };
+  };
+  return [
+    make(BUFFER_COMMENTS.before, around.start, interval.start),
+    make(BUFFER_COMMENTS.after, interval.end, around.end),
+  ].filter(({ start, end }) => start < end);
+}
+
+/** A calendar without the buffers of Slots that are given back: as with Medplum's `$cancel`, they are deleted. */
+export function withoutBuffersOf(calendar: Calendar, givenBack: ReadonlySet<string>, config: ArtefactConfig): Calendar {
+  const system = artefactUri(config, 'LocalBuffer');
+  const isGone = ({ role, resource }: CalendarSlot): boolean =>
+    role === 'buffer' &&
+    (resource.identifier ?? []).some((one) => one.system === system && givenBack.has(one.value ?? ''));
+  return new Map([...calendar].filter(([, slot]) => !isGone(slot)));
+}

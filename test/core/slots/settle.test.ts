@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Slot } from '@medplum/fhirtypes';
+import fc from 'fast-check';
+import { settle } from '../../../core/slots/settle.ts';
+import { type Calendar, calendarOf, isTaken } from '../../../core/slots/slot.ts';
+import { withGivenBack, withTaken } from '../../../core/slots/take.ts';
+import { at, config, slot } from '../booking/support.ts';
+import { between, changed, freeIn, inPlace, published, seen, stored, terms } from './support.ts';
+
+const taking = (start: string, end: string) => seen(slot('taking', start, end, { status: 'busy' }));
+
+/** What is stored once a time of a Slot was booked. */
+function booked(slots: readonly Slot[], id: string, start: string, end: string, own = terms()): Slot[] {
+  const before = calendarOf(slots, config);
+  return stored(before, withTaken(before, [id], between(start, end), 'busy'), own);
+}
+
+/** What is stored once Slots were given back. */
+function givenBack(slots: readonly Slot[], id: string, own = terms()): Slot[] {
+  const before = calendarOf(slots, config);
+  return stored(before, withGivenBack(before, [id], config), own);
+}
+
+describe('an offer of which time is taken', () => {
+  const long = slot('long', '09:00', '11:00');
+
+  it('offers what is left on both sides, and is whole again when it is given back', () => {
+    const after = booked([long], 'long', '09:30', '10:00');
+    expect(freeIn(after)).toEqual(['09:00-09:30', '10:00-11:00']);
+    expect(freeIn(givenBack(after, 'long'))).toEqual(['09:00-11:00']);
+  });
+
+  it('does not offer a rest that is shorter than the shortest appointment', () => {
+    const after = booked([long], 'long', '09:05', '10:30');
+    expect(freeIn(after)).toEqual(['10:30-11:00']);
+    expect(freeIn(givenBack(after, 'long'))).toEqual(['09:00-11:00']);
+  });
+
+  it('leaves its buffers out on both sides', () => {
+    const own = terms({ before: 10, after: 20 });
+    const before = calendarOf([long], config);
+    const after = stored(before, changed(before, taking('09:50', '10:10')), own);
+    expect(freeIn(after)).toEqual(['09:00-09:30', '10:20-11:00']);
+  });
+
+  it('is withdrawn where nothing is left, and comes back with what took its time', () => {
+    const before = calendarOf([slot('nine', '09:00', '09:30')], config);
+    const withdrawn = stored(before, changed(before, taking('09:05', '09:25')));
+    expect(withdrawn.map(({ id, status }) => [id, status])).toEqual([
+      ['nine', 'entered-in-error'],
+      ['made-1', 'busy'],
+    ]);
+    const nine = withdrawn.find(({ id }) => id === 'nine');
+    const later = calendarOf([...(nine ? [nine] : []), taking('09:05', '09:25').resource], config);
+    expect(freeIn(stored(later, withGivenBack(later, ['taking'], config)))).toEqual(['09:00-09:30']);
+  });
+});
+
+describe('places', () => {
+  it.each<[string, Slot[]]>([
+    ['published', [published('one', '09:00', '09:30'), published('two', '09:00', '09:30', 2)]],
+    ['made by hand', [inPlace('hand-1', 'one', '09:00', '09:30'), inPlace('hand-2', 'two', '09:00', '09:30')]],
+    ['made by hand, without a mark yet', [slot('one', '09:00', '09:30'), slot('two', '09:00', '09:30')]],
+  ])('beside each other, %s: a booking takes its own, a taking takes both', (_, slots) => {
+    expect(freeIn(booked(slots, 'one', '09:00', '09:30'))).toEqual(['09:00-09:30']);
+    const before = calendarOf(slots, config);
+    expect(freeIn(stored(before, changed(before, taking('09:00', '09:10'))))).toEqual(['09:10-09:30', '09:10-09:30']);
+  });
+
+  it('overlapping offers of one place are narrowed with each other', () => {
+    const slots = [published('one', '09:00', '09:30'), published('two', '09:15', '09:45')];
+    expect(freeIn(booked(slots, 'one', '09:00', '09:30'))).toEqual(['09:30-09:45']);
+    expect(freeIn(booked(slots, 'one', '09:00', '09:30', terms({ shortest: 30 })))).toEqual([]);
+  });
+});
+
+describe('an offer that a change excludes and leaves as it is', () => {
+  it('gets a new revision, so that a simultaneous change of it fails', () => {
+    const own = terms({ shortest: 30 });
+    const slots = [published('one', '09:00', '09:30'), published('two', '09:15', '09:45')];
+    const once = calendarOf(booked(slots, 'one', '09:00', '09:30', own), config);
+    const [before, after] = [once, changed(once, taking('09:40', '09:45'))];
+    const two = settle(before, after, { termsOf: () => own, newId: () => 'urn:uuid:x' }).get('two');
+    expect([two?.status, two?.revision]).toEqual(['entered-in-error', 1]);
+  });
+
+  it('is not touched where the change is out of its reach', () => {
+    const before = calendarOf([slot('nine', '09:00', '09:30')], config);
+    const after = changed(before, taking('09:30', '10:00'));
+    const settled = settle(before, after, { termsOf: () => terms(), newId: () => 'urn:uuid:x' });
+    expect(settled.get('nine')).toBe(before.get('nine'));
+  });
+});
+
+it('whatever is taken and given back, no minute of a place is lost or offered twice', () => {
+  const step = fc.record({ start: fc.nat(23), length: fc.integer({ min: 2, max: 8 }), isBooking: fc.boolean() });
+  const clock = (minutes: number): string =>
+    at('09:00').replace('09:00', new Date(minutes * 60_000 + 9 * 3_600_000).toISOString().slice(11, 16));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      let slots: Slot[] = [slot('long', '09:00', '11:00')];
+      const minutesOf = (status: (one: Slot) => boolean): number =>
+        slots.filter(status).reduce((sum, { start, end }) => sum + Date.parse(end) - Date.parse(start), 0) / 60_000;
+      for (const { start, length, isBooking } of steps) {
+        const before: Calendar = calendarOf(slots, config);
+        const time = { start: Date.parse(clock(start * 5)), end: Date.parse(clock((start + length) * 5)) };
+        const found = [...before.values()].find(
+          (one) => (one.status === 'free' && one.start <= time.start && time.end <= one.end) === isBooking,
+        );
+        if (found && (isBooking || isTaken(found))) {
+          const after = isBooking
+            ? withTaken(before, [found.id], time, 'busy')
+            : withGivenBack(before, [found.id], config);
+          slots = stored(before, after, terms({ shortest: 5 })).map((one, index) => ({
+            ...one,
+            id: one.id?.startsWith('made') ? `part-${slots.length}-${index}` : (one.id ?? ''),
+          }));
+        }
+        expect(minutesOf(({ status }) => status === 'free') + minutesOf(isTaken)).toBe(120);
+      }
+      for (const { id } of slots.filter(isTaken)) {
+        slots = givenBack(slots, id ?? '', terms({ shortest: 5 }));
+      }
+      expect(freeIn(slots)).toEqual(['09:00-11:00']);
+    }),
+  );
+});
