@@ -447,7 +447,17 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   'native-book': (stage, act) => nativeBook(stage, act, '$book'),
   'native-hold': (stage, act) => nativeBook(stage, act, '$hold'),
   'native-cancel': (stage, { what }) =>
-    ended(stage, what, (id) => ({ method: 'POST', path: `/Appointment/${id}/$cancel`, body: {} })),
+    ended(stage, what, (id) => {
+      // It deletes the Slots; one that the appointment had not taken yet is an offer that staff delete.
+      const { slot = [] } = stage.world.medplum.all<Appointment>('Appointment').find((one) => one.id === id) ?? {};
+      const ids = slot.map((one) => idIn(one.reference ?? ''));
+      for (const one of stage.world.medplum
+        .all<Slot>('Slot')
+        .filter((each) => each.status === 'free' && ids.includes(each.id))) {
+        stage.removed.add(one.id);
+      }
+      return { method: 'POST', path: `/Appointment/${id}/$cancel`, body: {} };
+    }),
   'native-confirm': async (stage, { what }) => {
     const id = idIn(named(stage, what) ?? '');
     return id

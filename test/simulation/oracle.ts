@@ -22,6 +22,7 @@ interface Visit extends Interval {
   readonly id: string;
   readonly status: string;
   readonly isOverbooking: boolean;
+  readonly isByStaff: boolean;
   /** What of its time its Slots give it that were on offer once: it has a place there. */
   readonly offered: readonly Interval[];
   /** Ids of all its Slots. */
@@ -90,7 +91,25 @@ function originOf(
   return { wasOffered: first?.status === 'free', isMadeByService: isByService(first), isSetByStaff: !isByService(set) };
 }
 
-function contentOf(stage: Stage, calendar: Stored): Content {
+/**
+ * Whether an appointment that somebody wrote past the service still has to be followed: the Slot that it names belongs to
+ * another one. Which of the two stays is decided within seconds.
+ */
+function isContested(appointment: Appointment, open: readonly Appointment[]): boolean {
+  const own = (appointment.slot ?? []).map(reference);
+  const isByService = appointment.meta?.author?.reference?.startsWith('Bot/') ?? false;
+  const others = open.filter(
+    (one) => one.id !== appointment.id && one.slot?.some((slot) => own.includes(reference(slot))),
+  );
+  const isEarlier = others.every(
+    (one) =>
+      !one.meta?.author?.reference?.startsWith('Bot/') &&
+      (one.meta?.lastUpdated ?? '') > (appointment.meta?.lastUpdated ?? ''),
+  );
+  return !isByService && others.length > 0 && !isEarlier;
+}
+
+function contentOf(stage: Stage, calendar: Stored, isQuiet = true): Content {
   const { medplum } = stage.world;
   const now = medplum.now();
   const ofSchedule = `Schedule/${calendar.schedule.id}`;
@@ -98,7 +117,8 @@ function contentOf(stage: Stage, calendar: Stored): Content {
   const byId = new Map(slots.map((slot) => [slot.id, slot]));
   const isOnlySchedule =
     [...stage.clinic.calendars.values()].filter(({ actor }) => actor === calendar.actor).length === 1;
-  const open = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
+  const all = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
+  const open = all.filter((one) => isQuiet || !isContested(one, all));
   const visits = open.flatMap((one): Visit[] => {
     const own = (one.slot ?? []).flatMap((slot) => byId.get(reference(slot)) ?? []);
     const isActor = one.participant.some(({ actor }) => actor?.reference === calendar.actor) && isOnlySchedule;
@@ -112,6 +132,10 @@ function contentOf(stage: Stage, calendar: Stored): Content {
         status: one.status,
         ...times(one),
         isOverbooking: isOverbooking(one),
+        isByStaff: !stage.world.medplum.unit
+          .versions('Appointment', one.id)
+          .at(-1)
+          ?.resource?.meta?.author?.reference?.startsWith('Bot/'),
         offered,
         slots: own.map(({ id }) => id),
       },
@@ -181,7 +205,7 @@ function since({ world }: Stage, type: 'Appointment' | 'Slot', id: string): stri
   return first;
 }
 
-function twiceSold(stage: Stage, { calendar, visits, takings }: Content): Violation[] {
+function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet: boolean): Violation[] {
   const exclusive = visits.filter((one) => !one.isOverbooking);
   const placed = exclusive.filter(isPlaced);
   const crowd = fits(placed, placesOf(calendar), calendar);
@@ -192,7 +216,13 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content): Violat
     found.push({ rule, text: `${calendar.name}: ${those.map((one) => `${one.status} ${text(one)}`).join(' and ')}` });
   }
   for (const one of exclusive.filter((each) => !isPlaced(each))) {
-    for (const other of exclusive.filter((each) => each !== one && exclude(each, one, calendar))) {
+    const isSeen = (each: Visit): boolean => isQuiet || !each.isByStaff || !one.isByStaff;
+    for (const other of exclusive.filter(
+      (each) =>
+        each !== one &&
+        isSeen(each) &&
+        (one.isByStaff ? overlaps(one, around(each, calendar)) : exclude(each, one, calendar)),
+    )) {
       const rule = 'an appointment that was given no place has its time alone';
       found.push({ rule, text: `${calendar.name}: ${one.status} ${text(one)} and ${other.status} ${text(other)}` });
     }
@@ -202,7 +232,9 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content): Violat
     // Staff may block time that is booked, and see to the appointments afterwards.
     const under = exclusive.filter(
       (visit) =>
-        overlaps(around(visit, calendar), taking) &&
+        overlaps(visit.isByStaff ? visit : around(visit, calendar), taking) &&
+        // What two of the staff write at the same moment is seen once it is followed.
+        (isQuiet || !visit.isByStaff) &&
         !(taking.isBlock && since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', taking.id)),
     );
     const blocked = takings.filter((one) => one.isPlace && overlaps(one, taking)).length;
@@ -219,7 +251,8 @@ function slotsTaken(stage: Stage, isQuiet: boolean): Violation[] {
   const { medplum } = stage.world;
   const now = medplum.now();
   const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
-  const open = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
+  const all = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
+  const open = all.filter((one) => isQuiet || !isContested(one, all));
   const holders = new Map<string, Appointment[]>();
   const found: Violation[] = [];
   for (const appointment of open) {
@@ -228,7 +261,7 @@ function slotsTaken(stage: Stage, isQuiet: boolean): Violation[] {
     for (const id of (appointment.slot ?? []).map(reference)) {
       const status = slots.get(id)?.status;
       holders.set(id, [...(holders.get(id) ?? []), appointment]);
-      if ((isQuiet || isByService) && !taken.includes(status ?? '') && !isOverbooking(appointment)) {
+      if ((isQuiet || (isByService && status)) && !taken.includes(status ?? '') && !isOverbooking(appointment)) {
         const rule = 'every slot of an open appointment is taken';
         found.push({ rule, text: `${name} has a Slot that is ${status ?? 'deleted'}` });
       }
@@ -248,9 +281,13 @@ function kept({ world: { medplum }, acknowledged, blocked, released, refused }: 
   const stored = new Map(medplum.all<Appointment>('Appointment').map((one) => [one.id, one]));
   const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
   const found: Violation[] = [];
+  // What an appointment of theirs took goes with it.
+  const ended = [...stored.values()]
+    .filter(({ status }) => status === 'cancelled')
+    .flatMap(({ slot = [] }) => slot.map(reference));
   for (const [id, status] of blocked) {
     const slot = slots.get(id);
-    if (slot?.status !== status) {
+    if (slot?.status !== status && !ended.includes(id)) {
       const rule = 'a Slot that staff set stays as they set it';
       found.push({ rule, text: `${slot ? text(times(slot)) : ''} was ${status} and is ${slot?.status ?? 'deleted'}` });
     }
@@ -258,7 +295,8 @@ function kept({ world: { medplum }, acknowledged, blocked, released, refused }: 
   for (const { id, start, end, isHold } of acknowledged.values()) {
     const one = stored.get(id);
     const isOver = isHold && one !== undefined && !isOpen({ ...one, status: 'proposed' }, medplum.now());
-    if (released.has(id) || isOver) {
+    const wasGivenWay = one?.cancelationReason?.coding?.some(({ code }) => code === 'slot-not-free');
+    if (released.has(id) || isOver || wasGivenWay) {
       continue;
     }
     const isThere = one && isOpen(one, medplum.now()) && times(one).start === start && times(one).end === end;
@@ -280,8 +318,8 @@ function kept({ world: { medplum }, acknowledged, blocked, released, refused }: 
 
 /** What must hold after every step. */
 export function judge(stage: Stage, isQuiet = false): Violation[] {
-  const contents = [...stage.clinic.calendars.values()].map((calendar) => contentOf(stage, calendar));
-  return [...contents.flatMap((one) => twiceSold(stage, one)), ...slotsTaken(stage, isQuiet), ...kept(stage)];
+  const contents = [...stage.clinic.calendars.values()].map((calendar) => contentOf(stage, calendar, isQuiet));
+  return [...contents.flatMap((one) => twiceSold(stage, one, isQuiet)), ...slotsTaken(stage, isQuiet), ...kept(stage)];
 }
 
 /** Whether a place has all of this time: of a place whose Slots are made by hand it is known what it has. */
@@ -318,10 +356,17 @@ function subtract(from: readonly Interval[], { start, end }: Interval): Interval
 }
 
 /** What of a calendar must be on offer if its appointments have these places: for each place, the times of its Slots. */
-function expected(stage: Stage, { calendar, takings }: Content, arranged: readonly Visit[][], alone: readonly Visit[]) {
+function expected(
+  stage: Stage,
+  { calendar, takings, slots }: Content,
+  arranged: readonly Visit[][],
+  alone: readonly Visit[],
+) {
   const { plan, schedule } = calendar;
   const { duration = 5, grid = duration, before = 0, after = 0 } = plan;
-  const everywhere = [...takings, ...alone];
+  // Medplum's own appointments name the Slots around them, too.
+  const theirs = slots.filter(({ id }) => alone.some((visit) => visit.slots.includes(id))).map(times);
+  const everywhere = [...takings, ...alone, ...theirs];
   const spread = (before + after) * MINUTE;
   const blocks = everywhere.map(({ start, end }) => ({ start: start - after * MINUTE, end: end + before * MINUTE }));
   return arranged.map((visits, index): Interval[] => {
@@ -397,7 +442,12 @@ function missing(stage: Stage, content: Content): string[] {
   const alone = visits.filter((one) => !isPlaced(one) || one.isOverbooking);
   const free = slots.filter(({ status }) => status === 'free').map(times);
   const removed = [...stage.removed].flatMap((id) => stage.world.medplum.unit.versions('Slot', id).slice(1, 2));
-  const optional = removed.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [times(resource)] : []));
+  // Nor need the time be offered of a Slot that staff set.
+  const set = slots.filter(({ id }) => stage.blocked.has(id)).map(times);
+  const optional = [
+    ...set,
+    ...removed.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [times(resource)] : [])),
+  ];
   let least: string[] | undefined;
   for (const arranged of arrangements(placed, placesOf(calendar), calendar)) {
     const wanted = expected(stage, content, arranged, alone)

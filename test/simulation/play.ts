@@ -113,12 +113,15 @@ async function tryOffers(stage: Stage): Promise<Violation[]> {
   const { world, clinic } = stage;
   const found: Violation[] = [];
   for (const { slot, calendar } of offersOf(stage)) {
+    const { duration } = calendar.plan;
+    const longest = duration === undefined ? Number.POSITIVE_INFINITY : Date.parse(slot.start) + duration * 60_000;
+    const end = new Date(Math.min(Date.parse(slot.end), longest)).toISOString();
     const appointment: Appointment = {
       resourceType: 'Appointment',
       status: 'proposed',
       serviceType: [typeOf(calendar.service)],
       start: slot.start,
-      end: slot.end,
+      end,
       slot: [{ reference: `Slot/${slot.id}` }],
       participant: [{ actor: { reference: clinic.patients.A } as never, status: 'accepted' }],
     };

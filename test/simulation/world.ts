@@ -129,6 +129,8 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
   const held: Held[] = [];
   const counts = new Map<string, number>();
   let jobs = 0;
+  /** How many requests past the service, and jobs, are under way: no such takes minutes. */
+  let underWay = 0;
 
   function learn(actor: string, what: string): void {
     knowledge.set(actor, memory.numberOf(`${knowledge.get(actor) ?? 0} learns ${what}`));
@@ -242,9 +244,12 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
       return undefined;
     }
     jobs += 1;
+    underWay += 1;
     return act(`${medplum.botOf(job)} ${jobs}`, () => {
       look();
-      return medplum.runJob(job);
+      return medplum.runJob(job).finally(() => {
+        underWay -= 1;
+      });
     });
   }
 
@@ -284,13 +289,16 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
     act,
     look,
     async ask(token, request) {
-      const { status, text } = await send(token, request);
+      underWay += 1;
+      const { status, text } = await send(token, request).finally(() => {
+        underWay -= 1;
+      });
       return { status, body: JSON.parse(text) };
     },
     turn: (milliseconds) =>
       hold(
         { label: `${milliseconds / 60_000} minutes pass`, isRead: false },
-        async () => medplum.turn(milliseconds),
+        async () => (medplum.jobs.length + underWay > 0 ? undefined : medplum.turn(milliseconds)),
         () => ({}),
       ),
     startJob,
