@@ -181,9 +181,9 @@ const isPlaced = ({ offered, start, end }: Visit): boolean => {
   return reached >= end;
 };
 
-/** Whether so many appointments can each have a place. */
-function fits(visits: readonly Interval[], places: number, calendar: Stored): Interval[] | undefined {
-  const ordered = visits.map((one) => around(one, calendar)).sort((one, other) => one.start - other.start);
+/** The times at one moment that are more than there are places, if there are. */
+function crowdIn(times: readonly Interval[], places: number): Interval[] | undefined {
+  const ordered = times.toSorted((one, other) => one.start - other.start);
   return ordered
     .map((one) => ordered.filter((other) => other.start <= one.start && one.start < other.end))
     .find((together) => together.length > places);
@@ -208,7 +208,10 @@ function since({ world }: Stage, type: 'Appointment' | 'Slot', id: string): stri
 function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet: boolean): Violation[] {
   const exclusive = visits.filter((one) => !one.isOverbooking);
   const placed = exclusive.filter(isPlaced);
-  const crowd = fits(placed, placesOf(calendar), calendar);
+  const crowd = crowdIn(
+    placed.map((one) => around(one, calendar)),
+    placesOf(calendar),
+  );
   const found: Violation[] = [];
   if (crowd) {
     const those = placed.filter((one) => crowd.some((other) => overlaps(around(one, calendar), other)));
@@ -237,8 +240,9 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet
         (isQuiet || !visit.isByStaff) &&
         !(taking.isBlock && since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', taking.id)),
     );
-    const blocked = takings.filter((one) => one.isPlace && overlaps(one, taking)).length;
-    if (under.length > 0 && (!taking.isPlace || fits(under, places - blocked, calendar))) {
+    const blocked = takings.filter((one) => one.isPlace && overlaps(one, taking));
+    const taken = [...under.map((one) => around(one, calendar)), ...blocked];
+    if (under.length > 0 && (!taking.isPlace || crowdIn(taken, places))) {
       const rule = 'nothing overlaps what takes time';
       const visit = under[0] ?? taking;
       found.push({ rule, text: `${calendar.name}: an appointment ${text(visit)} and a taken Slot ${text(taking)}` });
