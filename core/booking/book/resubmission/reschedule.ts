@@ -1,6 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { slotIdsOf } from '../../../slots/slot-use.ts';
 import { endingOf } from '../../appointment/ended.ts';
 import { canBeMoved } from '../../appointment/status.ts';
 import { type HoldConfig, hasRunOut, isHold, isProlonged } from '../../hold/hold.ts';
@@ -101,7 +100,7 @@ export function findEarlierAppointments(
   };
 }
 
-/** The ids of the slots that the appointments to be moved or replaced give back. */
-export function slotsOfEarlier({ previous, replaced }: EarlierAppointments): string[] {
-  return [previous, replaced].filter((earlier) => earlier && canBeMoved(earlier)).flatMap(slotIdsOf);
+/** Those of the appointments to be moved or replaced that give their slots back. */
+export function givingBack({ previous, replaced }: EarlierAppointments): Appointment[] {
+  return [previous, replaced].filter((earlier) => earlier !== undefined).filter(canBeMoved);
 }
