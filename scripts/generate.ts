@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { runAsProgram } from './cli/command.ts';
-import { conformancePage } from './generate/conformance-page.ts';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { openApiFile } from './generate/openapi-file.ts';
@@ -11,7 +10,6 @@ import { searchDefinitionsModule } from './generate/search-definitions.ts';
 
 /** The files that are made from others, by path. */
 const files: Readonly<Record<string, () => string>> = {
-  'docs/conformance-checks.md': conformancePage,
   'docs/errors.md': errorsPage,
   'docs/openapi.json': openApiFile,
   'core/fhir/types/elements.ts': elementsModule,
