@@ -8,9 +8,7 @@ import { withGivenBack } from '../../slots/take.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/display.ts';
-import { endingOf } from '../appointment/ended.ts';
-import { wasUnconfirmed } from '../confirmation/deadline.ts';
-import { isHold } from '../hold/hold.ts';
+import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
@@ -194,7 +192,7 @@ export function ownEnding({ earlier: { previous }, context: { now, config } }: S
 
 /** Whether staff confirm an appointment by sending it again: it was confirmed, or was not confirmed in time. */
 export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: Situation): boolean {
-  return previous !== undefined && (previous.status === 'booked' || wasUnconfirmed(previous, now, config));
+  return previous !== undefined && (previous.status === 'booked' || hasRunOut('request', previous, now, config));
 }
 
 /** Slots that are free for this booking alone, because it gives its own time back. */

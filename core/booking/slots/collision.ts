@@ -7,14 +7,12 @@ import { updateEntry } from '../../fhir/update-entry.ts';
 import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
-import { reasonOf } from '../appointment/cancelation-reason.ts';
-import { hasEnded } from '../appointment/ended.ts';
+import { hasEnded, reasonOf } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
-import type { DeadlineConfig } from '../confirmation/deadline.ts';
 import { search, searchUrl } from '../search.ts';
 
 /** The part of the configuration that collisions depend on. */
-export type CollisionConfig = DeadlineConfig & Pick<BookingConfig, 'timeZone'>;
+export type CollisionConfig = Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
 
 /** Code of the Tasks of appointments whose time something else takes, in the CodeSystem LocalTask. */
 export const COLLISION_TASK = 'collision';

@@ -1,10 +1,10 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isBooked, isFromBeforeTaken, isTaken } from '../../slots/slot.ts';
-import { hasEnded } from '../appointment/ended.ts';
+import { hasEnded } from '../appointment/expiry.ts';
 import { holdsSlots, statusQuery } from '../appointment/status.ts';
-import type { DeadlineConfig } from '../confirmation/deadline.ts';
 import { searchUrl } from '../search.ts';
 
 /** The address of the search for the appointments that hold a Slot, with the Slots that they name. */
@@ -37,7 +37,7 @@ export function heldSlotIssues(
   stored: Slot | undefined,
   appointments: readonly Appointment[],
   now: number,
-  config: DeadlineConfig,
+  config: ArtefactConfig,
 ): Issue[] {
   const holder = appointments.find((one) => holdsSlots(one) && !hasEnded(one, now, config));
   if (!holder || !stored) {
