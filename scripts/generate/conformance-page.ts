@@ -1,5 +1,4 @@
-import { type Check, isNotification, type Step } from '../conformance/check.ts';
-import { areas } from '../conformance/checks/all.ts';
+import { areas, type Check, isNotification, type Step } from '@appointment-booking/conformance';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
@@ -34,7 +33,7 @@ ${checks.map(rowOf).join('\n')}
   );
   return `# The checks of the conformance kit
 
-<!-- Generated from scripts/conformance/checks by \`npm run generate\`. -->
+<!-- Generated from packages/conformance/checks by \`npm run generate\`. -->
 
 What \`npm run conformance\` tries ([how to use it](conformance-kit.md)). Words in braces stand for what the kit has prepared
 or received: \`{slot}\` is the reference to a free Slot. \`npm run conformance -- --base-url … --list\` prints what
