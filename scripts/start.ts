@@ -1,3 +1,4 @@
+import { type Sandbox, type SandboxOptions, startSandbox } from '@appointment-booking/sandbox';
 import { Command } from 'commander';
 import { pino } from 'pino';
 import type { BotName } from '../core/config/bots.ts';
@@ -7,7 +8,6 @@ import type { HostedBots } from '../gateway/bots/in-gateway.ts';
 import type { UnsealedPolicy } from '../gateway/sealing/access-tokens.ts';
 import { type CredentialKeys, parseCredentialKeys } from '../gateway/sealing/credential-keys.ts';
 import { buildGateway } from '../gateway/server.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
 import { buildBots } from './build/bots.ts';
 import { buildWeb } from './build/web.ts';
 import { runAsProgram } from './cli/command.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
-import { createTokens } from '../../sandbox/auth/tokens.ts';
+import { createTokens } from '../../packages/sandbox/auth/tokens.ts';
 import { withSandbox } from './start.ts';
 
 const client = withSandbox();

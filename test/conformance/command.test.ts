@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SaxesParser } from 'saxes';
-import { scaled } from '../../lib/time-scale.ts';
+import { scaled } from '../lib/time-scale.ts';
 import { type Service, startService } from './service.ts';
 
 let service: Service;
