@@ -102,7 +102,10 @@ export async function waitForServer(baseUrl: string, seconds: number): Promise<v
       return;
     }
     if (Date.now() > end) {
-      throw new Error(`${url} did not answer within ${seconds} seconds.`);
+      throw new Error(
+        `No Medplum server answers at ${url}. Check --base-url (MEDPLUM_BASE_URL) and that the server runs. ` +
+          'A new server takes some minutes to start: wait for it with --wait 300 (seconds).',
+      );
     }
   }
 }

@@ -49,12 +49,20 @@ async function dryRunLines({ config, credentials, code }: DoctorOptions): Promis
   return lines;
 }
 
+/** Where the gateway's own routes are, whether its address was given with or without the path of the FHIR interface. */
+function gatewayRoot({ config, gatewayUrl }: DoctorOptions): string | undefined {
+  const path = new URL(config.baseUrl).pathname;
+  const url = gatewayUrl?.replace(/(?<!\/)\/+$/, '');
+  return url?.endsWith(path) ? url.slice(0, -path.length) : url;
+}
+
 async function connectTo(options: DoctorOptions): Promise<Installation> {
   const { credentials } = options;
   const { medplum, me } = await logIn(credentials);
   let lines: Promise<string[]> | undefined;
   return {
     ...options,
+    gatewayUrl: gatewayRoot(options),
     medplum,
     me,
     request: requesterFor(credentials.baseUrl, medplum.getAccessToken()),
@@ -118,7 +126,7 @@ interface Arguments extends CredentialArguments {
 export function define(command: Command): void {
   withCredentials(command)
     .description('Checks an installation: server, project, deployment, gateway. It changes nothing.')
-    .option('--gateway-url <url>', 'address at which the gateway is reached (or GATEWAY_URL)')
+    .option('--gateway-url <url>', 'address at which the gateway is reached, with or without /fhir/R4 (or GATEWAY_URL)')
     .option('--bookings-per-minute <number>', 'bookings per minute that the quota must allow', Number, 60)
     .option('--json', 'print the report as JSON')
     .addHelpText('after', '\nExit status: 0 without errors, else 1.')

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { conformancePage } from './generate/conformance-page.ts';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { openApiFile } from './generate/openapi-file.ts';
@@ -10,7 +9,6 @@ import { searchDefinitionsModule } from './generate/search-definitions.ts';
 
 /** The files that are made from others, by path. */
 const files: Readonly<Record<string, () => string>> = {
-  'docs/conformance-checks.md': conformancePage,
   'docs/errors.md': errorsPage,
   'docs/openapi.json': openApiFile,
   'core/fhir/types/elements.ts': elementsModule,
@@ -18,7 +16,7 @@ const files: Readonly<Record<string, () => string>> = {
   ...packageFiles,
 };
 
-/** Writes the generated files, or fails at the first one that is not current. */
+/** The command line. */
 export function define(command: Command): void {
   command
     .description('Generates the files that derive from tables in the code and from the definitions of FHIR R4.')
@@ -26,6 +24,7 @@ export function define(command: Command): void {
     .action(main);
 }
 
+/** Writes the generated files, or fails at the first one that is not current. */
 async function main({ check }: { check?: boolean }): Promise<void> {
   for (const [path, make] of Object.entries(files)) {
     const text = make();

@@ -21,6 +21,7 @@ import { corsOriginsFrom, credentialKeysFrom } from './gateway/settings.ts';
 import type { Connection } from './medplum/connect.ts';
 import { keyOf } from './start/credentials-key.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
+import { developersApplication } from './start/developers.ts';
 import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom, unsealedFrom } from './start/settings.ts';
 import { demoStaff, ensureStaff } from './start/staff.ts';
@@ -150,6 +151,7 @@ async function startInFront(
     ? pagesFor(config, {
         portal: { clientId, clientSecret, clinic: 'Demo clinic', bookingsPerHour: bookingsPerHourFrom(process.env) },
         frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl },
+        further: [developersApplication(config, demo.clients['Portal A'])],
       })
     : undefined;
   const bots = await gatewayBots(deployment, config, sandbox);

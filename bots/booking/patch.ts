@@ -1,12 +1,12 @@
 import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange } from '../../core/booking/appointment/change.ts';
+import { isHold } from '../../core/booking/appointment/expiry.ts';
 import { inStoredSpelling } from '../../core/booking/appointment/immutable-elements.ts';
 import type { Changer } from '../../core/booking/appointment/status.ts';
 import { roleOf } from '../../core/booking/caller-role.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
-import { isHold } from '../../core/booking/hold/hold.ts';
 import { besides, withoutConsequences } from '../../core/booking/issues.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, hasNoEffect } from '../../core/booking/patch/patch.ts';

@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { hasEnded } from '../../core/booking/appointment/ended.ts';
+import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { holdersUrl } from '../../core/booking/slots/held.ts';
 import { lookIn, lookQuery, windowsFrom } from '../../core/calendar/publish/publication.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';

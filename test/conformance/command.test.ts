@@ -95,6 +95,7 @@ test('--list prints what is sent and expected, without asking anybody', async ()
   expect(code).toBe(0);
   expect(stdout).toContain('POST /Appointment/$book');
   expect(stdout).toContain('- status 202');
+  expect(stdout).toContain('covers Appointment-Book: Read and Validation of the CapabilityStatement');
   expect(stdout).not.toContain('subscription-events');
 });
 

@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Resource, Task } from '@medplum/fhirtypes';
 import type { Patients } from '../../../core/booking/appointment/change.ts';
-import { hasEnded } from '../../../core/booking/appointment/ended.ts';
+import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import type { Histories, Knowledge, Wanted } from '../../../core/booking/book/knowledge.ts';
 import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
 import { type Role, roleOf } from '../../../core/booking/caller-role.ts';

@@ -5,8 +5,7 @@ import { belongsTo } from '../../fhir/tags.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { reachOf } from '../../slots/terms.ts';
 import { overlaps } from '../../time/interval.ts';
-import { deadlineOf } from '../confirmation/deadline.ts';
-import { isHold } from '../hold/hold.ts';
+import { endOf, isHold } from '../appointment/expiry.ts';
 import { merged, type ScheduleTime } from '../slots/reads.ts';
 import { schedulesConcerned } from './apply-policy.ts';
 import { unknownServices, type Wanted } from './knowledge.ts';
@@ -130,7 +129,7 @@ const patientsWanted: Question = ({ resolved, earlier, state, known, context }, 
 
 /** The Tasks of appointments that are moved or replaced and that waited for the clinic. */
 const tasksWanted: Question = ({ known, earlier: { previous, replaced }, context: { config } }) => {
-  const waited = [previous, replaced].filter((one) => one && deadlineOf(one, config) !== undefined);
+  const waited = [previous, replaced].filter((one) => one && endOf('request', one, config) !== undefined);
   const tasks = waited.flatMap((one) => one?.id ?? []);
   return !known.tasks && tasks.length > 0 ? { tasks } : {};
 };

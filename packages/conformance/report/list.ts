@@ -9,12 +9,14 @@ function describe(step: Step, index: number): string {
   return [`    ${index + 1}. ${what}`, ...expected].join('\n');
 }
 
-/** A check in full: its rule, where it stands, what it needs, what it sends and expects. */
-export function describeCheck({ name, level, rule, section, needs: needed = [], stages, steps }: Check): string {
+/** A check in full: its rule, where it stands, the public suite's scenarios, what it needs, what it sends and expects. */
+export function describeCheck(check: Check): string {
+  const { name, level, rule, section, needs: needed = [], stages, steps, covers = [] } = check;
   return [
     `${name}  ${level}${stages ? `  (${stages.join(', ')})` : ''}`,
     `  ${rule}`,
     `  ${section}`,
+    ...covers.map(({ feature, scenario }) => `  covers ${feature}: ${scenario}`),
     ...needed.map((need) => `  needs ${needs[need]}`),
     ...steps.map(describe),
   ].join('\n');

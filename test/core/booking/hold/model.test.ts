@@ -5,11 +5,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Resource, Schedule, Task } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { hasEnded } from '../../../../core/booking/appointment/ended.ts';
+import { DEFAULT_HOLD, hasEnded, isHolding } from '../../../../core/booking/appointment/expiry.ts';
 import type { Knowledge } from '../../../../core/booking/book/knowledge.ts';
 import { planBooking } from '../../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
-import { DEFAULT_HOLD, isHolding } from '../../../../core/booking/hold/hold.ts';
 import { type Quota, quotaKey, quotaRow, type Usage } from '../../../../core/booking/policy/quota.ts';
 import { type ResourceSet, resourcesOfType } from '../../../../core/booking/resource-set.ts';
 import { readFragments } from '../../../../core/booking/slots/fragments.ts';
