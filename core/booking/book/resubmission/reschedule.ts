@@ -1,12 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { ArtefactConfig } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-<<<<<<< HEAD
-import { endingOf } from '../../appointment/ended.ts';
-=======
-import { slotIdsOf } from '../../../slots/slot-use.ts';
 import { endingOf, hasRunOut, isHold, isProlonged } from '../../appointment/expiry.ts';
->>>>>>> rows
 import { canBeMoved } from '../../appointment/status.ts';
 import { findResource, type ResourceSet } from '../../resource-set.ts';
 import type { BookRequest, Purpose } from '../request/request.ts';
