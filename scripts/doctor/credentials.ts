@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { parseJson } from '../../core/fhir/parse-json.ts';
 import { KEY_PREFIX } from '../../gateway/sealing/sealed-token.ts';
-import { parseJson, requesterFor } from '../medplum/http.ts';
+import { requesterFor } from '../medplum/http.ts';
 import { members } from '../requestor/members.ts';
 import { isSealed, type SecretStates, secretStates } from '../requestor/sealing.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { z } from 'zod';
+import { parseJson } from '../../core/fhir/parse-json.ts';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
-import { parseJson } from '../medplum/http.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 import { givesSealedTokens, readCredentials } from './credentials.ts';
 

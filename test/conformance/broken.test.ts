@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isObject } from '../../../core/fhir/resource.ts';
-import { allChecks } from '../../../scripts/conformance/checks/all.ts';
-import type { Answer, Client, Sent } from '../../../scripts/conformance/client.ts';
-import type { Given } from '../../../scripts/conformance/preparation/prepare.ts';
-import { scaled } from '../../lib/time-scale.ts';
+import { isObject } from '../../core/fhir/resource.ts';
+import { allChecks } from '../../packages/conformance/checks/all.ts';
+import type { Answer, Client, Sent } from '../../packages/conformance/client.ts';
+import type { Given } from '../../packages/conformance/preparation/prepare.ts';
+import { scaled } from '../lib/time-scale.ts';
 import { type Service, startService } from './service.ts';
 
 let service: Service;

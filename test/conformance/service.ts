@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { BookingConfig } from '../../../core/config/config.ts';
-import { presets } from '../../../core/config/presets.ts';
-import { resolveConfig } from '../../../core/config/resolve.ts';
-import type { Check, Stage } from '../../../scripts/conformance/check.ts';
-import { allChecks } from '../../../scripts/conformance/checks/all.ts';
-import { type Client, clientOf } from '../../../scripts/conformance/client.ts';
-import { type Listener, listen } from '../../../scripts/conformance/listener.ts';
-import { logIn } from '../../../scripts/conformance/login.ts';
-import type { Given } from '../../../scripts/conformance/preparation/prepare.ts';
-import { type Findings, runChecks } from '../../../scripts/conformance/run.ts';
-import { offeredServiceType } from '../../../scripts/conformance/service-type.ts';
-import { start } from '../../../scripts/start.ts';
-import { freePort } from '../../lib/free-port.ts';
-import { answerTimeout } from '../../lib/time-scale.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { presets } from '../../core/config/presets.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
+import type { Check, Stage } from '../../packages/conformance/check.ts';
+import { allChecks } from '../../packages/conformance/checks/all.ts';
+import { type Client, clientOf } from '../../packages/conformance/client.ts';
+import { type Listener, listen } from '../../packages/conformance/listener.ts';
+import { logIn } from '../../packages/conformance/login.ts';
+import type { Given } from '../../packages/conformance/preparation/prepare.ts';
+import { type Findings, runChecks } from '../../packages/conformance/run.ts';
+import { offeredServiceType } from '../../packages/conformance/service-type.ts';
+import { start } from '../../scripts/start.ts';
+import { freePort } from '../lib/free-port.ts';
+import { answerTimeout } from '../lib/time-scale.ts';
 
 /** The names of the presets. */
 export const stages = Object.keys(presets) as Stage[];

@@ -1,9 +1,9 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { isXml } from '../../core/fhir/media-types.ts';
+import { parseJson } from '../../core/fhir/parse-json.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { xmlReader } from '../../core/fhir/xml/read.ts';
 import { toXml } from '../../core/fhir/xml/write.ts';
-import { parseJson } from '../medplum/http.ts';
 
 /** The answer to a request. */
 export interface Answer {

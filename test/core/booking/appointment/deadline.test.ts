@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { afterItsEnd, hasEnded } from '../../../../core/booking/appointment/ended.ts';
-import { deadlineExtensions } from '../../../../core/booking/confirmation/deadline.ts';
+import { afterItsEnd, deadlineExtensions, hasEnded } from '../../../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { appointment, at, config, now } from '../support.ts';
 

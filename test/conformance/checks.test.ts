@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { type Check, isikStages, isNotification, type Step } from '../../../scripts/conformance/check.ts';
-import { allChecks } from '../../../scripts/conformance/checks/all.ts';
-import { recipes } from '../../../scripts/conformance/preparation/recipes.ts';
-import { namesIn, textsIn } from '../../../scripts/conformance/template.ts';
+import { type Check, isikStages, isNotification, type Step } from '../../packages/conformance/check.ts';
+import { allChecks } from '../../packages/conformance/checks/all.ts';
+import { recipes } from '../../packages/conformance/preparation/recipes.ts';
+import { namesIn, textsIn } from '../../packages/conformance/template.ts';
 
 /** What stands for placeholders in every check. */
 const constants = ['config', 'uri', 'serviceType', 'specialty', 'run'];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { cleanUp, type Ledger, type Left } from '../../../scripts/conformance/clean-up.ts';
-import type { Answer, Client, Sent } from '../../../scripts/conformance/client.ts';
+import { cleanUp, type Ledger, type Left } from '../../packages/conformance/clean-up.ts';
+import type { Answer, Client, Sent } from '../../packages/conformance/client.ts';
 
 const booked = { resourceType: 'Appointment', id: '1', status: 'booked' };
 

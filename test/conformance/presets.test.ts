@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import type { Resource } from '@medplum/fhirtypes';
-import { isObject, isResource } from '../../../core/fhir/resource.ts';
-import type { Client } from '../../../scripts/conformance/client.ts';
-import { scaled } from '../../lib/time-scale.ts';
-import { faultsIn } from '../../profiles/isik.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import type { Client } from '../../packages/conformance/client.ts';
+import { scaled } from '../lib/time-scale.ts';
+import { faultsIn } from '../profiles/isik.ts';
 import { countOf, type Service, stages, startService } from './service.ts';
 
 /** What the checks make can be told from the demo data: by names, and by where it lies in time. */

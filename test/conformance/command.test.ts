@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SaxesParser } from 'saxes';
-import { scaled } from '../../lib/time-scale.ts';
+import { scaled } from '../lib/time-scale.ts';
 import { type Service, startService } from './service.ts';
 
 let service: Service;
@@ -27,7 +27,7 @@ function run(...words: readonly string[]): Promise<{ code: number; stdout: strin
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['scripts/conformance.ts', '--client-id', clientId, ...words],
+      ['scripts/booking.ts', 'conformance', '--client-id', clientId, ...words],
       { env },
       (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     );

@@ -1,5 +1,5 @@
+import { parseJson } from '../../core/fhir/parse-json.ts';
 import { isObject } from '../../core/fhir/resource.ts';
-import { parseJson } from '../medplum/http.ts';
 import { type Client, clientOf } from './client.ts';
 
 /** How one of the parties is known to its server. */

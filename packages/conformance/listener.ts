@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Bundle } from '@medplum/fhirtypes';
+import { parseJson } from '../../core/fhir/parse-json.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { parseJson } from '../medplum/http.ts';
 
 /** A subscriber's endpoint: it accepts every notification and keeps it. */
 export interface Listener {
