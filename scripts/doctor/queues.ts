@@ -1,8 +1,7 @@
 import type { Task } from '@medplum/fhirtypes';
-import { BOOK_TASK } from '../../core/booking/async/task.ts';
-import { artefactUri } from '../../core/config/config.ts';
 import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
 import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
+import { type RowCode, rowCodes } from '../../core/rows/row.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as stalled, in milliseconds. */
@@ -74,9 +73,9 @@ function deliveryOf(task: Task, now: number): Delivery[] {
   ];
 }
 
-async function tasks({ medplum, config }: Installation, code: string, narrowing = {}): Promise<Task[]> {
+async function tasks({ medplum, config }: Installation, code: RowCode, narrowing = {}): Promise<Task[]> {
   const found: Task[] = [];
-  const query = { code: `${artefactUri(config, 'LocalTask')}|${code}`, _count: 500, ...narrowing };
+  const query = { code: rowCodes([code], config), _count: 500, ...narrowing };
   for await (const page of medplum.searchResourcePages('Task', query)) {
     found.push(...page);
   }
@@ -107,7 +106,7 @@ export function assessWaiting({ bookings, oldest }: Waiting): Verdict {
 
 async function readWaiting(installation: Installation): Promise<Waiting> {
   const now = Date.now();
-  const waiting = await tasks(installation, BOOK_TASK, { status: 'requested' });
+  const waiting = await tasks(installation, 'book', { status: 'requested' });
   const ages = waiting.map(({ authoredOn, meta }) => now - Date.parse(authoredOn ?? meta?.lastUpdated ?? ''));
   return { bookings: waiting.length, oldest: Math.max(0, ...ages) };
 }
