@@ -423,10 +423,16 @@ function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Inte
 const together = (all: readonly Interval[], moment: number): number =>
   all.filter(({ start, end }) => start <= moment && moment < end).length;
 
+/** The appointments that have a place of their own: two on one Slot, marked as overbookings, share one. */
+function withOwnPlace(visits: readonly Visit[]): Visit[] {
+  const first = new Map(visits.toReversed().flatMap((one) => one.slots.map((slot) => [slot, one] as const)));
+  return visits.filter((one) => one.slots.every((slot) => first.get(slot) === one));
+}
+
 /** The Slots that are free although every place is taken at their time. */
 function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
   const everywhere = [...takings.filter(({ isPlace }) => !isPlace), ...visits.filter((one) => !isPlaced(one))];
-  const placed = [...takings.filter(({ isPlace }) => isPlace), ...visits.filter(isPlaced)];
+  const placed = [...takings.filter(({ isPlace }) => isPlace), ...withOwnPlace(visits.filter(isPlaced))];
   const free = slots.filter(({ status }) => status === 'free').map(times);
   return free
     .filter(

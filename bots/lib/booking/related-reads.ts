@@ -9,7 +9,7 @@ import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/pol
 import { byId } from '../../../core/booking/resource-set.ts';
 import { search, searchUrl } from '../../../core/booking/search.ts';
 import { merged, slotsAtReads } from '../../../core/booking/slots/reads.ts';
-import { givenBackSince, keptSlots, lostOffer, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
+import { keptSlots, lostOffer, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
@@ -147,7 +147,7 @@ async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<S
 async function readKept(medplum: MedplumClient, { id }: Appointment, slots: readonly Slot[]): Promise<Set<string>> {
   const taken = slots.filter(isBooked);
   const [history] = taken.length > 0 ? await readHistories(medplum, [`Appointment/${id}/_history`]) : [];
-  return history ? keptSlots(taken, givenBackSince(history), config) : new Set();
+  return history ? keptSlots(taken, history, config) : new Set();
 }
 
 /** How appointments other than one use slots, and that one as it is now. */

@@ -10,7 +10,7 @@ import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/display.ts';
 import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
-import { asOffers } from '../slots/synchronize.ts';
+import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
 import type { BookingContext } from './context.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
@@ -18,7 +18,7 @@ import type { BookRequest } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { type ClinicPart, clinicPartOf } from './resubmission/clinic-part.ts';
 import { heirOf } from './resubmission/heir.ts';
-import { type EarlierAppointments, findEarlierAppointments, slotsOfEarlier } from './resubmission/reschedule.ts';
+import { type EarlierAppointments, findEarlierAppointments, givingBack } from './resubmission/reschedule.ts';
 import { keptParticipants, resubmitted } from './resubmission/resubmit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 
@@ -71,7 +71,8 @@ export const settling = (given: Given) => ({
 /** The slots as a booking may count them, with everything that returns when earlier ones are given back. */
 function countedCalendar(stored: Calendar, earlier: EarlierAppointments, given: Given): Calendar {
   const { known, context } = given;
-  const ids = [...slotsOfEarlier(earlier), ...(known.fragments?.expired ?? []).flatMap(slotIdsOf)];
+  const ending = [...givingBack(earlier), ...(known.fragments?.expired ?? [])];
+  const ids = ending.flatMap((one) => slotsToGiveBack(one, stored, context.config));
   return ids.length === 0 ? stored : settle(stored, withGivenBack(stored, ids, context.config), settling(given));
 }
 

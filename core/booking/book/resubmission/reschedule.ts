@@ -1,7 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { ArtefactConfig } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { slotIdsOf } from '../../../slots/slot-use.ts';
 import { endingOf, hasRunOut, isHold, isProlonged } from '../../appointment/expiry.ts';
 import { canBeMoved } from '../../appointment/status.ts';
 import { findResource, type ResourceSet } from '../../resource-set.ts';
@@ -101,7 +100,7 @@ export function findEarlierAppointments(
   };
 }
 
-/** The ids of the slots that the appointments to be moved or replaced give back. */
-export function slotsOfEarlier({ previous, replaced }: EarlierAppointments): string[] {
-  return [previous, replaced].filter((earlier) => earlier && canBeMoved(earlier)).flatMap(slotIdsOf);
+/** Those of the appointments to be moved or replaced that give their slots back. */
+export function givingBack({ previous, replaced }: EarlierAppointments): Appointment[] {
+  return [previous, replaced].filter((earlier) => earlier !== undefined).filter(canBeMoved);
 }
