@@ -1,8 +1,7 @@
 import type { Task } from '@medplum/fhirtypes';
-import { BOOK_TASK } from '../../core/booking/async/task.ts';
-import { artefactUri } from '../../core/config/config.ts';
 import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
-import { OUTBOXES, type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
+import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
+import { type RowCode, rowCodes } from '../../core/rows/row.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as stalled, in milliseconds. */
@@ -65,9 +64,9 @@ const deliveriesOf = (task: Task, now: number): Delivery[] =>
     error: reason,
   }));
 
-async function tasks({ medplum, config }: Installation, code: string, narrowing = {}): Promise<Task[]> {
+async function tasks({ medplum, config }: Installation, code: RowCode, narrowing = {}): Promise<Task[]> {
   const found: Task[] = [];
-  const query = { code: `${artefactUri(config, 'LocalTask')}|${code}`, _count: 500, ...narrowing };
+  const query = { code: rowCodes([code], config), _count: 500, ...narrowing };
   for await (const page of medplum.searchResourcePages('Task', query)) {
     found.push(...page);
   }
@@ -76,7 +75,7 @@ async function tasks({ medplum, config }: Installation, code: string, narrowing 
 
 async function readDeliveries(installation: Installation): Promise<Delivery[]> {
   const now = Date.now();
-  return (await tasks(installation, OUTBOXES)).flatMap((task) => deliveriesOf(task, now));
+  return (await tasks(installation, 'outboxes')).flatMap((task) => deliveriesOf(task, now));
 }
 
 /** Bookings that were accepted and are not yet carried out. */
@@ -98,7 +97,7 @@ export function assessWaiting({ bookings, oldest }: Waiting): Verdict {
 
 async function readWaiting(installation: Installation): Promise<Waiting> {
   const now = Date.now();
-  const waiting = await tasks(installation, BOOK_TASK, { status: 'requested' });
+  const waiting = await tasks(installation, 'book', { status: 'requested' });
   const ages = waiting.map(({ authoredOn, meta }) => now - Date.parse(authoredOn ?? meta?.lastUpdated ?? ''));
   return { bookings: waiting.length, oldest: Math.max(0, ...ages) };
 }

@@ -2,10 +2,8 @@ import type { Task, TaskOutput } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isObject } from '../../fhir/resource.ts';
+import { rowCodes, rowCoding } from '../../rows/row.ts';
 import { concernTokens } from '../events/concern.ts';
-
-/** Code of the Tasks that keep the outboxes of a subscriber, in the CodeSystem LocalTask. */
-export const OUTBOXES = 'outboxes';
 
 /**
  * Where the delivery of a Subscription's events stands:
@@ -189,7 +187,7 @@ export function outboxesTask(outboxes: Outboxes, config: ArtefactConfig, stored?
     ...(lease && { businessStatus: { text: lease.id } }),
     identifier: concernTokens(readable, config),
     groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: subscriber },
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: OUTBOXES }] },
+    code: { coding: [rowCoding('outboxes', config)] },
     description: `${of.size} Subscriptions, ${sum('delivered')} of ${sum('events')} events delivered`,
     ...(due !== undefined && { executionPeriod: { start: formatInstant(due) } }),
     ...(woken !== undefined && { lastModified: formatInstant(woken) }),
@@ -223,7 +221,7 @@ export function outboxesOf({ groupIdentifier, businessStatus, input = [], output
 
 /** The part of a search for Tasks that finds the outboxes of subscribers, escaped: `code=…`. */
 export const outboxesCodeQuery = (config: ArtefactConfig): string =>
-  `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOXES}`)}`;
+  `code=${encodeURIComponent(rowCodes(['outboxes'], config))}`;
 
 /**
  * The search for the outboxes of some subscribers, without the resource type.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { taskCodes } from '../../../profiles/terminology.ts';
+import { codesWhere } from '../../../core/rows/row.ts';
 import { aClinic, book, proposed } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
@@ -10,7 +10,7 @@ import { aRequest, tasksOf } from '../requests/fixtures.ts';
 
 const system = artefactUri(config, 'LocalTask');
 const forStaff: readonly string[] = ['confirm', 'collision'];
-const ofService = taskCodes.filter((code) => !forStaff.includes(code));
+const ofService = codesWhere(() => true).filter((code) => !forStaff.includes(code));
 
 const desk = (method: string, path: string, body?: unknown, headers = {}) =>
   medplum('front-desk', method, path, { ...(body !== undefined && { body }), headers });

@@ -4,8 +4,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { Registry } from 'prom-client';
-import { BOOK_TASK } from '../../../core/booking/async/task.ts';
-import { CONFIRM_TASK } from '../../../core/booking/confirmation/task.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { newOutbox, noOutboxes, outboxesTask, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
@@ -51,7 +49,7 @@ test('each kind is counted, and its oldest is told by its age', async () => {
       resourceType: 'Task',
       status,
       intent: 'order',
-      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: BOOK_TASK }] },
+      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
     });
   await Promise.all([job('requested'), job('completed')]);
   const now = Date.now() + HOUR;
@@ -60,7 +58,7 @@ test('each kind is counted, and its oldest is told by its age', async () => {
       resourceType: 'Task',
       status,
       intent: 'order',
-      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CONFIRM_TASK }] },
+      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'confirm' }] },
       restriction: { period: { end: new Date(deadline).toISOString() } },
     });
   await Promise.all([

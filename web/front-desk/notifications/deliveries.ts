@@ -3,7 +3,7 @@ import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf, type TagConfig } from '../../../core/fhir/tags.ts';
 import { requestDelivery } from '../../../core/notifications/delivery/delivery-state.ts';
-import { OUTBOXES, type Outbox, outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
+import { type Outbox, outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
 import {
   type ChannelType,
   isChannelType,
@@ -13,6 +13,7 @@ import { extensionValues } from '../../../core/notifications/subscription/extens
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { withPublicStatus } from '../../../core/notifications/subscription/stored-status.ts';
 import { type TopicName, topicOf } from '../../../core/notifications/subscription/topics.ts';
+import { rowCodes } from '../../../core/rows/row.ts';
 
 /** The states of the delivery to a subscriber; those that need staff come first. */
 export const deliveryStates = ['failed', 'waiting', 'sending', 'unknown', 'delivered', 'ended'] as const;
@@ -56,7 +57,7 @@ export type DeliveryConfig = ArtefactConfig & TagConfig;
 export function deliverySearches(config: ArtefactConfig) {
   return [
     { type: 'Subscription', query: [['_profile', artefactUri(config, 'LocalSubscriptionTermin')]] },
-    { type: 'Task', query: [['code', `${artefactUri(config, 'LocalTask')}|${OUTBOXES}`]] },
+    { type: 'Task', query: [['code', rowCodes(['outboxes'], config)]] },
   ] as const;
 }
 
