@@ -193,7 +193,7 @@ const triggers = {
   'outbox-ready': {
     bot: 'deliver-events',
     reason: 'Delivers events to subscribers',
-    criteria: (config) => `Task?code=${rowCodes(['notify'], config)}&status=ready`,
+    criteria: (config) => `Task?code=${rowCodes(['outboxes'], config)}&status=ready`,
     interactions: ['create', 'update'],
     maxAttempts: 18,
   },

@@ -20,7 +20,7 @@ interface RowKind {
  */
 const kinds = {
   book: { display: 'An asynchronous booking', person: 'request', isPassing: true },
-  notify: { display: 'The outbox of a Subscription', person: 'nothing' },
+  outboxes: { display: 'The outboxes of the Subscriptions of one subscriber', person: 'nothing' },
   publish: { display: 'How far the opening hours of a schedule are published', person: 'nothing' },
   'publish-all': {
     display: 'How far the schedules have been checked for what is to be published',
@@ -45,7 +45,6 @@ const kinds = {
     isForStaff: true,
     isPassing: true,
   },
-  subscriber: { display: 'The count of Subscriptions of one subscriber', person: 'nothing' },
 } as const satisfies Record<string, RowKind>;
 
 /** The code of a kind of rows. */
