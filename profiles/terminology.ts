@@ -34,12 +34,12 @@ const errors = Object.fromEntries(Object.entries(bookingErrors).map(([code, { di
 const tasks = {
   book: 'An asynchronous booking',
   outboxes: 'The outboxes of the Subscriptions of one subscriber',
+  notify: 'The outbox of one Subscription, as earlier versions kept it',
   publish: 'How far the opening hours of a schedule are published',
   'publish-all': 'How far the schedules have been checked for what is to be published',
   announce: 'The time up to which the events of all changes are recorded',
   deletion: 'An appointment that is about to be deleted, or was deleted a moment ago',
   quota: 'A limited number of appointments',
-  'near-limit': 'A portal that is near a limit of the installation',
   confirm: 'A requested appointment that waits for the clinic',
   collision: 'An appointment whose time something else takes: staff decide',
 };

@@ -50,10 +50,10 @@ const taskContents: Readonly<Record<TaskCode, 'request' | 'reference' | 'nothing
   quota: 'reference',
   deletion: 'nothing',
   outboxes: 'nothing',
+  notify: 'nothing',
   publish: 'nothing',
   'publish-all': 'nothing',
   announce: 'nothing',
-  'near-limit': 'nothing',
 };
 
 /** The search for the Tasks of the service with some contents. */

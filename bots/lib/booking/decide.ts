@@ -6,7 +6,11 @@ import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.t
 import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
-import type { RequestorLimit } from '../../../core/booking/policy/requestor-limits.ts';
+import {
+  limitsReached,
+  type RequestorLimit,
+  requestorLimitReads,
+} from '../../../core/booking/policy/requestor-limits.ts';
 import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
@@ -15,7 +19,6 @@ import { sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ofType, ReadError, readInBatch, readRest } from '../read.ts';
 import { readMore } from './read-more.ts';
-import { checkLimits } from './requestor-limits.ts';
 
 /** On whose behalf a booking is decided. */
 export interface Requestor {
@@ -133,17 +136,21 @@ export async function decideBooking(
   const { id, reference, authorization, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
   const now = Date.now();
   const wanted = bookingReads(parsed.request, id, config).entry ?? [];
-  const check = checkLimits(medplum, wanted.length > 0 ? limits : [], { id, authorization, now, isDry });
-  const answers = await readEntries(medplum, [...wanted, ...check.entry], authorization);
+  const asked = wanted.length > 0 ? limits : [];
+  const answers = await readEntries(
+    medplum,
+    [...wanted, ...requestorLimitReads(asked, id, now, config)],
+    authorization,
+  );
   const found = stateOf(answers?.slice(0, wanted.length));
   const missing = found && stateOf(await readEntries(medplum, missingSlotReads(parsed.request, found), authorization));
-  if (!answers || !found || !missing) {
+  const reached = limitsReached(asked, answers?.slice(wanted.length) ?? []);
+  if (!answers || !found || !missing || !reached) {
     return undecided;
   }
   try {
     const rest = await readRest(medplum, wanted, answers, { authorization });
     const seen = narrow(new Map([...found, ...missing, ...resourceSet(rest)]));
-    const reached = await check.conclude(answers.slice(wanted.length));
     const context: BookingContext = {
       now,
       requestor: id,
