@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { html } from '../server/html.ts';
 import { type Language, preferredLanguage } from '../server/language.ts';
 import { caching, securityHeaders } from '../server/security.ts';
-import { startTexts } from './texts.ts';
 
 /** The way into an application, in each language. */
 export interface WayIn {
@@ -22,25 +21,38 @@ export interface StartOptions {
   readonly isSecure: boolean;
 }
 
+const texts = {
+  en: {
+    title: 'Appointment booking',
+    interface: 'The FHIR interface for portals',
+    documentation: 'what it can do (CapabilityStatement)',
+  },
+  de: {
+    title: 'Terminbuchung',
+    interface: 'Die FHIR-Schnittstelle für Portale',
+    documentation: 'was sie kann (CapabilityStatement)',
+  },
+} satisfies Record<Language, object>;
+
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
 
 function startPage(language: Language, { ways, baseUrl }: StartOptions): string {
-  const texts = startTexts[language];
+  const words = texts[language];
   return html`<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${texts.title}</title>
+<title>${words.title}</title>
 <link rel="stylesheet" href="/start.css">
 </head>
 <body>
 <main>
-<h1>${texts.title}</h1>
+<h1>${words.title}</h1>
 <ul>
 ${ways.map(({ path, title, description }) => html`<li><a href="${path}">${title[language]}</a>${description[language]}</li>`)}
 </ul>
-<p>${texts.interface}: <code>${baseUrl}</code>; <a href="${baseUrl}/metadata">${texts.documentation}</a></p>
+<p>${words.interface}: <code>${baseUrl}</code>; <a href="${baseUrl}/metadata">${words.documentation}</a></p>
 </main>
 </body>
 </html>`.text;

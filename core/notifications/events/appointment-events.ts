@@ -1,5 +1,5 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
-import { isHold } from '../../booking/hold/hold.ts';
+import { isHold } from '../../booking/appointment/expiry.ts';
 import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type Sandbox, startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
@@ -8,7 +9,6 @@ import { CONFIRM_TASK } from '../../../core/booking/confirmation/task.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { newOutbox, noOutboxes, outboxesTask, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
-import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import { readWaiting, type Snapshot } from '../../../scripts/metrics/read.ts';
 import { waitingMetrics } from '../../../scripts/metrics/registry.ts';
 import { gatewayTo } from '../../gateway/fake-medplum.ts';

@@ -1,4 +1,4 @@
-import type { Texts } from './words.ts';
+import type { Texts } from './en.ts';
 
 /** The front desk in German. */
 export const german: Texts = {

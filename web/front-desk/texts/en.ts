@@ -1,8 +1,8 @@
-import type { Texts } from './words.ts';
+import type { Language } from '../../server/language.ts';
 
-/** The front desk in English. */
-export const english: Texts = {
-  language: 'en',
+/** The front desk in English. Every other language says the same. */
+export const english = {
+  language: 'en' as Language,
   languageName: 'English',
   title: 'Front desk',
   loading: 'Loading',
@@ -14,7 +14,7 @@ export const english: Texts = {
     failed: 'You could not be signed in:',
     expired: 'You are signed out',
     expiredWhy: 'Sign in again to continue. You will come back to this place, and what you have typed is kept.',
-    signedInAs: (name) => name || 'Signed in',
+    signedInAs: (name: string) => name || 'Signed in',
   },
   nav: {
     label: 'Pages',
@@ -32,12 +32,12 @@ export const english: Texts = {
     span: 'View',
     day: 'Day',
     week: 'Week',
-    weekFrom: (day) => `Week from ${day}`,
+    weekFrom: (day: string) => `Week from ${day}`,
     calendars: 'Calendars',
     noCalendars: 'There are no calendars yet. A calendar is a Schedule with an actor.',
     nothing: 'Nothing here',
     legend: 'Key',
-    updated: (time) => `As of ${time}. Changes by others appear by themselves.`,
+    updated: (time: string) => `As of ${time}. Changes by others appear by themselves.`,
     unplaced: 'Without a place in the calendar',
     closed: 'closed',
     help: 'Arrow keys move from entry to entry. Enter opens one.',
@@ -133,10 +133,10 @@ export const english: Texts = {
       noshow: 'Did not come',
     },
     move: 'Move',
-    moving: (name) => `Moving: ${name}`,
+    moving: (name: string) => `Moving: ${name}`,
     movingHelp: 'Choose a free time, on this day or another one.',
     moveHere: 'move here',
-    moveTo: (from, to) => `From ${from} to ${to}.`,
+    moveTo: (from: string, to: string) => `From ${from} to ${to}.`,
     stopMoving: 'Do not move it',
     done: {
       confirmed: 'Confirmed.',
@@ -161,7 +161,7 @@ export const english: Texts = {
     from: 'From',
     to: 'Until',
     missingTime: 'Enter a start, and an end after it, at most a year later.',
-    covered: (count) =>
+    covered: (count: number) =>
       count === 1 ? 'There is 1 appointment at that time.' : `There are ${count} appointments at that time.`,
     coveredWhy: 'They stay as they are: move them, or call the patients.',
     blockReason: 'Reason',
@@ -178,7 +178,7 @@ export const english: Texts = {
     fresh: 'New patient',
     find: 'Name or date of birth',
     findHelp: 'At least two letters, or a date such as 17.05.1990',
-    found: (count) => `${count} found`,
+    found: (count: number) => `${count} found`,
     none: 'No one found',
     unnamed: 'Without a name',
     given: 'First names',
@@ -194,7 +194,7 @@ export const english: Texts = {
     required: 'Choose a patient and a time.',
     choose: 'Patients',
     alternatives: 'These times are free:',
-    take: (time) => `Take ${time}`,
+    take: (time: string) => `Take ${time}`,
   },
   requests: {
     title: 'Requests',
@@ -206,7 +206,7 @@ export const english: Texts = {
     over: 'the deadline has passed',
     noTime: 'no readable time',
     inCalendar: 'Show in the calendar',
-    until: (time) => `answer by ${time}`,
+    until: (time: string) => `answer by ${time}`,
   },
   hours: {
     title: 'Opening hours',
@@ -249,27 +249,28 @@ export const english: Texts = {
     findHolidays: 'Find the holidays',
     noHolidays: 'No public holidays are known there.',
     leaveOut: 'Leave out',
-    asService: (minutes) => (minutes > 0 ? `${minutes}, as the service says` : 'as the service says'),
-    untilHelp: (weeks) =>
+    asService: (minutes: number) => (minutes > 0 ? `${minutes}, as the service says` : 'as the service says'),
+    untilHelp: (weeks: number) =>
       `The last day on which times are offered, at most two years ahead. Empty: always ${weeks} weeks ahead.`,
-    foundHolidays: (count) =>
+    foundHolidays: (count: number) =>
       count === 1
         ? '1 holiday found. It is closed when you save.'
         : `${count} holidays found. They are closed when you save.`,
-    leaveOutDay: (day) => `Leave out: ${day}`,
+    leaveOutDay: (day: string) => `Leave out: ${day}`,
     weekday: { mon: 'Mon', tue: 'Tue', wed: 'Wed', thu: 'Thu', fri: 'Fri', sat: 'Sat', sun: 'Sun' },
     closedField: { start: 'First day', end: 'Last day', reason: 'Reason' },
-    line: (number) => `Hours ${number}`,
-    remove: (number) => `Remove hours ${number}`,
-    looking: (done, all) => `Looking at calendar ${done + 1} of ${all || '…'}`,
-    wouldChange: (published, withdrawn) => `${published} free times would be added, ${withdrawn} removed.`,
-    come: (count) => (count === 1 ? '1 added' : `${count} added`),
-    go: (count) => (count === 1 ? '1 removed' : `${count} removed`),
-    outside: (count) =>
+    line: (number: number) => `Hours ${number}`,
+    remove: (number: number) => `Remove hours ${number}`,
+    looking: (done: number, all: number) => `Looking at calendar ${done + 1} of ${all || '…'}`,
+    wouldChange: (published: number, withdrawn: number) =>
+      `${published} free times would be added, ${withdrawn} removed.`,
+    come: (count: number) => (count === 1 ? '1 added' : `${count} added`),
+    go: (count: number) => (count === 1 ? '1 removed' : `${count} removed`),
+    outside: (count: number) =>
       count === 1
         ? '1 booking would be outside these hours. It stays: call the patient.'
         : `${count} bookings would be outside these hours. They stay: call the patients.`,
-    reopenDay: (day) => `Open again: ${day}`,
+    reopenDay: (day: string) => `Open again: ${day}`,
   },
   notifications: {
     title: 'Notifications',
@@ -311,8 +312,11 @@ export const english: Texts = {
       send: 'Being sent again.',
     },
     counts: { eventDelivered: 'delivered', eventWaits: 'waiting' },
-    summary: (failed, waiting) =>
+    summary: (failed: number, waiting: number) =>
       failed + waiting === 0 ? 'Nothing is waiting, nothing has failed.' : `${failed} failed, ${waiting} waiting.`,
-    of: (delivered, events) => `${delivered} of ${events}`,
+    of: (delivered: number, events: number) => `${delivered} of ${events}`,
   },
 };
+
+/** The words of the front desk. */
+export type Texts = typeof english;

@@ -6,8 +6,8 @@ import { isLanguage, type Language, preferredLanguage } from '../../server/langu
 import { type Clock, clockOf } from '../clinic/clock.ts';
 import type { Portal } from '../portal.ts';
 import { openSession, type Session } from '../session/session.ts';
+import type { Texts } from '../texts/en.ts';
 import { textsOf } from '../texts/texts.ts';
-import type { Texts } from '../texts/words.ts';
 import { type FormValues, formValues } from '../visit/form.ts';
 
 /** One request of a visitor. */

@@ -1,6 +1,6 @@
 import { type Content, type Html, html } from '../../server/html.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import type { RefusalReason } from '../texts/words.ts';
+import type { RefusalReason, State } from '../texts/en.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 
@@ -19,6 +19,7 @@ export function when({ texts, clock }: Visit, { start, end }: AppointmentView): 
 export function statePart(visit: Visit, view: AppointmentView, watch: string): Html {
   const { texts, clock } = visit;
   const { state } = view;
+  const notes: Readonly<Partial<Record<State, string>>> = texts.stateNotes;
   const rows: [string, Content][] = [
     [texts.appointment.when, when(visit, view)],
     [texts.appointment.what, view.what],
@@ -35,7 +36,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
   const isWatched = state === 'asked' || state === 'confirmed';
   return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-news="${watch}"`}>
 <p class="state ${state}">${texts.states[state]}</p>
-<p>${texts.stateNotes[state]}</p>
+<p>${notes[state]}</p>
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
 ${view.notes && html`<h2>${texts.appointment.notes}</h2><p class="notes">${view.notes}</p>`}
 </section>`;

@@ -3,7 +3,7 @@ import { flag, type Html, html } from '../../server/html.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { allQuestions, type QuestionForm } from '../questionnaire/questions.ts';
-import type { RefusalReason } from '../texts/words.ts';
+import type { RefusalReason } from '../texts/en.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 import { personFields } from '../visit/person.ts';
 import { type FormState, problemSummary, textArea, textField } from './fields.ts';

@@ -1,7 +1,7 @@
 import { html } from '../../server/html.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import type { RefusalReason } from '../texts/words.ts';
+import type { RefusalReason } from '../texts/en.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 
 /** The page for a time that was gone before it could be held: the next best, each held with one click. */

@@ -1,4 +1,4 @@
-import type { Texts } from './words.ts';
+import type { Texts } from './en.ts';
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
 

@@ -1,10 +1,10 @@
-import type { Texts } from './words.ts';
+import type { Language } from '../../server/language.ts';
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
 
-/** The portal in English. */
-export const english: Texts = {
-  language: 'en',
+/** The portal in English. Every other language says the same. */
+export const english = {
+  language: 'en' as Language,
   languageName: 'English',
   switchLanguage: 'Language',
   skip: 'Skip to content',
@@ -13,8 +13,8 @@ export const english: Texts = {
   mine: 'My appointments',
   leave: 'Sign out on this device',
   error: 'Error',
-  zone: (zone, name) => `All times are the clinic’s local time: ${name} (${zone}).`,
-  step: (number) => `Step ${number} of 3`,
+  zone: (zone: string, name: string) => `All times are the clinic’s local time: ${name} (${zone}).`,
+  step: (number: number) => `Step ${number} of 3`,
   services: {
     title: 'What do you need?',
     lead: 'Choose a service. You will then see the free times.',
@@ -27,32 +27,32 @@ export const english: Texts = {
     anyone: 'Anyone',
     show: 'Show',
     days: 'Days with free times',
-    free: (number) => count(number, 'time', 'times'),
+    free: (number: number) => count(number, 'time', 'times'),
     earlier: 'Earlier days',
     later: 'Later days',
-    times: (day) => `Free times on ${day}`,
+    times: (day: string) => `Free times on ${day}`,
     morning: 'Morning',
     afternoon: 'Afternoon',
     evening: 'Evening',
     none: 'There are no free times in these two weeks.',
     noneAtAll: 'There are no free times at the moment. Please look again later, or call the clinic.',
     noneLater: 'There are no free times after these days. Look at earlier days, or call the clinic.',
-    next: (day) => `Go to the next free time: ${day}`,
+    next: (day: string) => `Go to the next free time: ${day}`,
     incomplete: 'There are more free times than can be shown here. Choose a person to see them all.',
     request: 'The clinic confirms each request for this calendar.',
     otherService: 'Choose another service',
-    at: (time, day, name) => `${time}, ${day}${name && `, ${name}`}`,
+    at: (time: string, day: string, name: string) => `${time}, ${day}${name && `, ${name}`}`,
   },
   details: {
     title: 'Your details',
     your: 'Your appointment',
-    heldUntil: (time) => `We keep this time for you until ${time}.`,
+    heldUntil: (time: string) => `We keep this time for you until ${time}.`,
     remaining: 'Time left:',
-    minutes: (minutes) => count(minutes, 'minute', 'minutes'),
+    minutes: (minutes: number) => count(minutes, 'minute', 'minutes'),
     soonOver: 'This time will not be kept for you much longer. You can ask for more time.',
     prolong: 'Keep it longer',
-    prolonged: (time) => `The time is now kept until ${time}.`,
-    tooEarly: (time) => `There is time until ${time}. You can ask for more in the last three minutes.`,
+    prolonged: (time: string) => `The time is now kept until ${time}.`,
+    tooEarly: (time: string) => `There is time until ${time}. You can ask for more in the last three minutes.`,
     notProlonged: 'It cannot be kept longer. You can still book it afterwards if no one else has.',
     over: 'This time is no longer kept for you. It may still be free: go on, nothing that you have entered is lost.',
     again: 'Keep it again',
@@ -147,8 +147,8 @@ export const english: Texts = {
     reason: 'Reason',
     answerBy: 'Answer by',
     unanswered: 'The clinic did not confirm your request in time. Please book another appointment, or call the clinic.',
-    openUntil: (time) => `You can move or cancel it here until ${time}. After that, please call the clinic.`,
-    openNoMore: (time) => `It could be moved or cancelled here until ${time}. Please call the clinic.`,
+    openUntil: (time: string) => `You can move or cancel it here until ${time}. After that, please call the clinic.`,
+    openNoMore: (time: string) => `It could be moved or cancelled here until ${time}. Please call the clinic.`,
     unknownTime: 'no time given',
     calendar: 'Add to calendar (.ics)',
     move: 'Move',
@@ -164,7 +164,7 @@ export const english: Texts = {
     keep: 'No, keep it',
     cancelled: 'Your appointment was cancelled.',
     link: 'Your personal link',
-    linkNote: (until) =>
+    linkNote: (until: string) =>
       `With this link you come back to this appointment on any device, until ${until}. Whoever has it can see and change it: keep it to yourself.`,
     copy: 'Copy the link',
     copied: 'The link was copied.',
@@ -216,3 +216,15 @@ export const english: Texts = {
     neither: 'Do not open the link',
   },
 };
+
+/** The words of the portal. */
+export type Texts = typeof english;
+
+/** What is wrong with a field. */
+export type FieldProblem = keyof Texts['problems'];
+
+/** Why a booking was refused, as far as patients can do something about it. */
+export type RefusalReason = keyof Texts['refusals'];
+
+/** How an appointment stands, as patients read it. */
+export type State = keyof Texts['states'];

@@ -1,7 +1,6 @@
 import type { Language } from '../../server/language.ts';
 import { german } from './de.ts';
-import { english } from './en.ts';
-import type { Texts } from './words.ts';
+import { english, type Texts } from './en.ts';
 
 /** The words of the portal, by language. */
 export const textsOf: Readonly<Record<Language, Texts>> = { en: english, de: german };

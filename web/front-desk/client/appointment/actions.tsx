@@ -3,34 +3,24 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
 import { canCancel, cancelled, type StatusStep, stepsOf, withStatus } from '../../appointment/status-steps.ts';
-import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { update } from '../fhir/client.ts';
-import { useAnnounce } from '../parts/announce.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
+import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
-
-type Done = keyof ReturnType<typeof useTexts>['appointment']['done'];
 
 /** Writes changes to one appointment, and announces the outcome. */
 export function useChange(onChanged: () => void) {
-  const announce = useAnnounce();
   const { appointment: words } = useTexts();
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isBusy, setBusy] = useState(false);
-  const change = async (appointment: Appointment, done: Done): Promise<boolean> => {
-    setBusy(true);
-    const answer = await update('Appointment', appointment);
-    setBusy(false);
-    setRefusal(isRefusal(answer) ? answer : undefined);
-    if (isRefusal(answer)) {
-      return false;
+  const { submit, ...rest } = useSubmit();
+  const change = async (appointment: Appointment, done: keyof typeof words.done): Promise<boolean> => {
+    const answer = await submit(() => update('Appointment', appointment), words.done[done]);
+    if (answer) {
+      onChanged();
     }
-    announce(words.done[done]);
-    onChanged();
-    return true;
+    return answer !== undefined;
   };
-  return { change, refusal, isBusy, forget: () => setRefusal(undefined) };
+  return { change, ...rest };
 }
 
 const reasonKey = (id: string | undefined): string => `decline ${id}`;

@@ -1,6 +1,5 @@
 import type { Patient } from '@medplum/fhirtypes';
-import { deadlineOf } from '../../../../core/booking/confirmation/deadline.ts';
-import { heldUntil } from '../../../../core/booking/hold/hold.ts';
+import { endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { answersOf } from '../../appointment/answers.ts';
 import { conceptText, servicesOf } from '../../appointment/people.ts';
@@ -19,8 +18,8 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { appointment, patient, names, owner } = details;
   const time = timeOf(appointment);
   const [phone, email] = [contact(patient, 'phone'), contact(patient, 'email')];
-  const deadline = appointment.status === 'pending' ? deadlineOf(appointment, config) : undefined;
-  const held = appointment.status === 'proposed' ? heldUntil(appointment, config) : undefined;
+  const deadline = appointment.status === 'pending' ? endOf('request', appointment, config) : undefined;
+  const held = appointment.status === 'proposed' ? endOf('hold', appointment, config) : undefined;
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
     [words.patient, (patient && nameOf(patient)) || words.noPatient],

@@ -1,11 +1,11 @@
 import { Button, Group, NativeSelect, NumberInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { ClosedDay } from '../../../../core/calendar/change/closed-days-list.ts';
-import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { FRONT_DESK_PATH } from '../../settings.ts';
 import { publicData } from '../fhir/client.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
+import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
 const REGION = 'front-desk-region';
@@ -38,16 +38,14 @@ export function Holidays({ onFound }: { readonly onFound: (days: readonly Closed
     () => localStorage.getItem(REGION) ?? new Intl.Locale(navigator.language).maximize().region ?? 'DE',
   );
   const [year, setYear] = useState(() => new Date().getFullYear() + 1);
-  const [isBusy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<Refusal>();
+  const { submit, refusal, isBusy } = useSubmit();
   const [isNone, setNone] = useState(false);
   const find = async (): Promise<void> => {
-    setBusy(true);
-    const days = await publicData<readonly ClosedDay[]>(`${FRONT_DESK_PATH}/holidays/${region}/${year}`, Array.isArray);
-    setBusy(false);
-    setRefusal(isRefusal(days) ? days : undefined);
-    setNone(!isRefusal(days) && days.length === 0);
-    if (!isRefusal(days) && days.length > 0) {
+    const days = await submit(() =>
+      publicData<readonly ClosedDay[]>(`${FRONT_DESK_PATH}/holidays/${region}/${year}`, Array.isArray),
+    );
+    setNone(days?.length === 0);
+    if (days && days.length > 0) {
       onFound(days);
     }
   };

@@ -1,12 +1,12 @@
 import { useState } from 'react';
-import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import type { Refusal } from '../../fhir/refusal.ts';
 import type { HoursData, HoursHolder } from '../../hours/calendars.ts';
 import { create, update } from '../fhir/client.ts';
-import { useAnnounce } from '../parts/announce.tsx';
+import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { type Previews, previewChange } from './use-hours.ts';
 
-function write(changed: HoursHolder) {
+function write(changed: HoursHolder): Promise<HoursHolder | Refusal> {
   if (changed.resourceType === 'Schedule') {
     return update('Schedule', changed);
   }
@@ -18,31 +18,30 @@ export type Saving = ReturnType<typeof useSaving>;
 
 /** Shows what a change of opening hours or closed days would do, and saves it unless someone else was faster. */
 export function useSaving(data: HoursData, onSaved: () => void) {
-  const announce = useAnnounce();
   const { hours: words } = useTexts();
   const [previews, setPreviews] = useState<Previews>();
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [busy, setBusy] = useState<string>();
+  const [progress, setProgress] = useState('');
+  const { submit, refusal, isBusy } = useSubmit();
   const preview = async (changed: HoursHolder): Promise<void> => {
     setPreviews(undefined);
-    setBusy(words.looking(0, 0));
-    const found = await previewChange(changed, data, (done, all) => setBusy(words.looking(done, all)));
-    setBusy(undefined);
-    setRefusal(isRefusal(found) ? found : undefined);
-    setPreviews(isRefusal(found) ? undefined : found);
+    setProgress(words.looking(0, 0));
+    setPreviews(await submit(() => previewChange(changed, data, (done, all) => setProgress(words.looking(done, all)))));
   };
   const save = async (changed: HoursHolder): Promise<boolean> => {
-    setBusy(words.saving);
-    const answer = await write(changed);
-    setBusy(undefined);
-    setRefusal(isRefusal(answer) ? answer : undefined);
-    if (isRefusal(answer)) {
-      return false;
+    setProgress(words.saving);
+    const answer = await submit(() => write(changed), words.saved);
+    if (answer) {
+      setPreviews(undefined);
+      onSaved();
     }
-    setPreviews(undefined);
-    announce(words.saved);
-    onSaved();
-    return true;
+    return answer !== undefined;
   };
-  return { previews, refusal, busy, preview, save, forget: () => setPreviews(undefined) };
+  return {
+    previews,
+    refusal,
+    busy: isBusy ? progress : undefined,
+    preview,
+    save,
+    forget: () => setPreviews(undefined),
+  };
 }

@@ -1,5 +1,3 @@
-import { useRef, useState } from 'react';
-import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import {
   type Delivery,
   deliveriesIn,
@@ -8,8 +6,8 @@ import {
 } from '../../notifications/deliveries.ts';
 import { deliver } from '../fhir/client.ts';
 import { namesOf } from '../fhir/names.ts';
-import { useAnnounce } from '../parts/announce.tsx';
 import { useFound, type Watched } from '../parts/use-found.ts';
+import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
@@ -31,28 +29,14 @@ export const useDeliveries = (): Watched<Deliveries> =>
  * is asked. A refusal is forgotten when the state of the delivery is no longer the one at the time of asking.
  */
 export function useDeliver({ id, action, state, attempts, delivered }: Delivery, onAsked: () => Promise<void>) {
-  const announce = useAnnounce();
   const { notifications: words } = useTexts();
-  const now = [state, action, attempts, delivered].join();
-  const [refused, setRefused] = useState<{ readonly refusal: Refusal; readonly asOf: string }>();
-  const [isBusy, setBusy] = useState(false);
-  const isAsking = useRef(false);
+  const { submit, ...rest } = useSubmit([state, action, attempts, delivered].join());
   const ask = async (): Promise<boolean> => {
-    if (isAsking.current || !action) {
-      return false;
-    }
-    isAsking.current = true;
-    setBusy(true);
-    const answer = await deliver(id);
-    setRefused(isRefusal(answer) ? { refusal: answer, asOf: now } : undefined);
-    if (!isRefusal(answer)) {
-      announce(words.done[action]);
+    const answer = action && (await submit(() => deliver(id), words.done[action]));
+    if (answer) {
       await onAsked();
     }
-    isAsking.current = false;
-    setBusy(false);
-    return !isRefusal(answer);
+    return answer !== undefined;
   };
-  const refusal = refused?.asOf === now ? refused.refusal : undefined;
-  return { ask, refusal, isBusy, forget: () => setRefused(undefined) };
+  return { ask, ...rest };
 }

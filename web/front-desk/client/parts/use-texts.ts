@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'react';
 import { isLanguage, type Language } from '../../../server/language.ts';
+import type { Texts } from '../../texts/en.ts';
 import { textsOf } from '../../texts/texts.ts';
-import type { Texts } from '../../texts/words.ts';
 
 const CHOICE = 'front-desk-language';
 

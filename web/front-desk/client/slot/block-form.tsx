@@ -1,6 +1,6 @@
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
-import type { Schedule } from '@medplum/fhirtypes';
-import { useRef, useState } from 'react';
+import type { Schedule, Slot } from '@medplum/fhirtypes';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Interval } from '../../../../core/time/interval.ts';
 import { patientNameOf } from '../../appointment/people.ts';
@@ -10,10 +10,10 @@ import { calendarSearches, titleOf } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { blockSlot, blockToken, coveredBy, periodText, typedPeriod } from '../../slots/blocks.ts';
 import { createOnce, searchAll, searchUrl } from '../fhir/client.ts';
-import { useAnnounce } from '../parts/announce.tsx';
 import { momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
+import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
@@ -86,58 +86,49 @@ export function BlockForm({
   readonly onBlocked: () => void;
 }) {
   const { slot: words, day, appointment } = useTexts();
-  const announce = useAnnounce();
   const { draft, change, clear } = useDraft<Draft>(draftKey, {
     schedule: schedules[0]?.id ?? '',
     ...periodText(time, config.timeZone),
     reason: '',
     uuid: '',
   });
-  const [refusal, setRefusal] = useState<Refusal>();
+  const { submit, refusal, isBusy, forget } = useSubmit();
   const [isMissing, setMissing] = useState(false);
   const [covered, setCovered] = useState<Covered>();
-  const [isBusy, setBusy] = useState(false);
-  const isWriting = useRef(false);
   const schedule = schedules.find(({ id }) => id === draft.schedule) ?? schedules[0];
   const edit = (part: Partial<Draft>): void => {
     setCovered(undefined);
-    setRefusal(undefined);
+    forget();
     // Another time is another block.
     change({ uuid: '', ...part });
   };
 
-  const write = async (calendar: Schedule, period: Interval): Promise<void> => {
+  const write = async (calendar: Schedule, period: Interval): Promise<Slot | Covered | Refusal> => {
     const found = covered ? undefined : await readCovered(calendar, period);
-    if (found && isRefusal(found)) {
-      setRefusal(found);
-      return;
-    }
-    if (found && found.entries.length > 0) {
-      setCovered(found);
-      return;
+    if (found && (isRefusal(found) || found.entries.length > 0)) {
+      return found;
     }
     const uuid = draft.uuid || crypto.randomUUID();
     change({ uuid });
     const slot = blockSlot(calendar.id ?? '', period, draft.reason, uuid);
-    const answer = await createOnce('Slot', slot, `identifier=${encodeURIComponent(blockToken(uuid))}`);
-    setRefusal(isRefusal(answer) ? answer : undefined);
-    if (!isRefusal(answer)) {
-      clear();
-      announce(appointment.done.blocked);
-      onBlocked();
-    }
+    return createOnce('Slot', slot, `identifier=${encodeURIComponent(blockToken(uuid))}`);
   };
-  const submit = async (): Promise<void> => {
+  const block = async (): Promise<void> => {
     const period = typedPeriod(draft, config.timeZone);
     setMissing(!period || !schedule);
-    if (!period || !schedule || isWriting.current) {
+    if (!period || !schedule) {
       return;
     }
-    isWriting.current = true;
-    setBusy(true);
-    await write(schedule, period);
-    setBusy(false);
-    isWriting.current = false;
+    const answer = await submit(
+      () => write(schedule, period),
+      (found) => ('entries' in found ? '' : appointment.done.blocked),
+    );
+    if (answer && 'entries' in answer) {
+      setCovered(answer);
+    } else if (answer) {
+      clear();
+      onBlocked();
+    }
   };
   const field = (name: 'from' | 'to') => (
     <TextInput
@@ -153,7 +144,7 @@ export function BlockForm({
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        void submit();
+        void block();
       }}
     >
       <Stack gap="xs">

@@ -4,11 +4,11 @@ import { useState } from 'react';
 import { bookingRequest, lengthWithin, type NewPatient, type Wanted, wantedOf } from '../../appointment/booking.ts';
 import { withStatus } from '../../appointment/status-steps.ts';
 import { timeOf } from '../../day/entries.ts';
-import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { isRefusal } from '../../fhir/refusal.ts';
 import { book, update } from '../fhir/client.ts';
-import { useAnnounce } from '../parts/announce.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
+import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { Alternatives } from './alternatives.tsx';
 import { PatientSearch } from './patient-search.tsx';
@@ -89,33 +89,35 @@ export function BookingForm({
   readonly onStale: () => void;
 }) {
   const { booking: words, appointment: appointmentWords } = useTexts();
-  const announce = useAnnounce();
   const { draft, change, clear } = useDraft<Draft>('booking', emptyDraft);
   const [time, setTime] = useState(() =>
     firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
   );
-  const [refusal, setRefusal] = useState<Refusal>();
   const [missing, setMissing] = useState(false);
-  const [isBusy, setBusy] = useState(false);
+  const { submit, refusal, isBusy } = useSubmit();
 
   const send = async (wanted: Wanted): Promise<void> => {
     const who = draft.isNew ? draft : { id: draft.patient, name: draft.patientName };
     const uuid = draft.uuid || crypto.randomUUID();
     change({ uuid });
-    setBusy(true);
-    const answer = await book(bookingRequest(wanted, who, draft.comment.trim(), uuid));
-    if (isRefusal(answer)) {
-      setBusy(false);
-      setRefusal(answer);
+    const booked = await submit(
+      async () => {
+        const answer = await book(bookingRequest(wanted, who, draft.comment.trim(), uuid));
+        if (isRefusal(answer) || answer.status !== 'pending') {
+          return answer;
+        }
+        // A booking at the desk is confirmed by making it, whatever the calendar says about portals.
+        const confirmed = await update('Appointment', withStatus(answer, 'booked'));
+        return isRefusal(confirmed) ? answer : confirmed;
+      },
+      ({ status }) => (status === 'pending' ? appointmentWords.done.requested : appointmentWords.done.booked),
+    );
+    if (!booked) {
       onStale();
       return;
     }
-    // A booking at the desk is confirmed by making it, whatever the calendar says about portals.
-    const confirmed = answer.status === 'pending' ? await update('Appointment', withStatus(answer, 'booked')) : answer;
-    setBusy(false);
     clear();
-    announce(isRefusal(confirmed) ? appointmentWords.done.requested : appointmentWords.done.booked);
-    onBooked(answer.id ?? '');
+    onBooked(booked.id ?? '');
   };
 
   return (

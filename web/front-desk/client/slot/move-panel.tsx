@@ -3,11 +3,10 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { lengthWithin, moveRequest, type Wanted, wantedOf } from '../../appointment/booking.ts';
 import { timeOf } from '../../day/entries.ts';
-import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { book } from '../fhir/client.ts';
-import { useAnnounce } from '../parts/announce.tsx';
 import { momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
+import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { Alternatives } from './alternatives.tsx';
 import { firstTime, TimeFields, typedInterval } from './time-fields.tsx';
@@ -32,23 +31,14 @@ export function MovePanel({
   readonly onOvertaken: () => void;
 }) {
   const { language, appointment: words } = useTexts();
-  const announce = useAnnounce();
   const from = timeOf(appointment);
   const [time, setTime] = useState(() => firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, from)));
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isBusy, setBusy] = useState(false);
+  const { submit, refusal, isBusy } = useSubmit();
   const to = typedInterval(slot, time);
   const move = async (wanted: Wanted): Promise<void> => {
-    setBusy(true);
-    const answer = await book(moveRequest(appointment, patientName, wanted), appointment.meta?.versionId);
-    setBusy(false);
-    if (isRefusal(answer)) {
-      setRefusal(answer);
-      onStale();
-      return;
-    }
-    announce(words.done.moved);
-    onMoved();
+    const request = moveRequest(appointment, patientName, wanted);
+    const answer = await submit(() => book(request, appointment.meta?.versionId), words.done.moved);
+    (answer ? onMoved : onStale)();
   };
   return (
     <form
