@@ -56,7 +56,13 @@ export function failed(
   const attempts = outbox.attempts + 1;
   return attempts >= settings.maxAttempts
     ? abandoned({ ...outbox, attempts }, error)
-    : { ...outbox, status: 'on-hold', attempts, error: error.slice(0, LONGEST_ERROR), until: now + waitAfter(attempts, settings) };
+    : {
+        ...outbox,
+        status: 'on-hold',
+        attempts,
+        error: error.slice(0, LONGEST_ERROR),
+        until: now + waitAfter(attempts, settings),
+      };
 }
 
 /** The most characters that an outbox keeps of what went wrong: a row has those of many Subscriptions. */
