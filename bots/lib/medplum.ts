@@ -51,9 +51,6 @@ export interface Connections {
 /** The client that a runtime gives to a Bot; Medplum's own has no connections that last. */
 type Client = MedplumClient & { readonly connections?: Connections };
 
-/** Whether the process that runs a Bot outlives the run, with what its modules remember. */
-export const lasts = ({ connections }: Client): boolean => connections !== undefined;
-
 /** Between a Bot and its server, compressing a response takes longer than sending it uncompressed. */
 function headersFor(medplum: MedplumClient, { authorization, withAuthors }: RequestOptions): Record<string, string> {
   return {

@@ -21,6 +21,7 @@ interface RowKind {
 const kinds = {
   book: { display: 'An asynchronous booking', person: 'request', isPassing: true },
   outboxes: { display: 'The outboxes of the Subscriptions of one subscriber', person: 'nothing' },
+  notify: { display: 'The outbox of one Subscription, as earlier versions kept it', person: 'nothing' },
   publish: { display: 'How far the opening hours of a schedule are published', person: 'nothing' },
   'publish-all': {
     display: 'How far the schedules have been checked for what is to be published',
@@ -32,7 +33,6 @@ const kinds = {
     person: 'nothing',
   },
   quota: { display: 'A limited number of appointments', person: 'reference' },
-  'near-limit': { display: 'A portal that is near a limit of the installation', person: 'nothing' },
   confirm: {
     display: 'A requested appointment that waits for the clinic',
     person: 'reference',

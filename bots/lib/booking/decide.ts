@@ -6,14 +6,17 @@ import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.t
 import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
-import type { RequestorLimit } from '../../../core/booking/policy/requestor-limits.ts';
+import {
+  limitsReached,
+  type RequestorLimit,
+  requestorLimitReads,
+} from '../../../core/booking/policy/requestor-limits.ts';
 import { type ResourceSet, resourceSet } from '../../../core/booking/resource-set.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { config } from '../config.ts';
 import { newId } from '../new-id.ts';
 import { ReadError, readAnswers, readRest, readStateAs, stateIn } from '../read.ts';
 import { readMore } from './read-more.ts';
-import { checkLimits } from './requestor-limits.ts';
 
 /** On whose behalf a booking is decided. */
 export interface Requestor {
@@ -96,14 +99,19 @@ export async function decideBooking(
   const { id, reference, authorization, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
   const now = Date.now();
   const wanted = bookingReads(parsed.request, id, config).entry ?? [];
-  const check = checkLimits(medplum, wanted.length > 0 ? limits : [], { id, authorization, now, isDry });
+  const asked = wanted.length > 0 ? limits : [];
   try {
-    const answers = await readAnswers(medplum, [...wanted, ...check.entry], { authorization });
+    const answers = await readAnswers(medplum, [...wanted, ...requestorLimitReads(asked, id, now, config)], {
+      authorization,
+    });
     const found = stateIn(answers.slice(0, wanted.length));
     const missing = await readStateAs(medplum, missingSlotReads(parsed.request, found), { authorization });
     const rest = await readRest(medplum, wanted, answers, { authorization });
     const state = narrow(new Map([...found, ...missing, ...resourceSet(rest)]));
-    const reached = await check.conclude(answers.slice(wanted.length));
+    const reached = limitsReached(asked, answers.slice(wanted.length));
+    if (!reached) {
+      return undecided;
+    }
     const context: BookingContext = { now, requestor: id, requester: reference, config, newId, purpose, reached };
     return { plan: await decideWith(medplum, parsed, state, context, requestor, isDry), state };
   } catch (error) {

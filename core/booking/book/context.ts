@@ -1,6 +1,6 @@
 import type { Reference } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
-import type { LimitQuestion } from '../policy/requestor-limits.ts';
+import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import type { Purpose } from './request/request.ts';
 
 /** What a booking depends on besides the request and the stored state. */
@@ -15,7 +15,7 @@ export interface BookingContext {
   /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
   readonly newId: () => string;
   /** The limits of the installation that the requestor has reached. */
-  readonly reached?: ReadonlySet<LimitQuestion> | undefined;
+  readonly reached?: ReadonlySet<RequestorLimit> | undefined;
   /** What the request is for; by default a booking. */
   readonly purpose?: Purpose | undefined;
 }

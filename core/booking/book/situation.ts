@@ -19,7 +19,7 @@ import { type ResolvedParticipants, resolveParticipants } from './resolve-partic
 import { type ClinicPart, clinicPartOf } from './resubmission/clinic-part.ts';
 import { heirOf } from './resubmission/heir.ts';
 import { type EarlierAppointments, findEarlierAppointments, givingBack } from './resubmission/reschedule.ts';
-import { keptParticipants, resubmitted } from './resubmission/resubmit.ts';
+import { isForSamePatient, keptParticipants, resubmitted } from './resubmission/resubmit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 
 /** What a decision starts from: the request, and everything that was read for it. */
@@ -86,13 +86,20 @@ function clinicPart({ previous }: EarlierAppointments, { known, context: { confi
 }
 
 /** The request with what is kept of the stored appointment. What staff send replaces even what the clinic has set. */
-function withStored({ previous }: EarlierAppointments, clinic: ClinicPart, given: Given): BookRequest {
+function withStored(
+  { previous }: EarlierAppointments,
+  clinic: ClinicPart,
+  { participants }: ResolvedParticipants,
+  given: Given,
+): BookRequest {
   const { request, known, context } = given;
   const { value, path } = request.appointment;
   const binding = known.role === 'repository' ? nothing : clinic;
-  return previous
-    ? { ...request, appointment: { path, value: resubmitted(value, previous, binding, context.config) } }
-    : request;
+  if (!previous) {
+    return request;
+  }
+  const isSame = isForSamePatient(participants, previous);
+  return { ...request, appointment: { path, value: resubmitted(value, previous, binding, isSame, context.config) } };
 }
 
 /**
@@ -133,8 +140,8 @@ export function situationOf(asked: Given): Situation {
   const given = { ...asked, state };
   const earlier = findEarlierAppointments(given.request, changeable(given), context);
   const clinic = clinicPart(earlier, given);
-  const request = withStored(earlier, clinic, given);
-  const resolved = participantsOf(request, earlier, clinic, given);
+  const resolved = participantsOf(given.request, earlier, clinic, given);
+  const request = withStored(earlier, clinic, resolved, given);
   const stored = storedCalendar(given, earlier);
   const calendar = countedCalendar(stored, earlier, given);
   const selected = selectSlots(request, state, calendar);

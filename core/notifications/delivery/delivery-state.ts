@@ -56,15 +56,24 @@ export function failed(
   const attempts = outbox.attempts + 1;
   return attempts >= settings.maxAttempts
     ? abandoned({ ...outbox, attempts }, error)
-    : { ...outbox, status: 'on-hold', attempts, error, until: now + waitAfter(attempts, settings) };
+    : {
+        ...outbox,
+        status: 'on-hold',
+        attempts,
+        error: error.slice(0, LONGEST_ERROR),
+        until: now + waitAfter(attempts, settings),
+      };
 }
+
+/** The most characters that an outbox keeps of what went wrong: a row has those of many Subscriptions. */
+const LONGEST_ERROR = 300;
 
 /** The Subscription is in error. */
 export const abandoned = (outbox: Outbox, error: string): Outbox => ({
   ...outbox,
   until: undefined,
   status: 'failed',
-  error,
+  error: error.slice(0, LONGEST_ERROR),
 });
 
 /** The Subscription is requested again: the handshake is sent. Changes made while it was over are not events. */

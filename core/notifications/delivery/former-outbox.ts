@@ -3,20 +3,27 @@ import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import type { Outbox, OutboxStatus } from './outbox.ts';
 
-const search = (config: ArtefactConfig, code: string, status: [name: string, value: string], count: number): string =>
-  `Task?${new URLSearchParams([['code', `${artefactUri(config, 'LocalTask')}|${code}`], status, ['_count', String(count)]])}`;
+function search(
+  codes: readonly string[],
+  status: [name: string, value: string],
+  count: number,
+  config: ArtefactConfig,
+) {
+  const code = codes.map((one) => `${artefactUri(config, 'LocalTask')}|${one}`).join(',');
+  return `Task?${new URLSearchParams([['code', code], status, ['_count', String(count)]])}`;
+}
 
 /**
- * The searches for what earlier versions kept: outboxes, one for each Subscription; and what no longer says anything,
- * outboxes that were converted and counts of Subscriptions.
+ * The searches for what earlier versions kept: outboxes, one for each Subscription; and what no longer says anything:
+ * outboxes that were converted, counts of Subscriptions, and marks of portals near a limit.
  */
 export const formerQueries = (
   count: number,
   config: ArtefactConfig,
-): [outboxes: string, converted: string, counts: string] => [
-  search(config, 'notify', ['status:not', 'entered-in-error'], count),
-  search(config, 'notify', ['status', 'entered-in-error'], count),
-  search(config, 'subscriber', ['status', 'in-progress'], count),
+): [outboxes: string, converted: string, others: string] => [
+  search(['notify'], ['status:not', 'entered-in-error'], count, config),
+  search(['notify'], ['status', 'entered-in-error'], count, config),
+  search(['subscriber', 'near-limit'], ['status', 'in-progress,completed'], count, config),
 ];
 
 /** The outbox of one Subscription as an earlier version kept it. */

@@ -155,11 +155,6 @@ describe('connections that last', () => {
     requests.length = 0;
   });
 
-  it('are told by the client', () => {
-    expect(bot.lasts(lasting('no-answer'))).toBe(true);
-    expect(bot.lasts(client)).toBe(false);
-  });
-
   it('send what a Bot sends, for two fifths of the time of a request', async () => {
     const sent = answering([200, done]);
     expect(await bot.sendBundle(lasting({ status: 200, body: done }), batch)).toEqual({ kind: 'done', bundle: done });

@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { aClinic, appointmentsOn, aSlot, book, minutes, parameters, proposed, succeeded } from '../fixtures.ts';
+import {
+  aClinic,
+  aPatient,
+  appointmentsOn,
+  aSlot,
+  book,
+  minutes,
+  parameters,
+  proposed,
+  succeeded,
+} from '../fixtures.ts';
 import { issuesOf, medplum, resourceIn } from '../http.ts';
 import { read } from '../patch/fixtures.ts';
 import { edit } from '../status/fixtures.ts';
@@ -46,6 +56,36 @@ const bare = ({ patient, later, id }: Awaited<ReturnType<typeof aTalkedAboutBook
   end: minutes(90),
   slot: [{ reference: `Slot/${later.id}` }],
   participant: [{ actor: { reference: `Patient/${patient.id}` }, status: 'accepted' }],
+});
+
+describe('for another patient', () => {
+  it('nothing is kept that tells of the former one: comment, reason, instructions, answers, extensions', async () => {
+    const booking = await aTalkedAboutBooking();
+    const other = await aPatient();
+    const moved = succeeded('Appointment', await book(bare({ ...booking, patient: other })));
+    const { comment, reasonCode, extension = [], supportingInformation, patientInstruction } = moved;
+    expect({ comment, reasonCode, supportingInformation, patientInstruction }).toEqual({});
+    expect(extension.map(({ url }) => url)).not.toContain(said.extension?.[0]?.url);
+    expect(moved).toMatchObject({ id: booking.id, identifier: booking.stored.identifier, priority: said.priority });
+    expect(moved.participant.map(({ actor }) => actor?.reference)).toEqual([
+      `Patient/${other.id}`,
+      booking.nurse.actor.reference,
+    ]);
+  });
+
+  it('what is said anew is said of the new one, also where the clinic had said something', async () => {
+    const booking = await aTalkedAboutBooking();
+    const other = await aPatient();
+    const anew = {
+      ...bare({ ...booking, patient: other }),
+      comment: 'By the stairs',
+      patientInstruction: 'Bring a friend',
+    };
+    expect(succeeded('Appointment', await book(anew))).toMatchObject({
+      comment: 'By the stairs',
+      patientInstruction: 'Bring a friend',
+    });
+  });
 });
 
 describe('a move', () => {

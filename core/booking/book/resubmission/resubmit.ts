@@ -4,6 +4,7 @@ import { boundIssues, sizeBeyond, sizeProblem } from '../../../fhir/bounds.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { idIn } from '../../../fhir/reference/reference.ts';
+import { REPLACES } from '../../../fhir/reserved.ts';
 import { isObject } from '../../../fhir/resource.ts';
 import { passingExtensions } from '../../appointment/expiry.ts';
 import type { Located } from '../request/parameters.ts';
@@ -34,6 +35,18 @@ const keys = {
 } as const satisfies Record<string, (entry: Entry, baseUrl: string) => string>;
 
 type Entry = Readonly<Record<string, unknown>>;
+
+/** The elements that tell of a person: with another patient they are not kept, whoever has written them. */
+const personal: ReadonlySet<string> = new Set([
+  'basedOn',
+  'comment',
+  'contained',
+  'description',
+  'patientInstruction',
+  'reasonCode',
+  'reasonReference',
+  'supportingInformation',
+]);
 
 /** The lists of an appointment that may grow with each re-submission, and how long they may become. */
 const unitedBounds: Readonly<Record<keyof typeof keys, number>> = {
@@ -75,6 +88,20 @@ function unite(
   ];
 }
 
+/** What is stored of an appointment without what it tells of its patient: for another one it is sent again. */
+function withoutPerson(stored: Appointment, clinic: ClinicPart, { uris }: KeptConfig): [Entry, ClinicPart] {
+  const kept: Record<string, unknown> = { ...stored };
+  for (const name of Object.keys(kept).filter((one) => personal.has(elementName(one)))) {
+    delete kept[name];
+  }
+  const own = new Set<string>([...Object.values(uris), REPLACES, ...clinic.extensions]);
+  const extension = (stored.extension ?? []).filter(({ url }) => own.has(url));
+  return [
+    { ...kept, extension },
+    { ...clinic, elements: new Set([...clinic.elements].filter((name) => !personal.has(name))) },
+  ];
+}
+
 /** The united lists: what was sent, followed by what is stored besides. */
 function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, config: KeptConfig) {
   const names = Object.keys(keys) as (keyof typeof keys)[];
@@ -88,27 +115,32 @@ function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, con
 
 /**
  * An appointment that is sent again, with what is kept of the stored one: everything that was not named, and what the clinic
- * has set, named or not. Identifiers, answers, contained resources and extensions are united.
+ * has set, named or not. Identifiers, answers, contained resources and extensions are united. For another patient nothing is
+ * kept that tells of the former one.
  *
- * @param clinic - the parts set by the clinic that bind the caller
+ * @param before - the stored appointment
+ * @param part - the parts set by the clinic that bind the caller
+ * @param isSamePatient - whether it is for the patients for whom it was
  * @returns the appointment as asked for; its participants are those that were sent
  * @see specification section 3, re-submission
  */
 export function resubmitted(
   sent: Appointment,
-  stored: Appointment,
-  clinic: ClinicPart,
+  before: Appointment,
+  part: ClinicPart,
+  isSamePatient: boolean,
   config: KeptConfig,
 ): Appointment {
+  const [stored, clinic] = isSamePatient ? [{ ...before }, part] : withoutPerson(before, part, config);
   const named = new Set(Object.keys(sent).map(elementName));
-  const isAsLong = lengthOf(sent) === lengthOf(stored);
+  const isAsLong = lengthOf(sent) === lengthOf(before);
   const stays = ([property]: [string, unknown]): boolean => {
     const name = elementName(property);
     const isNamed = named.has(name) && !clinic.elements.has(name);
     return !saidAnew.has(name) && !Object.hasOwn(keys, name) && !isNamed && (name !== 'minutesDuration' || isAsLong);
   };
   const kept = Object.entries(stored).filter(stays);
-  const lists = unitedLists({ ...sent }, { ...stored }, clinic, config);
+  const lists = unitedLists({ ...sent }, stored, clinic, config);
   return { ...sent, ...Object.fromEntries([...kept, ...lists]) };
 }
 
@@ -149,6 +181,12 @@ const referencesTo = (type: 'Patient' | 'RelatedPerson', participants: readonly 
     .sort()
     .join();
 
+/** Whether an appointment is sent again for the patients for whom it was; a hold may have been for nobody yet. */
+export function isForSamePatient(named: readonly AppointmentParticipant[], { participant }: Appointment): boolean {
+  const former = referencesTo('Patient', participant);
+  return former === '' || former === referencesTo('Patient', named);
+}
+
 /**
  * The participants who stay although the request does not name them: those whom the clinic has added, and the related
  * persons of the same patient, unless others are named.
@@ -160,7 +198,7 @@ export function keptParticipants(
 ): AppointmentParticipant[] {
   const known = new Set(named.map(participantKey));
   const hasRelatives = referencesTo('RelatedPerson', named) !== '';
-  const isSamePatient = referencesTo('Patient', named) === referencesTo('Patient', stored.participant);
+  const isSamePatient = isForSamePatient(named, stored);
   const isRelative = ({ actor }: AppointmentParticipant): boolean => idIn(actor, 'RelatedPerson') !== undefined;
   const stays = (one: AppointmentParticipant): boolean =>
     participants.has(participantKey(one)) || (isRelative(one) && isSamePatient && !hasRelatives);

@@ -61,6 +61,7 @@ describe('an outbox', () => {
     const last = failed({ ...outbox, attempts: settings.maxAttempts - 1 }, '503', begin, settings);
     expect(last).toMatchObject({ status: 'failed', attempts: settings.maxAttempts });
     expect(abandoned(outbox, 'gone')).toMatchObject({ status: 'failed', error: 'gone' });
+    expect(abandoned(outbox, 'x'.repeat(10_000)).error).toHaveLength(300);
   });
 
   test('that is requested again listens anew only if it was over', () => {
