@@ -20,6 +20,12 @@ export function patientNameOf(appointment: Appointment, patients: ReadonlyMap<st
   return (patient && nameOf(patient)) || displayOf(appointment);
 }
 
+/** The names of all who take part besides the patient, as the appointment itself has them. */
+export function otherNamesIn({ participant }: Appointment): string {
+  const others = (Array.isArray(participant) ? participant : []).filter((one) => !idIn(one?.actor, 'Patient'));
+  return others.flatMap((one) => one?.actor?.display ?? []).join(', ');
+}
+
 /** A concept as people read it. */
 export function conceptText(concept: CodeableConcept | undefined): string {
   const coding = Array.isArray(concept?.coding) ? concept.coding : [];

@@ -16,13 +16,14 @@ const contact = (patient: Patient | undefined, system: 'phone' | 'email'): strin
 /** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { language, appointment: words, status, kind } = useTexts();
-  const { appointment, patient, names, owner } = details;
+  const { appointment, patient, names, owner, calendars } = details;
   const time = timeOf(appointment);
   const [phone, email] = [contact(patient, 'phone'), contact(patient, 'email')];
   const deadline = appointment.status === 'pending' ? deadlineOf(appointment, config) : undefined;
   const held = appointment.status === 'proposed' ? heldUntil(appointment, config) : undefined;
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
+    [words.withWhom, calendars],
     [words.patient, (patient && nameOf(patient)) || words.noPatient],
     [words.birthDate, patient?.birthDate && dateText(patient.birthDate, language)],
     [words.phone, phone && <a href={`tel:${phone.replace(/[^\d+]/g, '')}`}>{phone}</a>],
@@ -52,7 +53,7 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
 /** What the patient has answered. */
 export function Answers({ details: { answers } }: { readonly details: AppointmentDetails }) {
   const { appointment: words } = useTexts();
-  const all = answers.flatMap(answersOf);
+  const all = answers.flatMap((one) => answersOf(one, words));
   return (
     <section>
       <h3>{words.answers}</h3>

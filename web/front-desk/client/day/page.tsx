@@ -6,7 +6,7 @@ import { type Entry, entriesOf, unplacedOf } from '../../day/entries.ts';
 import { kinds, signOf } from '../../day/kinds.ts';
 import { intervalOf } from '../../day/local-day.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
-import { read } from '../fhir/client.ts';
+import { readAppointment } from '../appointment/use-appointment.ts';
 import { Behind } from '../parts/behind.tsx';
 import { dayText, timeText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -61,10 +61,10 @@ export function CalendarPage() {
   const reload = useCallback(() => void calendar.reload(), [calendar.reload]);
 
   const moved = useLoaded(`move ${place.moving ?? ''}`, async () => {
-    const found = place.moving ? await read('Appointment', place.moving) : undefined;
-    return found ? (isRefusal(found) ? found : { appointment: found }) : { appointment: undefined };
+    const found = place.moving ? await readAppointment(place.moving) : undefined;
+    return found && isRefusal(found) ? found : { details: found };
   });
-  const moving = moved.value?.appointment;
+  const moving = moved.value?.details;
   const entry = useMemo(
     () =>
       data && place.open
@@ -85,7 +85,7 @@ export function CalendarPage() {
         <Alert
           className="moving"
           variant="outline"
-          title={texts.appointment.moving(patientNameOf(moving, data?.patients ?? new Map()))}
+          title={texts.appointment.moving(moving.name || texts.appointment.noPatient)}
         >
           <p>{texts.appointment.movingHelp}</p>
           <Button size="xs" variant="default" onClick={() => go({ moving: undefined })}>
