@@ -196,17 +196,26 @@ test('names come from the record, then from the appointment, and may be missing'
 });
 
 test.each([
-  [
-    'Muster 17.05.1990',
-    [
-      ['name', 'Muster'],
-      ['birthdate', '1990-05-17'],
-    ],
-  ],
-  ['1990-05-17', [['birthdate', '1990-05-17']]],
-  ['  ', []],
+  ['Zy 17.05.1990', 'name=Zy&birthdate=1990-05-17'],
+  ['Zy, 1.5.49', 'name=Zy&birthdate=1949-05-01'],
+  ['1/5/05', 'birthdate=2005-05-01,1905-05-01'],
+  ['1990-05-17', 'birthdate=1990-05-17'],
+  ['030 123-456', 'phone=030 123-456,030123456,+4930123456'],
+  ['+49 30 123456', 'phone=+49 30 123456,+4930123456,030123456'],
+  ['  ', ''],
 ])('%p finds patients by %p', (text, query) => {
-  expect(patientQuery(text)).toEqual(query);
+  expect(
+    patientQuery(text, 2027)
+      .map((one) => one.join('='))
+      .join('&'),
+  ).toBe(query);
+});
+
+test.each(['Müller', 'Mueller', 'muller'])('%s is found however it is spelled', (text) => {
+  const [[, spelled = ''] = []] = patientQuery(text, 2027);
+  const found = spelled.toLowerCase().split(',');
+  expect(found).toEqual(expect.arrayContaining(['müller', 'muller'].filter((one) => one !== text)));
+  expect(found.length).toBeLessThan(17);
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import type { Appointment, CodeableConcept, Parameters, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { isSameService } from '../../../core/slots/slot.ts';
 import { contains, type Interval } from '../../../core/time/interval.ts';
 import type { Alternative } from '../../portal/fhir/refusal.ts';
 import { timeOf } from '../day/entries.ts';
@@ -42,6 +43,20 @@ export function servicesOffered(slot: Slot, schedule: Schedule | undefined): Cod
   return (Array.isArray(own) ? own : [])
     .filter((one) => conceptText(one) !== '' && Array.isArray(one.coding))
     .map(({ coding, text }) => ({ ...(coding && { coding }), ...(text && { text }) }));
+}
+
+/**
+ * Whether a free Slot can take an appointment: it offers the same service. Where neither Slot nor calendar names any, all are
+ * offered; what is only text cannot be compared. The service decides by the same rule.
+ */
+export function canTake({ serviceType }: Appointment, slot: Slot, schedule: Schedule): boolean {
+  const offered = slot.serviceType ?? schedule.serviceType;
+  const wanted = (Array.isArray(serviceType) ? serviceType : []).filter(({ coding }) => coding);
+  return (
+    !Array.isArray(offered) ||
+    wanted.length === 0 ||
+    wanted.some((one) => offered.some((other) => isSameService(one, other)))
+  );
 }
 
 /** What staff fill in for a new patient. */

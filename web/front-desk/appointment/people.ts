@@ -26,6 +26,10 @@ export function otherNamesIn({ participant }: Appointment): string {
   return others.flatMap((one) => one?.actor?.display ?? []).join(', ');
 }
 
+/** How a patient is reached. */
+export const contactOf = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
+  (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system)?.value;
+
 /** A concept as people read it. */
 export function conceptText(concept: CodeableConcept | undefined): string {
   const coding = Array.isArray(concept?.coding) ? concept.coding : [];

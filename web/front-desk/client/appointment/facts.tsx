@@ -1,24 +1,20 @@
-import type { Patient } from '@medplum/fhirtypes';
 import { deadlineOf } from '../../../../core/booking/confirmation/deadline.ts';
 import { heldUntil } from '../../../../core/booking/hold/hold.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { answersOf } from '../../appointment/answers.ts';
-import { conceptText, servicesOf } from '../../appointment/people.ts';
+import { conceptText, contactOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import type { AppointmentDetails } from './use-appointment.ts';
 
-const contact = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
-  (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system)?.value;
-
 /** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { language, appointment: words, status, kind } = useTexts();
   const { appointment, patient, names, owner, calendars } = details;
   const time = timeOf(appointment);
-  const [phone, email] = [contact(patient, 'phone'), contact(patient, 'email')];
+  const [phone, email] = [contactOf(patient, 'phone'), contactOf(patient, 'email')];
   const deadline = appointment.status === 'pending' ? deadlineOf(appointment, config) : undefined;
   const held = appointment.status === 'proposed' ? heldUntil(appointment, config) : undefined;
   const rows: readonly (readonly [string, React.ReactNode])[] = [

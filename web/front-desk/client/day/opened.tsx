@@ -53,6 +53,7 @@ export function Opened({
   data,
   moving,
   schedules,
+  all,
   onChanged,
 }: {
   readonly place: Place;
@@ -64,6 +65,8 @@ export function Opened({
   readonly moving: AppointmentDetails | undefined;
   /** The calendars that are shown. */
   readonly schedules: readonly Schedule[];
+  /** All calendars of the clinic. */
+  readonly all: readonly Schedule[];
   readonly onChanged: () => void;
 }) {
   const texts = useTexts();
@@ -131,7 +134,7 @@ export function Opened({
       )}
       {isBlock && (
         <BlockForm
-          schedules={schedules}
+          schedules={[...schedules, ...all.filter((one) => !schedules.includes(one))]}
           time={noonOf(place.day)}
           draftKey="block"
           onBlocked={() => {
