@@ -6,17 +6,19 @@ COPY package.json package-lock.json ./
 
 # The scripts need everything: esbuild to bundle the Bots, FHIR's definitions to build profiles.
 FROM base AS deploy
+COPY packages/sandbox/package.json packages/sandbox/
+COPY packages/conformance/package.json packages/conformance/
 RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
 COPY --chown=node:node . .
 RUN chown node:node /app
 USER node
-CMD ["node", "scripts/deploy.ts"]
+CMD ["node", "scripts/booking.ts", "deploy"]
 
 FROM deploy AS web
-RUN node scripts/build/web.ts
+RUN node scripts/booking.ts build:web
 
 FROM base AS libraries
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --no-workspaces --ignore-scripts --no-audit --no-fund
 
 FROM base AS gateway
 COPY --from=libraries /app/node_modules node_modules

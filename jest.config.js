@@ -20,7 +20,7 @@ const slow = [
   '/test/contract/asynchronous/burst[.]test[.]ts$',
   '/test/contract/notifications/limit[.]test[.]ts$',
   '/test/contract/status/table[.]test[.]ts$',
-  '/test/scripts/conformance/presets[.]test[.]ts$',
+  '/test/conformance/presets[.]test[.]ts$',
 ];
 
 const installation = {

@@ -1,27 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { Command, Option } from 'commander';
+import {
+  allChecks,
+  type Check,
+  checksOf,
+  clientOf,
+  count,
+  describeCheck,
+  type Given,
+  jsonReport,
+  junitReport,
+  type Listener,
+  listen,
+  logIn,
+  type Need,
+  needs,
+  offeredServiceType,
+  type Result,
+  runChecks,
+  type Stage,
+  stageOf,
+  tableReport,
+} from '@appointment-booking/conformance';
+import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { BookingConfig } from '../core/config/config.ts';
 import { presets } from '../core/config/presets.ts';
 import { resolveConfig } from '../core/config/resolve.ts';
-import { runAsProgram } from './cli/command.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
-import type { Check, Stage } from './conformance/check.ts';
-import { allChecks } from './conformance/checks/all.ts';
-import { clientOf } from './conformance/client.ts';
-import { type Listener, listen } from './conformance/listener.ts';
-import { logIn } from './conformance/login.ts';
-import { type Need, needs } from './conformance/preparation/needs.ts';
-import type { Given } from './conformance/preparation/prepare.ts';
-import { jsonReport } from './conformance/report/json.ts';
-import { junitReport } from './conformance/report/junit.ts';
-import { describeCheck } from './conformance/report/list.ts';
-import { count } from './conformance/report/summary.ts';
-import { tableReport } from './conformance/report/table.ts';
-import { checksOf, type Result, runChecks } from './conformance/run.ts';
-import { offeredServiceType } from './conformance/service-type.ts';
-import { stageOf } from './conformance/stage.ts';
+import { formatTable } from './cli/table.ts';
 
 interface ConformanceArguments {
   readonly baseUrl: string;
@@ -174,16 +181,16 @@ async function examine(given: ConformanceArguments): Promise<void> {
         writeFileSync(path, write(report));
       }
     }
-    console.log(tableReport(report));
+    console.log(tableReport(report, formatTable));
     process.exitCode = count(findings.results).failed > 0 || findings.left.length > 0 ? 1 : 0;
   } finally {
     await listener?.close();
   }
 }
 
-async function main(): Promise<void> {
-  const command = new Command()
-    .name('npm run conformance --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       'Examines a booking service with this interface: each rule of the specification, and of a stage of ISiK.',
     )
@@ -206,8 +213,11 @@ async function main(): Promise<void> {
     .option('--list', 'print the checks with everything they send and expect, without carrying them out')
     .option('--json <file>', 'write the result as JSON')
     .option('--junit <file>', 'write the result as JUnit XML')
-    .addHelpText('after', explanation);
-  const given = command.parse().opts<ConformanceArguments>();
+    .addHelpText('after', explanation)
+    .action(main);
+}
+
+async function main(given: ConformanceArguments): Promise<void> {
   if (given.list) {
     const { stage } = readStage(given);
     console.log(checksOf(stage, selected(given)).map(describeCheck).join('\n\n'));
@@ -215,5 +225,3 @@ async function main(): Promise<void> {
   }
   await examine(given);
 }
-
-await runAsProgram(import.meta.url, main);

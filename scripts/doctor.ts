@@ -1,7 +1,6 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
-import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
@@ -50,12 +49,20 @@ async function dryRunLines({ config, credentials, code }: DoctorOptions): Promis
   return lines;
 }
 
+/** Where the gateway's own routes are, whether its address was given with or without the path of the FHIR interface. */
+function gatewayRoot({ config, gatewayUrl }: DoctorOptions): string | undefined {
+  const path = new URL(config.baseUrl).pathname;
+  const url = gatewayUrl?.replace(/(?<!\/)\/+$/, '');
+  return url?.endsWith(path) ? url.slice(0, -path.length) : url;
+}
+
 async function connectTo(options: DoctorOptions): Promise<Installation> {
   const { credentials } = options;
   const { medplum, me } = await logIn(credentials);
   let lines: Promise<string[]> | undefined;
   return {
     ...options,
+    gatewayUrl: gatewayRoot(options),
     medplum,
     me,
     request: requesterFor(credentials.baseUrl, medplum.getAccessToken()),
@@ -115,16 +122,18 @@ interface Arguments extends CredentialArguments {
   readonly json?: boolean;
 }
 
-async function main(): Promise<void> {
-  const given = withCredentials(new Command())
-    .name('npm run doctor --')
+/** The command line. */
+export function define(command: Command): void {
+  withCredentials(command)
     .description('Checks an installation: server, project, deployment, gateway. It changes nothing.')
-    .option('--gateway-url <url>', 'address at which the gateway is reached (or GATEWAY_URL)')
+    .option('--gateway-url <url>', 'address at which the gateway is reached, with or without /fhir/R4 (or GATEWAY_URL)')
     .option('--bookings-per-minute <number>', 'bookings per minute that the quota must allow', Number, 60)
     .option('--json', 'print the report as JSON')
     .addHelpText('after', '\nExit status: 0 without errors, else 1.')
-    .parse()
-    .opts<Arguments>();
+    .action(main);
+}
+
+async function main(given: Arguments): Promise<void> {
   const rows = await examine({
     config: loadConfig(given.config),
     credentials: credentialsFrom(given),
@@ -134,5 +143,3 @@ async function main(): Promise<void> {
   console.log(given.json ? JSON.stringify(rows, undefined, 2) : report(rows));
   process.exitCode = rows.some(({ level }) => level === 'error') ? 1 : 0;
 }
-
-await runAsProgram(import.meta.url, main);

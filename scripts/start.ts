@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { type Sandbox, type SandboxOptions, startSandbox } from '@appointment-booking/sandbox';
+import type { Command } from 'commander';
 import { pino } from 'pino';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
@@ -7,10 +8,8 @@ import type { HostedBots } from '../gateway/bots/in-gateway.ts';
 import type { UnsealedPolicy } from '../gateway/sealing/access-tokens.ts';
 import { type CredentialKeys, parseCredentialKeys } from '../gateway/sealing/credential-keys.ts';
 import { buildGateway } from '../gateway/server.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
 import { buildBots } from './build/bots.ts';
 import { buildWeb } from './build/web.ts';
-import { runAsProgram } from './cli/command.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
@@ -22,6 +21,7 @@ import { corsOriginsFrom, credentialKeysFrom } from './gateway/settings.ts';
 import type { Connection } from './medplum/connect.ts';
 import { keyOf } from './start/credentials-key.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
+import { developersApplication } from './start/developers.ts';
 import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom, unsealedFrom } from './start/settings.ts';
 import { demoStaff, ensureStaff } from './start/staff.ts';
@@ -151,6 +151,7 @@ async function startInFront(
     ? pagesFor(config, {
         portal: { clientId, clientSecret, clinic: 'Demo clinic', bookingsPerHour: bookingsPerHourFrom(process.env) },
         frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl },
+        further: [developersApplication(config, demo.clients['Portal A'])],
       })
     : undefined;
   const bots = await gatewayBots(deployment, config, sandbox);
@@ -216,13 +217,15 @@ function stopOnSignals(running: Running): void {
   }
 }
 
-async function main(): Promise<void> {
-  const { cliConfig } = new Command()
-    .name('npm start --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description('Starts the service on an embedded Medplum with demo data.')
     .option('--cli-config', 'write medplum.config.json, so that npx medplum bot deploy finds the Bots')
-    .parse()
-    .opts<{ cliConfig?: boolean }>();
+    .action(main);
+}
+
+async function main({ cliConfig }: { cliConfig?: boolean }): Promise<void> {
   const { env } = process;
   const medplum = sandboxOptionsFrom({ SANDBOX_DELAY_SCALE: CLOCK, ...env });
   stopOnSignals(
@@ -238,5 +241,3 @@ async function main(): Promise<void> {
     }),
   );
 }
-
-await runAsProgram(import.meta.url, main);

@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../core/booking/appointment/change.ts';
-import { hasEnded } from '../../core/booking/appointment/ended.ts';
+import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { mustBeAlone, overbookingIssue, takesTime, timesTaken } from '../../core/booking/appointment/overbooking.ts';
 import { holdsSlots, mayBecome } from '../../core/booking/appointment/status.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';

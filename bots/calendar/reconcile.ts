@@ -1,7 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
-import { hasEnded } from '../../core/booking/appointment/ended.ts';
-import { isWaiting } from '../../core/booking/confirmation/deadline.ts';
+import { hasEnded, isWaiting } from '../../core/booking/appointment/expiry.ts';
 import { isOpenTask, isRequestTask } from '../../core/booking/confirmation/task.ts';
 import { withOwners } from '../../core/booking/encounter/owner.ts';
 import { isActivePatient } from '../../core/booking/patient/identity.ts';
@@ -68,7 +67,7 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
   const outOfSync = appointments.filter(
     (appointment) =>
       isOutOfSync(appointment, slots, config) ||
-      (waiting.has(`Appointment/${appointment.id}`) && !isWaiting(appointment, config)),
+      (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),
   );
   const gone = patients.filter((patient) => !isActivePatient(patient));
   return {

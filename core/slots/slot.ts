@@ -244,27 +244,43 @@ export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services =
   return taken.role === 'taking' ? takesFrom(taken.resource, services) : sharePlace(taken, offer);
 }
 
+/** The marks of a Slot: what only the service writes on it. */
+function marksOf({ identifier = [], extension = [] }: Slot, config: ArtefactConfig) {
+  const systems = (['LocalPublishedSlot', 'LocalSlotOrigin', 'LocalBuffer'] as const).map((one) =>
+    artefactUri(config, one),
+  );
+  const urls = (['LocalOffered', 'LocalWithheld'] as const).map((one) => artefactUri(config, one));
+  return {
+    identifier: identifier.filter(({ system = '' }) => systems.includes(system)),
+    extension: extension.filter(({ url }) => urls.includes(url)),
+  };
+}
+
+/**
+ * Whether what somebody is about to store was made from a version of the Slot before it was taken: it lacks what the service
+ * has written on it since.
+ */
+export function isFromBeforeTaken(changed: Slot, stored: Slot, config: ArtefactConfig): boolean {
+  const [own, kept] = [marksOf(stored, config), marksOf(changed, config)];
+  const isMissing = (all: readonly object[]) => (one: object) =>
+    !all.some((other) => canonicalJson(other) === canonicalJson(one));
+  return own.identifier.some(isMissing(kept.identifier)) || own.extension.some(isMissing(kept.extension));
+}
+
 /**
  * A Slot that somebody else is about to store, with the marks of the stored one: only the service changes them. An offer
  * that is taken is marked as one, so that it is known when it is given back.
  */
 export function withMarks(changed: Slot, stored: Slot, config: ArtefactConfig): Slot {
-  const systems = (['LocalPublishedSlot', 'LocalSlotOrigin', 'LocalBuffer'] as const).map((one) =>
-    artefactUri(config, one),
-  );
-  const urls = (['LocalOffered', 'LocalWithheld'] as const).map((one) => artefactUri(config, one));
-  const isOurs = ({ system }: Identifier): boolean => systems.includes(system ?? '');
+  const [own, theirs] = [marksOf(stored, config), marksOf(changed, config)];
   const isOffer = calendarSlot(stored, config)?.role === 'offer';
   const origin = { system: artefactUri(config, 'LocalSlotOrigin'), value: stored.id ?? '' };
   const identifier = [
-    ...(changed.identifier ?? []).filter((one) => !isOurs(one)),
-    ...(stored.identifier ?? []).filter(isOurs),
+    ...(changed.identifier ?? []).filter((one) => !theirs.identifier.includes(one)),
+    ...own.identifier,
     ...(isOffer && isTaken(changed) && !isMarked(stored, config) ? [origin] : []),
   ];
-  const extension = [
-    ...(changed.extension ?? []).filter(({ url }) => !urls.includes(url)),
-    ...(stored.extension ?? []).filter(({ url }) => urls.includes(url)),
-  ];
+  const extension = [...(changed.extension ?? []).filter((one) => !theirs.extension.includes(one)), ...own.extension];
   const { identifier: _, extension: __, ...rest } = changed;
   const marked: Slot = {
     ...rest,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { parseJson } from '../../core/fhir/parse-json.ts';
 import { KEY_PREFIX } from '../../gateway/sealing/sealed-token.ts';
-import { parseJson, requesterFor } from '../medplum/http.ts';
+import { requesterFor } from '../medplum/http.ts';
 import { members } from '../requestor/members.ts';
 import { isSealed, type SecretStates, secretStates } from '../requestor/sealing.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
@@ -92,7 +93,12 @@ async function readKeys({ gatewayUrl }: Installation): Promise<readonly string[]
   return keys?.flatMap(({ kid }) => (kid.startsWith(KEY_PREFIX) ? [kid.slice(KEY_PREFIX.length)] : []));
 }
 
-async function readCredentials(installation: Installation): Promise<CredentialsState> {
+/** Whether portals get the gateway's tokens only: as it says or, where it was not asked, as their secrets show. */
+export const givesSealedTokens = ({ taken, portals }: CredentialsState): boolean =>
+  taken === undefined ? portals.every(({ secrets }) => isSealed(secrets)) : taken !== 'medplum';
+
+/** Reads what the portals of the installation log in with. */
+export async function readCredentials(installation: Installation): Promise<CredentialsState> {
   const { medplum, me } = installation;
   const [readiness, keys, all] = await Promise.all([
     readReadiness(installation),

@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { z } from 'zod';
+import { parseJson } from '../../core/fhir/parse-json.ts';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
-import { parseJson } from '../medplum/http.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
-import { readReadiness } from './gateway.ts';
+import { givesSealedTokens, readCredentials } from './credentials.ts';
 
 /** A host by which Medplum is called or calls itself, and the IP addresses that its name has here. */
 export interface MedplumHost {
@@ -39,8 +39,8 @@ async function readIssuer({ requestAnonymously }: Installation): Promise<string 
 export interface TokenIssuer {
   /** The issuer that Medplum writes into its tokens, if it says so. */
   readonly issuer: string | undefined;
-  /** Which credentials the gateway accepts from portals, as it says. */
-  readonly taken?: string | undefined;
+  /** Whether portals log in with sealed credentials, and so get the gateway's tokens only. */
+  readonly isSealed: boolean;
 }
 
 /**
@@ -48,11 +48,11 @@ export interface TokenIssuer {
  * Where credentials are sealed, portals never see Medplum's tokens.
  */
 export function assessIssuer(
-  { issuer, taken }: TokenIssuer,
+  { issuer, isSealed }: TokenIssuer,
   { config: { baseUrl } }: { config: { readonly baseUrl: string } },
 ): Verdict {
   const wanted = `${new URL(baseUrl).origin}/`;
-  if (taken === 'sealed' || taken === 'both') {
+  if (isSealed) {
     return ok(`${wanted}: portals get the tokens of the gateway`);
   }
   if (issuer === wanted) {
@@ -80,8 +80,8 @@ async function readHosts(installation: Installation): Promise<readonly MedplumHo
 }
 
 async function readTokenIssuer(installation: Installation): Promise<TokenIssuer> {
-  const [issuer, readiness] = await Promise.all([readIssuer(installation), readReadiness(installation)]);
-  return { issuer, taken: readiness?.credentials };
+  const [issuer, credentials] = await Promise.all([readIssuer(installation), readCredentials(installation)]);
+  return { issuer, isSealed: givesSealedTokens(credentials) };
 }
 
 /** Who else can reach Medplum, and what it reveals about itself. */

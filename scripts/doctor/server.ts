@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { artefactUri } from '../../core/config/config.ts';
+import { parseJson } from '../../core/fhir/parse-json.ts';
 import { fixedLimits } from '../../gateway/context.ts';
-import { type HttpAnswer, parseJson } from '../medplum/http.ts';
+import type { HttpAnswer } from '../medplum/http.ts';
 import { isTooOld, tooOld, versionIn } from '../medplum/version.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 import { tryInVain } from './probe.ts';

@@ -66,6 +66,7 @@ export function frontDeskApplication(config: BookingConfig, settings: FrontDeskS
 export interface PageSettings {
   readonly portal?: PortalSettings | undefined;
   readonly frontDesk?: FrontDeskSettings | undefined;
+  readonly further?: readonly Application[];
 }
 
 /**
@@ -77,6 +78,7 @@ export function pagesFor(config: BookingConfig, settings: PageSettings): Fastify
   const applications = [
     ...(settings.portal ? [portalApplication(config, settings.portal)] : []),
     ...(settings.frontDesk ? [frontDeskApplication(config, settings.frontDesk)] : []),
+    ...(settings.further ?? []),
   ];
   return applications.length > 0 ? web({ applications, baseUrl: config.baseUrl }) : undefined;
 }

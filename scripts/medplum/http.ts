@@ -37,12 +37,3 @@ export function requesterFor(baseUrl: string, token?: string): Request {
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 }
-
-/** Reads JSON; `undefined` if the text is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

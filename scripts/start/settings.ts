@@ -1,6 +1,6 @@
+import type { SandboxOptions } from '@appointment-booking/sandbox';
 import type { BookingConfig } from '../../core/config/config.ts';
 import type { UnsealedPolicy } from '../../gateway/sealing/access-tokens.ts';
-import type { SandboxOptions } from '../../sandbox/sandbox.ts';
 
 /** The ports of the gateway and of the embedded Medplum. */
 export interface Ports {

@@ -1,9 +1,9 @@
+import { startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
 import type { AccessPolicy, Bundle, ClientApplication, Resource } from '@medplum/fhirtypes';
 import type { Answer, Connections, ServerRequest, Unanswered } from '../../bots/lib/medplum.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
 import { type Client, clientOf } from '../sandbox/start.ts';
 
 /** A request of a Bot: what it asks for, entry by entry (`GET Slot?status=free`), or its path. */

@@ -27,3 +27,21 @@ test.describe('in a German browser', () => {
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Terminbuchung');
   });
 });
+
+test('developers of portals try a call, and nothing is fetched from elsewhere', async ({ page }) => {
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).origin));
+  await page.goto(origin);
+  const way = page.getByRole('link', { name: 'Try the interface' });
+  test.skip((await way.count()) === 0, 'only npm start has the page, as its tokens are public');
+  await way.click();
+  await page.getByRole('link', { name: 'Slot' }).first().click();
+  await page.getByRole('button', { name: 'Authorize' }).first().click();
+  await page.getByRole('button', { name: /Test Request.*get \/Slot\)/ }).click();
+  const answer = page.waitForResponse(/\/fhir\/R4\/Slot/);
+  await page.getByRole('button', { name: /^Send get request/ }).click();
+  expect((await answer).status()).toBe(200);
+  expect(new Set(asked)).toEqual(new Set([origin]));
+  const guide = await page.request.get(new URL('docs/portals.md', `${origin}/developers/`).href);
+  expect(await guide.text()).toContain('# For portal developers');
+});

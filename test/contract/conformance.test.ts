@@ -1,13 +1,19 @@
 /** The checks of the conformance kit, each of them a test, at the installation under test and for what it claims. */
 import { randomInt, randomUUID } from 'node:crypto';
+import {
+  allChecks,
+  beginExamination,
+  type Client as Caller,
+  checksOf,
+  clientOf,
+  type Examination,
+  type Listener,
+  listen,
+  type Step,
+  stageOf,
+} from '@appointment-booking/conformance';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { loadSettings } from '../../scripts/cli/load-config.ts';
-import type { Step } from '../../scripts/conformance/check.ts';
-import { allChecks } from '../../scripts/conformance/checks/all.ts';
-import { type Client as Caller, clientOf } from '../../scripts/conformance/client.ts';
-import { type Listener, listen } from '../../scripts/conformance/listener.ts';
-import { beginExamination, checksOf, type Examination } from '../../scripts/conformance/run.ts';
-import { stageOf } from '../../scripts/conformance/stage.ts';
 import { scaled } from '../lib/time-scale.ts';
 import { aClient, type Client, removeClient } from './clients.ts';
 import { ct } from './fixtures.ts';

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { allChecks, checksOf } from '@appointment-booking/conformance';
 import { expect, it } from '@jest/globals';
-import { allChecks } from '../../scripts/conformance/checks/all.ts';
-import { checksOf } from '../../scripts/conformance/run.ts';
 import { rows } from '../rules/rows.ts';
 
 const pages = ['docs/conformance.md', 'README.md', 'CONTRIBUTING.md', 'docs/how-it-works.md'];

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import vm from 'node:vm';
+import { type Sandbox, startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
@@ -9,7 +10,6 @@ import { botSource } from '../../core/config/bots.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { withMarks } from '../../core/slots/slot.ts';
 import { DAY } from '../../core/time/time-zone.ts';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { bundleBot } from '../../scripts/build/bots.ts';
 import { scaled } from '../lib/time-scale.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import { parseCron } from '../../sandbox/jobs/cron.ts';
+import { parseCron } from '../../packages/sandbox/jobs/cron.ts';
 import { until } from '../lib/until.ts';
 import { withSandbox } from './start.ts';
 

@@ -1,7 +1,7 @@
 /** The sandbox held against what a real Medplum server has answered: see `recorded/`. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { type Sandbox, startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { type Mismatch, mismatches } from './recorded/compare.ts';
 import { differences } from './recorded/differences.ts';
 import { play, recordingShape } from './recorded/scenario.ts';

@@ -1,6 +1,6 @@
+import { type Sandbox, type SandboxOptions, startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, beforeAll } from '@jest/globals';
 import type { Bundle, OperationOutcome, Resource } from '@medplum/fhirtypes';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
 
 /** What the sandbox answered; `body` is of the type that the test expects. */
 interface Answer<T> {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Bundle, Communication, Extension, Subscription, Task } from '@medplum/fhirtypes';
-import { retryDelay } from '../../sandbox/jobs/queue.ts';
+import { retryDelay } from '../../packages/sandbox/jobs/queue.ts';
 import { until } from '../lib/until.ts';
 import { withSandbox } from './start.ts';
 

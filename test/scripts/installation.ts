@@ -1,8 +1,8 @@
+import { type Sandbox, startSandbox } from '@appointment-booking/sandbox';
 import type { MedplumClient } from '@medplum/core';
 import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { bundleBot } from '../../scripts/build/bots.ts';
 import { type Deployment, deploy } from '../../scripts/deploy.ts';
 

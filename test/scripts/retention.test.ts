@@ -1,10 +1,10 @@
+import { type Sandbox, startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
 import { BOOK_TASK } from '../../core/booking/async/task.ts';
 import { quotaRow } from '../../core/booking/policy/quota.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { clear } from '../../scripts/retention/clear.ts';
 import { config } from './installation.ts';
 

@@ -25,24 +25,30 @@ import type {
 import { type BotName, botSource, bots, clock } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { aboutMe } from '../../packages/sandbox/auth/me.ts';
+import { createSessions } from '../../packages/sandbox/auth/sessions.ts';
+import { asMedplum51 } from '../../packages/sandbox/http/bundle.ts';
+import type { Job } from '../../packages/sandbox/jobs/job.ts';
+import { jobsFor } from '../../packages/sandbox/jobs/match.ts';
+import { isPreCommit } from '../../packages/sandbox/jobs/pre-commit.ts';
+import { runJob } from '../../packages/sandbox/jobs/run.ts';
+import {
+  type BotRequest,
+  type BotResult,
+  type Platform,
+  type Session,
+  system,
+} from '../../packages/sandbox/platform.ts';
+import { loadDefinitions } from '../../packages/sandbox/repository/definitions.ts';
+import { SandboxRepository } from '../../packages/sandbox/repository/repository.ts';
+import { bookProposed } from '../../packages/sandbox/scheduling/book.ts';
+import { cancelAppointment, confirmAppointment } from '../../packages/sandbox/scheduling/end.ts';
+import { seed } from '../../packages/sandbox/seed.ts';
+import type { Change, StoredResource, Write } from '../../packages/sandbox/storage/change.ts';
+import { createStore } from '../../packages/sandbox/storage/store.ts';
+import { directUnit, type UnitOfWork } from '../../packages/sandbox/storage/unit-of-work.ts';
 import { accessPolicies, type PolicyName } from '../../profiles/access-policies.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
-import { aboutMe } from '../../sandbox/auth/me.ts';
-import { createSessions } from '../../sandbox/auth/sessions.ts';
-import { asMedplum51 } from '../../sandbox/http/bundle.ts';
-import type { Job } from '../../sandbox/jobs/job.ts';
-import { jobsFor } from '../../sandbox/jobs/match.ts';
-import { isPreCommit } from '../../sandbox/jobs/pre-commit.ts';
-import { runJob } from '../../sandbox/jobs/run.ts';
-import { type BotRequest, type BotResult, type Platform, type Session, system } from '../../sandbox/platform.ts';
-import { loadDefinitions } from '../../sandbox/repository/definitions.ts';
-import { SandboxRepository } from '../../sandbox/repository/repository.ts';
-import { bookProposed } from '../../sandbox/scheduling/book.ts';
-import { cancelAppointment, confirmAppointment } from '../../sandbox/scheduling/end.ts';
-import { seed } from '../../sandbox/seed.ts';
-import type { Change, StoredResource, Write } from '../../sandbox/storage/change.ts';
-import { createStore } from '../../sandbox/storage/store.ts';
-import { directUnit, type UnitOfWork } from '../../sandbox/storage/unit-of-work.ts';
 import { config } from './config.ts';
 import { createMemory, type Memory } from './memory.ts';
 

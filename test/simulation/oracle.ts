@@ -208,10 +208,14 @@ function since({ world }: Stage, type: 'Appointment' | 'Slot', id: string): stri
 function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet: boolean): Violation[] {
   const exclusive = visits.filter((one) => !one.isOverbooking);
   const placed = exclusive.filter(isPlaced);
-  const crowd = crowdIn(
-    placed.map((one) => around(one, calendar)),
-    placesOf(calendar),
-  );
+  // What two of the staff write at the same moment is decided by the jobs that follow: until then each is judged without
+  // the others.
+  const byStaff = isQuiet ? [] : placed.filter((one) => one.isByStaff);
+  const others = placed.filter((one) => !byStaff.includes(one));
+  const crowd = [others, ...byStaff.map((one) => [...others, one])]
+    .map((judged) => judged.map((one) => around(one, calendar)))
+    .map((times) => crowdIn(times, placesOf(calendar)))
+    .find((times) => times !== undefined);
   const found: Violation[] = [];
   if (crowd) {
     const those = placed.filter((one) => crowd.some((other) => overlaps(around(one, calendar), other)));
@@ -423,10 +427,16 @@ function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Inte
 const together = (all: readonly Interval[], moment: number): number =>
   all.filter(({ start, end }) => start <= moment && moment < end).length;
 
+/** The appointments that have a place of their own: two on one Slot, marked as overbookings, share one. */
+function withOwnPlace(visits: readonly Visit[]): Visit[] {
+  const first = new Map(visits.toReversed().flatMap((one) => one.slots.map((slot) => [slot, one] as const)));
+  return visits.filter((one) => one.slots.every((slot) => first.get(slot) === one));
+}
+
 /** The Slots that are free although every place is taken at their time. */
 function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
   const everywhere = [...takings.filter(({ isPlace }) => !isPlace), ...visits.filter((one) => !isPlaced(one))];
-  const placed = [...takings.filter(({ isPlace }) => isPlace), ...visits.filter(isPlaced)];
+  const placed = [...takings.filter(({ isPlace }) => isPlace), ...withOwnPlace(visits.filter(isPlaced))];
   const free = slots.filter(({ status }) => status === 'free').map(times);
   return free
     .filter(

@@ -315,6 +315,14 @@ export const scenes: readonly Scene[] = [
     acts: [[{ does: 'occupy', time: '09:00-09:30' }], [b('09:15-09:45')]],
   },
   {
+    name: 'staff set a slot busy from a page of before a portal requested it, and the portal moves',
+    calendars: { c: { ...plain, confirmation: 'manual' } },
+    acts: [
+      [{ does: 'occupy', time: '10:00-10:30' }],
+      [a('10:00-10:30', { as: 'x' }), { does: 'move', what: 'x', time: '09:00-09:30' }],
+    ],
+  },
+  {
     name: 'staff delete a free slot that a portal books',
     calendars: { c: byHand },
     acts: [[{ does: 'remove', time: '09:00-09:30' }], [b('09:00-09:30')]],
@@ -335,6 +343,11 @@ export const scenes: readonly Scene[] = [
     name: "Medplum's $hold and a portal, with time around appointments",
     calendars: { c: { ...buffered, grid: 15 } },
     acts: [[{ does: 'native-hold', time: '09:15-09:45' }], [b('09:45-10:15')]],
+  },
+  {
+    name: "Medplum's $hold, and staff set the slot busy",
+    calendars: { c: plain },
+    acts: [[{ does: 'native-hold', time: '09:00-09:30' }], [{ does: 'occupy', time: '09:00-09:30' }]],
   },
   {
     name: "Medplum's $cancel and a portal",

@@ -6,6 +6,8 @@ export interface PageRights {
   readonly isSecure: boolean;
   /** Further origins that scripts of the page may call, for example Medplum's. */
   readonly connect?: readonly string[];
+  /** Further sources of scripts, for example a nonce. */
+  readonly scripts?: readonly string[];
   /** Whether scripts may set styles: libraries of components do. */
   readonly styles?: 'own files' | 'inline too';
 }
@@ -19,7 +21,12 @@ export interface PageRights {
  *
  * @see https://www.w3.org/TR/CSP3/
  */
-export function securityHeaders({ isSecure, connect = [], styles = 'own files' }: PageRights): FastifyHelmetOptions {
+export function securityHeaders({
+  isSecure,
+  connect = [],
+  scripts = [],
+  styles = 'own files',
+}: PageRights): FastifyHelmetOptions {
   return {
     strictTransportSecurity: isSecure,
     referrerPolicy: { policy: 'same-origin' },
@@ -27,7 +34,7 @@ export function securityHeaders({ isSecure, connect = [], styles = 'own files' }
       useDefaults: false,
       directives: {
         defaultSrc: ["'none'"],
-        scriptSrc: ["'self'"],
+        scriptSrc: ["'self'", ...scripts],
         styleSrc: styles === 'own files' ? ["'self'"] : ["'self'", "'unsafe-inline'"],
         imgSrc: ["'self'", 'data:'],
         fontSrc: ["'self'"],

@@ -1,17 +1,19 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot } from '@medplum/fhirtypes';
 import {
+  bookedBeside,
   type Collision,
   collisions,
   collisionTask,
   givenWay,
   givesWay,
-  holdersUnder,
+  holdersOf,
   overlapEntries,
-  slotsUnder,
+  takenByHand,
 } from '../../../core/booking/slots/collision.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
@@ -36,16 +38,30 @@ async function readOverlapping(medplum: MedplumClient, { id, schedule, start, en
   return { slots: [...slots.values()], isLast: ofType('Slot', page).length < PAGE };
 }
 
-async function find(medplum: MedplumClient, taking: Slot, slots: readonly Slot[]): Promise<Collision[]> {
-  if (slots.every(({ id, status }) => id === taking.id || status === 'busy-unavailable')) {
+/** Those that are still as they were read: an appointment that had one of them until just now has written it since. */
+async function unchanged(medplum: MedplumClient, slots: readonly CalendarSlot[]): Promise<readonly CalendarSlot[]> {
+  const [found] = await readInBatch(
+    medplum,
+    slots.length > 0 ? [`Slot?_id=${slots.map(({ id }) => id).join(',')}&_count=${slots.length}`] : [],
+  );
+  const versions = new Map(ofType('Slot', found).map(({ id, meta }) => [id, meta?.versionId]));
+  return slots.filter(({ id, resource }) => versions.get(id) === resource.meta?.versionId);
+}
+
+async function find(medplum: MedplumClient, written: Slot, slots: readonly Slot[]): Promise<Collision[]> {
+  const calendar = calendarOf(slots, config);
+  const slot = calendar.get(written.id ?? '');
+  const beside = slot && isTaken(slot) ? bookedBeside(slot, [...calendar.values()]) : [];
+  if (!slot || beside.length === 0) {
     return [];
   }
-  const found = slotsUnder(taking, slots, Date.now(), config);
-  if (!found || found.under.length === 0) {
-    return [];
-  }
-  const [appointments] = await readInBatch(medplum, [holdersUnder(found.under).request?.url ?? '']);
-  return collisions(found.taking, ofType('Appointment', appointments), Date.now(), config);
+  const concerned = [slot, ...beside];
+  const [found] = await readInBatch(medplum, [holdersOf(concerned).request?.url ?? '']);
+  const appointments = ofType('Appointment', found);
+  const byHand = takenByHand(concerned, appointments);
+  const stays = await unchanged(medplum, byHand);
+  const isKnown = (one: CalendarSlot): boolean => !byHand.includes(one) || stays.includes(one);
+  return isKnown(slot) ? collisions(slot, beside.filter(isKnown), appointments, Date.now(), config) : [];
 }
 
 async function write(medplum: MedplumClient, entry: BundleEntry[], appointment: Appointment): Promise<void> {

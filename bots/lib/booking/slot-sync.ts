@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { afterItsEnd } from '../../../core/booking/appointment/ended.ts';
+import { afterItsEnd } from '../../../core/booking/appointment/expiry.ts';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { taskEntries } from '../../../core/booking/confirmation/task.ts';

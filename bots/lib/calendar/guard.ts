@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Task } from '@medplum/fhirtypes';
-import { hasEnded } from '../../../core/booking/appointment/ended.ts';
+import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';

@@ -3,11 +3,11 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
-import { wasUnconfirmed } from '../confirmation/deadline.ts';
 import { besides } from '../issues.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { addedActorIssues } from './actors.ts';
 import { displayIssues } from './display.ts';
+import { hasRunOut } from './expiry.ts';
 import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';
 import { publisherIssues } from './publisher-rules.ts';
@@ -84,7 +84,7 @@ function statusChangeIssues(
     return [];
   }
   const isConfirmation = stored.status !== result.status && isOpen(result);
-  return isConfirmation && wasUnconfirmed(stored, now, config)
+  return isConfirmation && hasRunOut('request', stored, now, config)
     ? [tooLate(stored, config)]
     : transitionIssues(stored.status, result.status, changer);
 }

@@ -1,7 +1,6 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { hasEnded } from '../appointment/ended.ts';
-import { isHold } from '../hold/hold.ts';
+import { hasEnded, isHold } from '../appointment/expiry.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
 import { policyIssues } from '../policy/judge.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';

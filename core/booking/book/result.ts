@@ -1,6 +1,5 @@
 import type { Extension, Schedule } from '@medplum/fhirtypes';
-import { deadlineExtensions } from '../confirmation/deadline.ts';
-import { DEFAULT_HOLD, hasRunOut, holdExtensions } from '../hold/hold.ts';
+import { DEFAULT_HOLD, deadlineExtensions, hasRunOut, holdExtensions } from '../appointment/expiry.ts';
 import { offeredServicesOf } from './knowledge.ts';
 import { isForStaffToKeep, type Situation } from './situation.ts';
 import { schedulesOf } from './slots/select-slots.ts';
@@ -20,7 +19,7 @@ export interface Result {
 function held({ verdict, earlier: { previous }, context: { now, config } }: Situation): Result {
   const lengths = verdict.policies.flatMap(({ policy }) => policy.holdFor ?? []);
   const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));
-  const isProlonging = previous !== undefined && !hasRunOut(previous, now, config);
+  const isProlonging = previous !== undefined && !hasRunOut('hold', previous, now, config);
   return { status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
 }
 

@@ -8,11 +8,9 @@ import { withGivenBack } from '../../slots/take.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/display.ts';
-import { endingOf } from '../appointment/ended.ts';
-import { wasUnconfirmed } from '../confirmation/deadline.ts';
-import { isHold } from '../hold/hold.ts';
+import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
-import { asOffers } from '../slots/synchronize.ts';
+import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
 import type { BookingContext } from './context.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
@@ -20,7 +18,7 @@ import type { BookRequest } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { type ClinicPart, clinicPartOf } from './resubmission/clinic-part.ts';
 import { heirOf } from './resubmission/heir.ts';
-import { type EarlierAppointments, findEarlierAppointments, slotsOfEarlier } from './resubmission/reschedule.ts';
+import { type EarlierAppointments, findEarlierAppointments, givingBack } from './resubmission/reschedule.ts';
 import { keptParticipants, resubmitted } from './resubmission/resubmit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 
@@ -73,7 +71,8 @@ export const settling = (given: Given) => ({
 /** The slots as a booking may count them, with everything that returns when earlier ones are given back. */
 function countedCalendar(stored: Calendar, earlier: EarlierAppointments, given: Given): Calendar {
   const { known, context } = given;
-  const ids = [...slotsOfEarlier(earlier), ...(known.fragments?.expired ?? []).flatMap(slotIdsOf)];
+  const ending = [...givingBack(earlier), ...(known.fragments?.expired ?? [])];
+  const ids = ending.flatMap((one) => slotsToGiveBack(one, stored, context.config));
   return ids.length === 0 ? stored : settle(stored, withGivenBack(stored, ids, context.config), settling(given));
 }
 
@@ -128,8 +127,10 @@ const patientsIn = ({ participants, patient }: ResolvedParticipants): string[] =
   );
 
 /** Works out, step by step, what a booking is judged by. */
-export function situationOf(given: Given): Situation {
-  const { state, known, context } = given;
+export function situationOf(asked: Given): Situation {
+  const { known, context } = asked;
+  const state = new Map([...asked.state, ...(known.authored ?? [])]);
+  const given = { ...asked, state };
   const earlier = findEarlierAppointments(given.request, changeable(given), context);
   const clinic = clinicPart(earlier, given);
   const request = withStored(earlier, clinic, given);
@@ -193,7 +194,7 @@ export function ownEnding({ earlier: { previous }, context: { now, config } }: S
 
 /** Whether staff confirm an appointment by sending it again: it was confirmed, or was not confirmed in time. */
 export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: Situation): boolean {
-  return previous !== undefined && (previous.status === 'booked' || wasUnconfirmed(previous, now, config));
+  return previous !== undefined && (previous.status === 'booked' || hasRunOut('request', previous, now, config));
 }
 
 /** Slots that are free for this booking alone, because it gives its own time back. */

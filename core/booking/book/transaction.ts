@@ -16,7 +16,7 @@ import { calendarEntries } from '../../slots/entries.ts';
 import { settle } from '../../slots/settle.ts';
 import { withTaken } from '../../slots/take.ts';
 import { bufferSlots } from '../../slots/terms.ts';
-import { afterItsEnd } from '../appointment/ended.ts';
+import { afterItsEnd } from '../appointment/expiry.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { withRequestTasks } from '../confirmation/task.ts';
 import { quotaEntries } from '../policy/quota.ts';

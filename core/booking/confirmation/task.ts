@@ -1,12 +1,12 @@
 import type { Appointment, BundleEntry, Communication, Patient, Reference, Task } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import { endOf, hasRunOut, isWaiting } from '../appointment/expiry.ts';
 import type { SearchQuery } from '../search.ts';
-import { type DeadlineConfig, deadlineOf, isWaiting, wasUnconfirmed } from './deadline.ts';
 
 /** The part of the configuration that the Tasks of requests depend on. */
 export type RequestTaskConfig = TagConfig & Pick<BookingConfig, 'requests' | 'timeZone'>;
@@ -28,10 +28,10 @@ const openStatuses: readonly Task['status'][] = [
 /** Whether a Task is open. */
 export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(status);
 
-const coding = (config: DeadlineConfig) => ({ system: artefactUri(config, 'LocalTask'), code: CONFIRM_TASK });
+const coding = (config: ArtefactConfig) => ({ system: artefactUri(config, 'LocalTask'), code: CONFIRM_TASK });
 
 /** Whether a Task is that of a request. */
-export function isRequestTask({ code }: Task, config: DeadlineConfig): boolean {
+export function isRequestTask({ code }: Task, config: ArtefactConfig): boolean {
   const { system } = coding(config);
   return code?.coding?.some((one) => one.system === system && one.code === CONFIRM_TASK) ?? false;
 }
@@ -41,13 +41,13 @@ export function isRequestTask({ code }: Task, config: DeadlineConfig): boolean {
  *
  * @param more - further parameters
  */
-export function openTasksQuery(more: SearchQuery, config: DeadlineConfig): SearchQuery {
+export function openTasksQuery(more: SearchQuery, config: ArtefactConfig): SearchQuery {
   const { system, code } = coding(config);
   return [['code', `${system}|${code}`], ['status', openStatuses.join(',')], ...more];
 }
 
 /** The search for the open Tasks of some appointments. */
-export function tasksOfQuery(appointments: readonly string[], config: DeadlineConfig): SearchQuery {
+export function tasksOfQuery(appointments: readonly string[], config: ArtefactConfig): SearchQuery {
   const focus = appointments.map((id) => `Appointment/${id}`).join(',');
   return openTasksQuery([['focus', focus]], config);
 }
@@ -89,7 +89,7 @@ function wish(appointment: Appointment, now: number, config: RequestTaskConfig):
     description: `Confirm or refuse the appointment ${timeText(appointment, config.timeZone)}`,
     priority: 'routine',
     authoredOn: formatInstant(now),
-    restriction: { period: { end: formatInstant(deadlineOf(appointment, config) ?? now) } },
+    restriction: { period: { end: formatInstant(endOf('request', appointment, config) ?? now) } },
   };
 }
 
@@ -119,7 +119,7 @@ const REMINDED = 'reminded';
 function renewed(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
   const patient = patientOf(appointment);
   const isSamePatient = !patient || patient.reference === task.for?.reference;
-  const deadline = deadlineOf(appointment, config) ?? 0;
+  const deadline = endOf('request', appointment, config) ?? 0;
   const isSameDeadline = parseInstant(task.restriction?.period?.end) === deadline;
   const { output, ...rest } = task;
   const kept = (output ?? []).filter(({ type }) => type.text !== REMINDED);
@@ -139,10 +139,10 @@ function taskAfter(task: Task, appointment: Appointment, now: number, config: Re
   if (!isOpenTask(task)) {
     return task;
   }
-  if (isWaiting(appointment, config)) {
+  if (isWaiting('request', appointment, config)) {
     return renewed(task, appointment, now, config);
   }
-  return wasUnconfirmed(appointment, now, config)
+  return hasRunOut('request', appointment, now, config)
     ? {
         ...task,
         status: 'cancelled',
@@ -193,7 +193,7 @@ export function withRequestTasks(
   );
   const [first, ...others] = appointments;
   const appointment = first?.resource;
-  if (!first || !isResource(appointment, 'Appointment') || !isWaiting(appointment, config)) {
+  if (!first || !isResource(appointment, 'Appointment') || !isWaiting('request', appointment, config)) {
     return [...appointments, ...kept];
   }
   const isNew = first.request?.method === 'POST';

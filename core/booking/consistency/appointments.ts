@@ -23,10 +23,14 @@ const missingSlots: Rule = (appointment, slots, _state, context) => {
   ];
 };
 
-const unfittingStatus: Rule = (appointment, slots) => {
+/** A Slot that several appointments hold has the status that the most binding of them needs. */
+const isNeeded = ({ id = '', status }: Slot, state: ResourceSet): boolean =>
+  resourcesOfType(state, 'Appointment').some((one) => neededSlotStatus(one) === status && slotIdsOf(one).includes(id));
+
+const unfittingStatus: Rule = (appointment, slots, state) => {
   const wanted = neededSlotStatus(appointment);
   return slots
-    .filter(({ status }) => status !== wanted)
+    .filter((slot) => slot.status !== wanted && !isNeeded(slot, state))
     .map((slot) =>
       finding(
         'slot-status',

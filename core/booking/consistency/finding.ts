@@ -7,7 +7,10 @@ export const rules = {
   'slot-missing': { severity: 'error', display: 'An open appointment has no slot, or its slot does not exist' },
   'slot-status': { severity: 'error', display: 'The status of a slot does not match the status of its appointment' },
   'slot-time': { severity: 'error', display: 'The slots of an open appointment do not cover its time exactly' },
-  'slot-held-twice': { severity: 'error', display: 'Two appointments hold the same slot' },
+  'slot-held-twice': {
+    severity: 'error',
+    display: 'Two appointments hold the same slot, and neither says that it is an overbooking',
+  },
   'slot-without-appointment': {
     severity: 'error',
     display: 'A slot that the service marked as taken belongs to no appointment',

@@ -1,7 +1,7 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
-import { type CalendarSlot, calendarOf, isBooked, isMarked } from '../../slots/slot.ts';
+import { type CalendarSlot, calendarOf, isBooked, isMarked, isOverbooking } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { holdsSlots } from '../appointment/status.ts';
@@ -44,7 +44,7 @@ function issuesOfSlot(slot: Slot, holders: Holders, state: ResourceSet, context:
     ...(isBooked(slot) && appointments.length === 0 && isTakenByService(slot, context)
       ? [finding('slot-without-appointment', key, `It is ${slot.status}, but no appointment holds it.`)]
       : []),
-    ...(appointments.length > 1
+    ...(appointments.filter((one) => !isOverbooking(one, context.config)).length > 1
       ? [finding('slot-held-twice', key, `It is held by ${listed(appointments.map(keyOf))}.`)]
       : []),
     ...(schedule && !state.has(`Schedule/${schedule}`)

@@ -1,8 +1,8 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { belongsTo, type TagConfig } from '../../fhir/tags.ts';
+import { isHold } from '../appointment/expiry.ts';
 import { isOpen, mayBecome, statusQuery } from '../appointment/status.ts';
-import { isHold } from '../hold/hold.ts';
 import type { EffectivePolicy } from '../policy/effective-policy.ts';
 import { policyIssues } from '../policy/judge.ts';
 

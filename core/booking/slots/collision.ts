@@ -7,14 +7,12 @@ import { updateEntry } from '../../fhir/update-entry.ts';
 import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
-import { reasonOf } from '../appointment/cancelation-reason.ts';
-import { hasEnded } from '../appointment/ended.ts';
+import { hasEnded, reasonOf } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
-import type { DeadlineConfig } from '../confirmation/deadline.ts';
 import { search, searchUrl } from '../search.ts';
 
 /** The part of the configuration that collisions depend on. */
-export type CollisionConfig = DeadlineConfig & Pick<BookingConfig, 'timeZone'>;
+export type CollisionConfig = Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
 
 /** Code of the Tasks of appointments whose time something else takes, in the CodeSystem LocalTask. */
 export const COLLISION_TASK = 'collision';
@@ -25,32 +23,17 @@ export interface Collision {
   readonly taking: CalendarSlot;
 }
 
-/**
- * The booked Slots whose time is taken by a Slot that is not a buffer and does not say that it is an overbooking.
- *
- * @param slots - those of its Schedule that overlap it, itself included
- * @param now - milliseconds since 1970 UTC: what has passed no longer collides
- */
-export function slotsUnder(
-  taking: Slot,
-  slots: readonly Slot[],
-  now: number,
-  config: CollisionConfig,
-): { readonly taking: CalendarSlot; readonly under: readonly CalendarSlot[] } | undefined {
-  const calendar = [...calendarOf(slots, config).values()];
-  const own = calendar.find(({ id }) => id === taking.id);
-  const isTaking = own?.role === 'taking' && !isBuffer(own.resource);
-  if (!own || !isTaking || own.end <= now || isOverbooking(taking, config)) {
-    return undefined;
-  }
-  const under = calendar.filter(
-    (slot) => slot.id !== own.id && isBooked(slot) && overlaps(slot, own) && takesTimeOf(own, slot),
-  );
-  return { taking: own, under };
+/** Whether of two Slots one takes the time of the other. */
+const exclude = (one: CalendarSlot, other: CalendarSlot): boolean =>
+  overlaps(one, other) && (takesTimeOf(one, other) || takesTimeOf(other, one));
+
+/** Of some Slots, the booked ones that overlap one of them and exclude it. */
+export function bookedBeside(slot: CalendarSlot, slots: readonly CalendarSlot[]): CalendarSlot[] {
+  return slots.filter((one) => one.id !== slot.id && isBooked(one) && exclude(slot, one));
 }
 
 /** The search for the appointments that hold some Slots. */
-export function holdersUnder(slots: readonly CalendarSlot[]): BundleEntry {
+export function holdersOf(slots: readonly CalendarSlot[]): BundleEntry {
   return search('Appointment', [
     ['slot', slots.map(({ id }) => `Slot/${id}`).join(',')],
     ['status', statusQuery(holdsSlots)],
@@ -58,17 +41,50 @@ export function holdersUnder(slots: readonly CalendarSlot[]): BundleEntry {
   ]);
 }
 
-/** The appointments that lose their time to a Slot, except those that say that they are an overbooking. */
+/**
+ * Offers that are booked, but by no appointment: somebody has taken them by hand.
+ *
+ * @param appointments - those that hold the slots (`holdersOf`)
+ */
+export function takenByHand(slots: readonly CalendarSlot[], appointments: readonly Appointment[]): CalendarSlot[] {
+  const held = new Set(appointments.flatMap(slotIdsOf));
+  return slots.filter((slot) => slot.role === 'offer' && isBooked(slot) && !held.has(slot.id));
+}
+
+/**
+ * The appointments that lose their time to something that was written over it and does not say that it is an overbooking:
+ * to a Slot that never was on offer, or to an offer that was taken by hand. Which of two such Slots was written last makes
+ * no difference.
+ *
+ * @param slot - the one that was written
+ * @param beside - the booked ones that it excludes (`bookedBeside`)
+ * @param appointments - those that hold any of them
+ * @param now - milliseconds since 1970 UTC: what has passed no longer collides
+ */
 export function collisions(
-  taking: CalendarSlot,
+  slot: CalendarSlot,
+  beside: readonly CalendarSlot[],
   appointments: readonly Appointment[],
   now: number,
   config: CollisionConfig,
 ): Collision[] {
-  return appointments
-    .filter((one) => holdsSlots(one) && !hasEnded(one, now, config) && !isOverbooking(one, config))
-    .filter((one) => !slotIdsOf(one).includes(taking.id))
-    .map((appointment) => ({ appointment, taking }));
+  const byHand = new Set(takenByHand([slot, ...beside], appointments));
+  const takes = (one: CalendarSlot): boolean =>
+    !isOverbooking(one.resource, config) && one.end > now && (one.role === 'taking' || byHand.has(one));
+  const isLoser = (one: Appointment): boolean =>
+    holdsSlots(one) && !hasEnded(one, now, config) && !isOverbooking(one, config);
+  const losing = appointments.filter(isLoser);
+  const lostTo = (taking: CalendarSlot, under: CalendarSlot): Collision[] =>
+    losing
+      .map((appointment) => ({ appointment, ids: slotIdsOf(appointment) }))
+      .filter(({ ids }) => ids.includes(under.id) && !ids.includes(taking.id))
+      .map(({ appointment }) => ({ appointment, taking }));
+  return isBuffer(slot.resource)
+    ? []
+    : beside.flatMap((other) => [
+        ...(takes(slot) ? lostTo(slot, other) : []),
+        ...(byHand.has(other) && takes(other) ? lostTo(other, slot) : []),
+      ]);
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { isTaken } from '../../slots/slot.ts';
-import { hasEnded } from '../appointment/ended.ts';
+import { isBooked, isFromBeforeTaken, isTaken } from '../../slots/slot.ts';
+import { hasEnded } from '../appointment/expiry.ts';
 import { holdsSlots, statusQuery } from '../appointment/status.ts';
-import type { DeadlineConfig } from '../confirmation/deadline.ts';
 import { searchUrl } from '../search.ts';
 
 /** The address of the search for the appointments that hold a Slot, with the Slots that they name. */
@@ -30,14 +30,14 @@ const isMoved = (changed: Slot, stored: Slot): boolean =>
  * @param appointments - those that hold it (`holdersUrl`)
  * @param now - milliseconds since 1970 UTC: an expired hold or request holds nothing, tidied up or not
  * @returns `transition-not-allowed` if it would no longer be taken, `immutable-element` if it would have another time or
- *   Schedule
+ *   Schedule, `slot-not-free` if it is taken from what was read before the appointment had it
  */
 export function heldSlotIssues(
   changed: Slot,
   stored: Slot | undefined,
   appointments: readonly Appointment[],
   now: number,
-  config: DeadlineConfig,
+  config: ArtefactConfig,
 ): Issue[] {
   const holder = appointments.find((one) => holdsSlots(one) && !hasEnded(one, now, config));
   if (!holder || !stored) {
@@ -45,7 +45,17 @@ export function heldSlotIssues(
   }
   const held = `Slot/${stored.id} is held by Appointment/${holder.id} (${holder.status})`;
   const advice = 'To free its time, cancel the appointment; to move it, book it again with its id.';
+  const isLate = isBooked(changed) && changed.status !== stored.status && isFromBeforeTaken(changed, stored, config);
   return [
+    ...(isLate
+      ? [
+          {
+            code: 'slot-not-free' as const,
+            diagnostics: `${held} since you read it: look at the calendar again. To confirm it, confirm the appointment.`,
+            expression: 'Slot.status',
+          },
+        ]
+      : []),
     ...(isTaken(changed)
       ? []
       : [

@@ -49,6 +49,9 @@ export interface RelatedSlots {
   readonly kept?: ReadonlySet<string>;
 }
 
+const versionsIn = ({ entry = [] }: Bundle): Appointment[] =>
+  entry.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
+
 /**
  * Since when an appointment has not held its slots any more, as its versions show.
  *
@@ -56,10 +59,8 @@ export interface RelatedSlots {
  * @returns `undefined` if it never held them; 0 if that was before the oldest version that is known; infinite if it still
  *   holds them, or nothing is known of it
  */
-export function givenBackSince(history: Bundle): number | undefined {
-  const versions = (history.entry ?? []).flatMap(({ resource }) =>
-    isResource(resource, 'Appointment') ? [resource] : [],
-  );
+function givenBackSince(history: Bundle): number | undefined {
+  const versions = versionsIn(history);
   const last = versions.findIndex(holdsSlots);
   if (versions.length === 0) {
     return Number.POSITIVE_INFINITY;
@@ -71,15 +72,38 @@ export function givenBackSince(history: Bundle): number | undefined {
 }
 
 /**
- * Those slots of an appointment that someone other than the service has taken since the appointment gave them back, or all
- * if it never held them: they stay as they are.
+ * Whether the clinic has taken an offer for itself although a requestor's appointment has it: it is `busy`, and the
+ * appointment is not confirmed. A write past the lock is stored like this.
+ */
+function isTakenByClinic({ role, status }: CalendarSlot, holder: Appointment, config: TagConfig): boolean {
+  const isUnconfirmed = slotStatusOf(slotUseOf(holder)) !== 'busy';
+  return role === 'offer' && status === 'busy' && isUnconfirmed && ownerOf(holder, config) !== undefined;
+}
+
+/** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has taken. */
+export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config: TagConfig): string[] {
+  return slotIdsOf(holder).filter((id) => {
+    const slot = calendar.get(id);
+    return !slot || !isTakenByClinic(slot, holder, config);
+  });
+}
+
+/**
+ * Those slots of an appointment that someone other than the service has taken since the appointment gave them back or
+ * while it was not confirmed, or all if it never held them: they stay as they are.
  *
  * @param slots - with their authors
- * @param since - as `givenBackSince` tells
+ * @param history - of the appointment, the newest version first
  */
-export function keptSlots(slots: readonly Slot[], since: number | undefined, config: ServiceConfig): Set<string> {
+export function keptSlots(slots: readonly Slot[], history: Bundle, config: ServiceConfig & TagConfig): Set<string> {
+  const since = givenBackSince(history);
+  const holder = versionsIn(history).find(holdsSlots);
   const isLater = ({ meta }: Slot): boolean => since === undefined || (parseInstant(meta?.lastUpdated) ?? 0) > since;
-  const kept = slots.filter((slot) => isLater(slot) && (since === undefined || isByHand(slot, config)));
+  const kept = slots.filter((slot) => {
+    const own = calendarSlot(slot, config);
+    const isAside = own !== undefined && holder !== undefined && isTakenByClinic(own, holder, config);
+    return isAside || (isLater(slot) && (since === undefined || isByHand(slot, config)));
+  });
   return new Set(kept.flatMap(({ id }) => id ?? []));
 }
 

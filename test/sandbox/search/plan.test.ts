@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parseSearchRequest } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { loadDefinitions } from '../../../sandbox/repository/definitions.ts';
-import { idsToTry } from '../../../sandbox/search/plan.ts';
-import { predicateOf } from '../../../sandbox/search/predicate.ts';
-import type { SearchSource } from '../../../sandbox/search/source.ts';
-import type { StoredResource, Write } from '../../../sandbox/storage/change.ts';
-import { createStore } from '../../../sandbox/storage/store.ts';
-import { beginTransaction, directUnit, type UnitOfWork } from '../../../sandbox/storage/unit-of-work.ts';
+import { loadDefinitions } from '../../../packages/sandbox/repository/definitions.ts';
+import { idsToTry } from '../../../packages/sandbox/search/plan.ts';
+import { predicateOf } from '../../../packages/sandbox/search/predicate.ts';
+import type { SearchSource } from '../../../packages/sandbox/search/source.ts';
+import type { StoredResource, Write } from '../../../packages/sandbox/storage/change.ts';
+import { createStore } from '../../../packages/sandbox/storage/store.ts';
+import { beginTransaction, directUnit, type UnitOfWork } from '../../../packages/sandbox/storage/unit-of-work.ts';
 
 beforeAll(loadDefinitions);
 

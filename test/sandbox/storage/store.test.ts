@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Basic } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import type { StoredResource, Write } from '../../../sandbox/storage/change.ts';
-import { createStore, type Lookup } from '../../../sandbox/storage/store.ts';
-import { beginTransaction, directUnit, type UnitOfWork } from '../../../sandbox/storage/unit-of-work.ts';
+import type { StoredResource, Write } from '../../../packages/sandbox/storage/change.ts';
+import { createStore, type Lookup } from '../../../packages/sandbox/storage/store.ts';
+import { beginTransaction, directUnit, type UnitOfWork } from '../../../packages/sandbox/storage/unit-of-work.ts';
 
 const values = ['red', 'green', 'blue'];
 

@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startSandbox } from '@appointment-booking/sandbox';
 import { describe, expect, test } from '@jest/globals';
 import type { Parameters, Subscription } from '@medplum/fhirtypes';
-import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { clientOf } from '../start.ts';
 import { portal, unknown, websocketSubscription, withWebsockets } from './websockets.ts';
 

@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startSandbox } from '@appointment-booking/sandbox';
 import { describe, expect, test } from '@jest/globals';
 import type { Bundle, Subscription } from '@medplum/fhirtypes';
-import { startSandbox } from '../../../sandbox/sandbox.ts';
-import { createCache } from '../../../sandbox/storage/cache.ts';
+import { createCache } from '../../../packages/sandbox/storage/cache.ts';
 import { until } from '../../lib/until.ts';
 import { clientOf } from '../start.ts';
 import { portal, websocketSubscription, withWebsockets } from './websockets.ts';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
+import { startSandbox } from '@appointment-booking/sandbox';
 import { describe, expect, test } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
 import { WebSocket } from 'ws';
-import { createTokens } from '../../../sandbox/auth/tokens.ts';
-import { startSandbox } from '../../../sandbox/sandbox.ts';
-import { readBindingToken } from '../../../sandbox/websockets/binding-token.ts';
+import { createTokens } from '../../../packages/sandbox/auth/tokens.ts';
+import { readBindingToken } from '../../../packages/sandbox/websockets/binding-token.ts';
 import { until } from '../../lib/until.ts';
 import { clientOf } from '../start.ts';
 import { descriptions, entriesOf, statusesOf, task, unknown, withWebsockets } from './websockets.ts';

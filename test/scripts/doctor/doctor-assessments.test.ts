@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
-import { credentialsKey, environmentLines } from '../../../scripts/bootstrap.ts';
+import { credentialsKey, environmentLines, waitForServer } from '../../../scripts/bootstrap.ts';
 import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
 import { assessExposure, assessIssuer } from '../../../scripts/doctor/exposure.ts';
 import { assessFeatures, assessPreCommit, assessQuota, remainingPoints } from '../../../scripts/doctor/project.ts';
@@ -71,19 +71,15 @@ describe('assessments', () => {
     [undefined, 'warning'],
   ])('tokens of the issuer %s: %s', (issuer, level) => {
     const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
-    expect(assessIssuer({ issuer }, { config }).level).toBe(level);
-    expect(assessIssuer({ issuer: 'http://medplum:8103/' }, { config }).help).toContain(
+    expect(assessIssuer({ issuer, isSealed: false }, { config }).level).toBe(level);
+    expect(assessIssuer({ issuer: 'http://medplum:8103/', isSealed: false }, { config }).help).toContain(
       'https://booking.example.org/ (',
     );
   });
 
-  test.each([
-    ['sealed', 'ok'],
-    ['both', 'ok'],
-    ['medplum', 'warning'],
-  ])("Medplum's issuer where the gateway takes %s credentials: %s", (taken, level) => {
+  test("Medplum's issuer does not matter where portals get the gateway's tokens", () => {
     const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
-    expect(assessIssuer({ issuer: 'http://medplum:8103/', taken }, { config }).level).toBe(level);
+    expect(assessIssuer({ issuer: 'http://medplum:8103/', isSealed: true }, { config }).level).toBe('ok');
   });
 
   test('a server that runs no Bots in its VM context', () => {
@@ -208,6 +204,12 @@ describe('a project for the service', () => {
   test('is handed over as lines for a shell', () => {
     expect(environmentLines({ baseUrl: 'http://m/', clientId: 'c', clientSecret: 's' }, 'k')).toBe(
       'MEDPLUM_BASE_URL=http://m/\nMEDPLUM_CLIENT_ID=c\nMEDPLUM_CLIENT_SECRET=s\nCREDENTIALS_KEY=k\n',
+    );
+  });
+
+  test('says what to do while the server is not up', async () => {
+    await expect(waitForServer('http://127.0.0.1:1', 0)).rejects.toThrow(
+      /No Medplum server answers at http:\/\/127\.0\.0\.1:1\/healthcheck.*--wait 300/,
     );
   });
 

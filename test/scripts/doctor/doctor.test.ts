@@ -150,12 +150,13 @@ describe('what has changed since the deployment is found:', () => {
 
 describe('the gateway', () => {
   test.each([
-    ['is in order with the same configuration', config.baseUrl, 'ok'],
-    ['is at fault with another address', 'http://elsewhere.example/fhir/R4', 'error'],
-  ])('%s', async (_, baseUrl, level) => {
+    ['is in order with the same configuration', config.baseUrl, 'ok', ''],
+    ['is found by the address of its FHIR interface, too', config.baseUrl, 'ok', '/fhir/R4/'],
+    ['is at fault with another address', 'http://elsewhere.example/fhir/R4', 'error', ''],
+  ])('%s', async (_, baseUrl, level, path) => {
     const gateway = buildGateway({ config: { ...config, baseUrl }, medplumBaseUrl: installation.sandbox.baseUrl });
-    const gatewayUrl = await gateway.listen({ port: 0, host: '127.0.0.1' });
-    const row = rowOf(await examine({ ...options, gatewayUrl }), 'gateway');
+    const origin = await gateway.listen({ port: 0, host: '127.0.0.1' });
+    const row = rowOf(await examine({ ...options, gatewayUrl: `${origin}${path}` }), 'gateway');
     await gateway.close();
     expect(row).toMatchObject({ level, found: expect.stringContaining(baseUrl) });
   });

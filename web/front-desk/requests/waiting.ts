@@ -1,5 +1,5 @@
 import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
-import { deadlineOf } from '../../../core/booking/confirmation/deadline.ts';
+import { endOf } from '../../../core/booking/appointment/expiry.ts';
 import { CONFIRM_TASK } from '../../../core/booking/confirmation/task.ts';
 import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
@@ -67,7 +67,7 @@ export function requestsIn(resources: readonly unknown[], config: ArtefactConfig
     return {
       id,
       appointment,
-      deadline: deadlineOf(appointment, config),
+      deadline: endOf('request', appointment, config),
       asked:
         parseInstant(task?.authoredOn) ??
         parseInstant(appointment.created) ??

@@ -1,9 +1,8 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { slotIdsOf } from '../../../slots/slot-use.ts';
-import { endingOf } from '../../appointment/ended.ts';
+import { endingOf, hasRunOut, isHold, isProlonged } from '../../appointment/expiry.ts';
 import { canBeMoved } from '../../appointment/status.ts';
-import { type HoldConfig, hasRunOut, isHold, isProlonged } from '../../hold/hold.ts';
 import { findResource, type ResourceSet } from '../../resource-set.ts';
 import type { BookRequest, Purpose } from '../request/request.ts';
 
@@ -41,7 +40,7 @@ function replacedIssues({ replaced, appointment }: BookRequest, found: Appointme
 export interface EarlierContext {
   readonly purpose?: Purpose | undefined;
   readonly now: number;
-  readonly config: HoldConfig;
+  readonly config: ArtefactConfig;
 }
 
 /** What keeps an appointment from being sent to `$hold` again. */
@@ -52,7 +51,7 @@ function prolongationIssues(previous: Appointment, path: string, { config, now }
     return [{ code: 'appointment-closed', diagnostics, expression }];
   }
   const diagnostics = `The hold Appointment/${previous.id} was already extended once: book it, or hold another time.`;
-  return isProlonged(previous, config) && !hasRunOut(previous, now, config)
+  return isProlonged(previous, config) && !hasRunOut('hold', previous, now, config)
     ? [{ code: 'too-many-holds', diagnostics, expression }]
     : [];
 }
@@ -101,7 +100,7 @@ export function findEarlierAppointments(
   };
 }
 
-/** The ids of the slots that the appointments to be moved or replaced give back. */
-export function slotsOfEarlier({ previous, replaced }: EarlierAppointments): string[] {
-  return [previous, replaced].filter((earlier) => earlier && canBeMoved(earlier)).flatMap(slotIdsOf);
+/** Those of the appointments to be moved or replaced that give their slots back. */
+export function givingBack({ previous, replaced }: EarlierAppointments): Appointment[] {
+  return [previous, replaced].filter((earlier) => earlier !== undefined).filter(canBeMoved);
 }

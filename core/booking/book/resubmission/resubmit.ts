@@ -5,6 +5,7 @@ import { parseInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { idIn } from '../../../fhir/reference/reference.ts';
 import { isObject } from '../../../fhir/resource.ts';
+import { passingExtensions } from '../../appointment/expiry.ts';
 import type { Located } from '../request/parameters.ts';
 import { type ClinicPart, elementName, participantKey } from './clinic-part.ts';
 
@@ -56,10 +57,8 @@ const entriesOf = (list: unknown): Entry[] => (Array.isArray(list) ? list.filter
 const lengthOf = ({ start, end }: Appointment): number => (parseInstant(end) ?? 0) - (parseInstant(start) ?? 0);
 
 /** What the service has set for a hold or a request is not kept in the booking. */
-const passing = ['LocalHeldUntil', 'LocalHoldProlonged', 'LocalConfirmationDeadline'] as const;
-
 const isPassing = ({ url }: Entry, config: KeptConfig): boolean =>
-  passing.some((artefact) => url === artefactUri(config, artefact));
+  passingExtensions.some((artefact) => url === artefactUri(config, artefact));
 
 function unite(
   name: keyof typeof keys,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { reasonOf } from '../../../../core/booking/appointment/cancelation-reason.ts';
 import { validateChange } from '../../../../core/booking/appointment/change.ts';
+import { reasonOf } from '../../../../core/booking/appointment/expiry.ts';
 import { profileIssues } from '../../../../core/booking/appointment/profile.ts';
 import { publisherIssues } from '../../../../core/booking/appointment/publisher-rules.ts';
 import { artefactUri } from '../../../../core/config/config.ts';

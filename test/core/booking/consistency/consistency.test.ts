@@ -17,6 +17,7 @@ const piece = (id: string, start: string, end: string, more: Partial<Slot> = {})
 const busy = slot('nine', '09:00', '09:30', { status: 'busy' });
 const booked = (more: Partial<Appointment> = {}): Appointment =>
   appointment({ id: 'a', status: 'booked', meta: { tag }, ...more });
+const onPurpose = { extension: [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }] };
 const job = (more: Partial<Task>): Task => ({
   resourceType: 'Task',
   id: 't',
@@ -50,6 +51,11 @@ describe('what agrees', () => {
       'a piece that the clinic has blocked',
       [written(piece('p', '09:30', '10:00', { status: 'busy' }), 'Practitioner/x')],
     ],
+    ['an overbooking on the slot of another', [booked(), booked({ id: 'b', meta: {}, ...onPurpose }), busy]],
+    [
+      'an overbooking on the slot of a request',
+      [booked({ status: 'pending' }), booked({ id: 'b', ...onPurpose }), busy],
+    ],
     ['an appointment of the clinic without a slot', [booked({ meta: {}, slot: [] })]],
     ['pieces that follow one another', [slot('nine', '09:00', '09:20'), piece('p', '09:20', '09:40')]],
     [
@@ -80,6 +86,11 @@ describe('what does not', () => {
     ['slot longer than the appointment', [booked({ end: at('09:20') }), busy], ['slot-time Appointment/a']],
     ['slot shorter', [booked({ end: at('09:40') }), busy], ['slot-time Appointment/a']],
     ['two on one slot', [booked(), booked({ id: 'b' }), busy], ['slot-held-twice Slot/nine']],
+    [
+      'two on one slot, and an overbooking',
+      [booked(), booked({ id: 'b' }), booked({ id: 'c', ...onPurpose }), busy],
+      ['slot-held-twice Slot/nine'],
+    ],
     ['taken by a Bot, held by nobody', [written(busy, 'Bot/x')], ['slot-without-appointment Slot/nine']],
     [
       'a piece, taken by nobody knows whom',

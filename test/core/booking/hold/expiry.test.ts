@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { expired, holdExtensions, isExpired } from '../../../../core/booking/hold/hold.ts';
+import { afterItsEnd, hasEnded, holdExtensions } from '../../../../core/booking/appointment/expiry.ts';
 import { holdQuota, quotaIssues, quotaKey } from '../../../../core/booking/policy/quota.ts';
 import { readFragments } from '../../../../core/booking/slots/fragments.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
@@ -42,7 +42,7 @@ function fragmentsAt(moment: number, rewritten: readonly string[] = []) {
     },
   ];
   const read = readFragments({ resourceType: 'Bundle', type: 'batch-response', entry }, rewritten, (one) =>
-    isExpired(one, moment, config),
+    hasEnded(one, moment, config),
   );
   if (!('slots' in read)) {
     throw new Error('The fragments could not be read.');
@@ -73,7 +73,7 @@ describe('a hold, by the millisecond, although nothing has tidied up', () => {
     const free = plan(body, stateOf(schedule, patient, tentative, own), { now: until }, fragmentsAt(until, ['held']));
     expect(free.kind).toBe('write');
     const busy = { ...tentative, status: 'busy' as const };
-    const taken = stateOf(schedule, patient, busy, expired(own, config));
+    const taken = stateOf(schedule, patient, busy, afterItsEnd(own, until, config));
     const pieces = { slots: [busy], uses: new Map([['nine', 'confirmed' as const]]) };
     expect(issuesOf(plan(body, taken, { now: until }, pieces))).toEqual(['hold-expired Appointment.slot[0]']);
   });

@@ -5,11 +5,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Resource, Schedule, Task } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { hasEnded } from '../../../../core/booking/appointment/ended.ts';
+import { DEFAULT_HOLD, hasEnded, isHolding } from '../../../../core/booking/appointment/expiry.ts';
 import type { Knowledge } from '../../../../core/booking/book/knowledge.ts';
 import { planBooking } from '../../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
-import { DEFAULT_HOLD, isHolding } from '../../../../core/booking/hold/hold.ts';
 import { type Quota, quotaKey, quotaRow, type Usage } from '../../../../core/booking/policy/quota.ts';
 import { type ResourceSet, resourcesOfType } from '../../../../core/booking/resource-set.ts';
 import { readFragments } from '../../../../core/booking/slots/fragments.ts';
@@ -72,12 +71,12 @@ function decide(store: ResourceSet, body: Appointment, requestor: string, operat
     if (plan.kind !== 'read') {
       return plan.kind === 'write' ? plan.transaction : undefined;
     }
-    const { fragments, around, quotas, histories, services, patients } = plan.wanted;
+    const { fragments, around, usage, histories, services, patients } = plan.wanted;
     known = {
       ...known,
       ...(fragments && { fragments: fragmentsIn(store, fragments.rewritten, at) }),
       ...(around && { around: { slots: resourcesOfType(store, 'Slot') } }),
-      ...(quotas && { usage: new Map(quotas.map((quota) => usageOf(store, quota, requestor))) }),
+      ...(usage && { usage: new Map(usage.map((quota) => usageOf(store, quota, requestor))) }),
       ...(histories && { histories: { versions: new Map(histories.map((id) => [id, []])), slots: [] } }),
       ...(services && { services: new Map() }),
       ...(patients && { patients: new Map() }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { holdExtensions } from '../../../../core/booking/hold/hold.ts';
+import { holdExtensions } from '../../../../core/booking/appointment/expiry.ts';
 import {
   deactivationIssues,
   MOST_APPOINTMENTS,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { heldSlotIssues } from '../../../../core/booking/slots/held.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import { told } from '../../../lib/told.ts';
 import { appointment, at, config, now, slot } from '../support.ts';
 
@@ -34,4 +35,18 @@ it.each<[string, Slot | undefined, Appointment[]]>([
 ])('a slot that %s may be given any status, time and schedule', (_, before, holders) => {
   const changed: Partial<Slot> = { status: 'free', end: at('10:00'), schedule: { reference: 'Schedule/other' } };
   expect(issuesOf(changed, before, ...holders)).toEqual([]);
+});
+
+describe('a slot that a request holds', () => {
+  const requested = slot('nine', '09:00', '09:30', {
+    status: 'busy-tentative',
+    identifier: [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'nine' }],
+  });
+  const pending = appointment({ id: 'a', status: 'pending' });
+
+  it('may be confirmed with it by who has read it, not be taken from a page of before', () => {
+    expect(issuesOf({ ...requested, status: 'busy' }, requested, pending)).toEqual([]);
+    expect(issuesOf({ status: 'busy' }, requested, pending)).toEqual(['slot-not-free Slot.status']);
+    expect(issuesOf({ status: 'busy-unavailable' }, requested, pending)).toEqual([]);
+  });
 });

@@ -1,5 +1,4 @@
-import { deadlineOf } from '../../../../core/booking/confirmation/deadline.ts';
-import { heldUntil } from '../../../../core/booking/hold/hold.ts';
+import { endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { answersOf } from '../../appointment/answers.ts';
 import { conceptText, contactOf, servicesOf } from '../../appointment/people.ts';
@@ -15,8 +14,8 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { appointment, patient, names, owner, calendars } = details;
   const time = timeOf(appointment);
   const [phone, email] = [contactOf(patient, 'phone'), contactOf(patient, 'email')];
-  const deadline = appointment.status === 'pending' ? deadlineOf(appointment, config) : undefined;
-  const held = appointment.status === 'proposed' ? heldUntil(appointment, config) : undefined;
+  const deadline = appointment.status === 'pending' ? endOf('request', appointment, config) : undefined;
+  const held = appointment.status === 'proposed' ? endOf('hold', appointment, config) : undefined;
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
     [words.withWhom, calendars],

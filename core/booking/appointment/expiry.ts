@@ -1,0 +1,180 @@
+import type { Appointment, CodeableConcept, Extension } from '@medplum/fhirtypes';
+import { type Artefact, type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { type BookingErrorCode, bookingErrors } from '../../fhir/outcome/errors.ts';
+import type { Interval } from '../../time/interval.ts';
+import type { EffectivePolicy } from '../policy/effective-policy.ts';
+
+/** How an appointment ends by itself at a moment that it contains, whether or not it is tidied up then. */
+interface Expiry {
+  /** The status that ends. */
+  readonly status: Appointment['status'];
+  /** The extension with the moment, which every reader therefore knows. */
+  readonly until: Artefact;
+  /** The code of its cancellation reason, and of a refusal to book it again. */
+  readonly code: Extract<BookingErrorCode, 'hold-expired' | 'confirmation-expired'>;
+  /** The sentence of its cancellation reason. */
+  readonly reason: string;
+  /** What its owner is told once its time is taken. */
+  readonly taken: string;
+}
+
+const expiries = {
+  /** Kept for a requestor for some minutes. */
+  hold: {
+    status: 'proposed',
+    until: 'LocalHeldUntil',
+    code: 'hold-expired',
+    reason: 'The hold is over.',
+    taken: 'The hold has expired, and its time has since been taken: search for another time.',
+  },
+  /** Waits for the clinic, which has to confirm it by a deadline. */
+  request: {
+    status: 'pending',
+    until: 'LocalConfirmationDeadline',
+    code: 'confirmation-expired',
+    reason: 'The clinic did not confirm the appointment in time.',
+    taken:
+      'The clinic did not confirm the request in time, and its time has since been taken: search for another time.',
+  },
+} as const satisfies Record<string, Expiry>;
+
+/** What ends by itself. */
+export type Expiring = keyof typeof expiries;
+
+const kinds: readonly Expiring[] = ['hold', 'request'];
+
+/** The extensions that concern a hold or a request only, and do not stay in what it becomes. */
+export const passingExtensions: readonly Artefact[] = [
+  ...kinds.map((kind) => expiries[kind].until),
+  'LocalHoldProlonged',
+];
+
+function extensionOf({ extension }: Appointment, artefact: Artefact, config: ArtefactConfig): Extension | undefined {
+  const url = artefactUri(config, artefact);
+  return (Array.isArray(extension) ? extension : []).find((one) => one?.url === url);
+}
+
+/**
+ * The end of a hold, or until when the clinic has to confirm a request, in milliseconds since 1970 UTC; `undefined` if the
+ * appointment was never one, or has no deadline. An end that cannot be read has passed.
+ */
+export function endOf(kind: Expiring, appointment: Appointment, config: ArtefactConfig): number | undefined {
+  const found = extensionOf(appointment, expiries[kind].until, config);
+  return found && (parseInstant(found.valueInstant) ?? 0);
+}
+
+/** Whether an appointment is a hold, or was one when it was cancelled. */
+export function isHold(appointment: Appointment, config: ArtefactConfig): boolean {
+  return endOf('hold', appointment, config) !== undefined;
+}
+
+/** Whether an appointment is open and will end by itself, or has ended and has not been tidied up. */
+export function isWaiting(kind: Expiring, appointment: Appointment, config: ArtefactConfig): boolean {
+  return appointment.status === expiries[kind].status && endOf(kind, appointment, config) !== undefined;
+}
+
+const isOver = (kind: Expiring, appointment: Appointment, now: number, config: ArtefactConfig): boolean =>
+  isWaiting(kind, appointment, config) && (endOf(kind, appointment, config) ?? 0) <= now;
+
+/** Whether an appointment is a hold that is neither released nor expired at a given time. */
+export function isHolding(appointment: Appointment, now: number, config: ArtefactConfig): boolean {
+  return isWaiting('hold', appointment, config) && !isOver('hold', appointment, now, config);
+}
+
+/**
+ * Whether an appointment has ended although it is still stored as open: a hold or a request whose time has run out. It no
+ * longer has a right to its slots.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function hasEnded(appointment: Appointment, now: number, config: ArtefactConfig): boolean {
+  return kinds.some((kind) => isOver(kind, appointment, now, config));
+}
+
+/** Whether a hold or a request ended because its time ran out, tidied up or not. One that was cancelled before is closed. */
+export function hasRunOut(kind: Expiring, appointment: Appointment, now: number, config: ArtefactConfig): boolean {
+  const { code } = expiries[kind];
+  const system = artefactUri(config, 'LocalBookingError');
+  const isMarked = appointment.cancelationReason?.coding?.some((one) => one.system === system && one.code === code);
+  const isTidiedUp = appointment.status === 'cancelled' && isMarked === true;
+  return isOver(kind, appointment, now, config) || (isTidiedUp && endOf(kind, appointment, config) !== undefined);
+}
+
+/** How an appointment ended by itself, tidied up or not; it can be booked again under its id if its time is free. */
+export function endingOf(appointment: Appointment, now: number, config: ArtefactConfig): Expiry | undefined {
+  const kind = kinds.find((one) => hasRunOut(one, appointment, now, config));
+  return kind && expiries[kind];
+}
+
+/** The code that publishers use for reasons without a code of their own. */
+const OTHER = 'other';
+
+/**
+ * Why the service itself has cancelled an appointment: the service's own code and, where the publisher of the profile binds
+ * the reasons and has a code `other`, that code, too.
+ */
+export function reasonOf(
+  code: Expiry['code'] | 'slot-not-free',
+  text: string,
+  config: Pick<BookingConfig, 'uris' | 'appointmentRules'>,
+): CodeableConcept {
+  const own = { system: artefactUri(config, 'LocalBookingError'), code, display: bookingErrors[code].display };
+  const bound = config.appointmentRules?.cancelationReason;
+  return { coding: [own, ...(bound?.codes.includes(OTHER) ? [{ system: bound.system, code: OTHER }] : [])], text };
+}
+
+/**
+ * An appointment as it is to be stored at a given time: cancelled with a coded reason if it has ended, else unchanged.
+ */
+export function afterItsEnd(
+  appointment: Appointment,
+  now: number,
+  config: Pick<BookingConfig, 'uris' | 'appointmentRules'>,
+): Appointment {
+  const kind = kinds.find((one) => isOver(one, appointment, now, config));
+  const expiry = kind && expiries[kind];
+  return expiry
+    ? { ...appointment, status: 'cancelled', cancelationReason: reasonOf(expiry.code, expiry.reason, config) }
+    : appointment;
+}
+
+/** How long a hold lasts unless a policy sets another time: ten minutes, in milliseconds. */
+export const DEFAULT_HOLD = 600_000;
+
+/** Whether a hold was extended, which is possible only once. */
+export function isProlonged(appointment: Appointment, config: ArtefactConfig): boolean {
+  return extensionOf(appointment, 'LocalHoldProlonged', config)?.valueBoolean === true;
+}
+
+/** The extensions that make an appointment a hold until a given time. */
+export function holdExtensions(until: number, isProlonging: boolean, config: ArtefactConfig): Extension[] {
+  return [
+    { url: artefactUri(config, 'LocalHeldUntil'), valueInstant: formatInstant(until) },
+    ...(isProlonging ? [{ url: artefactUri(config, 'LocalHoldProlonged'), valueBoolean: true }] : []),
+  ];
+}
+
+/**
+ * The deadline of a new request: the shortest that the policies of its Schedules give the clinic, but no later than the
+ * start of the appointment. A request that is sent again for the same time keeps its deadline.
+ *
+ * @param previous - the appointment that is sent again
+ * @returns nothing if no policy gives one
+ */
+export function deadlineExtensions(
+  policies: readonly EffectivePolicy[],
+  { start, end }: Interval,
+  previous: Appointment | undefined,
+  now: number,
+  config: ArtefactConfig,
+): Extension[] {
+  const lengths = policies.flatMap(({ policy }) => policy.confirmWithin ?? []);
+  if (lengths.length === 0) {
+    return [];
+  }
+  const isSameTime = parseInstant(previous?.start) === start && parseInstant(previous?.end) === end;
+  const given = previous && isSameTime && isWaiting('request', previous, config) && endOf('request', previous, config);
+  const deadline = given && given > now ? given : Math.min(now + Math.min(...lengths), start);
+  return [{ url: artefactUri(config, 'LocalConfirmationDeadline'), valueInstant: formatInstant(deadline) }];
+}

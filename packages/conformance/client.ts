@@ -1,0 +1,94 @@
+import type { Resource } from '@medplum/fhirtypes';
+import { isXml } from '../../core/fhir/media-types.ts';
+import { parseJson } from '../../core/fhir/parse-json.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { xmlReader } from '../../core/fhir/xml/read.ts';
+import { toXml } from '../../core/fhir/xml/write.ts';
+
+/** The answer to a request. */
+export interface Answer {
+  readonly status: number;
+  /** By their names in lower case. */
+  readonly header: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The body if it is JSON or XML; the resource in it, if it is Parameters with a `return`. */
+  readonly resource: unknown;
+}
+
+/** A request as it is sent. */
+export interface Sent {
+  readonly method: string;
+  /** Below the base address, or an absolute address. */
+  readonly path: string;
+  readonly format?: 'xml';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** One of the servers that the kit calls, on behalf of one of the parties. */
+export interface Client {
+  readonly baseUrl: string;
+  readonly send: (request: Sent) => Promise<Answer>;
+}
+
+/** How long a server may take, in milliseconds. */
+const TIMEOUT = 60_000;
+
+const DEPTH = 64;
+
+function parsed(text: string, contentType: string): unknown {
+  if (!isXml(contentType)) {
+    return parseJson(text);
+  }
+  const reader = xmlReader(DEPTH);
+  reader.write(text);
+  const reading = reader.end();
+  return 'value' in reading ? reading.value : undefined;
+}
+
+/** An operation may answer with Parameters that have the result as `return`. */
+function unwrapped(body: unknown): unknown {
+  const result = isResource(body, 'Parameters')
+    ? body.parameter?.find(({ name, resource }) => name === 'return' && resource)?.resource
+    : undefined;
+  return result ?? body;
+}
+
+const isAnyResource = (body: unknown): body is Resource => isObject(body) && typeof body.resourceType === 'string';
+
+function written(body: unknown, format: 'xml' | undefined): string {
+  return format && isAnyResource(body) ? toXml(body) : JSON.stringify(body);
+}
+
+/**
+ * A client of a FHIR server. The token goes to no other server, whatever address an answer names.
+ *
+ * @param baseUrl - with or without a trailing slash
+ * @param token - bearer token; without one the client is anonymous
+ */
+export function clientOf(baseUrl: string, token?: string): Client {
+  const base = baseUrl.replace(/(?<!\/)\/+$/, '');
+  return {
+    baseUrl: base,
+    async send({ method, path, format, headers, body }) {
+      const type = format ? 'application/fhir+xml' : 'application/fhir+json';
+      const url = new URL(/^https?:/.test(path) ? path : `${base}${path}`);
+      const isKnown = url.origin === new URL(base).origin;
+      const response = await fetch(url, {
+        method,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT),
+        headers: {
+          accept: type,
+          ...(token && isKnown && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': type }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: written(body, format) }),
+      });
+      const text = await response.text();
+      const resource = unwrapped(parsed(text, response.headers.get('content-type') ?? ''));
+      return { status: response.status, header: Object.fromEntries(response.headers), text, resource };
+    },
+  };
+}

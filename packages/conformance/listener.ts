@@ -1,0 +1,58 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Bundle } from '@medplum/fhirtypes';
+import { parseJson } from '../../core/fhir/parse-json.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+
+/** A subscriber's endpoint: it accepts every notification and keeps it. */
+export interface Listener {
+  /** Where the service reaches it. */
+  readonly url: string;
+  readonly received: readonly Bundle[];
+  close(): Promise<void>;
+}
+
+/** What a tester decides about the endpoint. */
+export interface ListenerSettings {
+  /** Port on this machine; 0 for any. */
+  readonly port: number;
+  /** Address at which the service reaches that port; by default on loopback. */
+  readonly url?: string;
+}
+
+/** More than a notification needs. */
+const MOST_BYTES = 1_000_000;
+
+/** Starts an endpoint for notifications. */
+export async function listen({ port, url }: ListenerSettings): Promise<Listener> {
+  const received: Bundle[] = [];
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request.setEncoding('utf8')) {
+      text += chunk;
+      if (text.length > MOST_BYTES) {
+        request.destroy();
+        return;
+      }
+    }
+    const body = parseJson(text);
+    if (isResource(body, 'Bundle')) {
+      received.push(body);
+    }
+    response.writeHead(200).end();
+  });
+  const host = url ? undefined : '127.0.0.1';
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const { port: actual }: AddressInfo = Object.assign({ port: 0, address: '', family: '' }, server.address());
+  return {
+    url: url ?? `http://127.0.0.1:${actual}/notifications`,
+    received,
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from '@jest/globals';
+import { cleanUp, type Ledger, type Left } from '../../packages/conformance/clean-up.ts';
+import type { Answer, Client, Sent } from '../../packages/conformance/client.ts';
+
+const booked = { resourceType: 'Appointment', id: '1', status: 'booked' };
+
+const answer = (status: number, resource?: unknown, header = {}): Answer => ({ status, header, text: '', resource });
+
+/** A server that answers requests of a method with these answers in turn, then with the last of them for good. */
+function serverOf(answers: Readonly<Record<string, readonly Answer[]>>): Client & { readonly sent: Sent[] } {
+  const sent: Sent[] = [];
+  return {
+    baseUrl: 'https://fhir.example.org',
+    sent,
+    send: async (request) => {
+      const earlier = sent.filter(({ method }) => method === request.method).length;
+      sent.push(request);
+      const known = answers[request.method] ?? [];
+      return known[Math.min(earlier, known.length - 1)] ?? answer(404);
+    },
+  };
+}
+
+const referencesOf = (left: readonly Left[]): string[] => left.map(({ reference }) => reference);
+
+const ledger: Ledger = { made: new Map([['Appointment', new Set(['Appointment/1'])]]) };
+const read = answer(200, booked);
+const busy = answer(503, undefined, { 'retry-after': '0' });
+
+describe('what the checks have made', () => {
+  it.each([408, 409, 412, 429, 502, 503, 504])(
+    'is taken back at a later attempt where the first is answered %i',
+    async (status) => {
+      const requestor = serverOf({
+        GET: [read],
+        PATCH: [answer(status, undefined, { 'retry-after': '0' }), answer(200)],
+      });
+      expect(await cleanUp(requestor, undefined, ledger)).toEqual([]);
+      expect(requestor.sent.map(({ method }) => method)).toEqual(['GET', 'PATCH', 'GET', 'PATCH']);
+    },
+  );
+
+  it('is not cancelled unread: a read that fails is tried again, too', async () => {
+    const requestor = serverOf({ GET: [busy, read], PATCH: [answer(200)] });
+    expect(await cleanUp(requestor, undefined, ledger)).toEqual([]);
+    expect(requestor.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
+  });
+
+  it('is taken back although a connection was closed before the answer', async () => {
+    const server = serverOf({ GET: [read], PATCH: [answer(200)] });
+    let closed = 0;
+    const send = async (request: Sent) => {
+      if (request.method === 'PATCH' && closed === 0) {
+        closed++;
+        throw new TypeError('fetch failed');
+      }
+      return server.send(request);
+    };
+    expect(await cleanUp({ ...server, send }, undefined, ledger)).toEqual([]);
+    expect(server.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
+  });
+
+  it('is not asked for without end', async () => {
+    const requestor = serverOf({ GET: [busy] });
+    expect(await cleanUp(requestor, undefined, ledger)).toEqual([{ reference: 'Appointment/1', reason: '503' }]);
+    expect(requestor.sent).toHaveLength(6);
+  });
+
+  it('is named if the requestor may not take it back', async () => {
+    const requestor = serverOf({ GET: [read], PATCH: [{ ...answer(403), text: 'not yours' }] });
+    expect(await cleanUp(requestor, undefined, ledger)).toEqual([
+      { reference: 'Appointment/1', reason: '403 not yours' },
+    ]);
+    expect(requestor.sent).toHaveLength(2);
+  });
+
+  it.each([
+    [204, []],
+    [404, []],
+    [403, ['Appointment/1']],
+  ])('is left only if staff cannot delete it either: %i', async (status, left) => {
+    const requestor = serverOf({ GET: [read], PATCH: [answer(403)] });
+    expect(referencesOf(await cleanUp(requestor, serverOf({ DELETE: [answer(status)] }), ledger))).toEqual(left);
+  });
+
+  it('is deleted at a later attempt if a Bot fails that Medplum asks before', async () => {
+    const staff = serverOf({ DELETE: [answer(400, undefined, { 'retry-after': '0' }), answer(204)] });
+    expect(await cleanUp(serverOf({ GET: [read], PATCH: [answer(200)] }), staff, ledger)).toEqual([]);
+  });
+
+  it('is named if the server cannot be reached any more, which is not asked for each', async () => {
+    const many = Array.from({ length: 50 }, (_, index) => `Appointment/${index}`);
+    const made = new Map([
+      ['Appointment', new Set(many)],
+      ['Patient', new Set(['Patient/1'])],
+    ]);
+    let asked = 0;
+    const send = async () => {
+      asked++;
+      throw new TypeError('fetch failed');
+    };
+    const gone: Client = { baseUrl: 'https://fhir.example.org', send };
+    expect(referencesOf(await cleanUp(gone, undefined, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
+    expect(asked).toBeLessThan(20);
+    expect(referencesOf(await cleanUp(gone, gone, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
+  });
+
+  it('is left if only the requestor could have taken it back', async () => {
+    const made = new Map([['Subscription', new Set(['Subscription/1'])]]);
+    const requestor = serverOf({ DELETE: [answer(403)] });
+    expect(await cleanUp(requestor, serverOf({}), { made })).toEqual([{ reference: 'Subscription/1', reason: '403' }]);
+  });
+});
