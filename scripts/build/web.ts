@@ -76,7 +76,7 @@ async function buildAll(files: readonly string[], output: string): Promise<Metaf
     metafile: true,
     format: 'esm',
     platform: 'browser',
-    target: ['es2022', 'chrome111', 'firefox113', 'safari16.4'],
+    target: ['es2022', 'chrome100', 'firefox102', 'safari15'],
     jsx: 'automatic',
     tsconfig: 'web/tsconfig.json',
     define: { 'process.env.NODE_ENV': '"production"' },

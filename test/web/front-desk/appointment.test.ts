@@ -1,9 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Appointment, QuestionnaireResponse, Slot } from '@medplum/fhirtypes';
+import type { Appointment, QuestionnaireResponse, Schedule, Slot } from '@medplum/fhirtypes';
 import { nameOf } from '../../../core/fhir/human-name.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { answersOf } from '../../../web/front-desk/appointment/answers.ts';
-import { bookingRequest, lengthWithin, moveRequest } from '../../../web/front-desk/appointment/booking.ts';
+import {
+  bookingRequest,
+  lengthWithin,
+  moveRequest,
+  servicesOffered,
+} from '../../../web/front-desk/appointment/booking.ts';
 import { historyOf } from '../../../web/front-desk/appointment/history.ts';
 import { patientQuery } from '../../../web/front-desk/appointment/patient-query.ts';
 import { patientNameOf } from '../../../web/front-desk/appointment/people.ts';
@@ -27,6 +32,8 @@ const booked: Appointment = {
   participant: [{ actor: { reference: 'Patient/p', display: 'Kim Muster' }, status: 'accepted' }],
 };
 
+const words = { yes: 'Ja', no: 'Nein' };
+
 describe('answers', () => {
   test('are read in their order, of every type, without their markup', () => {
     const response: QuestionnaireResponse = {
@@ -39,14 +46,17 @@ describe('answers', () => {
           text: 'Group',
           item: [{ linkId: '2.1', text: 'Weight', answer: [{ valueQuantity: { value: 70, unit: 'kg' } }] }],
         },
-        { linkId: '3', answer: [{ valueCoding: { code: 'w', display: 'Weeks' } }, { valueBoolean: true }] },
+        {
+          linkId: '3',
+          answer: [{ valueCoding: { code: 'w', display: 'Weeks' } }, { valueBoolean: true }, { valueBoolean: false }],
+        },
       ],
     };
-    expect(answersOf(response)).toEqual([
+    expect(answersOf(response, words)).toEqual([
       { question: 'Allergies', answers: ['<b>none</b>'], level: 0 },
       { question: 'Group', answers: [], level: 0 },
       { question: 'Weight', answers: ['70 kg'], level: 1 },
-      { question: '3', answers: ['Weeks', '✓'], level: 0 },
+      { question: '3', answers: ['Weeks', 'Ja', 'Nein'], level: 0 },
     ]);
   });
   test('without questions are their narrative as text', () => {
@@ -56,7 +66,7 @@ describe('answers', () => {
       status: 'completed',
       text: { status: 'generated', div },
     };
-    expect(answersOf(response)[0]?.answers[0]).toBe('Allergies: none');
+    expect(answersOf(response, words)[0]?.answers[0]).toBe('Allergies: none');
   });
   test.each([[{ item: [null] }], [{ item: 'x' }], [{ item: [{ answer: [null, {}, { valueAttachment: {} }] }] }]])(
     '%p stops nothing',
@@ -64,6 +74,7 @@ describe('answers', () => {
       expect(() =>
         answersOf(
           Object.assign({ resourceType: 'QuestionnaireResponse', status: 'completed' } as const, broken as object),
+          words,
         ),
       ).not.toThrow();
     },
@@ -74,7 +85,7 @@ describe('requests to $book', () => {
   const wanted = { slot, start, end: start + 1_800_000 };
   test('by telephone name the slot, and make a new patient', () => {
     const who = { given: 'Kim  Robin', family: 'Neu', birthDate: '', phone: '030 1', email: '' };
-    expect(bookingRequest(wanted, who, '', 'u')).toEqual({
+    expect(bookingRequest(wanted, who, { coding: [{ code: 'ct' }] }, '', 'u')).toEqual({
       resourceType: 'Parameters',
       parameter: [
         {
@@ -86,7 +97,8 @@ describe('requests to $book', () => {
             start: '2027-01-11T08:00:00.000Z',
             end: '2027-01-11T08:30:00.000Z',
             slot: [{ reference: 'Slot/1' }],
-            participant: [{ actor: { reference: '#patient' }, status: 'accepted' }],
+            serviceType: [{ coding: [{ code: 'ct' }] }],
+            participant: [{ actor: { reference: '#patient', display: 'Kim  Robin Neu' }, status: 'accepted' }],
           },
         },
         {
@@ -123,14 +135,26 @@ describe('requests to $book', () => {
 });
 
 describe('what staff may do', () => {
+  const [before, during] = [start - 86_400_000, start + 60_000];
   test.each([
-    ['pending', ['booked'], true],
-    ['booked', ['arrived', 'checked-in', 'fulfilled', 'noshow'], true],
-    ['arrived', ['checked-in', 'fulfilled', 'noshow'], false],
-    ['cancelled', [], false],
-  ] as const)('with %s: %p', (status, steps, isCancellable) => {
-    expect(stepsOf({ ...booked, status })).toEqual(steps);
-    expect(canCancel({ ...booked, status })).toBe(isCancellable);
+    ['pending', before, ['booked'], true],
+    ['booked', before, [], true],
+    ['booked', start - 60_000, ['arrived'], true],
+    ['booked', during, ['arrived', 'noshow'], true],
+    ['arrived', during, ['checked-in', 'fulfilled', 'noshow'], false],
+    ['cancelled', during, [], false],
+  ] as const)('with %s at %i: %p', (status, now, steps, isCancellable) => {
+    const one = { ...booked, status, start: slot.start };
+    expect(stepsOf(one, now, 'Europe/Berlin')).toEqual(steps);
+    expect(canCancel(one)).toBe(isCancellable);
+  });
+  test('a booking is for a service of its Slot, else of its calendar; what only programs can read is left out', () => {
+    const named = { coding: [{ code: 'ct', display: 'CT' }], extension: [{ url: 'urn:x' }] };
+    const schedule: Schedule = { resourceType: 'Schedule', actor: [], serviceType: [named, { extension: [] }] };
+    expect(servicesOffered(slot, schedule)).toEqual([{ coding: named.coding }]);
+    expect(servicesOffered({ ...slot, serviceType: [{ coding: [{ code: 'mr' }] }] }, schedule)).toEqual([
+      { coding: [{ code: 'mr' }] },
+    ]);
   });
   test('a reason is told if there is one', () => {
     expect(cancelled(booked, ' Ill ').cancelationReason).toMatchObject({ coding: [{ code: 'prov' }], text: 'Ill' });
@@ -172,17 +196,26 @@ test('names come from the record, then from the appointment, and may be missing'
 });
 
 test.each([
-  [
-    'Muster 17.05.1990',
-    [
-      ['name', 'Muster'],
-      ['birthdate', '1990-05-17'],
-    ],
-  ],
-  ['1990-05-17', [['birthdate', '1990-05-17']]],
-  ['  ', []],
+  ['Zy 17.05.1990', 'name=Zy&birthdate=1990-05-17'],
+  ['Zy, 1.5.49', 'name=Zy&birthdate=1949-05-01'],
+  ['1/5/05', 'birthdate=2005-05-01,1905-05-01'],
+  ['1990-05-17', 'birthdate=1990-05-17'],
+  ['030 123-456', 'phone=030 123-456,030123456,+4930123456'],
+  ['+49 30 123456', 'phone=+49 30 123456,+4930123456,030123456'],
+  ['  ', ''],
 ])('%p finds patients by %p', (text, query) => {
-  expect(patientQuery(text)).toEqual(query);
+  expect(
+    patientQuery(text, 2027)
+      .map((one) => one.join('='))
+      .join('&'),
+  ).toBe(query);
+});
+
+test.each(['Müller', 'Mueller', 'muller'])('%s is found however it is spelled', (text) => {
+  const [[, spelled = ''] = []] = patientQuery(text, 2027);
+  const found = spelled.toLowerCase().split(',');
+  expect(found).toEqual(expect.arrayContaining(['müller', 'muller'].filter((one) => one !== text)));
+  expect(found.length).toBeLessThan(17);
 });
 
 test.each([

@@ -7,7 +7,7 @@ import { concernedBy, hoursData, withChange } from '../../../web/front-desk/hour
 import { lengthsOf } from '../../../web/front-desk/hours/lengths.ts';
 import { hasClosures, ownHoursOf, scheduleWith } from '../../../web/front-desk/hours/own-hours.ts';
 import { previewOf } from '../../../web/front-desk/hours/preview.ts';
-import { areComplete, availableTimes, rowsOf } from '../../../web/front-desk/hours/weekly-rows.ts';
+import { areComplete, availableTimes, doubtsIn, rowsOf } from '../../../web/front-desk/hours/weekly-rows.ts';
 
 const config = loadConfig();
 const now = Date.parse('2027-01-10T12:00:00Z');
@@ -86,6 +86,38 @@ describe('a preview', () => {
 });
 
 describe('lines of weekly hours', () => {
+  test.each([
+    [[['mon', '09:00', '12:00']], []],
+    [[['mon', '00:00', '00:00']], []],
+    [[['mon', '18:00', '00:00']], []],
+    [[['mon', '13:00', '12:00']], ['overnight']],
+    [
+      [
+        ['sun', '22:00', '06:00'],
+        ['mon', '05:00', '09:00'],
+      ],
+      ['overnight', 'overlap'],
+    ],
+    [
+      [
+        ['mon', '09:00', '12:00'],
+        ['mon', '12:00', '15:00'],
+        ['tue', '11:00', '13:00'],
+      ],
+      [],
+    ],
+    [
+      [
+        ['mon', '09:00', '12:00'],
+        ['mon', '11:00', '15:00'],
+      ],
+      ['overlap'],
+    ],
+  ] as const)('%j: %j', (lines, doubts) => {
+    const rows = lines.map(([day, from, to]) => ({ days: [day], start: from, end: to }));
+    expect(doubtsIn(rows).map(({ kind }) => kind)).toEqual(doubts);
+  });
+
   test('are those of the service, and become them again', () => {
     expect(availableTimes(rowsOf(service.availableTime))).toEqual(service.availableTime);
   });

@@ -3,6 +3,12 @@ import { textOf } from '../../../core/fhir/narrative/narrative.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import { conceptText } from './people.ts';
 
+/** The words for the answers of questions that ask for one of two. */
+export interface YesAndNo {
+  readonly yes: string;
+  readonly no: string;
+}
+
 /** One question with its answers, as text. */
 export interface Answered {
   readonly question: string;
@@ -14,7 +20,7 @@ export interface Answered {
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The value of an answer, whatever its type: nothing is left out, and nothing is markup. */
-function valueText(answer: unknown): string {
+function valueText(answer: unknown, { yes, no }: YesAndNo): string {
   if (!isObject(answer)) {
     return '';
   }
@@ -23,7 +29,7 @@ function valueText(answer: unknown): string {
     return String(value);
   }
   if (typeof value === 'boolean') {
-    return value ? '✓' : '–';
+    return value ? yes : no;
   }
   if (!isObject(value)) {
     return '';
@@ -40,7 +46,7 @@ function valueText(answer: unknown): string {
 /** How deep questions are followed; real forms do not go deeper. */
 const DEEPEST = 10;
 
-function answered(item: unknown, level: number): Answered[] {
+function answered(item: unknown, level: number, words: YesAndNo): Answered[] {
   if (!isObject(item) || level > DEEPEST) {
     return [];
   }
@@ -49,8 +55,8 @@ function answered(item: unknown, level: number): Answered[] {
   const below = [...list(item.item), ...answers.flatMap((one) => (isObject(one) ? list(one.item) : []))];
   const question = typeof text === 'string' ? text : String(linkId ?? '');
   return [
-    { question, answers: answers.map(valueText).filter(Boolean), level },
-    ...below.flatMap((one) => answered(one, level + 1)),
+    { question, answers: answers.map((one) => valueText(one, words)).filter(Boolean), level },
+    ...below.flatMap((one) => answered(one, level + 1, words)),
   ];
 }
 
@@ -58,7 +64,7 @@ function answered(item: unknown, level: number): Answered[] {
  * The questions and answers of a response in their order. Where it has none, its readable text takes their place, without
  * its markup.
  */
-export function answersOf({ item, text }: QuestionnaireResponse): Answered[] {
-  const found = list(item).flatMap((one) => answered(one, 0));
+export function answersOf({ item, text }: QuestionnaireResponse, words: YesAndNo): Answered[] {
+  const found = list(item).flatMap((one) => answered(one, 0, words));
   return found.length > 0 || !text?.div ? found : [{ question: '', answers: [textOf(text.div)], level: 0 }];
 }

@@ -1,10 +1,11 @@
-import type { Appointment, Parameters, Patient, Slot } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Parameters, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { isSameService } from '../../../core/slots/slot.ts';
 import { contains, type Interval } from '../../../core/time/interval.ts';
 import type { Alternative } from '../../portal/fhir/refusal.ts';
 import { timeOf } from '../day/entries.ts';
-import { patientIdOf } from './people.ts';
+import { conceptText, patientIdOf } from './people.ts';
 
 /** The time that is wanted, and where. */
 export interface Wanted extends Interval {
@@ -34,6 +35,28 @@ function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<P
       ...more,
     ],
   };
+}
+
+/** The services for which a free Slot can be booked: its own, else those of its calendar; only what people can read. */
+export function servicesOffered(slot: Slot, schedule: Schedule | undefined): CodeableConcept[] {
+  const own = slot.serviceType ?? schedule?.serviceType;
+  return (Array.isArray(own) ? own : [])
+    .filter((one) => conceptText(one) !== '' && Array.isArray(one.coding))
+    .map(({ coding, text }) => ({ ...(coding && { coding }), ...(text && { text }) }));
+}
+
+/**
+ * Whether a free Slot can take an appointment: it offers the same service. Where neither Slot nor calendar names any, all are
+ * offered; what is only text cannot be compared. The service decides by the same rule.
+ */
+export function canTake({ serviceType }: Appointment, slot: Slot, schedule: Schedule): boolean {
+  const offered = slot.serviceType ?? schedule.serviceType;
+  const wanted = (Array.isArray(serviceType) ? serviceType : []).filter(({ coding }) => coding);
+  return (
+    !Array.isArray(offered) ||
+    wanted.length === 0 ||
+    wanted.some((one) => offered.some((other) => isSameService(one, other)))
+  );
 }
 
 /** What staff fill in for a new patient. */
@@ -68,16 +91,20 @@ const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
  * The request that books by telephone.
  *
  * @param who - a patient who has a record, or a new one
+ * @param service - what it is for, if the calendar says
  * @param uuid - of this booking: the same however often it is sent
  */
 export function bookingRequest(
   wanted: Wanted,
   who: { readonly id: string; readonly name: string } | NewPatient,
+  service: CodeableConcept | undefined,
   comment: string,
   uuid: string,
 ): Parameters {
   const isKnown = 'id' in who;
-  const actor = isKnown ? { reference: `Patient/${who.id}`, display: who.name } : { reference: '#patient' };
+  const actor = isKnown
+    ? { reference: `Patient/${who.id}`, display: who.name }
+    : { reference: '#patient', display: `${who.given} ${who.family}`.trim() };
   const appointment: Appointment = {
     resourceType: 'Appointment',
     status: 'proposed',
@@ -85,6 +112,7 @@ export function bookingRequest(
     start: formatInstant(wanted.start),
     end: formatInstant(wanted.end),
     ...(comment && { comment }),
+    ...(service && { serviceType: [service] }),
     participant: [{ actor, status: 'accepted' }],
   };
   return requestOf(appointment, wanted, isKnown ? [] : [{ name: 'patient', resource: patientResource(who) }]);

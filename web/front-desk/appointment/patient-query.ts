@@ -1,12 +1,65 @@
-/** Typed text as a search: a word that is a date is the date of birth, all others are parts of the name. */
-export function patientQuery(text: string): readonly (readonly [string, string])[] {
-  const words = text.trim().split(/\s+/).filter(Boolean);
-  const iso = (word: string): string | undefined => {
-    const [, day, month, year] = word.match(/^(\d{1,2})[./](\d{1,2})[./](\d{4})$/) ?? [];
-    return year ? `${year}-${month?.padStart(2, '0')}-${day?.padStart(2, '0')}` : word.match(/^\d{4}-\d\d-\d\d$/)?.[0];
-  };
+/** One letter, and how else it may be written in a name that sounds the same. */
+const spellings: readonly (readonly [string, readonly string[]])[] = [
+  ['ä', ['ae', 'a']],
+  ['ö', ['oe', 'o']],
+  ['ü', ['ue', 'u']],
+  ['ß', ['ss']],
+  ['ae', ['ä', 'a']],
+  ['oe', ['ö', 'o']],
+  ['ue', ['ü', 'u']],
+  ['ss', ['ß']],
+  ['a', ['ä', 'ae']],
+  ['o', ['ö', 'oe']],
+  ['u', ['ü', 'ue']],
+];
+
+/** How many spellings of a word are searched for. */
+const MOST = 16;
+
+/** A word as it was typed, then with each letter written differently: Mueller, Müller, Muller. */
+function spellingsOf(word: string): string[] {
+  const lower = word.toLowerCase();
+  const others = spellings.flatMap(([letters, instead]) =>
+    [...lower.matchAll(new RegExp(letters, 'g'))].flatMap(({ index }) =>
+      instead.map((one) => lower.slice(0, index) + one + lower.slice(index + letters.length)),
+    ),
+  );
+  return [...new Set([word, ...others])].slice(0, MOST);
+}
+
+/** The dates that a word can mean, such as 17.05.1990, 1/5/49 or 1949-05-01. A year of two digits is in the past. */
+function datesIn(word: string, year: number): string[] {
+  const [, day = '', month = '', end = ''] = word.match(/^(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})$/) ?? [];
+  const years = end.length === 4 ? [end] : [`20${end}`, `19${end}`].filter((one) => Number(one) <= year);
+  return day
+    ? years.map((one) => `${one}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)
+    : (word.match(/^\d{4}-\d\d-\d\d$/) ?? []).slice(0, 1);
+}
+
+/** A telephone number as it was typed, without its spaces, and with and without the code of the country. */
+function numbersIn(text: string, countryCode: string): string[] {
+  const digits = text.replace(/[^\d+]/g, '');
+  const national = digits.startsWith(countryCode) ? `0${digits.slice(countryCode.length)}` : digits;
+  return [...new Set([text, digits, national, national.replace(/^0/, countryCode)])];
+}
+
+/**
+ * Typed text as a search for patients: a telephone number, else words, of which dates are the date of birth, and all others
+ * are parts of the name, however they are spelled.
+ *
+ * @param year - the year that it is now
+ * @param countryCode - of the clinic's telephone numbers
+ */
+export function patientQuery(text: string, year: number, countryCode = '+49'): readonly (readonly [string, string])[] {
+  const typed = text.trim();
+  const words = typed.split(/[\s,]+/).filter(Boolean);
+  if (/^[+\d][\d\s()/-]{4,}$/.test(typed) && !words.some((word) => datesIn(word, year).length > 0)) {
+    return [['phone', numbersIn(typed, countryCode).join(',')]];
+  }
   return words.map((word) => {
-    const date = iso(word);
-    return date ? (['birthdate', date] as const) : (['name', word] as const);
+    const dates = datesIn(word, year);
+    return dates.length > 0
+      ? (['birthdate', dates.join(',')] as const)
+      : (['name', spellingsOf(word).join(',')] as const);
   });
 }

@@ -20,6 +20,16 @@ export function patientNameOf(appointment: Appointment, patients: ReadonlyMap<st
   return (patient && nameOf(patient)) || displayOf(appointment);
 }
 
+/** The names of all who take part besides the patient, as the appointment itself has them. */
+export function otherNamesIn({ participant }: Appointment): string {
+  const others = (Array.isArray(participant) ? participant : []).filter((one) => !idIn(one?.actor, 'Patient'));
+  return others.flatMap((one) => one?.actor?.display ?? []).join(', ');
+}
+
+/** How a patient is reached. */
+export const contactOf = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
+  (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system)?.value;
+
 /** A concept as people read it. */
 export function conceptText(concept: CodeableConcept | undefined): string {
   const coding = Array.isArray(concept?.coding) ? concept.coding : [];

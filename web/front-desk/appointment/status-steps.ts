@@ -1,5 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { mayBecome } from '../../../core/booking/appointment/status.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { localDayOf } from '../day/local-day.ts';
 
 /** What staff do with an appointment by changing its status. */
 export const steps = ['booked', 'arrived', 'checked-in', 'fulfilled', 'noshow'] as const;
@@ -7,9 +9,32 @@ export const steps = ['booked', 'arrived', 'checked-in', 'fulfilled', 'noshow'] 
 /** A status that staff set by one click. */
 export type StatusStep = (typeof steps)[number];
 
-/** The statuses that staff may set now, apart from cancelling. */
-export function stepsOf(appointment: Appointment): StatusStep[] {
-  return steps.filter((status) => mayBecome(appointment, status, 'repository'));
+/** Whether a status can be true at a moment: nobody arrives on the day before, or has missed what has not begun. */
+const canBeTrue: Readonly<Record<StatusStep, (start: number, now: number, timeZone: string) => boolean>> = {
+  booked: () => true,
+  arrived: (start, now, timeZone) => localDayOf(start, timeZone) <= localDayOf(now, timeZone),
+  'checked-in': (start, now, timeZone) => localDayOf(start, timeZone) <= localDayOf(now, timeZone),
+  fulfilled: (start, now, timeZone) => localDayOf(start, timeZone) <= localDayOf(now, timeZone),
+  noshow: (start, now) => start <= now,
+};
+
+/** The statuses that follow an arrival. */
+const afterArrival: readonly string[] = ['checked-in', 'fulfilled'];
+
+/**
+ * The statuses that staff may set now, apart from cancelling.
+ *
+ * @param now - milliseconds since 1970 UTC
+ * @param timeZone - of the clinic
+ */
+export function stepsOf(appointment: Appointment, now: number, timeZone: string): StatusStep[] {
+  const start = parseInstant(appointment.start) ?? now;
+  return steps.filter(
+    (status) =>
+      mayBecome(appointment, status, 'repository') &&
+      canBeTrue[status](start, now, timeZone) &&
+      (appointment.status !== 'booked' || !afterArrival.includes(status)),
+  );
 }
 
 /** Whether staff may cancel it now, or decline it. */

@@ -8,7 +8,7 @@ import { textsOf } from '../texts/texts.ts';
 import { CalendarPage } from './day/page.tsx';
 import { HoursPage } from './hours/page.tsx';
 import { NotificationsPage } from './notifications/page.tsx';
-import { Announcer } from './parts/announce.tsx';
+import { Announcer, useAnnouncements } from './parts/announce.tsx';
 import { Boundary } from './parts/boundary.tsx';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
 import { RequestsPage } from './requests/page.tsx';
@@ -58,6 +58,7 @@ function Header({
 }) {
   const { title, nav, session, language } = useTexts();
   const [location] = useLocation();
+  const { settle } = useAnnouncements();
   const other: Language = language === 'en' ? 'de' : 'en';
   const pages = [
     ['/calendar', nav.calendar],
@@ -83,7 +84,7 @@ function Header({
         <Button variant="default" size="xs" lang={other} onClick={() => onLanguage(other)}>
           {textsOf[other].languageName}
         </Button>
-        <Button variant="default" size="xs" onClick={() => void signOut()}>
+        <Button variant="default" size="xs" onClick={() => void settle().then(signOut)}>
           {session.signOut}
         </Button>
       </div>

@@ -1,3 +1,4 @@
+import './older.ts';
 import './style.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';

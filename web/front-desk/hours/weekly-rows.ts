@@ -49,6 +49,56 @@ export function areComplete(rows: readonly WeeklyRow[]): boolean {
   return rows.every(({ days, start, end }) => days.length > 0 && isTime(start) && isTime(end));
 }
 
+/** Minutes since midnight. */
+const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
+
+const DAY = 1440;
+
+/** How long a line lasts on each of its days, in minutes. */
+const lengthOf = ({ start, end }: WeeklyRow): number => minutesOf(end) - minutesOf(start) + (end <= start ? DAY : 0);
+
+/** Something in weekly hours that may be meant, but more likely is a mistake. Lines are counted from 1. */
+export type Doubt =
+  | { readonly kind: 'overnight'; readonly line: number; readonly end: string; readonly hours: number }
+  | { readonly kind: 'overlap'; readonly line: number; readonly other: number };
+
+/** When a line is open, in minutes since Monday's midnight. */
+const openIn = (row: WeeklyRow): { readonly start: number; readonly end: number }[] =>
+  row.days.map((day) => {
+    const start = weekdays.indexOf(day) * DAY + minutesOf(row.start);
+    return { start, end: start + lengthOf(row) };
+  });
+
+function areOverlapping(row: WeeklyRow, other: WeeklyRow): boolean {
+  const week = 7 * DAY;
+  return openIn(row).some((one) =>
+    openIn(other).some((two) =>
+      [-week, 0, week].some((shift) => one.start < two.end + shift && two.start + shift < one.end),
+    ),
+  );
+}
+
+/**
+ * What to ask before weekly hours are saved: lines that run into the next day, since their times may have been typed the
+ * wrong way round, and lines that overlap.
+ *
+ * @param rows - complete ones
+ */
+export function doubtsIn(rows: readonly WeeklyRow[]): Doubt[] {
+  return rows.flatMap((row, index): Doubt[] => {
+    const isOvernight = row.end <= row.start && row.end !== allDay.end;
+    const others = rows.map((other, at) => ({ other, at })).filter(({ at }) => at > index);
+    return [
+      ...(isOvernight
+        ? [{ kind: 'overnight', line: index + 1, end: row.end, hours: Math.round(lengthOf(row) / 6) / 10 } as const]
+        : []),
+      ...others
+        .filter(({ other }) => areOverlapping(row, other))
+        .map(({ at }) => ({ kind: 'overlap', line: index + 1, other: at + 1 }) as const),
+    ];
+  });
+}
+
 /** Whether two lists of lines say the same. */
 export const areSame = (rows: readonly WeeklyRow[], others: readonly WeeklyRow[]): boolean =>
   JSON.stringify(rows) === JSON.stringify(others);

@@ -4,10 +4,13 @@ import { useState } from 'react';
 import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
 import { canCancel, cancelled, type StatusStep, stepsOf, withStatus } from '../../appointment/status-steps.ts';
 import { update } from '../fhir/client.ts';
+import { useAnnouncements } from '../parts/announce.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
+import { useNow } from '../parts/use-now.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
 
 /** Writes changes to one appointment, and announces the outcome. */
 export function useChange(onChanged: () => void) {
@@ -97,8 +100,10 @@ export function Actions({
   readonly onReload: () => void;
   readonly onMove: () => void;
 }) {
-  const { appointment: words } = useTexts();
+  const { appointment: words, undo } = useTexts();
   const { change, refusal, isBusy, forget } = useChange(onChanged);
+  const { announce, later, waiting, takeBack } = useAnnouncements();
+  const now = useNow();
   /** The status of the appointment when typing a reason began. A reason to decline is not a reason to cancel. */
   const [declined, setDeclined] = useState<Appointment['status']>();
   const isRequest = appointment.status === 'pending';
@@ -109,8 +114,20 @@ export function Actions({
     }
     return isDone;
   };
-  const step = (status: StatusStep) =>
-    void change(withStatus(appointment, status), status === 'booked' ? 'confirmed' : 'changed');
+  /** A confirmation is asked for and can be cancelled; what else is set by one click is final, and waits for a while. */
+  const step = (status: StatusStep): void => {
+    if (status === 'booked') {
+      void change(withStatus(appointment, status), 'confirmed');
+      return;
+    }
+    const write = async (): Promise<void> => {
+      if (!(await change(withStatus(appointment, status), 'changed'))) {
+        announce(words.notSaved(words.to[status]));
+      }
+    };
+    later({ key: appointment.id ?? '', text: `${words.to[status]}.`, write });
+  };
+  const ownWaiting = waiting?.key === appointment.id ? waiting : undefined;
   return (
     <section aria-label={words.actions}>
       {refusal && (
@@ -123,7 +140,14 @@ export function Actions({
         />
       )}
       {declined !== undefined && declined !== appointment.status && <UnsentReason id={appointment.id} />}
-      {declined === appointment.status ? (
+      {ownWaiting ? (
+        <Group gap="xs">
+          <strong>{ownWaiting.text}</strong>
+          <Button variant="default" data-autofocus onClick={takeBack}>
+            {undo}
+          </Button>
+        </Group>
+      ) : declined === appointment.status ? (
         <DeclineForm
           appointment={appointment}
           isBusy={isBusy}
@@ -132,10 +156,10 @@ export function Actions({
         />
       ) : (
         <Group gap="xs">
-          {stepsOf(appointment).map((status) => (
+          {stepsOf(appointment, now, config.timeZone).map((status, index) => (
             <Button
               key={status}
-              variant={status === 'booked' ? 'filled' : 'default'}
+              variant={index === 0 ? 'filled' : 'default'}
               loading={isBusy}
               onClick={() => step(status)}
             >

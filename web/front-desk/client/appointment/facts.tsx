@@ -1,27 +1,24 @@
-import type { Patient } from '@medplum/fhirtypes';
 import { endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { answersOf } from '../../appointment/answers.ts';
-import { conceptText, servicesOf } from '../../appointment/people.ts';
+import { conceptText, contactOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import type { AppointmentDetails } from './use-appointment.ts';
 
-const contact = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
-  (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system)?.value;
-
 /** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { language, appointment: words, status, kind } = useTexts();
-  const { appointment, patient, names, owner } = details;
+  const { appointment, patient, names, owner, calendars } = details;
   const time = timeOf(appointment);
-  const [phone, email] = [contact(patient, 'phone'), contact(patient, 'email')];
+  const [phone, email] = [contactOf(patient, 'phone'), contactOf(patient, 'email')];
   const deadline = appointment.status === 'pending' ? endOf('request', appointment, config) : undefined;
   const held = appointment.status === 'proposed' ? endOf('hold', appointment, config) : undefined;
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
+    [words.withWhom, calendars],
     [words.patient, (patient && nameOf(patient)) || words.noPatient],
     [words.birthDate, patient?.birthDate && dateText(patient.birthDate, language)],
     [words.phone, phone && <a href={`tel:${phone.replace(/[^\d+]/g, '')}`}>{phone}</a>],
@@ -51,7 +48,7 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
 /** What the patient has answered. */
 export function Answers({ details: { answers } }: { readonly details: AppointmentDetails }) {
   const { appointment: words } = useTexts();
-  const all = answers.flatMap(answersOf);
+  const all = answers.flatMap((one) => answersOf(one, words));
   return (
     <section>
       <h3>{words.answers}</h3>

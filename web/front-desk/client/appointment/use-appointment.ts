@@ -4,7 +4,9 @@ import { answersReferredTo } from '../../../../core/booking/supporting-informati
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
 import { historyOf, type Step } from '../../appointment/history.ts';
-import { patientIdOf } from '../../appointment/people.ts';
+import { otherNamesIn, patientIdOf, patientNameOf } from '../../appointment/people.ts';
+import { calendarData, slotsNamedBy } from '../../day/entries.ts';
+import { inOrder, titleOf } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { batch, resourcesIn } from '../fhir/client.ts';
 import { namesOf } from '../fhir/names.ts';
@@ -15,6 +17,10 @@ import { config } from '../settings.ts';
 export interface AppointmentDetails {
   readonly appointment: Appointment;
   readonly patient: Patient | undefined;
+  /** The patient's name; empty if there is none. */
+  readonly name: string;
+  /** The names of the calendars that it stands in. */
+  readonly calendars: string;
   readonly answers: readonly QuestionnaireResponse[];
   readonly steps: readonly Step[];
   /** The names of portals, people and programs, by the ids of their profiles. */
@@ -25,7 +31,8 @@ export interface AppointmentDetails {
 
 const readEntry = (url: string) => ({ request: { method: 'GET' as const, url } });
 
-async function load(id: string): Promise<AppointmentDetails | Refusal> {
+/** Reads an appointment with everything that staff ask about it. */
+export async function readAppointment(id: string): Promise<AppointmentDetails | Refusal> {
   const history = await batch([readEntry(`Appointment/${id}/_history?_count=50`), readEntry(`Appointment/${id}`)]);
   if (isRefusal(history)) {
     return history;
@@ -42,15 +49,22 @@ async function load(id: string): Promise<AppointmentDetails | Refusal> {
   const owner = ownerOf(appointment, config);
   const patient = patientIdOf(appointment);
   const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
-  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers].map(readEntry);
+  const slots = slotsNamedBy(appointment);
+  const calendars = slots.length > 0 ? [`Slot?_id=${slots.join(',')}&_include=Slot:schedule`] : [];
+  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers, ...calendars].map(readEntry);
   const [related, names] = await Promise.all([
     more.length > 0 ? batch(more) : { resourceType: 'Bundle' as const, type: 'batch-response' as const },
     namesOf([...steps.flatMap(({ by }) => by ?? []), owner ?? '']),
   ]);
-  const resources = isRefusal(related) ? [] : resourcesIn(related);
+  const resources = (isRefusal(related) ? [] : resourcesIn(related)).flatMap((one) =>
+    isResource(one, 'Bundle') ? resourcesIn(one) : one,
+  );
+  const schedules = resources.filter((one) => isResource(one, 'Schedule'));
   return {
     appointment,
     patient: resources.find((one) => isResource(one, 'Patient')),
+    name: patientNameOf(appointment, calendarData(resources).patients),
+    calendars: schedules.length > 0 ? inOrder(schedules).map(titleOf).join(', ') : otherNamesIn(appointment),
     answers: resources.filter((one) => isResource(one, 'QuestionnaireResponse')),
     steps,
     names,
@@ -65,7 +79,7 @@ async function load(id: string): Promise<AppointmentDetails | Refusal> {
  *   is read again; until then what was read before stays, with what is being typed there.
  */
 export function useAppointment(id: string, version: string | undefined): Loaded<AppointmentDetails> {
-  const loaded = useLoaded(id, () => load(id));
+  const loaded = useLoaded(id, () => readAppointment(id));
   const { value, reload } = loaded;
   const shown = value?.appointment.meta?.versionId;
   useEffect(() => {

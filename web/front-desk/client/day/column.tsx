@@ -1,7 +1,8 @@
-import type { Patient } from '@medplum/fhirtypes';
+import type { Appointment, Patient, Schedule } from '@medplum/fhirtypes';
 import { type CSSProperties, memo, useMemo } from 'react';
 import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
-import type { Interval } from '../../../../core/time/interval.ts';
+import { type Interval, overlaps } from '../../../../core/time/interval.ts';
+import { canTake } from '../../appointment/booking.ts';
 import { patientNameOf, servicesOf } from '../../appointment/people.ts';
 import type { Entry } from '../../day/entries.ts';
 import { inLanes } from '../../day/layout.ts';
@@ -26,6 +27,13 @@ function wordsOf({ appointment, slots }: Entry, patients: ReadonlyMap<string, Pa
 const isMovable = ({ appointment }: Entry): boolean =>
   appointment !== undefined && canBeMoved(appointment) && appointment.status !== 'proposed';
 
+/** Whether a time can take the appointment that is being moved. */
+const isTarget = ({ kind, slots: [slot] }: Entry, moving: Appointment, schedule: Schedule): boolean =>
+  kind === 'free' && slot !== undefined && canTake(moving, slot, schedule);
+
+/** How much of a column's width is left to a block beside the appointments over which it lies. */
+const BLOCK_WIDTH = 0.15;
+
 /** One calendar on one day. On small screens it is a list. */
 export const Column = memo(function Column({
   id,
@@ -38,7 +46,8 @@ export const Column = memo(function Column({
   scale,
   now,
   tabStop,
-  isMoving,
+  moving,
+  schedule,
   onOpen,
 }: {
   readonly id: string;
@@ -55,15 +64,25 @@ export const Column = memo(function Column({
   readonly now: number | undefined;
   /** The key of the entry that the Tab key reaches, if it is in this column. */
   readonly tabStop: string | undefined;
-  readonly isMoving: boolean;
+  /** The appointment that is being moved. */
+  readonly moving: Appointment | undefined;
+  readonly schedule: Schedule;
   readonly onOpen: (key: string) => void;
 }) {
   const texts = useTexts();
   const place = useMemo(() => (date ? besideOthers(date, config.timeZone) : (time: number) => time), [date]);
-  const placed = useMemo(
-    () => inLanes(entries.map((entry) => ({ entry, start: place(entry.start), end: place(entry.end) }))),
-    [entries, place],
-  );
+  const placed = useMemo(() => {
+    const items = entries.map((entry) => ({ entry, start: place(entry.start), end: place(entry.end) }));
+    const blocks = items.filter(({ entry }) => entry.kind === 'blocked');
+    // Who has to be called must be readable: a block lies behind the appointments.
+    return [
+      ...blocks.map((item) => ({ item, left: 0, width: 1 })),
+      ...inLanes(items.filter((item) => !blocks.includes(item))).map(({ item, lane, lanes }) => {
+        const left = blocks.some((block) => overlaps(block, item)) ? BLOCK_WIDTH : 0;
+        return { item, left: left + (lane / lanes) * (1 - left), width: (1 - left) / lanes };
+      }),
+    ].toSorted((one, other) => one.item.start - other.item.start);
+  }, [entries, place]);
   const top = (time: number) => ((Math.max(time, shown.start) - shown.start) / MINUTE) * scale;
   const bottom = (time: number) => ((Math.min(time, shown.end) - shown.start) / MINUTE) * scale;
   return (
@@ -73,15 +92,15 @@ export const Column = memo(function Column({
         {title}
       </h2>
       <ol>
-        {placed.map(({ item, lane, lanes }) => (
+        {placed.map(({ item, left, width }) => (
           <li
             key={item.entry.key}
             style={
               {
                 '--top': `${top(item.start)}px`,
                 '--height': `${Math.max(bottom(item.end) - top(item.start), 24)}px`,
-                '--left': `${(lane / lanes) * 100}%`,
-                '--width': `${100 / lanes}%`,
+                '--left': `${left * 100}%`,
+                '--width': `${width * 100}%`,
               } as CSSProperties
             }
           >
@@ -93,7 +112,7 @@ export const Column = memo(function Column({
               {...wordsOf(item.entry, patients)}
               isMovable={isMovable(item.entry)}
               isTabStop={item.entry.key === tabStop}
-              isTarget={isMoving && item.entry.kind === 'free'}
+              isTarget={moving !== undefined && isTarget(item.entry, moving, schedule)}
               onOpen={onOpen}
             />
           </li>

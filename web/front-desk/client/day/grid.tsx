@@ -1,4 +1,4 @@
-import type { Schedule } from '@medplum/fhirtypes';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { type CSSProperties, type KeyboardEvent, useCallback, useMemo, useRef, useState } from 'react';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { columnsOf, layoutOf, withoutPast } from '../../day/columns.ts';
@@ -20,7 +20,7 @@ export function Grid({
   days,
   data,
   now,
-  isMoving,
+  moving,
   onOpen,
   onDrop,
 }: {
@@ -28,7 +28,8 @@ export function Grid({
   readonly days: readonly LocalDay[];
   readonly data: CalendarData;
   readonly now: number;
-  readonly isMoving: boolean;
+  /** The appointment that is being moved. */
+  readonly moving: Appointment | undefined;
   readonly onOpen: (key: string) => void;
   /** An appointment, by its id, was dragged to a free time. */
   readonly onDrop: (appointment: string, onto: Entry) => void;
@@ -93,6 +94,8 @@ export function Grid({
     <div
       className="grid"
       ref={box}
+      // A box that scrolls can be scrolled by keyboard, even if it is empty.
+      tabIndex={entries.size === 0 ? 0 : undefined}
       style={{ '--columns': columns.length, '--day-height': `${layout.height}px` } as CSSProperties}
       onKeyDown={onKeyDown}
       {...drag}
@@ -107,7 +110,7 @@ export function Grid({
             </span>
           ))}
         </div>
-        {columns.map(({ id, title, day, dayText, entries }) => (
+        {columns.map(({ id, title, day, dayText, entries, schedule }) => (
           <Column
             key={id}
             id={id}
@@ -120,7 +123,8 @@ export function Grid({
             scale={layout.scale}
             now={now}
             tabStop={entries.some(({ key }) => key === tabStop) ? tabStop : undefined}
-            isMoving={isMoving}
+            moving={moving}
+            schedule={schedule}
             onOpen={open}
           />
         ))}

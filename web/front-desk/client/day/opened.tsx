@@ -1,9 +1,11 @@
-import type { Appointment, Schedule } from '@medplum/fhirtypes';
+import type { Schedule } from '@medplum/fhirtypes';
 import { useEffect, useRef } from 'react';
 import { patientNameOf } from '../../appointment/people.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
 import { instantAt } from '../../day/local-day.ts';
+import { titleOf } from '../../day/queries.ts';
 import { AppointmentPanel } from '../appointment/panel.tsx';
+import type { AppointmentDetails } from '../appointment/use-appointment.ts';
 import { spanText } from '../parts/format.ts';
 import { SidePanel } from '../parts/side-panel.tsx';
 import { useTexts } from '../parts/use-texts.ts';
@@ -51,6 +53,7 @@ export function Opened({
   data,
   moving,
   schedules,
+  all,
   onChanged,
 }: {
   readonly place: Place;
@@ -59,9 +62,11 @@ export function Opened({
   readonly entry: Entry | undefined;
   readonly data: CalendarData | undefined;
   /** The appointment that is being moved. */
-  readonly moving: Appointment | undefined;
+  readonly moving: AppointmentDetails | undefined;
   /** The calendars that are shown. */
   readonly schedules: readonly Schedule[];
+  /** All calendars of the clinic. */
+  readonly all: readonly Schedule[];
   readonly onChanged: () => void;
 }) {
   const texts = useTexts();
@@ -73,10 +78,14 @@ export function Opened({
   const [type, id = ''] = place.open?.split('/') ?? [];
   const [slot] = shown?.slots ?? [];
   const close = () => go({ open: undefined });
-  const kind = shown && texts.kind[shown.kind];
   const isBlock = type === 'Block';
-  const usual = shown && kind ? `${kind}, ${spanText(shown, texts.language)}` : texts.appointment.title;
+  const name = shown?.appointment && data && patientNameOf(shown.appointment, data.patients);
+  const what = shown?.appointment ? name || texts.appointment.noPatient : shown && texts.kind[shown.kind];
+  const usual = shown && what ? `${what}, ${spanText(shown, texts.language)}` : texts.appointment.title;
   const title = isBlock ? texts.slot.blockTime : usual;
+  const own = schedules.find(({ id: one }) => slot?.schedule?.reference === `Schedule/${one}`);
+  const calendar = own ? titleOf(own) : '';
+  const movingId = moving?.appointment.id;
   const version = data?.appointments.find((one) => one.id === id)?.meta?.versionId;
   return (
     <SidePanel title={title} isOpen={place.open !== undefined} onClose={close}>
@@ -97,14 +106,14 @@ export function Opened({
       {type === 'Slot' && moving && slot && shown?.kind === 'free' && (
         <MovePanel
           key={id}
-          appointment={moving}
-          patientName={data ? patientNameOf(moving, data.patients) : ''}
+          moving={moving}
           slot={slot}
+          calendar={calendar}
           onBack={close}
-          onOvertaken={() => go({ open: `Appointment/${moving.id}`, moving: undefined })}
+          onOvertaken={() => go({ open: `Appointment/${movingId}`, moving: undefined })}
           onStale={onChanged}
           onMoved={() => {
-            go({ open: `Appointment/${moving.id}`, moving: undefined });
+            go({ open: `Appointment/${movingId}`, moving: undefined });
             onChanged();
           }}
         />
@@ -113,6 +122,8 @@ export function Opened({
         <SlotPanel
           key={id}
           entry={shown}
+          isThere={entry !== undefined}
+          calendar={calendar}
           schedules={schedules}
           onChanged={onChanged}
           onBooked={(appointment) => {
@@ -123,7 +134,7 @@ export function Opened({
       )}
       {isBlock && (
         <BlockForm
-          schedules={schedules}
+          schedules={[...schedules, ...all.filter((one) => !schedules.includes(one))]}
           time={noonOf(place.day)}
           draftKey="block"
           onBlocked={() => {

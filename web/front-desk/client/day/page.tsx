@@ -6,7 +6,7 @@ import { type Entry, entriesOf, unplacedOf } from '../../day/entries.ts';
 import { kinds, signOf } from '../../day/kinds.ts';
 import { intervalOf } from '../../day/local-day.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
-import { read } from '../fhir/client.ts';
+import { readAppointment } from '../appointment/use-appointment.ts';
 import { Behind } from '../parts/behind.tsx';
 import { dayText, timeText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -14,14 +14,15 @@ import { useLoaded } from '../parts/use-loaded.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
+import { DayList } from './day-list.tsx';
 import { Grid } from './grid.tsx';
 import { Opened } from './opened.tsx';
 import { daysOf, usePlace } from './place.ts';
 import { Toolbar } from './toolbar.tsx';
 import { useCalendar, useSchedules } from './use-calendar.ts';
 
-/** How many calendars are shown by default. */
-const FIRST = 6;
+/** How many calendars are shown by default: a week has seven columns for each. */
+const FIRST = { day: 6, week: 1 } as const;
 
 const nothing: readonly Schedule[] = [];
 
@@ -50,8 +51,8 @@ export function CalendarPage() {
   // What is open changes with each click: the columns are not drawn anew for that.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the ids say which are wanted.
   const chosen = useMemo(
-    () => (wanted ? all.filter(({ id }) => place.schedules.includes(id ?? '')) : all.slice(0, FIRST)),
-    [all, wanted],
+    () => (wanted ? all.filter(({ id }) => place.schedules.includes(id ?? '')) : all.slice(0, FIRST[place.span])),
+    [all, wanted, place.span],
   );
   const ids = chosen.flatMap(({ id }) => id ?? []);
   const { day, span } = place;
@@ -61,10 +62,10 @@ export function CalendarPage() {
   const reload = useCallback(() => void calendar.reload(), [calendar.reload]);
 
   const moved = useLoaded(`move ${place.moving ?? ''}`, async () => {
-    const found = place.moving ? await read('Appointment', place.moving) : undefined;
-    return found ? (isRefusal(found) ? found : { appointment: found }) : { appointment: undefined };
+    const found = place.moving ? await readAppointment(place.moving) : undefined;
+    return found && isRefusal(found) ? found : { details: found };
   });
-  const moving = moved.value?.appointment;
+  const moving = moved.value?.details;
   const entry = useMemo(
     () =>
       data && place.open
@@ -85,7 +86,7 @@ export function CalendarPage() {
         <Alert
           className="moving"
           variant="outline"
-          title={texts.appointment.moving(patientNameOf(moving, data?.patients ?? new Map()))}
+          title={texts.appointment.moving(moving.name || texts.appointment.noPatient)}
         >
           <p>{texts.appointment.movingHelp}</p>
           <Button size="xs" variant="default" onClick={() => go({ moving: undefined })}>
@@ -114,7 +115,7 @@ export function CalendarPage() {
           days={days}
           data={data}
           now={now}
-          isMoving={moving !== undefined}
+          moving={moving?.appointment}
           onOpen={open}
           onDrop={drop}
         />
@@ -138,9 +139,19 @@ export function CalendarPage() {
           </ul>
         </section>
       )}
+      {data && <DayList schedules={chosen} days={days} data={data} />}
       <Legend />
       {calendar.at && <p className="updated">{texts.day.updated(timeText(calendar.at, texts.language))}</p>}
-      <Opened place={place} go={go} entry={entry} data={data} moving={moving} schedules={chosen} onChanged={reload} />
+      <Opened
+        place={place}
+        go={go}
+        entry={entry}
+        data={data}
+        moving={moving}
+        schedules={chosen}
+        all={all}
+        onChanged={reload}
+      />
     </>
   );
 }

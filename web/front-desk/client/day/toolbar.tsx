@@ -20,7 +20,7 @@ function ChooseCalendars({
   return (
     <Popover position="bottom-end" trapFocus returnFocus withinPortal={false}>
       <Popover.Target>
-        <Button variant="default">{`${words.calendars} (${shown.length})`}</Button>
+        <Button variant="default">{words.shown(shown.length, schedules.length)}</Button>
       </Popover.Target>
       <Popover.Dropdown aria-label={words.calendars}>
         <Checkbox.Group
@@ -85,6 +85,9 @@ export function Toolbar({
           {slot.blockTime}
         </Button>
       )}
+      <Button variant="default" onClick={() => window.print()}>
+        {words.print}
+      </Button>
       <ChooseCalendars schedules={schedules} shown={shown} onChoose={(ids) => go({ schedules: ids })} />
     </Group>
   );

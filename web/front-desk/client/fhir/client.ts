@@ -30,6 +30,8 @@ async function send(url: string, { method = 'GET', body, headers }: Call): Promi
   try {
     const response = await fetch(url, {
       method,
+      // What is written as the page is left arrives all the same.
+      keepalive: document.hidden,
       signal: AbortSignal.timeout(ANSWER_LIMIT),
       headers: {
         accept: 'application/fhir+json',

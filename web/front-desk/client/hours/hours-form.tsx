@@ -2,13 +2,19 @@ import { Group, NumberInput, Stack } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { HoursData, HoursHolder } from '../../hours/calendars.ts';
 import { type LengthName, lengthNames } from '../../hours/lengths.ts';
+import { areSame, type Doubt, doubtsIn, type WeeklyRow } from '../../hours/weekly-rows.ts';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { SavingPart } from './saving-part.tsx';
 import { useSaving } from './use-saving.ts';
 
+/** What is typed about opening hours. */
+interface HoursDraft {
+  readonly rows: readonly WeeklyRow[];
+}
+
 /** What a form of opening hours is about. */
-interface HoursFormOptions<Draft extends object> {
+interface HoursFormOptions<Draft extends HoursDraft> {
   /** Says what the typed text belongs to. */
   readonly name: string;
   readonly stored: Draft;
@@ -21,15 +27,23 @@ interface HoursFormOptions<Draft extends object> {
 /**
  * The typed opening hours: they are kept until they are saved, and what they would do is shown only until they are changed.
  */
-export function useHoursForm<Draft extends object>({ name, stored, data, onSaved, changed }: HoursFormOptions<Draft>) {
+export function useHoursForm<Draft extends HoursDraft>({
+  name,
+  stored,
+  data,
+  onSaved,
+  changed,
+}: HoursFormOptions<Draft>) {
   const { draft, change, clear } = useDraft(`hours ${name}`, stored);
   const [isMissing, setMissing] = useState(false);
+  const [doubts, setDoubts] = useState<readonly Doubt[]>();
   const saving = useSaving(data, () => {
     clear();
     onSaved();
   });
   const edit = (part: Partial<Draft>): void => {
     saving.forget();
+    setDoubts(undefined);
     change(part);
   };
   const checked = (then: (changed: HoursHolder) => Promise<unknown>): void => {
@@ -39,12 +53,19 @@ export function useHoursForm<Draft extends object>({ name, stored, data, onSaved
       void then(found);
     }
   };
-  return { draft, edit, frame: { saving, data, isMissing, checked, onReload: onSaved } };
+  /** Saves it; what looks like a mistake is asked about first. */
+  const save = (): void =>
+    checked(async (found) => {
+      const questions = doubts || areSame(draft.rows, stored.rows) ? [] : doubtsIn(draft.rows);
+      setDoubts(questions.length > 0 ? questions : undefined);
+      await (questions.length > 0 ? undefined : saving.save(found));
+    });
+  return { draft, edit, frame: { saving, data, isMissing, doubts, checked, save, onReload: onSaved } };
 }
 
 /** A form of opening hours: its fields, what a change would do, and saving it. */
 export function HoursForm({
-  frame: { saving, data, isMissing, checked, onReload },
+  frame: { saving, data, isMissing, doubts, checked, save, onReload },
   children,
 }: {
   readonly frame: ReturnType<typeof useHoursForm>['frame'];
@@ -55,16 +76,29 @@ export function HoursForm({
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        checked(saving.save);
+        save();
       }}
     >
       <Stack gap="md">
         {children}
+        {doubts && (
+          <div role="alert">
+            {doubts.map((doubt) => (
+              <p key={JSON.stringify(doubt)}>
+                <strong>
+                  {doubt.kind === 'overnight'
+                    ? words.overnight(doubt.line, doubt.end, doubt.hours)
+                    : words.overlap(doubt.line, doubt.other)}
+                </strong>
+              </p>
+            ))}
+          </div>
+        )}
         <SavingPart
           saving={saving}
           data={data}
           missing={isMissing && words.missing}
-          save={words.save}
+          save={doubts ? words.saveAnyway : words.save}
           onShow={() => checked(saving.preview)}
           onReload={onReload}
         />

@@ -34,7 +34,7 @@ export function DeliveryCard({
   readonly delivery: Delivery;
   readonly onChanged: () => Promise<void>;
 }) {
-  const { language, notifications: words } = useTexts();
+  const { language, notifications: words, serverSays } = useTexts();
   const { id, topic, channel, filters, state, action, events, delivered, attempts, sent, nextAttempt, error } =
     delivery;
   const heading = useRef<HTMLHeadingElement>(null);
@@ -61,7 +61,10 @@ export function DeliveryCard({
         {nextAttempt !== undefined && <Fact label={words.nextAttempt}>{momentText(nextAttempt, language)}</Fact>}
         {error && (
           <Fact label={words.reason}>
-            <span lang="en">{error}</span>
+            <details>
+              <summary>{serverSays}</summary>
+              <span lang="en">{error}</span>
+            </details>
           </Fact>
         )}
         {filters.length > 0 && <Fact label={words.filters}>{filters.join(', ')}</Fact>}

@@ -54,8 +54,10 @@ export const momentText = (time: number, language: Language): string =>
     ...zoneOf(time),
   }).format(time);
 
-/** A date that has no time, such as a date of birth: 17/05/1990. */
+/** A date that has no time, such as a date of birth: 17 May 1990, so that day and month are not taken for each other. */
 export function dateText(date: string, language: Language): string {
   const time = Date.parse(`${date}T00:00:00Z`);
-  return Number.isNaN(time) ? date : new Intl.DateTimeFormat(locales[language], { timeZone: 'UTC' }).format(time);
+  return Number.isNaN(time)
+    ? date
+    : new Intl.DateTimeFormat(locales[language], { timeZone: 'UTC', dateStyle: 'medium' }).format(time);
 }

@@ -55,7 +55,9 @@ export function OpenRequest({
   const { requests: words, appointment: appointmentWords } = useTexts();
   return (
     <section aria-labelledby="open-request" className="pane">
-      <h2 id="open-request">{name || appointmentWords.noPatient}</h2>
+      <h2 id="open-request" tabIndex={-1}>
+        {name || appointmentWords.noPatient}
+      </h2>
       {answer.refusal && (
         <Problem
           refusal={answer.refusal}

@@ -17,6 +17,17 @@ import { RequestList } from './list.tsx';
 import { OpenRequest } from './open.tsx';
 import { useRequests } from './use-requests.ts';
 
+/** Gives the focus to a request in the list; where the list is above what was chosen in it, that comes into view instead. */
+function focusOn(id: string): void {
+  const isNarrow = window.matchMedia('(max-width: 48rem)').matches;
+  const target = isNarrow ? '#open-request' : `[data-request="${CSS.escape(id)}"]`;
+  const found = document.querySelector<HTMLElement>(target);
+  found?.focus({ preventScroll: isNarrow });
+  if (isNarrow) {
+    found?.scrollIntoView();
+  }
+}
+
 /** What waits for an answer from the clinic. Requests are confirmed or declined one after the other, by keyboard too. */
 export function RequestsPage() {
   const texts = useTexts();
@@ -40,7 +51,10 @@ export function RequestsPage() {
   const show = (id: string | undefined): void => {
     setDeclining(false);
     answer.forget();
-    shouldFocus.current = true;
+    shouldFocus.current = id !== open?.id || isDeclining;
+    if (open && id === open.id) {
+      focusOn(id);
+    }
     navigate(id ? `/requests?open=${id}` : '/requests', { replace: true });
   };
   useEffect(() => {
@@ -56,7 +70,7 @@ export function RequestsPage() {
   // The focus follows what is open, once the list shows it.
   useEffect(() => {
     if (shouldFocus.current && !isDeclining && open) {
-      document.querySelector<HTMLElement>(`[data-request="${CSS.escape(open.id)}"]`)?.focus();
+      focusOn(open.id);
       shouldFocus.current = false;
     }
   });
@@ -95,7 +109,7 @@ export function RequestsPage() {
       <div className="two-panes">
         {value && waiting.length > 0 && (
           <div>
-            <p className="help">{words.help}</p>
+            <p className="help keys">{words.help}</p>
             <RequestList
               requests={value}
               openId={open?.id}

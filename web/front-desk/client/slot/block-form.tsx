@@ -85,7 +85,7 @@ export function BlockForm({
   readonly draftKey: string;
   readonly onBlocked: () => void;
 }) {
-  const { slot: words, day, appointment } = useTexts();
+  const { slot: words, day, appointment, close } = useTexts();
   const { draft, change, clear } = useDraft<Draft>(draftKey, {
     schedule: schedules[0]?.id ?? '',
     ...periodText(time, config.timeZone),
@@ -95,6 +95,7 @@ export function BlockForm({
   const { submit, refusal, isBusy, forget } = useSubmit();
   const [isMissing, setMissing] = useState(false);
   const [covered, setCovered] = useState<Covered>();
+  const [isDone, setDone] = useState(false);
   const schedule = schedules.find(({ id }) => id === draft.schedule) ?? schedules[0];
   const edit = (part: Partial<Draft>): void => {
     setCovered(undefined);
@@ -127,7 +128,12 @@ export function BlockForm({
       setCovered(answer);
     } else if (answer) {
       clear();
-      onBlocked();
+      // Who has to be called stays in sight.
+      if (covered) {
+        setDone(true);
+      } else {
+        onBlocked();
+      }
     }
   };
   const field = (name: 'from' | 'to') => (
@@ -139,6 +145,15 @@ export function BlockForm({
       onChange={(event) => edit({ [name]: event.currentTarget.value })}
     />
   );
+  if (isDone && covered) {
+    return (
+      <Stack gap="xs">
+        <p>{appointment.done.blocked}</p>
+        <CoveredList covered={covered} />
+        <Button onClick={onBlocked}>{close}</Button>
+      </Stack>
+    );
+  }
   return (
     <form
       noValidate

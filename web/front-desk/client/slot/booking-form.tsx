@@ -1,7 +1,15 @@
-import { Button, SegmentedControl, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
-import type { Slot } from '@medplum/fhirtypes';
+import { Button, NativeSelect, SegmentedControl, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import { bookingRequest, lengthWithin, type NewPatient, type Wanted, wantedOf } from '../../appointment/booking.ts';
+import {
+  bookingRequest,
+  lengthWithin,
+  type NewPatient,
+  servicesOffered,
+  type Wanted,
+  wantedOf,
+} from '../../appointment/booking.ts';
+import { conceptText } from '../../appointment/people.ts';
 import { withStatus } from '../../appointment/status-steps.ts';
 import { timeOf } from '../../day/entries.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
@@ -80,10 +88,13 @@ function Who({ draft, change }: { readonly draft: Draft; readonly change: (part:
 /** Books by telephone. What was typed stays until the booking is there. */
 export function BookingForm({
   slot,
+  schedule,
   onBooked,
   onStale,
 }: {
   readonly slot: Slot;
+  /** The calendar of the Slot. */
+  readonly schedule: Schedule | undefined;
   readonly onBooked: (appointmentId: string) => void;
   /** The calendar shows something that is no longer true. */
   readonly onStale: () => void;
@@ -94,6 +105,8 @@ export function BookingForm({
     firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
   );
   const [missing, setMissing] = useState(false);
+  const services = servicesOffered(slot, schedule);
+  const [service, setService] = useState(0);
   const { submit, refusal, isBusy } = useSubmit();
 
   const send = async (wanted: Wanted): Promise<void> => {
@@ -102,7 +115,7 @@ export function BookingForm({
     change({ uuid });
     const booked = await submit(
       async () => {
-        const answer = await book(bookingRequest(wanted, who, draft.comment.trim(), uuid));
+        const answer = await book(bookingRequest(wanted, who, services[service], draft.comment.trim(), uuid));
         if (isRefusal(answer) || answer.status !== 'pending') {
           return answer;
         }
@@ -134,6 +147,14 @@ export function BookingForm({
     >
       <Stack gap="md">
         <TimeFields value={time} onChange={(part) => setTime((before) => ({ ...before, ...part }))} />
+        {services.length > 1 && (
+          <NativeSelect
+            label={words.service}
+            value={service}
+            onChange={(event) => setService(Number(event.currentTarget.value))}
+            data={services.map((one, index) => ({ value: String(index), label: conceptText(one) }))}
+          />
+        )}
         <Who draft={draft} change={change} />
         <Textarea
           label={words.comment}

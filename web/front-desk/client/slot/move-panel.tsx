@@ -1,10 +1,11 @@
 import { Button, Group, Stack } from '@mantine/core';
-import type { Appointment, Slot } from '@medplum/fhirtypes';
+import type { Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { lengthWithin, moveRequest, type Wanted, wantedOf } from '../../appointment/booking.ts';
 import { timeOf } from '../../day/entries.ts';
+import type { AppointmentDetails } from '../appointment/use-appointment.ts';
 import { book } from '../fhir/client.ts';
-import { momentText } from '../parts/format.ts';
+import { shortDayText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -13,17 +14,18 @@ import { firstTime, TimeFields, typedInterval } from './time-fields.tsx';
 
 /** Asks whether an appointment is to be moved to a time, and moves it. */
 export function MovePanel({
-  appointment,
-  patientName,
+  moving: { appointment, name: patientName, calendars },
   slot,
+  calendar,
   onMoved,
   onStale,
   onBack,
   onOvertaken,
 }: {
-  readonly appointment: Appointment;
-  readonly patientName: string;
+  readonly moving: AppointmentDetails;
   readonly slot: Slot;
+  /** The name of the calendar to which the Slot belongs. */
+  readonly calendar: string;
   readonly onMoved: () => void;
   readonly onStale: () => void;
   readonly onBack: () => void;
@@ -51,7 +53,24 @@ export function MovePanel({
     >
       <Stack gap="md">
         <p>{words.moving(patientName || words.noPatient)}</p>
-        {from && to && <p>{words.moveTo(momentText(from.start, language), momentText(to.start, language))}</p>}
+        {calendars !== calendar && <strong>{words.otherCalendar}</strong>}
+        <dl className="facts">
+          {(
+            [
+              [words.moveFrom, from, calendars],
+              [words.moveTo, to, calendar],
+            ] as const
+          ).map(([term, time, name]) => (
+            <div key={term}>
+              <dt>{term}</dt>
+              <dd>
+                {[time && `${shortDayText(time.start, language)}, ${spanText(time, language)}`, name]
+                  .filter(Boolean)
+                  .join(', ')}
+              </dd>
+            </div>
+          ))}
+        </dl>
         <TimeFields value={time} onChange={(part) => setTime((before) => ({ ...before, ...part }))} />
         {refusal && (
           <Problem refusal={refusal} {...(refusal.status === 412 && { onReload: onOvertaken })}>

@@ -90,20 +90,28 @@ function Blocked({ slot, onChanged }: SlotProps) {
 /** Time of a calendar that belongs to no appointment: book it, block it, offer it again. */
 export function SlotPanel({
   entry,
+  isThere,
+  calendar,
   schedules,
   onChanged,
   onBooked,
 }: {
   readonly entry: Entry;
+  /** Whether the calendar still shows it. */
+  readonly isThere: boolean;
+  /** The name of its calendar. */
+  readonly calendar: string;
   readonly schedules: readonly Schedule[];
   readonly onChanged: () => void;
   readonly onBooked: (appointmentId: string) => void;
 }) {
   const { language, slot: words, kind } = useTexts();
   const [slot] = entry.slots;
+  const own = schedules.find(({ id }) => slot?.schedule?.reference === `Schedule/${id}`);
   return (
     <Stack gap="md">
       <p>
+        {calendar && <strong>{calendar}: </strong>}
         {kind[entry.kind]}, {dayText(entry.start, language)}, {spanText(entry, language)}
         {slot?.comment && <>: {slot.comment}</>}
       </p>
@@ -114,14 +122,14 @@ export function SlotPanel({
             <Tabs.Tab value="block">{words.block}</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="book" pt="md">
-            <BookingForm slot={slot} onBooked={onBooked} onStale={onChanged} />
+            <BookingForm slot={slot} schedule={own} onBooked={onBooked} onStale={onChanged} />
           </Tabs.Panel>
           <Tabs.Panel value="block" pt="md">
             <BlockTab slot={slot} schedules={schedules} onChanged={onChanged} />
           </Tabs.Panel>
         </Tabs>
       )}
-      {slot && entry.kind === 'blocked' && <Blocked slot={slot} onChanged={onChanged} />}
+      {slot && isThere && entry.kind === 'blocked' && <Blocked slot={slot} onChanged={onChanged} />}
       {entry.kind === 'taken' && <p>{words.takenWhy}</p>}
       {entry.kind === 'buffer' && <p>{words.bufferWhy}</p>}
     </Stack>

@@ -4,6 +4,7 @@ import type { Patient } from '@medplum/fhirtypes';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { patientQuery } from '../../appointment/patient-query.ts';
+import { contactOf } from '../../appointment/people.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
 import { dateText } from '../parts/format.ts';
@@ -32,7 +33,7 @@ export function PatientSearch({
     if (asked.trim().length < 2) {
       return [];
     }
-    const query = [...patientQuery(asked), ['_count', MOST] as const];
+    const query = [...patientQuery(asked, new Date().getFullYear()), ['_count', MOST] as const];
     const answer = await searchAll([searchUrl('Patient', query)]);
     return isRefusal(answer)
       ? answer
@@ -66,7 +67,11 @@ export function PatientSearch({
               <Radio
                 key={patient.id}
                 value={patient.id ?? ''}
-                label={[nameOf(patient) || words.unnamed, patient.birthDate && dateText(patient.birthDate, language)]
+                label={[
+                  nameOf(patient) || words.unnamed,
+                  patient.birthDate && dateText(patient.birthDate, language),
+                  contactOf(patient, 'phone'),
+                ]
                   .filter(Boolean)
                   .join(', ')}
               />

@@ -1,0 +1,101 @@
+/** What a front desk does on a Monday morning: find, move, block and call, print; and answer from a telephone. */
+import { expect, type Page, test } from '@playwright/test';
+import { aPatient, stored } from '../../contract/fixtures.ts';
+import { medplum } from '../../contract/http.ts';
+import { expectAccessible } from '../axe.ts';
+import { aService, halfHours, morning, origin } from '../clinic.ts';
+import { bookedBy, calendarOf, dayOf, visitDesk } from './desk.ts';
+
+const drawer = (page: Page) => page.getByRole('dialog');
+const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
+
+test('a patient is found however the name is spelled, and by telephone', async ({ page }) => {
+  const family = `Müller${Date.now().toString(36).replace(/\d/g, 'q')}`;
+  const phone = `030 ${Date.now()}`;
+  await aPatient('portal-a', {
+    name: [{ family, given: ['Eva'] }],
+    birthDate: '1951-04-03',
+    telecom: [{ system: 'phone', value: phone }],
+  });
+  const service = await aService({ starts: halfHours(morning(6), 1) });
+  await visitDesk(page, calendarOf(service));
+  await entry(page, /free/).click();
+  const field = drawer(page).getByLabel('Name, date of birth or telephone');
+  for (const text of [family.replace('ü', 'ue'), family.replace('ü', 'u').toLowerCase(), `${family} 3.4.51`, phone]) {
+    await field.fill(text);
+    await expect(drawer(page).getByRole('radio', { name: `Eva ${family}, 3 Apr 1951, ${phone}` })).toBeVisible();
+    await field.fill('');
+    await expect(drawer(page).getByRole('radio', { name: /Eva/ })).toHaveCount(0);
+  }
+});
+
+test('a week shows one calendar, every calendar can be blocked, and who has to be called stays readable', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(6), 2) });
+  await bookedBy('portal-a', service, 0, 'Anrufen');
+  const day = dayOf(Date.parse(service.slots[0]?.start ?? ''));
+  await visitDesk(page, `${origin}/front-desk/calendar?date=${day}&span=week`);
+  await expect(page.locator('.column')).toHaveCount(7);
+  await page.goto(calendarOf(service));
+  await page.getByRole('button', { name: 'Block time' }).click();
+  const all = await stored('Schedule', '_count=1000');
+  await expect(drawer(page).getByLabel('Calendars').locator('option')).toHaveCount(all.length);
+  await drawer(page).getByLabel('From').fill(`${day}T08:00`);
+  await drawer(page).getByLabel('Until').fill(`${day}T12:00`);
+  await drawer(page).getByRole('button', { name: 'Block', exact: true }).click();
+  await drawer(page).getByRole('button', { name: 'Block it all the same' }).click();
+  await expect(drawer(page)).toContainText('Blocked.');
+  await expect(drawer(page).getByRole('link', { name: /Kim Anrufen/ })).toBeVisible();
+  await drawer(page).getByRole('button', { name: 'Close' }).last().click();
+  await expect(entry(page, /blocked/)).toBeVisible();
+  const [box, column] = [await entry(page, /Anrufen/).boundingBox(), await page.locator('.column').boundingBox()];
+  expect(box?.width).toBeGreaterThan((column?.width ?? 0) * 0.8);
+  await expectAccessible(page);
+});
+
+test('an appointment is offered only times that can take it', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(6), 2), doctor: 'Dr. Ada Eigen' });
+  const other = await aService({ starts: halfHours(morning(6), 2), doctor: 'Dr. Bo Fremd' });
+  const made = await bookedBy('portal-a', service, 0, 'Wechsel');
+  await visitDesk(page, `${calendarOf(service)},${other.schedule.id}&move=${made.id}`);
+  await expect(page.locator('.column')).toHaveCount(2);
+  await expect(entry(page, /move here/)).toHaveCount(1);
+  await entry(page, /move here/).click();
+  await expect(drawer(page).locator('.facts')).toContainText('09:00–09:30, Dr. Ada Eigen');
+  await expect(drawer(page).locator('.facts')).toContainText('09:30–10:00, Dr. Ada Eigen');
+  await expect(drawer(page)).not.toContainText('Into another calendar');
+});
+
+test('the day is printed as a list, with what a call needs', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(6), 2) });
+  const made = await bookedBy('portal-a', service, 0, 'Papier');
+  await medplum('front-desk', 'PUT', `/Appointment/${made.id}`, {
+    body: { ...(await stored('Appointment', `_id=${made.id}`))[0], comment: 'Needs a wheelchair' },
+  });
+  await visitDesk(page, calendarOf(service));
+  await expect(entry(page, /Papier/)).toBeVisible();
+  await expect(page.locator('.on-paper')).toBeHidden();
+  await page.emulateMedia({ media: 'print' });
+  await expect(page.locator('.grid')).toBeHidden();
+  await expect(page.locator('.on-paper h2')).toContainText('Dr. Mira Lindner');
+  await expect(page.locator('.on-paper tbody tr')).toHaveText(
+    `09:00–09:30Kim Papier17 May 1990${service.name}Needs a wheelchair`,
+  );
+});
+
+test.describe('on a telephone', () => {
+  test.use({ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true });
+
+  test('a request that is tapped comes into view', async ({ page }) => {
+    const service = await aService({ starts: halfHours(morning(6), 4), confirmation: 'manual' });
+    for (const index of [0, 1, 2, 3]) {
+      await bookedBy('portal-a', service, index, `Tippen${index}`);
+    }
+    await visitDesk(page, `${origin}/front-desk/requests`);
+    await page.locator('.request', { hasText: 'Tippen0' }).first().tap();
+    await expect(page.getByRole('heading', { name: 'Kim Tippen0' })).toBeInViewport();
+    await expect(page.getByRole('button', { name: 'Confirm' })).toBeInViewport();
+    await expect(page.getByText('arrow keys')).toBeHidden();
+  });
+});
