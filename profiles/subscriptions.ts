@@ -195,7 +195,7 @@ const triggers = {
   'outbox-ready': {
     bot: 'deliver-events',
     reason: 'Delivers events to subscribers',
-    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|notify&status=ready`,
+    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|outboxes&status=ready`,
     interactions: ['create', 'update'],
     maxAttempts: 18,
   },

@@ -33,7 +33,7 @@ const errors = Object.fromEntries(Object.entries(bookingErrors).map(([code, { di
 /** The codes of the Tasks of the service: jobs, records, and what staff decide. */
 const tasks = {
   book: 'An asynchronous booking',
-  notify: 'The outbox of a Subscription',
+  outboxes: 'The outboxes of the Subscriptions of one subscriber',
   publish: 'How far the opening hours of a schedule are published',
   'publish-all': 'How far the schedules have been checked for what is to be published',
   announce: 'The time up to which the events of all changes are recorded',
@@ -42,7 +42,6 @@ const tasks = {
   'near-limit': 'A portal that is near a limit of the installation',
   confirm: 'A requested appointment that waits for the clinic',
   collision: 'An appointment whose time something else takes: staff decide',
-  subscriber: 'The count of Subscriptions of one subscriber',
 };
 
 /** The form of the ids that the repository assigns, as a code. */

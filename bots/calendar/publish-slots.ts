@@ -11,7 +11,7 @@ import { union } from '../../core/time/interval-set.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { resolveCollisions } from '../lib/booking/collisions.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
-import { type OpeningHours, readOpeningHours } from '../lib/calendar/opening-hours.ts';
+import { readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestLook, requestPublication } from '../lib/calendar/request.ts';
 import { publishWindow } from '../lib/calendar/window.ts';
@@ -31,11 +31,6 @@ async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Int
     return start === undefined || end === undefined ? [] : [{ start: start - DAY, end: end + DAY }];
   });
   return union(times);
-}
-
-/** A period in the parts in which it is published. */
-function partsOf({ start, end }: Interval, { publishing }: OpeningHours): Interval[] {
-  return windowsFrom(start, end, publishing).map((part) => ({ start: part.start, end: Math.min(part.end, end) }));
 }
 
 /** Writes a deleted Slot as it was, under its id. */
@@ -76,7 +71,7 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     return;
   }
   let isMissing = false;
-  for (const window of windows.flatMap((one) => partsOf(one, hours))) {
+  for (const window of windows.flatMap(({ start, end }) => windowsFrom(start, end, hours.publishing))) {
     const { kind, problems } = await retryOvertaken(
       () => publishWindow(medplum, hours, window),
       (result) => result.kind === 'overtaken',

@@ -17,8 +17,9 @@ import {
   makeCalendars,
   type Published,
   readStanding,
+  removeCalendars,
 } from './publishing/calendars.ts';
-import { bookThroughGateway, makeBookable, searchThroughGateway } from './targets.ts';
+import { type Bookable, bookThroughGateway, makeBookable, searchThroughGateway } from './targets.ts';
 
 interface PublishingArguments {
   readonly schedules: number;
@@ -67,13 +68,14 @@ const both = (one: Traffic, other: Traffic): Traffic => ({
   searches: together(one.searches, other.searches),
 });
 
-/** Books a number of slots of a calendar of their own, and searches half as many days of it. */
+/** Books a number of slots of a calendar of their own, made beforehand if given, and searches half as many days of it. */
 async function bookSome(
   { bookings, callers }: Pick<PublishingArguments, 'bookings' | 'callers'>,
   installation: Installation,
   config: BookingConfig,
+  made?: readonly Bookable[],
 ): Promise<Traffic> {
-  const places = await makeBookable(installation, bookings, Date.now());
+  const places = made ?? (await makeBookable(installation, bookings, Date.now()));
   const half = places.filter((_, index) => index % 2 === 0);
   return {
     searches: await measure(half, callers, (place) => searchThroughGateway(place, installation)),
@@ -176,37 +178,65 @@ async function shownAfter(
   return { first: times.map(({ first }) => first), nearest: times.map(({ nearest }) => nearest) };
 }
 
-/** Makes a few new calendars while bookings are made, then changes their hours: when does it show? */
+/** How often a few calendars are made and changed, and how many rounds of bookings are prepared for each time. */
+const TURNS = 3;
+const ROUNDS = 10;
+
+/** What is done to a few calendars while bookings are made, and how bookings fare then. */
+const fewPhases = ['nothing', 'a few new calendars', 'their changed hours', 'the rest of them'] as const;
+
+/**
+ * In turns: books while nothing is published, while a few new calendars are, and their changed hours, each until the nearest
+ * two weeks show, and while the rest follows. The slots that are booked are made beforehand, so that only bookings go on.
+ */
 async function fewBeside(
   given: PublishingArguments,
   installation: Installation,
   config: BookingConfig,
-): Promise<string[]> {
-  let isOver = false;
-  const bookings = (async () => {
-    while (!isOver) {
-      await bookSome(given, installation, config);
-    }
-  })();
-  await wait(5_000);
+): Promise<{ readonly said: string[]; readonly traffic: Record<(typeof fewPhases)[number], Traffic> }> {
   const said: string[] = [];
-  const say = (what: string, { first, nearest }: Awaited<ReturnType<typeof shownAfter>>): void => {
-    const texts = [first, nearest].map((all) => all.map((seconds) => seconds.toFixed(1)).join(', '));
-    said.push(`${what}: the first slots after ${texts[0]} s, the nearest two weeks after ${texts[1]} s`);
+  const traffic = {
+    nothing: noTraffic,
+    'a few new calendars': noTraffic,
+    'their changed hours': noTraffic,
+    'the rest of them': noTraffic,
   };
-  try {
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    await installation.renew();
+    const rounds: Bookable[][] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      rounds.push(await makeBookable(installation, given.bookings, Date.now()));
+    }
+    const book = async (phase: (typeof fewPhases)[number]): Promise<void> => {
+      traffic[phase] = both(traffic[phase], await bookSome(given, installation, config, rounds.pop()));
+    };
+    const during = async (phase: (typeof fewPhases)[number], shown: ReturnType<typeof shownAfter>): Promise<void> => {
+      let isOver = false;
+      const watched = shown.finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        await book(phase);
+      }
+      const { first, nearest } = await watched;
+      const texts = [first, nearest].map((all) => all.map((seconds) => seconds.toFixed(1)).join(', '));
+      said.push(`${phase}: the first slots after ${texts[0]} s, the nearest two weeks after ${texts[1]} s`);
+      console.error(said.at(-1));
+    };
+    await book('nothing');
+    await book('nothing');
     const began = Date.now();
     const few = await makeCalendars(installation, { schedules: given.few, slots: given.slots }, config);
-    say(`${given.few} new calendars`, await shownAfter(few, [0, given.slots], began, installation));
+    await during('a few new calendars', shownAfter(few, [0, given.slots], began, installation));
     const changed = Date.now();
     await changeHours(few, given.slotsLater, installation);
     const counts = [given.slots, given.slotsLater];
-    say('their changed hours', await shownAfter(few, counts, changed, installation));
-  } finally {
-    isOver = true;
-    await bookings;
+    await during('their changed hours', shownAfter(few, counts, changed, installation));
+    await book('the rest of them');
+    await book('the rest of them');
+    await removeCalendars(few, installation);
   }
-  return said;
+  return { said, traffic };
 }
 
 const milliseconds = (value: number): string => value.toFixed(1);
@@ -272,8 +302,7 @@ async function main(given: PublishingArguments): Promise<void> {
       }
       return measured;
     };
-    const shown = await fewBeside(given, installation, config);
-    console.error(shown.join('\n'));
+    const few = await fewBeside(given, installation, config);
     const before = await quiet();
     const published = await makeCalendars(installation, given, config);
     const first = await during('first publication', published, undefined, given, installation, config);
@@ -287,6 +316,9 @@ async function main(given: PublishingArguments): Promise<void> {
       beside: none,
       alone: none,
     };
+    const fewOnes = fewPhases.map((name): Phase => {
+      return { name, ...few.traffic[name], took: 0, beside: none, alone: none };
+    });
     const phases = [nothingElse, first, hours];
     const head = [
       'meanwhile',
@@ -307,10 +339,10 @@ async function main(given: PublishingArguments): Promise<void> {
     ];
     console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
     console.log(
-      `\n${formatTable(
-        head,
-        phases.map((phase) => rowOf(phase, nothingElse)),
-      )}\n\n${shown.join('\n')}\nPublished twice: ${twice}`,
+      `\n${formatTable(head, [
+        ...fewOnes.map((phase) => rowOf(phase, few.traffic.nothing)),
+        ...phases.map((phase) => rowOf(phase, nothingElse)),
+      ])}\n\n${few.said.join('\n')}\nPublished twice: ${twice}`,
     );
     process.exitCode = twice > 0 ? 1 : 0;
   } finally {

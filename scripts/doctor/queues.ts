@@ -2,7 +2,7 @@ import type { Task } from '@medplum/fhirtypes';
 import { BOOK_TASK } from '../../core/booking/async/task.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
-import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
+import { OUTBOXES, type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as stalled, in milliseconds. */
@@ -30,12 +30,11 @@ const first = ([one]: readonly Delivery[]): string => `${one?.subscription}${one
  */
 export function assessDeliveries(all: readonly Delivery[]): Verdict {
   const open = all.filter(({ status }) => status !== 'cancelled');
-  const isIdle = ({ status, age }: Delivery): boolean =>
-    ['ready', 'in-progress'].includes(status) && age > STALLED_AFTER;
+  const isIdle = ({ status, age }: Delivery): boolean => status === 'ready' && age > STALLED_AFTER;
   const [idle, failed, waiting] = [
     open.filter(isIdle),
     open.filter(({ status }) => status === 'failed'),
-    open.filter(({ status }) => status === 'on-hold' || status === 'received'),
+    open.filter(({ status }) => status === 'on-hold'),
   ];
   if (idle.length > 0) {
     return error(
@@ -57,22 +56,14 @@ export function assessDeliveries(all: readonly Delivery[]): Verdict {
     : ok(`${open.length} Subscriptions, all events delivered`);
 }
 
-function deliveryOf(task: Task, now: number): Delivery[] {
-  const outbox = outboxOf(task);
-  if (!outbox) {
-    return [];
-  }
-  const { status, events, delivered, error: reason } = outbox;
-  return [
-    {
-      subscription: task.focus?.reference ?? 'Subscription',
-      status,
-      undelivered: events - delivered,
-      age: now - Date.parse(task.meta?.lastUpdated ?? ''),
-      error: reason,
-    },
-  ];
-}
+const deliveriesOf = (task: Task, now: number): Delivery[] =>
+  [...outboxesOf(task).of].map(([id, { status, events, delivered, error: reason }]) => ({
+    subscription: `Subscription/${id}`,
+    status,
+    undelivered: events - delivered,
+    age: now - Date.parse(task.meta?.lastUpdated ?? ''),
+    error: reason,
+  }));
 
 async function tasks({ medplum, config }: Installation, code: string, narrowing = {}): Promise<Task[]> {
   const found: Task[] = [];
@@ -85,7 +76,7 @@ async function tasks({ medplum, config }: Installation, code: string, narrowing 
 
 async function readDeliveries(installation: Installation): Promise<Delivery[]> {
   const now = Date.now();
-  return (await tasks(installation, OUTBOX)).flatMap((task) => deliveryOf(task, now));
+  return (await tasks(installation, OUTBOXES)).flatMap((task) => deliveriesOf(task, now));
 }
 
 /** Bookings that were accepted and are not yet carried out. */

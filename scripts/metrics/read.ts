@@ -6,7 +6,7 @@ import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
-import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
+import { OUTBOXES, type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { eventsQuery } from '../../core/notifications/events/event.ts';
 
 /** What can wait, and for whom. */
@@ -93,16 +93,15 @@ async function firstEvents(medplum: MedplumClient, queries: readonly string[]): 
 }
 
 async function readDeliveries(medplum: MedplumClient, config: BookingConfig, now: number) {
-  const outboxes = (await tasksOf(medplum, OUTBOX, config)).flatMap((task) => {
-    const outbox = outboxOf(task);
-    return outbox ? [{ ...outbox, id: task.focus?.reference?.split('/')[1] ?? '' }] : [];
-  });
+  const outboxes = (await tasksOf(medplum, OUTBOXES, config)).flatMap((task) =>
+    [...outboxesOf(task).of].map(([id, outbox]) => ({ ...outbox, id })),
+  );
   const subscriptions = new Map<OutboxStatus, number>();
   for (const { status } of outboxes) {
     subscriptions.set(status, (subscriptions.get(status) ?? 0) + 1);
   }
   const late = outboxes.filter(({ status, events, delivered }) => status !== 'cancelled' && events > delivered);
-  const first = late.map(({ id, delivered }) => eventsQuery(id, delivered + 1, delivered + 1, config));
+  const first = late.map(({ id, delivered }) => eventsQuery([[id, delivered + 1]], config));
   const ages = (await firstEvents(medplum, first)).map((sent) => since(sent, now));
   const count = late.reduce((sum, { events, delivered }) => sum + events - delivered, 0);
   return { subscriptions, notifications: { count, oldest: Math.max(0, ...ages) } };

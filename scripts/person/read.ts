@@ -49,12 +49,11 @@ const taskContents: Readonly<Record<TaskCode, 'request' | 'reference' | 'nothing
   collision: 'reference',
   quota: 'reference',
   deletion: 'nothing',
-  notify: 'nothing',
+  outboxes: 'nothing',
   publish: 'nothing',
   'publish-all': 'nothing',
   announce: 'nothing',
   'near-limit': 'nothing',
-  subscriber: 'nothing',
 };
 
 /** The search for the Tasks of the service with some contents. */

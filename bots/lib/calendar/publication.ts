@@ -173,15 +173,16 @@ async function publishWindows(
 ): Promise<Turn> {
   const now = Date.now();
   const start = Math.max(claim.publication.from ?? 0, now - DAY);
-  const nearest = now + NEAREST;
-  const turn = start < nearest ? until : Math.min(until, now + TURN);
-  const isOver = (from: number): boolean => Date.now() >= turn || (start < nearest && from >= nearest);
+  const nearest = Math.min(now + NEAREST, to.last);
+  const isNearest = start < nearest;
+  const stop = isNearest ? nearest : to.last;
+  const turn = isNearest ? until : Math.min(until, now + TURN);
   const leave = (from: number): Promise<Turn> =>
     claim.release({ status: from < nearest ? 'accepted' : 'in-progress', due: Date.now(), from });
   const atMidnight = () => nextDay(hours.publishing, Date.now(), config.timeZone);
   let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
-  for (const [index, window] of windowsFrom(start, to.last, hours.publishing).entries()) {
-    if (index > 0 && isOver(window.start)) {
+  for (const [index, window] of windowsFrom(start, stop, hours.publishing).entries()) {
+    if (index > 0 && Date.now() >= turn) {
       return leave(window.start);
     }
     const result = await publishPersistently(medplum, hours, window, claim, turn);
@@ -198,6 +199,9 @@ async function publishWindows(
     if (result.kind !== 'published') {
       throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${result.kind}).`);
     }
+  }
+  if (stop < to.last) {
+    return leave(stop);
   }
   const status = problems.length > 0 ? 'failed' : 'completed';
   return claim.release({ status, due: atMidnight(), from: to.end, problems });

@@ -6,8 +6,8 @@ import { lookIn, type Publication } from './publication.ts';
 /** How long after the last change of an appointment bookings are assumed to have stopped, in milliseconds. */
 export const QUIET_AFTER = 2 * 60_000;
 
-/** How much of every calendar is published before any has the rest, from now on, in milliseconds. */
-export const NEAREST = 14 * DAY;
+/** How much of every calendar is published before any has the rest: today and two weeks, in milliseconds. */
+export const NEAREST = 15 * DAY;
 
 /** So many calendars at most are a few: their nearest days are published at once, whatever else goes on. */
 const FEW = 20;

@@ -187,18 +187,15 @@ function windowLength(publishing: Publishing): number {
 }
 
 /**
- * The windows in which the rest of a calendar is published, one after the other. Their bounds are fixed, so that a
- * change does not restart windows that others have finished.
+ * The windows in which a stretch of a calendar is published, one after the other.
  *
  * @param publishing - of the Schedule
- * @param from - where to begin
- * @param to - the end of the published period; the time after it is one last window, in which all Slots are withdrawn
  */
 export function windowsFrom(from: number, to: number, publishing: Publishing): Interval[] {
   const length = windowLength(publishing);
   const windows: Interval[] = [];
   for (let start = from; start < to; ) {
-    const end = (Math.floor(start / length) + 1) * length;
+    const end = Math.min(to, (Math.floor(start / length) + 1) * length);
     windows.push({ start, end });
     start = end;
   }

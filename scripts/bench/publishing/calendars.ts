@@ -13,7 +13,7 @@ export interface Published {
   readonly schedules: readonly string[];
 }
 
-async function send(method: 'GET' | 'PUT', path: string, { medplum, tokens }: Installation, body?: unknown) {
+async function send(method: 'DELETE' | 'GET' | 'PUT', path: string, { medplum, tokens }: Installation, body?: unknown) {
   const headers = { authorization: `Bearer ${tokens.staff}`, 'content-type': 'application/fhir+json' };
   const response = await fetch(`${medplum}/${path}`, {
     method,
@@ -101,6 +101,13 @@ export async function makeCalendars(
 export async function changeHours({ service }: Published, slots: number, installation: Installation): Promise<void> {
   const changed = { ...service, availableTime: open(slots) };
   await send('PUT', `HealthcareService/${service.id}`, installation, changed);
+}
+
+/** Deletes the Schedules: nothing more of them is published. */
+export async function removeCalendars({ schedules }: Published, installation: Installation): Promise<void> {
+  for (const id of schedules) {
+    await send('DELETE', `Schedule/${id}`, installation);
+  }
 }
 
 /** How many Schedules are looked for at once. */
