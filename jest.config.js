@@ -12,7 +12,7 @@ export const common = {
   },
 };
 
-/** Tests that kill, race or wait, and take longer than all others together. */
+/** Tests that kill, race, wait or try very many texts, and take longer than all others together. */
 const slow = [
   '/test/faults/.*[.]test[.]ts$',
   '/test/contract/races/.*[.]test[.]ts$',
@@ -21,6 +21,8 @@ const slow = [
   '/test/contract/notifications/limit[.]test[.]ts$',
   '/test/contract/status/table[.]test[.]ts$',
   '/test/conformance/presets[.]test[.]ts$',
+  '/test/gateway/texts[.]test[.]ts$',
+  '/test/web/portal/texts[.]test[.]ts$',
 ];
 
 const installation = {

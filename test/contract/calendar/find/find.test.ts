@@ -58,7 +58,12 @@ async function store(trial: Trial, isPublished: boolean): Promise<Stored> {
     const extension = [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }];
     const reference = `Schedule/${schedule.id}`;
     const slot = { resourceType: 'Slot', schedule: { reference }, extension, ...rest, ...times };
-    slots.push(succeeded('Slot', await body.POST('Slot', slot)));
+    // A run that publishes the Schedule at that moment may be in the way.
+    const answer = await until(
+      () => body.POST('Slot', slot),
+      ({ status }) => status !== 409,
+    );
+    slots.push(succeeded('Slot', answer));
   }
   return { trial, service: withId(service), practitioner, schedule, slots };
 }

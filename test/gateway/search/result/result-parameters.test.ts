@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { checkControl, searchControls } from '../../../../gateway/search/result/result-parameters.ts';
+import { checkControl } from '../../../../gateway/search/result/result-parameters.ts';
 
 const check = (name: string, value: string) => checkControl('Slot', { name, value });
 
@@ -79,22 +79,4 @@ test('_cursor is what Medplum has made', () => {
   expect(bad.map((value) => check('_cursor', value)?.diagnostics)).toEqual(
     bad.map(() => "'_cursor' must come from a link of an earlier response."),
   );
-});
-
-test('no other parameter shapes a result', () => {
-  expect(Object.keys(searchControls).sort()).toEqual([
-    '_count',
-    '_cursor',
-    '_elements',
-    '_fields',
-    '_include',
-    '_include:iterate',
-    '_offset',
-    '_revinclude',
-    '_revinclude:iterate',
-    '_sort',
-    '_summary',
-    '_total',
-  ]);
-  expect(check('status', 'free')).toBeUndefined();
 });
