@@ -12,10 +12,10 @@ RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
 COPY --chown=node:node . .
 RUN chown node:node /app
 USER node
-CMD ["node", "scripts/deploy.ts"]
+CMD ["node", "scripts/booking.ts", "deploy"]
 
 FROM deploy AS web
-RUN node scripts/build/web.ts
+RUN node scripts/booking.ts build:web
 
 FROM base AS libraries
 RUN npm ci --omit=dev --no-workspaces --ignore-scripts --no-audit --no-fund

@@ -3,9 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { keyBytes } from '../gateway/sealing/sealer.ts';
-import { runAsProgram } from './cli/command.ts';
 import { type Credentials, logIn } from './medplum/connect.ts';
 import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
 
@@ -139,9 +138,9 @@ interface Arguments {
   readonly output?: string;
 }
 
-async function main(): Promise<void> {
-  const command = new Command()
-    .name('npm run bootstrap --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description('Creates a project for the service on a Medplum server, and the credentials to deploy it.')
     .option('--base-url <url>', 'address of the Medplum server (or MEDPLUM_BASE_URL)')
     .option('--client-id <id>', 'ClientApplication of a super administrator (or MEDPLUM_SUPER_ADMIN_CLIENT_ID)')
@@ -150,8 +149,11 @@ async function main(): Promise<void> {
     .option('--owner <email>', 'user who owns a new project and can log in to it in the app')
     .option('--bookings-per-minute <number>', 'raises the quota of the project to this many bookings', Number)
     .option('--wait <seconds>', 'how long to wait for the server to be up', Number, 0)
-    .option('--output <file>', 'write the credentials to this file instead of printing them');
-  const given = command.parse().opts<Arguments>();
+    .option('--output <file>', 'write the credentials to this file instead of printing them')
+    .action(main);
+}
+
+async function main(given: Arguments): Promise<void> {
   const baseUrl = given.baseUrl ?? process.env.MEDPLUM_BASE_URL;
   const clientId = given.clientId ?? process.env.MEDPLUM_SUPER_ADMIN_CLIENT_ID;
   const clientSecret = given.clientSecret ?? process.env.MEDPLUM_SUPER_ADMIN_CLIENT_SECRET;
@@ -173,5 +175,3 @@ async function main(): Promise<void> {
     console.log(lines.trimEnd());
   }
 }
-
-await runAsProgram(import.meta.url, main);

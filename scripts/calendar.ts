@@ -1,10 +1,9 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { addSchedule, addService } from './calendar/add.ts';
 import { changeHorizon, changeHours, showPreview } from './calendar/change.ts';
 import { closeDays, listClosedDays, reopenDays } from './calendar/close.ts';
 import { HOURS_HELP } from './calendar/hours-text.ts';
 import { list, publish, show } from './calendar/show.ts';
-import { runAsProgram } from './cli/command.ts';
 import { withCredentials } from './cli/credentials.ts';
 import { wholeNumber } from './cli/whole-number.ts';
 
@@ -30,9 +29,8 @@ function withWriting(command: Command): Command {
 }
 
 /** The command line: opening hours, closed days, and what is published of them. */
-async function main(): Promise<void> {
-  const program = new Command()
-    .name('npm run calendar --')
+export function define(program: Command): void {
+  program
     .description('Shows and changes opening hours and closed days, and what is published of them.')
     .showHelpAfterError()
     .addHelpText(
@@ -83,7 +81,4 @@ async function main(): Promise<void> {
     .description('publishes again, checking every slot; without an argument, all schedules')
     .option('--no-wait', 'do not wait until it is published')
     .action(publish);
-  await program.parseAsync();
 }
-
-await runAsProgram(import.meta.url, main);

@@ -22,12 +22,11 @@ import {
   stageOf,
   tableReport,
 } from '@appointment-booking/conformance';
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { BookingConfig } from '../core/config/config.ts';
 import { presets } from '../core/config/presets.ts';
 import { resolveConfig } from '../core/config/resolve.ts';
-import { runAsProgram } from './cli/command.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 
@@ -189,9 +188,9 @@ async function examine(given: ConformanceArguments): Promise<void> {
   }
 }
 
-async function main(): Promise<void> {
-  const command = new Command()
-    .name('npm run conformance --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       'Examines a booking service with this interface: each rule of the specification, and of a stage of ISiK.',
     )
@@ -214,8 +213,11 @@ async function main(): Promise<void> {
     .option('--list', 'print the checks with everything they send and expect, without carrying them out')
     .option('--json <file>', 'write the result as JSON')
     .option('--junit <file>', 'write the result as JUnit XML')
-    .addHelpText('after', explanation);
-  const given = command.parse().opts<ConformanceArguments>();
+    .addHelpText('after', explanation)
+    .action(main);
+}
+
+async function main(given: ConformanceArguments): Promise<void> {
   if (given.list) {
     const { stage } = readStage(given);
     console.log(checksOf(stage, selected(given)).map(describeCheck).join('\n\n'));
@@ -223,5 +225,3 @@ async function main(): Promise<void> {
   }
   await examine(given);
 }
-
-await runAsProgram(import.meta.url, main);

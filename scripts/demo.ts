@@ -1,8 +1,7 @@
 import type { Resource } from '@medplum/fhirtypes';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { BookingConfig } from '../core/config/config.ts';
 import type { CredentialKeys } from '../gateway/sealing/credential-keys.ts';
-import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { type DemoClient, type DemoClientName, ensureClients } from './demo/clients.ts';
@@ -93,11 +92,14 @@ export async function loadDemo(
   return { clients, schedules, patients: { 'Portal A': others('patient-a'), 'Portal B': others('patient-b') } };
 }
 
-async function main(): Promise<void> {
-  const command = withCredentials(new Command())
-    .name('npx node scripts/demo.ts')
-    .description('Deploys the service and adds demo data: a clinic with opening hours, and two portals.');
-  const given = command.parse().opts<CredentialArguments>();
+/** The command line. */
+export function define(command: Command): void {
+  withCredentials(command)
+    .description('Deploys the service and adds demo data: a clinic with opening hours, and two portals.')
+    .action(main);
+}
+
+async function main(given: CredentialArguments): Promise<void> {
   const config = loadConfig(given.config);
   const sealing = sealingFrom(process.env);
   const deployment = await deploy({ ...credentialsFrom(given), config, log: console.log });
@@ -107,5 +109,3 @@ async function main(): Promise<void> {
     console.log(`${name}: client id ${id}, client secret ${secret}`);
   }
 }
-
-await runAsProgram(import.meta.url, main);

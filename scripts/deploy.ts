@@ -1,11 +1,10 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { gatewayAuthor } from '../core/fhir/service-author.ts';
 import type { PolicyName } from '../profiles/access-policies.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
 import { buildBots } from './build/bots.ts';
-import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { configPath, loadConfig } from './cli/load-config.ts';
 import { deployBots } from './deploy/bots.ts';
@@ -112,13 +111,16 @@ export function summary({ created, updated, unchanged, removed }: Counts, dryRun
   return dryRun ? `Dry run, nothing was written. Would be: ${counts}.` : `Done: ${counts}.`;
 }
 
-async function main(): Promise<void> {
-  const command = withCredentials(new Command())
-    .name('npm run deploy --')
+/** The command line. */
+export function define(command: Command): void {
+  withCredentials(command)
     .description('Deploys the service to a Medplum project: profiles, code systems, access policies, Bots, operations.')
     .option('--dry-run', 'print what would be done, write nothing')
-    .option('--remove', 'uninstall: remove Bots, Subscriptions, operations and unused access policies');
-  const given = command.parse().opts<CredentialArguments & { dryRun?: boolean; remove?: boolean }>();
+    .option('--remove', 'uninstall: remove Bots, Subscriptions, operations and unused access policies')
+    .action(main);
+}
+
+async function main(given: CredentialArguments & { dryRun?: boolean; remove?: boolean }): Promise<void> {
   const { dryRun = false } = given;
   const options = { ...credentialsFrom(given), config: loadConfig(given.config), dryRun, log: console.log };
   const counts = given.remove
@@ -126,5 +128,3 @@ async function main(): Promise<void> {
     : (await deploy({ ...options, cliConfig: CLI_CONFIG, configPath: given.config ?? configPath() })).counts;
   console.log(summary(counts, dryRun));
 }
-
-await runAsProgram(import.meta.url, main);

@@ -1,7 +1,6 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
-import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
@@ -123,16 +122,18 @@ interface Arguments extends CredentialArguments {
   readonly json?: boolean;
 }
 
-async function main(): Promise<void> {
-  const given = withCredentials(new Command())
-    .name('npm run doctor --')
+/** The command line. */
+export function define(command: Command): void {
+  withCredentials(command)
     .description('Checks an installation: server, project, deployment, gateway. It changes nothing.')
     .option('--gateway-url <url>', 'address at which the gateway is reached, with or without /fhir/R4 (or GATEWAY_URL)')
     .option('--bookings-per-minute <number>', 'bookings per minute that the quota must allow', Number, 60)
     .option('--json', 'print the report as JSON')
     .addHelpText('after', '\nExit status: 0 without errors, else 1.')
-    .parse()
-    .opts<Arguments>();
+    .action(main);
+}
+
+async function main(given: Arguments): Promise<void> {
   const rows = await examine({
     config: loadConfig(given.config),
     credentials: credentialsFrom(given),
@@ -142,5 +143,3 @@ async function main(): Promise<void> {
   console.log(given.json ? JSON.stringify(rows, undefined, 2) : report(rows));
   process.exitCode = rows.some(({ level }) => level === 'error') ? 1 : 0;
 }
-
-await runAsProgram(import.meta.url, main);

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Command } from 'commander';
-import { runAsProgram } from './cli/command.ts';
+import type { Command } from 'commander';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { findGatewayClient, GATEWAY_CLIENT } from './deploy/gateway-client.ts';
 import { connect } from './medplum/connect.ts';
@@ -34,16 +33,12 @@ async function rotate(given: CredentialArguments & { finish?: boolean }): Promis
 }
 
 /** The command line: the secret of the client with which a gateway that runs Bots itself writes. */
-async function main(): Promise<void> {
-  const program = new Command()
-    .name('npm run gateway:client --')
+export function define(program: Command): void {
+  program
     .description('The client with which a gateway that runs the Bots itself writes ("bots": "gateway").')
     .showHelpAfterError();
   withCredentials(program.command('rotate'))
     .description('gives the client a new secret, and prints it once, as settings of the gateway')
     .option('--finish', 'end the previous secret')
     .action(rotate);
-  await program.parseAsync();
 }
-
-await runAsProgram(import.meta.url, main);

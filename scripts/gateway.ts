@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
 import { serveMetrics } from '../gateway/operations/metrics.ts';
@@ -90,6 +91,11 @@ async function main(): Promise<void> {
     throw error;
   }
   await warnIfUnreachable(medplumBaseUrl, logger);
+}
+
+/** The command line; the image, which holds only what the gateway needs, runs this file. */
+export function define(command: Command): void {
+  command.description('Runs the gateway alone, as the environment says (docs/operators.md).').action(main);
 }
 
 await runAsProgram(import.meta.url, main);

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Command } from 'commander';
-import { runAsProgram } from './cli/command.ts';
+import type { Command } from 'commander';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { openApiFile } from './generate/openapi-file.ts';
@@ -17,14 +16,16 @@ const files: Readonly<Record<string, () => string>> = {
   ...packageFiles,
 };
 
-/** Writes the generated files, or fails at the first one that is not current. */
-async function main(): Promise<void> {
-  const { check } = new Command()
-    .name('npm run generate --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description('Generates the files that derive from tables in the code and from the definitions of FHIR R4.')
     .option('--check', 'write nothing; fail if a file is not current')
-    .parse()
-    .opts<{ check?: boolean }>();
+    .action(main);
+}
+
+/** Writes the generated files, or fails at the first one that is not current. */
+async function main({ check }: { check?: boolean }): Promise<void> {
   for (const [path, make] of Object.entries(files)) {
     const text = make();
     if (!check) {
@@ -35,5 +36,3 @@ async function main(): Promise<void> {
     }
   }
 }
-
-await runAsProgram(import.meta.url, main);

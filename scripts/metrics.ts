@@ -1,6 +1,5 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { serveMetrics } from '../gateway/operations/metrics.ts';
-import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { connect } from './medplum/connect.ts';
@@ -15,17 +14,18 @@ interface Arguments extends CredentialArguments {
 }
 
 /** The command line: what waits in an installation, as metrics. */
-async function main(): Promise<void> {
-  const given = withCredentials(new Command())
-    .name('npm run metrics --')
+export function define(command: Command): void {
+  withCredentials(command)
     .description(
       'Serves the number and age of waiting work in an installation as metrics for Prometheus. It changes nothing.',
     )
     .option('--port <number>', 'where /metrics is served (or METRICS_PORT; default: 9465)')
     .option('--host <address>', 'the address that it listens on', '127.0.0.1')
     .option('--once', 'print the metrics and exit')
-    .parse()
-    .opts<Arguments>();
+    .action(main);
+}
+
+async function main(given: Arguments): Promise<void> {
   const config = loadConfig(given.config);
   const { medplum } = await connect(credentialsFrom(given));
   const registry = waitingMetrics(() => readWaiting(medplum, config, Date.now()));
@@ -40,5 +40,3 @@ async function main(): Promise<void> {
     process.once(signal, () => void server.close());
   }
 }
-
-await runAsProgram(import.meta.url, main);

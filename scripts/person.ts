@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { mapConcurrently } from '../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { isId } from '../core/fhir/reference/reference.ts';
 import { exportBundle } from '../core/person/export.ts';
-import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { connect } from './medplum/connect.ts';
@@ -121,11 +120,8 @@ const exitStatus = `
 Exit status: 0 done (also if nothing is kept any more), 1 it could not be done, 2 refused.`;
 
 /** The command line: what the service knows of a person, and its removal. */
-async function main(): Promise<void> {
-  const program = new Command()
-    .name('npm run person --')
-    .description('Exports or erases everything that the service stores about a patient.')
-    .showHelpAfterError();
+export function define(program: Command): void {
+  program.description('Exports or erases everything that the service stores about a patient.').showHelpAfterError();
   withCredentials(program.command('export').argument('<Patient/id>'))
     .description('writes every stored version as one Bundle')
     .option('--output <file>', 'a new file that only you can read (default: standard output)')
@@ -137,7 +133,4 @@ async function main(): Promise<void> {
     .option('--force', 'cancel open appointments and waiting asynchronous bookings first')
     .addHelpText('after', exitStatus)
     .action(runErase);
-  await program.parseAsync();
 }
-
-await runAsProgram(import.meta.url, main);

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Command } from 'commander';
-import { runAsProgram } from './cli/command.ts';
+import type { Command } from 'commander';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
@@ -92,9 +91,8 @@ async function remove(idOrName: string, given: CredentialArguments & { yes?: boo
 const UNSEALED = 'hand out the secret as Medplum has it, for gateways with PORTAL_CREDENTIALS=medplum';
 
 /** The command line: clients of the service, which book (requestors) or follow bookings (consumers). */
-async function main(): Promise<void> {
-  const program = new Command()
-    .name('npm run requestor --')
+export function define(program: Command): void {
+  program
     .description(
       'Adds, lists and removes the portals that book (requestors), and readers of their bookings (consumers).',
     )
@@ -114,7 +112,4 @@ async function main(): Promise<void> {
     .description('ends the access of a client; its bookings stay')
     .option('--yes', 'do it')
     .action(remove);
-  await program.parseAsync();
 }
-
-await runAsProgram(import.meta.url, main);

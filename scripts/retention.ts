@@ -1,6 +1,5 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type Leftover, leftovers } from '../core/booking/retention.ts';
-import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
@@ -32,15 +31,17 @@ function parseDays(text: string): number {
   return days;
 }
 
-async function main(): Promise<void> {
-  const given = withCredentials(new Command())
-    .name('npm run retention --')
+/** The command line. */
+export function define(command: Command): void {
+  withCredentials(command)
     .description('Removes old jobs and slot fragments of the service from Medplum.')
     .option('--older-than <days>', 'remove only what has not changed for this many days', parseDays, 30)
     .option('--dry-run', 'count what would be removed, remove nothing')
     .addHelpText('after', explanation)
-    .parse()
-    .opts<RetentionArguments>();
+    .action(main);
+}
+
+async function main(given: RetentionArguments): Promise<void> {
   const { dryRun = false, olderThan } = given;
   const { medplum, projectId } = await connect(credentialsFrom(given));
   const counts: Record<Leftover, number> = { jobs: 0, quotas: 0, slots: 0, published: 0 };
@@ -64,5 +65,3 @@ async function main(): Promise<void> {
   );
   console.log(`\nNot removed: the inputs of Bots, files bot/${projectId}/… of the server's binary storage.`);
 }
-
-await runAsProgram(import.meta.url, main);

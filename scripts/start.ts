@@ -1,5 +1,5 @@
 import { type Sandbox, type SandboxOptions, startSandbox } from '@appointment-booking/sandbox';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { pino } from 'pino';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
@@ -10,7 +10,6 @@ import { type CredentialKeys, parseCredentialKeys } from '../gateway/sealing/cre
 import { buildGateway } from '../gateway/server.ts';
 import { buildBots } from './build/bots.ts';
 import { buildWeb } from './build/web.ts';
-import { runAsProgram } from './cli/command.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
@@ -218,13 +217,15 @@ function stopOnSignals(running: Running): void {
   }
 }
 
-async function main(): Promise<void> {
-  const { cliConfig } = new Command()
-    .name('npm start --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description('Starts the service on an embedded Medplum with demo data.')
     .option('--cli-config', 'write medplum.config.json, so that npx medplum bot deploy finds the Bots')
-    .parse()
-    .opts<{ cliConfig?: boolean }>();
+    .action(main);
+}
+
+async function main({ cliConfig }: { cliConfig?: boolean }): Promise<void> {
   const { env } = process;
   const medplum = sandboxOptionsFrom({ SANDBOX_DELAY_SCALE: CLOCK, ...env });
   stopOnSignals(
@@ -240,5 +241,3 @@ async function main(): Promise<void> {
     }),
   );
 }
-
-await runAsProgram(import.meta.url, main);

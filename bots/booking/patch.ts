@@ -14,7 +14,7 @@ import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
 import { asPatchInvalid } from '../../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../../core/booking/patch/request.ts';
 import { policyIssues } from '../../core/booking/policy/judge.ts';
-import { readState, readsById } from '../../core/booking/search.ts';
+import { readsById } from '../../core/booking/search.ts';
 import { type RelatedSlots, slotEntries } from '../../core/booking/slots/synchronize.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -24,11 +24,11 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
 import type { Requestor } from '../lib/booking/decide.ts';
-import { readPolicies } from '../lib/booking/policies.ts';
 import {
   completeRelated,
   type Related,
   type RelatedAppointment,
+  readPolicies,
   readRelatedAppointment,
   readRelatedSlots,
 } from '../lib/booking/related-reads.ts';
@@ -36,7 +36,7 @@ import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { get, retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
 import { newId } from '../lib/new-id.ts';
-import { ReadError } from '../lib/read.ts';
+import { ReadError, readStateAs } from '../lib/read.ts';
 
 type Answer = Appointment | OperationOutcome;
 
@@ -151,7 +151,7 @@ async function attachmentIssues(
   medplum: MedplumClient,
   stored: Appointment,
   result: Appointment,
-  { authorization }: Requestor,
+  caller: Requestor,
 ): Promise<Issue[]> {
   const known = new Set(answersReferredTo(stored, config.baseUrl).map(({ id }) => id));
   const added = answersReferredTo(result, config.baseUrl).filter(({ id }) => !known.has(id));
@@ -162,9 +162,7 @@ async function attachmentIssues(
     'QuestionnaireResponse',
     added.map(({ id }) => id),
   );
-  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
-  const found = answer.kind === 'done' ? readState(answer.bundle) : undefined;
-  return found && 'state' in found ? unreadableAnswersIssues(added, found.state) : [unavailable];
+  return unreadableAnswersIssues(added, await readStateAs(medplum, entry, caller));
 }
 
 /** Why the booking policies of its Schedules forbid a requestor's cancellation; empty if they do not. */

@@ -10,7 +10,7 @@ import type { EffectivePolicy } from '../../core/booking/policy/effective-policy
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
-import { readPolicies } from '../lib/booking/policies.ts';
+import { readPolicies } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 

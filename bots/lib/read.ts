@@ -1,6 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
-import { hasMore, pagesOf } from '../../core/booking/search.ts';
+import type { ResourceSet } from '../../core/booking/resource-set.ts';
+import { hasMore, pagesOf, readState } from '../../core/booking/search.ts';
 import { mustBeWhole } from '../../core/booking/slots/reads.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type BundleAnswer, type RequestOptions, sendBundle } from './medplum.ts';
@@ -111,6 +112,44 @@ export const readInTransaction = (
  */
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);
+
+/**
+ * The answers to a batch that is sent with somebody's rights, whatever they say.
+ *
+ * @throws ReadError when the server does not answer each entry
+ */
+export async function readAnswers(
+  medplum: MedplumClient,
+  entry: BundleEntry[],
+  { authorization }: Rights,
+): Promise<BundleEntry[]> {
+  if (entry.length === 0) {
+    return [];
+  }
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
+  const answers = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
+  if (answers.length !== entry.length) {
+    throw new ReadError(`The FHIR server could not be read. ${reasonOf(answer)}`);
+  }
+  return answers;
+}
+
+/**
+ * What answers show; what the rights they were read with do not show is absent.
+ *
+ * @throws ReadError when one of them is a failure of the server
+ */
+export function stateIn(entry: BundleEntry[]): ResourceSet {
+  const read = readState({ resourceType: 'Bundle', type: 'batch-response', entry });
+  if (!('state' in read)) {
+    throw new ReadError(`The FHIR server answered with status ${read.status}.`);
+  }
+  return read.state;
+}
+
+/** Reads a batch with somebody's rights, as `readAnswers` and `stateIn` do. */
+export const readStateAs = async (medplum: MedplumClient, entry: BundleEntry[], rights: Rights): Promise<ResourceSet> =>
+  stateIn(await readAnswers(medplum, entry, rights));
 
 /**
  * What is missing from the answers to searches that must be complete (`mustBeWhole`); usually nothing, and then nothing

@@ -1,6 +1,6 @@
 /** The face of the kit: checks as data, and what carries them out and reports. */
-export { type Check, isNotification, type Stage, type Step } from './check.ts';
-export { allChecks, areas } from './checks/all.ts';
+export type { Check, Stage, Step } from './check.ts';
+export { allChecks } from './checks/all.ts';
 export { type Client, clientOf } from './client.ts';
 export { type Listener, listen } from './listener.ts';
 export { logIn } from './login.ts';

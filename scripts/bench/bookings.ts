@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
@@ -71,9 +70,9 @@ function print(report: Report, before: Report | undefined, asJson = false): void
   console.log(`${remarksOn(report, before).join('\n')}\n\n${formatTable(head, rows)}`);
 }
 
-async function main(): Promise<void> {
-  const given = new Command()
-    .name('npm run bench --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       "Measures bookings: as a bare transaction, through Medplum's own $book, by the Bot, and through the gateway. Each " +
         'booking has its own slot, so every conflict is spurious. Staff write the bare transaction, so the pre-commit ' +
@@ -88,8 +87,10 @@ async function main(): Promise<void> {
     .option('--json', 'print the figures as JSON, for --compare')
     .option('--compare <file>', 'compare with the figures of an earlier run, printed with --json')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .parse()
-    .opts<BenchArguments>();
+    .action(main);
+}
+
+async function main(given: BenchArguments): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
@@ -110,5 +111,3 @@ async function main(): Promise<void> {
     installation.stop();
   }
 }
-
-await runAsProgram(import.meta.url, main);

@@ -54,7 +54,7 @@ export async function startEmbedded(): Promise<Installation> {
   const [port, medplumPort] = [await freePort(), await freePort()];
   const key = randomBytes(32).toString('base64');
   const tokens = await sealedTokens(`http://localhost:${port}/fhir/R4`, key);
-  const child = spawn(process.execPath, ['scripts/start.ts'], {
+  const child = spawn(process.execPath, ['scripts/booking.ts', 'start'], {
     env: {
       ...process.env,
       PORT: String(port),

@@ -1,7 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
@@ -133,9 +132,9 @@ async function measureAll(
   });
 }
 
-async function main(): Promise<void> {
-  const given = new Command()
-    .name('npm run bench:operations --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       'Measures what portals do, one request at a time: searches for free slots, bookings, changes, and the notification of ' +
         'a change by staff. The searched calendars are made for the run and have the same size every time, so runs beside ' +
@@ -145,8 +144,10 @@ async function main(): Promise<void> {
     )
     .option('--rounds <number>', 'how often each is measured', wholeNumber(1), 40)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .parse()
-    .opts<OperationsArguments>();
+    .action(main);
+}
+
+async function main(given: OperationsArguments): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
@@ -174,5 +175,3 @@ async function main(): Promise<void> {
     installation.stop();
   }
 }
-
-await runAsProgram(import.meta.url, main);

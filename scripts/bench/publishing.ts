@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { QUIET_AFTER } from '../../core/calendar/publish/due.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
@@ -269,9 +268,9 @@ function rowOf({ name, bookings, searches, took, beside, alone }: Phase, quiet: 
   ];
 }
 
-async function main(): Promise<void> {
-  const given = new Command()
-    .name('npm run bench:publishing --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       'Publishes many schedules of one service, changes its hours, and books beside it. Runs on the installation that the ' +
         'environment names, like npm run bench; the schedules stay there. Bookings made meanwhile are compared with bookings ' +
@@ -287,8 +286,10 @@ async function main(): Promise<void> {
     .option('--beside <minutes>', 'how long to book beside each part; then it goes on alone', positive, 5)
     .option('--limit <minutes>', 'how long each part may take', positive, 240)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .parse()
-    .opts<PublishingArguments>();
+    .action(main);
+}
+
+async function main(given: PublishingArguments): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
@@ -348,5 +349,3 @@ async function main(): Promise<void> {
     installation.stop();
   }
 }
-
-await runAsProgram(import.meta.url, main);

@@ -1,10 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
@@ -124,9 +123,9 @@ async function runLane(
   }
 }
 
-async function main(): Promise<void> {
-  const given = new Command()
-    .name('npm run bench:races --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       'Lets a portal book by $book of the service and clinic staff take the same time in Medplum at the same moment: ' +
         "by Medplum's own $book and $hold, by a Slot, and by an Appointment on the free Slot. Once everything is quiet it " +
@@ -138,8 +137,10 @@ async function main(): Promise<void> {
     .option('--spread <milliseconds>', 'by how much either side may be late', wholeNumber(0), 60)
     .option('--quiet <seconds>', 'how long it waits before it looks who has the time', wholeNumber(0), 10)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .parse()
-    .opts<RaceArguments>();
+    .action(main);
+}
+
+async function main(given: RaceArguments): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   const counts = new Map<RivalName, Counts>();
@@ -179,5 +180,3 @@ async function main(): Promise<void> {
     ),
   );
 }
-
-await runAsProgram(import.meta.url, main);

@@ -1,5 +1,4 @@
-import { Command } from 'commander';
-import { runAsProgram } from '../cli/command.ts';
+import type { Command } from 'commander';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
@@ -50,9 +49,9 @@ function rowsOf(measured: Measured): string[][] {
   });
 }
 
-async function main(): Promise<void> {
-  const given = new Command()
-    .name('npm run bench:receivers --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       'Measures whether receivers that never answer slow down others. Another portal has many Subscriptions, which in turn ' +
         'have nothing to deliver, or one notification each for receivers that answer, or for receivers that hang. One portal ' +
@@ -69,8 +68,10 @@ async function main(): Promise<void> {
       [...all],
     )
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .parse()
-    .opts<Arguments>();
+    .action(main);
+}
+
+async function main(given: Arguments): Promise<void> {
   const { conditions } = given;
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
@@ -98,5 +99,3 @@ async function main(): Promise<void> {
     installation.stop();
   }
 }
-
-await runAsProgram(import.meta.url, main);

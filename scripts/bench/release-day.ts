@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
@@ -145,9 +144,9 @@ async function readHeld(slots: readonly Slot[], { medplum, tokens }: Installatio
   return held;
 }
 
-async function main(): Promise<void> {
-  const given = new Command()
-    .name('npm run bench:release-day --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       'The day on which a clinic releases its times: many patients look for one and book it through the gateway, spread ' +
         'evenly over a minute, each trying again when another was faster until nothing is free. Reports how long the answers ' +
@@ -157,8 +156,10 @@ async function main(): Promise<void> {
     .option('--times <number>', 'how many times there are', wholeNumber(1), 200)
     .option('--seconds <number>', 'within what time they come', wholeNumber(1), 60)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .parse()
-    .opts<ReleaseDayArguments>();
+    .action(main);
+}
+
+async function main(given: ReleaseDayArguments): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
@@ -189,5 +190,3 @@ async function main(): Promise<void> {
     installation.stop();
   }
 }
-
-await runAsProgram(import.meta.url, main);

@@ -1,5 +1,4 @@
-import { Command } from 'commander';
-import { runAsProgram } from '../cli/command.ts';
+import type { Command } from 'commander';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
@@ -29,9 +28,9 @@ function print(report: WebReport, asJson = false): void {
   console.log(`${webRemarks(report).join('\n')}\n\n${formatTable(head, rows)}`);
 }
 
-async function main(): Promise<void> {
-  const given = new Command()
-    .name('npm run bench:web --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description(
       'Measures the pages in Chromium (CHROMIUM: its path) on an embedded installation: what the portal transfers and ' +
         'when it can be read; when the front desk answers; whether a week of many calendars scrolls as smoothly as an ' +
@@ -40,8 +39,10 @@ async function main(): Promise<void> {
     .option('--rounds <number>', 'number of rounds', positive, 5)
     .option('--calendars <number>', 'calendars of the week that is scrolled', positive, 20)
     .option('--json', 'print the figures as JSON')
-    .parse()
-    .opts<Arguments>();
+    .action(main);
+}
+
+async function main(given: Arguments): Promise<void> {
   const installation = await startEmbedded();
   const browser = await launch();
   try {
@@ -71,5 +72,3 @@ async function main(): Promise<void> {
     installation.stop();
   }
 }
-
-await runAsProgram(import.meta.url, main);

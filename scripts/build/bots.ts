@@ -1,11 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { build } from 'esbuild';
 import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
-import { runAsProgram } from '../cli/command.ts';
 import { configPath, loadConfig } from '../cli/load-config.ts';
 import { CLI_CONFIG, readCliConfig } from '../deploy/cli-config.ts';
 import { packageBundle } from './package.ts';
@@ -70,13 +69,15 @@ export async function buildBots(config: BookingConfig, output = 'dist/bots'): Pr
   return Object.fromEntries(built) as Record<BotName, string>;
 }
 
-async function main(): Promise<void> {
-  const { config } = new Command()
-    .name('npm run build --')
+/** The command line. */
+export function define(command: Command): void {
+  command
     .description('Bundles the Bots to dist/bots, and the other artefacts to dist/package/bundle.json.')
     .option('--config <file>', `configuration (default: BOOKING_CONFIG, that of ${CLI_CONFIG}, or booking.config.json)`)
-    .parse()
-    .opts<{ config?: string }>();
+    .action(main);
+}
+
+async function main({ config }: { config?: string }): Promise<void> {
   // Medplum's command line tool deploys what is built here: built for the installation that it deploys to.
   const { bookingConfig, gatewayClient } = readCliConfig(CLI_CONFIG);
   const path = config ?? process.env.BOOKING_CONFIG ?? bookingConfig ?? configPath();
@@ -90,5 +91,3 @@ async function main(): Promise<void> {
   await writeFile('dist/package/bundle.json', `${JSON.stringify(bundle, undefined, 2)}\n`);
   console.log(`dist/package/bundle.json  ${bundle.entry?.length} resources`);
 }
-
-await runAsProgram(import.meta.url, main);

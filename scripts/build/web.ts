@@ -4,10 +4,10 @@ import { glob, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Command } from 'commander';
 import { build, type Metafile } from 'esbuild';
 import { isObject } from '../../core/fhir/resource.ts';
 import { MANIFEST, WEB_OUTPUT } from '../../web/server/assets.ts';
-import { runAsProgram } from '../cli/command.ts';
 
 /** The script of an application's page, below its folder in `web`. */
 const entryOf = /^web\/([\w-]+)\/client\/main\.tsx?$/;
@@ -119,6 +119,11 @@ export async function buildWeb(output = WEB_OUTPUT): Promise<Record<string, numb
   return Object.fromEntries(built.map(([path, { bytes }]) => [path, bytes]));
 }
 
+/** The command line. */
+export function define(command: Command): void {
+  command.description('Builds the pages for browsers to dist/web.').action(main);
+}
+
 async function main(): Promise<void> {
   const built = await buildWeb();
   for (const [path, bytes] of Object.entries(built ?? {})) {
@@ -131,5 +136,3 @@ async function main(): Promise<void> {
     console.log(`${WEB_OUTPUT} is up to date.`);
   }
 }
-
-await runAsProgram(import.meta.url, main);

@@ -1,13 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { checkConsistency, type Finding } from '../../core/booking/consistency/check.ts';
 import { rules } from '../../core/booking/consistency/finding.ts';
 import type { ResourceSet } from '../../core/booking/resource-set.ts';
 import { bots as botNames } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-import { runAsProgram } from '../cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from '../cli/credentials.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
@@ -181,9 +180,9 @@ function showProgress(done: number, all: number): void {
   }
 }
 
-async function main(): Promise<void> {
-  const given = withCredentials(new Command())
-    .name('npm run check:consistency --')
+/** The command line. */
+export function define(command: Command): void {
+  withCredentials(command)
     .description(
       'Checks that appointments, slots, opening hours and related resources agree. It changes nothing without --repair.',
     )
@@ -191,8 +190,10 @@ async function main(): Promise<void> {
     .option('--repair', 'mend what has one right answer, and list the rest')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', explanation)
-    .parse()
-    .opts<CheckArguments>();
+    .action(main);
+}
+
+async function main(given: CheckArguments): Promise<void> {
   const medplum = await clientOf(given);
   const config = loadConfig(given.config);
   const scope: Scope = { onProgress: showProgress, ...(given.schedule && { schedules: given.schedule }) };
@@ -205,5 +206,3 @@ async function main(): Promise<void> {
   const isInOrder = findings.every(({ severity }) => severity !== 'error') && !repaired?.failures.length;
   process.exitCode = isInOrder ? 0 : 1;
 }
-
-await runAsProgram(import.meta.url, main);

@@ -27,7 +27,7 @@ function run(...words: readonly string[]): Promise<{ code: number; stdout: strin
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['scripts/conformance.ts', '--client-id', clientId, ...words],
+      ['scripts/booking.ts', 'conformance', '--client-id', clientId, ...words],
       { env },
       (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     );

@@ -56,7 +56,6 @@ test('the pages have examples of bookings, patients, schedules and services', ()
     'docs/portals.md Appointment',
     'docs/portals.md Patient',
     'docs/clinics.md Appointment',
-    'docs/changing-appointments.md Appointment',
     'docs/clinics.md Schedule',
     'docs/clinics.md HealthcareService',
   ]) {

@@ -61,7 +61,7 @@ export async function prepareService(
   };
   const baseUrl = `http://localhost:${port}/fhir/R4`;
   const key = randomBytes(32).toString('base64');
-  const service = serviceOf('scripts/start.ts', { ...settings, CREDENTIALS_KEY: key, ...environment }, 'curl');
+  const service = serviceOf('scripts/booking.ts start', { ...settings, CREDENTIALS_KEY: key, ...environment }, 'curl');
   const medplumUrl = `http://localhost:${medplumPort}/`;
   return {
     ...service,

@@ -54,7 +54,7 @@ async function endBy(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
 /**
  * A program of the project.
  *
- * @param script - relative to the working folder
+ * @param script - relative to the working folder, and its arguments
  * @param environment - what it is told besides the environment of the tests
  * @param ready - what it prints when it can be used
  */
@@ -72,7 +72,7 @@ export function serviceOf(script: string, environment: Readonly<Record<string, s
         throw new Error(`${script} is not started again: its tests are over.`);
       }
       await kill();
-      child = spawn(process.execPath, [...preload, script], {
+      child = spawn(process.execPath, [...preload, ...script.split(' ')], {
         env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...environment },
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       });

@@ -65,7 +65,7 @@ test.each(['booking-gateway', 'booking-metrics'])('systemd takes the unit %s, wh
     '/opt/appointment-booking',
     process.cwd(),
   );
-  const script = /^ExecStart=\S+ (\S+)$/m.exec(unit)?.[1] ?? '';
+  const script = /^ExecStart=\S+ (\S+)/m.exec(unit)?.[1] ?? '';
   expect(readFileSync(script, 'utf8')).toContain('runAsProgram');
   const file = join(folder, `${name}.service`);
   writeFileSync(file, unit);

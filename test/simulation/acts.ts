@@ -408,8 +408,12 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   },
   async unblock(stage, { what }) {
     const reference = named(stage, what);
-    stage.blocked.delete(idIn(reference ?? ''));
-    return reference ? byStaff(stage, { method: 'DELETE', path: `/${reference}` }) : impossible(`there is no ${what}`);
+    // What has got that name meanwhile may be an appointment: `delete` is for these.
+    if (!reference?.startsWith('Slot/')) {
+      return impossible(`there is no Slot ${what}`);
+    }
+    stage.blocked.delete(idIn(reference));
+    return byStaff(stage, { method: 'DELETE', path: `/${reference}` });
   },
   async write(stage, { time, slot, status = 'booked', overbooks, as, in: names }) {
     const [calendar] = calendarsFor(stage, names);

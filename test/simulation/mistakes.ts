@@ -141,7 +141,6 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
   ),
   'a guard forgets versions': forgetsVersion({ by: 'guard' }),
   'what follows a change forgets the versions of Slots': forgetsVersion({ by: 'job' }),
-  'what follows a change forgets the versions of what it offers': forgetsVersion({ by: 'job', status: 'free' }),
   'a booking leaves out the time around it': leavesOut({ by: 'call', methods: post, status: 'busy-unavailable' }),
   'a booking leaves its neighbours on offer': leavesOut({ by: 'call', methods: put, status: 'entered-in-error' }),
   'a booking leaves out the rest of a Slot': leavesOut({ by: 'call', methods: post, status: 'free' }),

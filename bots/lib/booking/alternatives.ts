@@ -13,13 +13,12 @@ import type { BookRequest, Purpose } from '../../../core/booking/book/request/re
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { permittedIn } from '../../../core/booking/policy/offers.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { readState, searchByIds } from '../../../core/booking/search.ts';
+import { searchByIds } from '../../../core/booking/search.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
-import { ReadError } from '../read.ts';
+import { ReadError, readStateAs } from '../read.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 import { readRole } from './read-more.ts';
 
@@ -36,16 +35,8 @@ interface Refusal {
 
 /** Reads with the rights of the caller: what it may not read is not proposed. */
 async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }: Refusal): Promise<ResourceSet> {
-  if (entry.length === 0) {
-    return new Map();
-  }
-  const { authorization, narrow = (state: ResourceSet) => state } = requestor;
-  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
-  const found = answer.kind === 'done' ? readState(answer.bundle) : undefined;
-  if (!found || !('state' in found)) {
-    throw new ReadError('The free slots nearby could not be read.');
-  }
-  return narrow(found.state);
+  const { narrow = (state: ResourceSet) => state } = requestor;
+  return narrow(await readStateAs(medplum, entry, requestor));
 }
 
 /**

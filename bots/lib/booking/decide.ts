@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, Reference } from '@medplum/fhirtypes';
+import type { Reference } from '@medplum/fhirtypes';
 import type { BookingContext } from '../../../core/booking/book/context.ts';
 import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
@@ -7,13 +7,11 @@ import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import type { RequestorLimit } from '../../../core/booking/policy/requestor-limits.ts';
-import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { readState } from '../../../core/booking/search.ts';
+import { type ResourceSet, resourceSet } from '../../../core/booking/resource-set.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
-import { ofType, ReadError, readInBatch, readRest } from '../read.ts';
+import { ReadError, readAnswers, readRest, readStateAs, stateIn } from '../read.ts';
 import { readMore } from './read-more.ts';
 import { checkLimits } from './requestor-limits.ts';
 
@@ -56,24 +54,8 @@ export const unavailable: Issue = {
 /** The decision when something could not be read, whatever the reason. */
 const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
 
-/**
- * Adds the authors of the patients to the state. Medplum returns them only on demand; they tell duplicates made by
- * simultaneous bookings from patients that a portal submitted.
- */
-async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<ResourceSet> {
-  const ids = resourcesOfType(state, 'Patient').flatMap(({ id }) => id ?? []);
-  const [patients] = await readInBatch(medplum, [`Patient?_id=${ids.join(',')}&_count=${ids.length}`]);
-  return new Map([
-    ...state,
-    ...ofType('Patient', patients).map((patient) => [`Patient/${patient.id}`, patient] as const),
-  ]);
-}
-
-const isAmbiguous = (plan: BookingPlan): boolean =>
-  plan.kind === 'refuse' && plan.issues.some(({ code }) => code === 'patient-ambiguous');
-
 /** How often the rules are asked while a decision turns out to depend on more. */
-const MOST_ROUNDS = 6;
+const MOST_ROUNDS = 7;
 
 /** Asks the rules, reads what they ask for, and asks them again. */
 async function decideWith(
@@ -100,25 +82,6 @@ async function decideWith(
 /** A request that could be read. */
 export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
 
-/** Reads entries with the caller's credentials; `undefined` if the server did not answer each of them. */
-async function readEntries(
-  medplum: MedplumClient,
-  entry: BundleEntry[],
-  authorization: string | undefined,
-): Promise<BundleEntry[] | undefined> {
-  if (entry.length === 0) {
-    return [];
-  }
-  const read = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
-  const answers = read.kind === 'done' ? read.bundle.entry : undefined;
-  return answers?.length === entry.length ? answers : undefined;
-}
-
-function stateOf(entry: BundleEntry[] | undefined): ResourceSet | undefined {
-  const read = entry && readState({ resourceType: 'Bundle', type: 'batch-response', entry });
-  return read && 'state' in read ? read.state : undefined;
-}
-
 /**
  * Reads what a booking or a hold depends on, and asks the rules.
  *
@@ -134,30 +97,14 @@ export async function decideBooking(
   const now = Date.now();
   const wanted = bookingReads(parsed.request, id, config).entry ?? [];
   const check = checkLimits(medplum, wanted.length > 0 ? limits : [], { id, authorization, now, isDry });
-  const answers = await readEntries(medplum, [...wanted, ...check.entry], authorization);
-  const found = stateOf(answers?.slice(0, wanted.length));
-  const missing = found && stateOf(await readEntries(medplum, missingSlotReads(parsed.request, found), authorization));
-  if (!answers || !found || !missing) {
-    return undecided;
-  }
   try {
+    const answers = await readAnswers(medplum, [...wanted, ...check.entry], { authorization });
+    const found = stateIn(answers.slice(0, wanted.length));
+    const missing = await readStateAs(medplum, missingSlotReads(parsed.request, found), { authorization });
     const rest = await readRest(medplum, wanted, answers, { authorization });
-    const seen = narrow(new Map([...found, ...missing, ...resourceSet(rest)]));
+    const state = narrow(new Map([...found, ...missing, ...resourceSet(rest)]));
     const reached = await check.conclude(answers.slice(wanted.length));
-    const context: BookingContext = {
-      now,
-      requestor: id,
-      requester: reference,
-      config,
-      newId,
-      purpose,
-      reached,
-    };
-    const first = await decideWith(medplum, parsed, seen, context, requestor, isDry);
-    if (!isAmbiguous(first)) {
-      return { plan: first, state: seen };
-    }
-    const state = await withAuthors(medplum, seen);
+    const context: BookingContext = { now, requestor: id, requester: reference, config, newId, purpose, reached };
     return { plan: await decideWith(medplum, parsed, state, context, requestor, isDry), state };
   } catch (error) {
     if (error instanceof ReadError) {

@@ -1,8 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Resource, Task } from '@medplum/fhirtypes';
-import type { Patients } from '../../../core/booking/appointment/change.ts';
+import type { Appointment, Patient, Resource } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
-import type { Histories, Knowledge, Wanted } from '../../../core/booking/book/knowledge.ts';
+import type { Knowledge, Questions, Wanted } from '../../../core/booking/book/knowledge.ts';
 import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
 import { type Role, roleOf } from '../../../core/booking/caller-role.ts';
 import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
@@ -14,9 +13,9 @@ import {
   quotaRowSearch,
   type Usage,
 } from '../../../core/booking/policy/quota.ts';
-import { byId, type ResourceSet, resourceSet } from '../../../core/booking/resource-set.ts';
-import { readState, searchByIds, searchUrl } from '../../../core/booking/search.ts';
-import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
+import { byId, resourceSet } from '../../../core/booking/resource-set.ts';
+import { searchByIds, searchUrl } from '../../../core/booking/search.ts';
+import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
@@ -24,7 +23,7 @@ import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
 import { get, sendBundle, sendTransaction } from '../medplum.ts';
-import { ofType, ReadError, readHistories, readInBatch, readInTransaction, readWhole } from '../read.ts';
+import { ofType, ReadError, readHistories, readInBatch, readInTransaction, readStateAs, readWhole } from '../read.ts';
 import { readSurvivors } from './related-reads.ts';
 
 /** For whom more is read, and for what time. */
@@ -36,18 +35,20 @@ export interface ReadContext {
   readonly isDry?: boolean | undefined;
 }
 
+/** Answers one question. */
+type Read<Name extends keyof Questions> = (
+  medplum: MedplumClient,
+  asked: Questions[Name]['asked'],
+  context: ReadContext,
+) => Promise<Questions[Name]['known']>;
+
 function isInTheWay(appointment: Appointment, { now, interval }: ReadContext): boolean {
   const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
   const isThere = start !== undefined && end !== undefined && interval !== undefined;
   return isThere && hasEnded(appointment, now, config) && overlaps({ start, end }, interval);
 }
 
-/** Reads with the Bot's own rights: the appointments of others count as well, and none of them reaches the caller. */
-async function readFragmentsOf(
-  medplum: MedplumClient,
-  { origins, rewritten }: NonNullable<Wanted['fragments']>,
-  context: ReadContext,
-): Promise<Fragments> {
+const fragments: Read<'fragments'> = async (medplum, { origins, rewritten }, context) => {
   const answer = await sendBundle(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')));
   const read =
     answer.kind === 'done'
@@ -57,7 +58,7 @@ async function readFragmentsOf(
     throw new ReadError('The fragments of slots could not be read.');
   }
   return { ...read, origins };
-}
+};
 
 /**
  * The role in which a caller acts.
@@ -73,20 +74,6 @@ export async function readRole(medplum: MedplumClient, authorization: string | u
   return role;
 }
 
-async function readServices(
-  medplum: MedplumClient,
-  ids: readonly string[],
-  { authorization }: ReadContext,
-): Promise<ResourceSet> {
-  const entry = searchByIds('HealthcareService', ids);
-  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
-  const read = answer.kind === 'done' ? readState(answer.bundle) : undefined;
-  if (!read || !('state' in read)) {
-    throw new ReadError('The services of a schedule could not be read.');
-  }
-  return read.state;
-}
-
 /** How many versions of an appointment are read: the latest ones. */
 const VERSIONS = 100;
 
@@ -94,48 +81,26 @@ const VERSIONS = 100;
  * The versions of appointments that the caller may read, and the Slots of those versions whose time is that of the
  * booking.
  */
-async function readVersions(
-  medplum: MedplumClient,
-  ids: readonly string[],
-  { interval }: ReadContext,
-): Promise<Histories> {
-  const histories = await readHistories(
+const histories: Read<'histories'> = async (medplum, ids, { interval }) => {
+  const found = await readHistories(
     medplum,
     ids.map((id) => `Appointment/${id}/_history?_count=${VERSIONS}`),
   );
-  const cut = new Set(ids.filter((_, index) => (histories[index]?.total ?? 0) > VERSIONS));
-  const versions = histories.map(({ entry = [] }) =>
+  const cut = new Set(ids.filter((_, index) => (found[index]?.total ?? 0) > VERSIONS));
+  const versions = found.map(({ entry = [] }) =>
     ofType(
       'Appointment',
       entry.flatMap(({ resource }) => resource ?? []),
     ).reverse(),
   );
   const slots = slotsOfVersions(versions.flat(), interval);
-  const [found] = slots.length > 0 ? await readInBatch(medplum, [`Slot?_id=${slots.join(',')}&_count=1000`]) : [];
-  return { versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])), cut, slots: ofType('Slot', found) };
-}
-
-/**
- * Patients, and those into whom they were merged. What the caller may not see of them only decides whom its appointment
- * is for.
- */
-async function readMerged(medplum: MedplumClient, ids: readonly string[]): Promise<Patients> {
-  const [found] = await readInBatch(medplum, [`Patient?_id=${ids.join(',')}&_count=1000`]);
-  return readSurvivors(medplum, byId(ofType('Patient', found)));
-}
-
-async function readTasks(medplum: MedplumClient, appointments: readonly string[]): Promise<Task[]> {
-  const [found] = await readInBatch(medplum, [searchUrl('Task', tasksOfQuery(appointments, config))]);
-  return ofType('Task', found);
-}
-
-/** Reads with the Bot's own rights: what others have taken counts as well, and none of it reaches the caller. */
-async function readAround(
-  medplum: MedplumClient,
-  times: NonNullable<Wanted['around']>,
-): Promise<NonNullable<Knowledge['around']>> {
-  return { slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))) };
-}
+  const then = await readInBatch(medplum, slots.length > 0 ? [`Slot?_id=${slots.join(',')}&_count=1000`] : []);
+  return {
+    versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])),
+    cut,
+    slots: ofType('Slot', then.flat()),
+  };
+};
 
 /** Creates the row of a quota, only once even if several requests try at the same moment. */
 async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
@@ -181,35 +146,46 @@ async function readUsage(
   throw new ReadError('The row of a quota could not be created.');
 }
 
+const patientsById = async (medplum: MedplumClient, ids: readonly string[]): Promise<Patient[]> =>
+  ofType('Patient', (await readInBatch(medplum, [`Patient?_id=${ids.join(',')}&_count=1000`])).flat());
+
+/**
+ * How each question is answered. Except for services, it is read with the Bot's own rights: what others have taken counts as
+ * well, what the caller may not see of a patient only decides whom its appointment is for, and none of it reaches the caller.
+ */
+const reads: { readonly [Name in keyof Questions]: Read<Name> } = {
+  fragments,
+  role: (medplum, _, { authorization }) => readRole(medplum, authorization),
+  services: (medplum, ids, rights) => readStateAs(medplum, searchByIds('HealthcareService', ids), rights),
+  around: async (medplum, times) => ({ slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))) }),
+  usage: async (medplum, quotas, context) =>
+    new Map(await mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context))),
+  tasks: async (medplum, ids) =>
+    ofType('Task', (await readInBatch(medplum, [searchUrl('Task', tasksOfQuery(ids, config))])).flat()),
+  histories,
+  patients: async (medplum, ids) => readSurvivors(medplum, byId(await patientsById(medplum, ids))),
+  authored: async (medplum, ids) => resourceSet(await patientsById(medplum, ids)),
+};
+
+async function answer<Name extends keyof Questions>(
+  name: Name,
+  medplum: MedplumClient,
+  wanted: Wanted,
+  context: ReadContext,
+): Promise<Knowledge> {
+  const asked: Wanted[Name] = wanted[name];
+  return asked === undefined ? {} : { [name]: await reads[name](medplum, asked, context) };
+}
+
+const isQuestion = (name: string): name is keyof Questions => Object.hasOwn(reads, name);
+
 /**
  * Reads what a decision turned out to depend on, all of it at the same time.
  *
  * @throws ReadError when the server could not be read
  */
-export async function readMore(
-  medplum: MedplumClient,
-  { fragments, role, services, around, quotas, histories, patients, tasks }: Wanted,
-  context: ReadContext,
-): Promise<Knowledge> {
-  const [foundFragments, foundRole, foundServices, foundAround, usage, foundHistories, foundPatients, foundTasks] =
-    await Promise.all([
-      fragments && readFragmentsOf(medplum, fragments, context),
-      role && readRole(medplum, context.authorization),
-      services && readServices(medplum, services, context),
-      around && readAround(medplum, around),
-      quotas && mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context)),
-      histories && readVersions(medplum, histories, context),
-      patients && readMerged(medplum, patients),
-      tasks && readTasks(medplum, tasks),
-    ]);
-  return {
-    ...(foundFragments && { fragments: foundFragments }),
-    ...(foundRole && { role: foundRole }),
-    ...(foundServices && { services: foundServices }),
-    ...(foundAround && { around: foundAround }),
-    ...(usage && { usage: new Map(usage) }),
-    ...(foundHistories && { histories: foundHistories }),
-    ...(foundPatients && { patients: foundPatients }),
-    ...(foundTasks && { tasks: foundTasks }),
-  };
+export async function readMore(medplum: MedplumClient, wanted: Wanted, context: ReadContext): Promise<Knowledge> {
+  const names = Object.keys(wanted).filter(isQuestion);
+  const answers = await Promise.all(names.map((name) => answer(name, medplum, wanted, context)));
+  return Object.assign({}, ...answers);
 }

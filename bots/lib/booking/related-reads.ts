@@ -5,6 +5,7 @@ import { takesTime, timeOf } from '../../../core/booking/appointment/overbooking
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, slotUseOf, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
+import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
 import { search, searchUrl } from '../../../core/booking/search.ts';
 import { merged, slotsAtReads } from '../../../core/booking/slots/reads.ts';
@@ -168,11 +169,23 @@ export interface RelatedSlotsRead extends RelatedSlots {
   readonly others: readonly Appointment[];
 }
 
-/** The Schedules of Slots, with the services that they offer. */
-async function readSchedules(medplum: MedplumClient, ids: readonly string[]): Promise<ScheduleServices[]> {
-  const [found] =
-    ids.length > 0 ? await readInBatch(medplum, [`Schedule?_id=${ids.join(',')}&_include=Schedule:actor&${MOST}`]) : [];
-  const schedules = ofType('Schedule', found);
+/**
+ * Schedules with the services that they offer.
+ *
+ * @param known - what was read before: Schedules with their actors
+ */
+async function readSchedules(
+  medplum: MedplumClient,
+  ids: readonly string[],
+  known: readonly Resource[] = [],
+): Promise<ScheduleServices[]> {
+  const unknown = ids.filter((id) => !ofType('Schedule', known).some((one) => one.id === id));
+  const [read = []] =
+    unknown.length > 0
+      ? await readInBatch(medplum, [`Schedule?_id=${unknown.join(',')}&_include=Schedule:actor&${MOST}`])
+      : [];
+  const found = [...known, ...read];
+  const schedules = ofType('Schedule', found).filter(({ id = '' }) => ids.includes(id));
   const named = [...new Set(schedules.flatMap(serviceIdsOf))];
   const [more] =
     named.length > 0 ? await readInBatch(medplum, [`HealthcareService?_id=${named.join(',')}&${MOST}`]) : [];
@@ -190,6 +203,21 @@ async function readSchedules(medplum: MedplumClient, ids: readonly string[]): Pr
 const scheduleIdsOf = (slots: readonly Slot[]): string[] => [
   ...new Set(slots.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? [])),
 ];
+
+/**
+ * The booking policies of the Schedules of some Slots.
+ *
+ * @param known - Schedules, with their actors, that have been read already
+ * @throws ReadError when the server could not be read
+ */
+export async function readPolicies(
+  medplum: MedplumClient,
+  slots: readonly Slot[],
+  known: readonly Resource[] = [],
+): Promise<EffectivePolicy[]> {
+  const schedules = await readSchedules(medplum, scheduleIdsOf(slots), known);
+  return schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
+}
 
 /**
  * Everything that the slots of an appointment depend on, with the Bot's own rights.

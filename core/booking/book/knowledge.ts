@@ -17,42 +17,48 @@ export interface Histories {
   readonly slots: readonly Slot[];
 }
 
-/** What a decision may depend on besides `bookingReads`, read only when it does. */
-export interface Knowledge {
-  /** What the slots were split into, and how appointments use them. */
-  readonly fragments?: Fragments | undefined;
-  /** The role in which the caller acts. */
-  readonly role?: Role | undefined;
-  /** HealthcareServices that Schedules name in their `serviceType`; those that do not exist are absent. */
-  readonly services?: ResourceSet | undefined;
-  /** Everything within reach of the time that the booking takes or gives back. */
-  readonly around?: { readonly slots: readonly Slot[] } | undefined;
-  /** How far quotas are used up. */
-  readonly usage?: ReadonlyMap<string, Usage> | undefined;
-  /** The Tasks of earlier appointments that wait for the clinic, or waited until a moment ago. */
-  readonly tasks?: readonly Task[] | undefined;
-  readonly histories?: Histories | undefined;
-  /** Merged patients and those into which they were merged, whether or not the caller may see them. */
-  readonly patients?: Patients | undefined;
+/** A question about what is stored: what is asked, and what is known once it was read. */
+interface Question<Asked, Known> {
+  readonly asked: Asked;
+  readonly known: Known;
 }
 
-/** What must be read before a decision can be made. */
-export interface Wanted {
-  /** The fragments of these slots, without the uses of the appointments that are being rewritten. */
-  readonly fragments?: { readonly origins: readonly string[]; readonly rewritten: readonly string[] };
-  readonly role?: true;
-  /** Ids of HealthcareServices. */
-  readonly services?: readonly string[];
-  /** All Slots of Schedules at these times. */
-  readonly around?: readonly ScheduleTime[];
-  readonly quotas?: readonly Quota[];
-  /** Ids of appointments whose Tasks are to be read. */
-  readonly tasks?: readonly string[];
-  /** Ids of appointments. */
-  readonly histories?: readonly string[];
-  /** Ids of patients who may have been merged. */
-  readonly patients?: readonly string[];
+/**
+ * What a decision may depend on besides `bookingReads`, read only when it does. `wanted.ts` tells for each when it is asked,
+ * the Bots how it is read.
+ */
+export interface Questions {
+  /** What these slots were split into, and how appointments use it, apart from those that are being rewritten. */
+  readonly fragments: Question<
+    { readonly origins: readonly string[]; readonly rewritten: readonly string[] },
+    Fragments
+  >;
+  /** The role in which the caller acts. */
+  readonly role: Question<true, Role>;
+  /** HealthcareServices, by their ids, that Schedules name in their `serviceType`; those that do not exist are absent. */
+  readonly services: Question<readonly string[], ResourceSet>;
+  /** Everything within reach of the time that the booking takes or gives back. */
+  readonly around: Question<readonly ScheduleTime[], { readonly slots: readonly Slot[] }>;
+  /** How far quotas are used up, by `quotaKey`. */
+  readonly usage: Question<readonly Quota[], ReadonlyMap<string, Usage>>;
+  /** The Tasks of earlier appointments, by the ids of these, that wait for the clinic, or waited until a moment ago. */
+  readonly tasks: Question<readonly string[], readonly Task[]>;
+  /** The earlier versions of appointments, by the ids of these. */
+  readonly histories: Question<readonly string[], Histories>;
+  /** Patients who may have been merged, by their ids, and those into whom, whether or not the caller may see them. */
+  readonly patients: Question<readonly string[], Patients>;
+  /**
+   * Patients, by their ids, with their authors, which Medplum returns only on demand: they tell duplicates made by
+   * simultaneous bookings from patients that a portal submitted.
+   */
+  readonly authored: Question<readonly string[], ResourceSet>;
 }
+
+/** What was read because a decision asked for it. */
+export type Knowledge = { readonly [Name in keyof Questions]?: Questions[Name]['known'] | undefined };
+
+/** What must be read before a decision can be made. */
+export type Wanted = { readonly [Name in keyof Questions]?: Questions[Name]['asked'] | undefined };
 
 /** The services of a Schedule: those whose calendar it is, and those that it names as offered. */
 export function offeredServicesOf(

@@ -127,8 +127,10 @@ const patientsIn = ({ participants, patient }: ResolvedParticipants): string[] =
   );
 
 /** Works out, step by step, what a booking is judged by. */
-export function situationOf(given: Given): Situation {
-  const { state, known, context } = given;
+export function situationOf(asked: Given): Situation {
+  const { known, context } = asked;
+  const state = new Map([...asked.state, ...(known.authored ?? [])]);
+  const given = { ...asked, state };
   const earlier = findEarlierAppointments(given.request, changeable(given), context);
   const clinic = clinicPart(earlier, given);
   const request = withStored(earlier, clinic, given);

@@ -39,7 +39,7 @@ export interface WebRow {
   readonly goal?: number;
 }
 
-/** What `npm run bench:web` has found. */
+/** What `npm run bench -- web` has found. */
 export interface WebReport {
   readonly circumstances: Circumstances;
   readonly browser: string;

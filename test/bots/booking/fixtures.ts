@@ -154,7 +154,8 @@ export async function booked(medplum: BotServer, portal: Pick<Portal, 'id'>, mor
   const schedule = given ?? (await aSchedule(medplum));
   const patient = who ?? (await aPatient(medplum, portal));
   const free = await aSlot(medplum, schedule, from, to);
-  const slot = await medplum.change<Slot>(free, { status: 'busy', identifier: [originOf(free)] });
+  const status = changes.status === 'pending' || changes.status === 'proposed' ? 'busy-tentative' : 'busy';
+  const slot = await medplum.change<Slot>(free, { status, identifier: [originOf(free)] });
   const profile = [artefactUri(config, 'LocalTermin')];
   const tag = [{ system: config.metaTagSystem, code: 'external' }, ...tagsOf(portal).tag];
   const appointment = await medplum.create<Appointment>(

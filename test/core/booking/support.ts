@@ -91,7 +91,7 @@ export function plan(
     parseBookRequest(body, config),
     state,
     { now, requestor, config, newId, ...more },
-    { fragments: pieces, around, role, histories: unchanged(state), ...known },
+    { fragments: pieces, around, role, histories: unchanged(state), authored: new Map(), ...known },
   );
 }
 

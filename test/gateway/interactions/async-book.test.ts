@@ -91,16 +91,6 @@ describe('asynchronous bookings', () => {
     expect([outcome, outcome.id]).toMatchObject([expected, undefined]);
   });
 
-  test('a job that has booked gives the Appointment', async () => {
-    const appointment = { resourceType: 'Appointment', id: 'a1', status: 'pending', meta: { versionId: 'v1' } };
-    const output = [{ type: { text: 'appointment' }, valueReference: { reference: 'Appointment/a1' } }];
-    fake.answer = ({ path }) => ({ body: path.includes('Task') ? task({ status: 'completed', output }) : appointment });
-    const headers = { ...bearer, 'if-none-match': 'W/"v1"' };
-    const answer = await inject({ url: '/fhir/R4/async/t1', headers });
-    expect(answer.statusCode).toBe(200);
-    expect(answer.json()).toEqual(appointment);
-  });
-
   test.each([403, 404])("a stranger's job (%i at Medplum) is 404", async (status) => {
     fake.answer = () => ({ status, body: { resourceType: 'OperationOutcome', issue: [] } });
     expect((await inject({ url: '/fhir/R4/async/t1', headers: bearer })).statusCode).toBe(404);

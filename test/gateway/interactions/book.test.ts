@@ -20,24 +20,6 @@ const book = (headers = {}, payload: object | string = request, asked = gateway(
   asked.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers: { ...fhirJson, ...headers }, payload });
 
 describe('POST /Appointment/$book', () => {
-  test('calls the Bot with the token and the body of the caller, and nothing of Prefer', async () => {
-    await book({ prefer: 'return=representation' });
-    const [call] = fake.received;
-    expect([call?.method, call?.path]).toEqual(['POST', '/fhir/R4/Bot/$execute']);
-    expect(call?.query.get('identifier')).toBe(`${artefactUri(config, 'LocalBot')}|book`);
-    expect(JSON.parse(call?.body ?? '')).toEqual(request);
-    expect(call?.headers.authorization).toBe('Bearer portal-a');
-    expect(call?.headers.prefer).toBeUndefined();
-  });
-
-  test('confirmed: 201, Location, ETag, the Appointment', async () => {
-    const answer = await book();
-    expect(answer.statusCode).toBe(201);
-    expect(answer.headers).toMatchObject({ location: `${base}/Appointment/a1`, etag: 'W/"v1"' });
-    expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
-    expect(answer.json()).toEqual(booked);
-  });
-
   test('not confirmed yet: 202', async () => {
     respond({ body: { ...booked, status: 'pending' } });
     const answer = await book({ prefer: 'return=minimal' });

@@ -11,7 +11,6 @@ beforeEach(() => {
 
 const url = artefactUri(config, 'LocalTermin');
 const own = { resourceType: 'StructureDefinition', id: 'x1', url, meta: { versionId: '4' } };
-const published = { ...own, id: 'LocalTermin' };
 const stored = [
   { resourceType: 'StructureDefinition', id: 'x0', url: 'urn:other' },
   { resourceType: 'OperationDefinition', id: 'x2', url },
@@ -27,12 +26,6 @@ async function get(path: string) {
 const bodies = () => fake.received.map(({ path, body }) => [path, Object.fromEntries(new URLSearchParams(body))]);
 
 describe('a definition that the CapabilityStatement names', () => {
-  test('is read by the end of its URL', async () => {
-    const { status, headers, body } = await get('StructureDefinition/LocalTermin');
-    expect([status, headers.etag, body]).toEqual([200, 'W/"4"', published]);
-    expect(bodies()).toEqual([['/fhir/R4/StructureDefinition/_search', { url, _count: '1000' }]]);
-  });
-
   test.each(['StructureDefinition/x1', 'StructureDefinition/Patient', 'OperationDefinition/LocalTermin'])(
     '%s is no such one: 404, and Medplum is not asked',
     async (path) => {
@@ -58,22 +51,6 @@ describe('a definition that the CapabilityStatement names', () => {
 });
 
 describe('the definitions', () => {
-  test('are found by their URL, each once', async () => {
-    const query = new URLSearchParams({ url: `${url},urn:other`, _format: 'json', _pretty: 'true' });
-    const { status, body } = await get(`StructureDefinition?${query}`);
-    expect([status, body]).toEqual([
-      200,
-      {
-        resourceType: 'Bundle',
-        type: 'searchset',
-        total: 1,
-        link: [{ relation: 'self', url: `${base}/StructureDefinition?${query}` }],
-        entry: [{ fullUrl: `${base}/StructureDefinition/LocalTermin`, resource: published, search: { mode: 'match' } }],
-      },
-    ]);
-    expect(bodies()[0]?.[1]).toEqual({ url, _count: '1000' });
-  });
-
   test('are all of them, if none is named', async () => {
     const { body } = await get('StructureDefinition');
     expect(body.link).toEqual([{ relation: 'self', url: `${base}/StructureDefinition` }]);

@@ -70,55 +70,6 @@ async function get(url: string) {
 const url = `${base}/Appointment/a1/_history`;
 
 describe('a history', () => {
-  test('says how each version came to be, the newest first', async () => {
-    calledBy('everything');
-    storing([{ number: 1 }, { number: 2 }, { number: 3, isDeleted: true }]);
-    const { status, body } = await get('Appointment/a1/_history');
-    const fullUrl = `${base}/Appointment/a1`;
-    const version = (number: number) => ({
-      resource: resourceOf({ number }),
-      response: { etag: `W/"v${number}"`, lastModified: `2027-01-01T00:0${number}:00.000Z` },
-    });
-    expect(status).toBe(200);
-    expect(body).toEqual({
-      resourceType: 'Bundle',
-      type: 'history',
-      total: 3,
-      link: [{ relation: 'self', url: `${url}?_count=20&_offset=0` }],
-      entry: [
-        { fullUrl, request: { method: 'DELETE', url: 'Appointment/a1' }, response: { status: '204' } },
-        {
-          fullUrl,
-          ...version(2),
-          request: { method: 'PUT', url: 'Appointment/a1' },
-          response: { status: '200', ...version(2).response },
-        },
-        {
-          fullUrl,
-          ...version(1),
-          request: { method: 'POST', url: 'Appointment' },
-          response: { status: '201', ...version(1).response },
-        },
-      ],
-    });
-  });
-
-  test('shows a caller the versions that were its own, and not that there are others', async () => {
-    calledBy('its own');
-    const others = { tag: { system: 'urn:owner', code: 'other' } };
-    storing([{ number: 1, ...others }, { number: 2 }, { number: 3, isDeleted: true }, { number: 4 }]);
-    const { body } = await get('Appointment/a1/_history');
-    const told = body.entry.map(({ resource, response }: { resource: { meta: object }; response: object }) => ({
-      ...resource.meta,
-      ...response,
-    }));
-    expect(told).toMatchObject([
-      { versionId: 'v4', status: '200' },
-      { versionId: 'v2', status: '200' },
-    ]);
-    expect(body.total).toBe(2);
-  });
-
   const page = (body: { entry?: { resource: { meta: { versionId: string } } }[] }) =>
     body.entry?.map(({ resource }) => resource.meta.versionId);
 
@@ -210,27 +161,6 @@ describe('a history', () => {
 });
 
 describe('one version', () => {
-  const reading = (one: Version) => {
-    fake.answer = ({ path }) =>
-      path === `/fhir/R4/Appointment/a1/_history/v${one.number}` ? { body: resourceOf(one) } : undefined;
-  };
-
-  test('is read with its ETag', async () => {
-    calledBy('its own');
-    reading({ number: 2 });
-    const { status, headers, body } = await get('Appointment/a1/_history/v2');
-    expect([status, headers.etag, body]).toEqual([200, 'W/"v2"', resourceOf({ number: 2 })]);
-  });
-
-  test.each([
-    ['everything', 200],
-    ['its own', 404],
-  ] as const)('of another is not there for a caller that sees %s alone: %i', async (who, status) => {
-    calledBy(who);
-    reading({ number: 2, tag: { system: 'urn:owner', code: 'other' } });
-    expect((await get('Appointment/a1/_history/v2')).status).toBe(status);
-  });
-
   test('that is none is not there', async () => {
     expect((await get('Appointment/a1/_history/v_2')).status).toBe(404);
     expect((await get('Appointment/a_1/_history/v2')).status).toBe(404);

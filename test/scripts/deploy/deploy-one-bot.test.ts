@@ -55,7 +55,7 @@ test('a changed Bot is built with the configuration of npm start and deployed by
     'export const handler = async () => ({ config });\nasync function before(',
   );
   await writeFile(join(folder, 'bots/booking/book.ts'), `${changed}\nvoid before;\n`);
-  const built = await inFolder(process.execPath, 'scripts/build/bots.ts');
+  const built = await inFolder(process.execPath, 'scripts/booking.ts', 'build');
   expect(built.stdout).toContain('Configuration: .sandbox/booking.config.json');
   const deployed = await inFolder('node_modules/.bin/medplum', 'bot', 'deploy', 'book');
   expect(deployed.stdout).toContain('Number of bots deployed: 1');

@@ -29,7 +29,7 @@ afterAll(async () => {
 function run(script: string, environment: Readonly<Record<string, string>>) {
   const { promise, resolve } = Promise.withResolvers<{ readonly code: unknown; readonly stderr: string }>();
   const env = { PATH: process.env.PATH, MEDPLUM_BASE_URL: 'http://localhost:1/', ...environment };
-  execFile(process.execPath, [script], { env, timeout: scaled(20_000) }, (error, _, stderr) =>
+  execFile(process.execPath, script.split(' '), { env, timeout: scaled(20_000) }, (error, _, stderr) =>
     resolve({ code: error ? error.code : 0, stderr }),
   );
   return promise;
@@ -40,31 +40,34 @@ const CREDENTIALS_KEY = Buffer.alloc(32).toString('base64');
 
 const noStackTrace = /^\s+at /m;
 
-describe.each(['scripts/gateway.ts', 'scripts/start.ts'])('%s says in a sentence, without a stack trace,', (script) => {
-  test.each<[string, () => Record<string, string>, RegExp]>([
-    [
-      'that the configuration is missing',
-      () => ({ BOOKING_CONFIG: join(folder, 'none.json') }),
-      /none\.json cannot be read.*BOOKING_CONFIG/,
-    ],
-    [
-      'that the configuration is not JSON',
-      () => ({ BOOKING_CONFIG: join(folder, 'broken.json') }),
-      /broken\.json is not JSON/,
-    ],
-    [
-      'which fields of the configuration are wrong',
-      () => ({ BOOKING_CONFIG: join(folder, 'wrong.json') }),
-      /wrong\.json:.*colour.*baseUrl.*docs\/configuration\.md/s,
-    ],
-    ['that a port is none', () => ({ PORT: 'eighty' }), /PORT must be a port, 1 to 65535, not eighty/],
-  ])('%s', async (_, environment, expected) => {
-    const { code, stderr } = await run(script, environment());
-    expect(code).toBe(1);
-    expect(stderr).toMatch(expected);
-    expect(stderr).not.toMatch(noStackTrace);
-  });
-});
+describe.each(['scripts/gateway.ts', 'scripts/booking.ts start'])(
+  '%s says in a sentence, without a stack trace,',
+  (script) => {
+    test.each<[string, () => Record<string, string>, RegExp]>([
+      [
+        'that the configuration is missing',
+        () => ({ BOOKING_CONFIG: join(folder, 'none.json') }),
+        /none\.json cannot be read.*BOOKING_CONFIG/,
+      ],
+      [
+        'that the configuration is not JSON',
+        () => ({ BOOKING_CONFIG: join(folder, 'broken.json') }),
+        /broken\.json is not JSON/,
+      ],
+      [
+        'which fields of the configuration are wrong',
+        () => ({ BOOKING_CONFIG: join(folder, 'wrong.json') }),
+        /wrong\.json:.*colour.*baseUrl.*docs\/configuration\.md/s,
+      ],
+      ['that a port is none', () => ({ PORT: 'eighty' }), /PORT must be a port, 1 to 65535, not eighty/],
+    ])('%s', async (_, environment, expected) => {
+      const { code, stderr } = await run(script, environment());
+      expect(code).toBe(1);
+      expect(stderr).toMatch(expected);
+      expect(stderr).not.toMatch(noStackTrace);
+    });
+  },
+);
 
 test('the gateway says that its port is in use, and how to choose another', async () => {
   const { code, stderr } = await run('scripts/gateway.ts', {
@@ -81,7 +84,7 @@ test('the gateway says that its port is in use, and how to choose another', asyn
 
 test('npm start says that the port of the embedded Medplum is in use', async () => {
   const ports = { PORT: String(await freePort()), MEDPLUM_PORT: String(taken) };
-  const { code, stderr } = await run('scripts/start.ts', ports);
+  const { code, stderr } = await run('scripts/booking.ts start', ports);
   expect(code).toBe(1);
   expect(stderr).toContain(`Port ${taken} is in use.`);
   expect(stderr).not.toMatch(noStackTrace);

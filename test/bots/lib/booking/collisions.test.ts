@@ -60,7 +60,7 @@ describe('what the clinic writes over booked time', () => {
     expect(await tasksOf(appointment)).toMatchObject([
       { status: 'requested', reasonReference: { reference: `Slot/${over.id}` } },
     ]);
-    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'busy' });
+    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: slot.status });
   });
 
   it('concerns each appointment that lies below it', async () => {

@@ -71,12 +71,12 @@ function decide(store: ResourceSet, body: Appointment, requestor: string, operat
     if (plan.kind !== 'read') {
       return plan.kind === 'write' ? plan.transaction : undefined;
     }
-    const { fragments, around, quotas, histories, services, patients } = plan.wanted;
+    const { fragments, around, usage, histories, services, patients } = plan.wanted;
     known = {
       ...known,
       ...(fragments && { fragments: fragmentsIn(store, fragments.rewritten, at) }),
       ...(around && { around: { slots: resourcesOfType(store, 'Slot') } }),
-      ...(quotas && { usage: new Map(quotas.map((quota) => usageOf(store, quota, requestor))) }),
+      ...(usage && { usage: new Map(usage.map((quota) => usageOf(store, quota, requestor))) }),
       ...(histories && { histories: { versions: new Map(histories.map((id) => [id, []])), slots: [] } }),
       ...(services && { services: new Map() }),
       ...(patients && { patients: new Map() }),

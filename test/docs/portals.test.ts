@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { mayBecome, statuses } from '../../core/booking/appointment/status.ts';
 
-const page = readFileSync('docs/changing-appointments.md', 'utf8');
+const page = readFileSync('docs/portals.md', 'utf8');
 
 const statusesIn = (cell = ''): string[] => [...cell.matchAll(/`([a-z-]+)`/g)].map(([, status]) => status ?? '');
 

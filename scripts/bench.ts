@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import * as bookings from './bench/bookings.ts';
+import * as operations from './bench/operations.ts';
+import * as publishing from './bench/publishing.ts';
+import * as races from './bench/races.ts';
+import * as receivers from './bench/receivers.ts';
+import * as releaseDay from './bench/release-day.ts';
+import * as web from './bench/web.ts';
+
+/** What is measured, by name. */
+const cases = { bookings, operations, publishing, races, receivers, 'release-day': releaseDay, web };
+
+/** The command line: one case of the bench; without a name, bookings. */
+export function define(program: Command): void {
+  program.description('Measures an installation.');
+  for (const [name, { define: defineCase }] of Object.entries(cases)) {
+    defineCase(program.command(name, { isDefault: name === 'bookings' }));
+  }
+}

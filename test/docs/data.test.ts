@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { artefacts } from '../../core/config/config.ts';
+import { taskCodes } from '../../profiles/terminology.ts';
+
+const page = readFileSync('docs/data.md', 'utf8');
+
+test('the map of the data names every artefact', () => {
+  expect(Object.keys(artefacts).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('the map of the data has a row for each kind of Task, and for no other', () => {
+  const section = page.slice(page.indexOf('## Rows of the service'), page.indexOf('`Communication` holds'));
+  const rows = [...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, code]) => code ?? '');
+  expect(rows.toSorted()).toEqual(taskCodes.toSorted());
+});
