@@ -180,7 +180,7 @@ async function shownAfter(
 
 /** How often a few calendars are made and changed, and how many rounds of bookings are prepared for each time. */
 const TURNS = 3;
-const ROUNDS = 10;
+const ROUNDS = 4;
 
 /** What is done to a few calendars while bookings are made, and how bookings fare then. */
 const fewPhases = ['nothing', 'a few new calendars', 'their changed hours', 'the rest of them'] as const;
