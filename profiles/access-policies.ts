@@ -1,10 +1,8 @@
 import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
-import { CONFIRM_TASK } from '../core/booking/confirmation/task.ts';
-import { COLLISION_TASK } from '../core/booking/slots/collision.ts';
 import { type BotName, callableBots as callable } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
 import { NARRATIVE_PATTERN } from '../core/fhir/narrative/narrative-pattern.ts';
-import { type TaskCode, taskCodes } from './terminology.ts';
+import { codesWhere, rowCodes } from '../core/rows/row.ts';
 
 /** The AccessPolicies of the service, by the names that the deployment uses for them. */
 export type PolicyName = 'requestor' | 'consumer' | 'front-desk' | 'bots';
@@ -55,9 +53,6 @@ const clinic: readonly ResourceType[] = [
   'Slot',
   'ValueSet',
 ];
-
-/** The Tasks of the service that staff sort, take, set aside and close. */
-const forStaff: readonly TaskCode[] = [CONFIRM_TASK, COLLISION_TASK];
 
 /** The Bots that subscribers need. */
 const forSubscribers: readonly BotName[] = ['write-subscription', 'subscription-operations'];
@@ -176,12 +171,13 @@ function subscriptionsOfPortals(config: BookingConfig): AccessPolicyResource {
  * Bots: a user who could change an outbox would decide what a subscriber is told.
  */
 function tasks(config: BookingConfig): AccessPolicyResource[] {
-  const system = artefactUri(config, 'LocalTask');
-  const ofService = taskCodes.filter((code) => !forStaff.includes(code)).map((code) => `${system}|${code}`);
   return [
     {
       resourceType: 'Task',
-      criteria: `Task?code:not=${ofService.join(',')}`,
+      criteria: `Task?code:not=${rowCodes(
+        codesWhere(({ isForStaff }) => !isForStaff),
+        config,
+      )}`,
       interaction: [...readVersions, ...write, 'delete'],
     },
     { resourceType: 'Task', interaction: readVersions },
@@ -196,7 +192,7 @@ function reminders(config: BookingConfig): AccessPolicyResource {
   const events = artefactUri(config, 'LocalEvent').toLowerCase();
   return {
     resourceType: 'Communication',
-    criteria: `Communication?category=${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`,
+    criteria: `Communication?category=${rowCodes(['confirm'], config)}`,
     interaction: [...readVersions, ...write],
     writeConstraint: [
       { language: 'text/fhirpath', expression: `identifier.where(system.lower() = '${events}').empty()` },

@@ -3,6 +3,7 @@ import { SCHEDULING_PARAMETERS } from '../core/calendar/parameters/scheduling-pa
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { activeTagQuery } from '../core/notifications/subscription/stored-status.ts';
+import { rowCodes } from '../core/rows/row.ts';
 
 type Author = 'service' | 'others';
 
@@ -46,7 +47,7 @@ const triggers = {
   'task-requested': {
     bot: 'process-booking',
     reason: 'Carries out accepted asynchronous bookings',
-    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|book&status=requested`,
+    criteria: (config) => `Task?code=${rowCodes(['book'], config)}&status=requested`,
     interactions: ['create'],
     maxAttempts: 18,
   },
@@ -186,16 +187,13 @@ const triggers = {
   'publication-requested': {
     bot: 'publish-slots',
     reason: 'Publishes what is left to be published of one schedule, or of all whose slots are out of date',
-    criteria: (config) => {
-      const [one, all] = ['publish', 'publish-all'].map((code) => `${artefactUri(config, 'LocalTask')}|${code}`);
-      return `Task?code=${one},${all}&status=requested`;
-    },
+    criteria: (config) => `Task?code=${rowCodes(['publish', 'publish-all'], config)}&status=requested`,
     interactions: ['create', 'update'],
   },
   'outbox-ready': {
     bot: 'deliver-events',
     reason: 'Delivers events to subscribers',
-    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|notify&status=ready`,
+    criteria: (config) => `Task?code=${rowCodes(['outboxes'], config)}&status=ready`,
     interactions: ['create', 'update'],
     maxAttempts: 18,
   },

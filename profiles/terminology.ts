@@ -9,6 +9,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { type Artefact, artefactName, artefacts, artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { bookingErrors } from '../core/fhir/outcome/errors.ts';
+import { rowKinds } from '../core/rows/row.ts';
 import { metadata } from './metadata.ts';
 import { services, specialties } from './services.ts';
 
@@ -30,30 +31,11 @@ interface CodeSystemSource {
 
 const errors = Object.fromEntries(Object.entries(bookingErrors).map(([code, { display }]) => [code, display]));
 
-/** The codes of the Tasks of the service: jobs, records, and what staff decide. */
-const tasks = {
-  book: 'An asynchronous booking',
-  notify: 'The outbox of a Subscription',
-  publish: 'How far the opening hours of a schedule are published',
-  'publish-all': 'How far the schedules have been checked for what is to be published',
-  announce: 'The time up to which the events of all changes are recorded',
-  deletion: 'An appointment that is about to be deleted, or was deleted a moment ago',
-  quota: 'A limited number of appointments',
-  'near-limit': 'A portal that is near a limit of the installation',
-  confirm: 'A requested appointment that waits for the clinic',
-  collision: 'An appointment whose time something else takes: staff decide',
-  subscriber: 'The count of Subscriptions of one subscriber',
-};
+const rows = Object.fromEntries(Object.entries(rowKinds).map(([code, { display }]) => [code, display]));
 
 /** The form of the ids that the repository assigns, as a code. */
 const exampleOf = (display: string) =>
   ({ concepts: { '00000000-0000-4000-8000-000000000000': display }, isExample: true }) as const;
-
-/** A code of the CodeSystem LocalTask. */
-export type TaskCode = keyof typeof tasks;
-
-/** The codes of the CodeSystem LocalTask. */
-export const taskCodes = Object.keys(tasks) as readonly TaskCode[];
 
 const sources: readonly CodeSystemSource[] = [
   {
@@ -66,7 +48,7 @@ const sources: readonly CodeSystemSource[] = [
     artefact: 'LocalTask',
     title: 'Jobs of the appointment booking service',
     description: 'The codes in Task.code of the jobs and records of the service.',
-    concepts: tasks,
+    concepts: rows,
   },
   {
     artefact: 'LocalChangedBy',

@@ -16,16 +16,11 @@ import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
-import { sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
+import { carryOut, writeRows } from '../lib/rows.ts';
 import { RUN_LIMIT } from '../lib/run-limit.ts';
 
-async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
-  const ended = await sendTransaction(medplum, [entry]);
-  if (ended.kind !== 'done' && ended.kind !== 'overtaken') {
-    throw new Error(`The Task could not be completed (${ended.kind}); it will be retried.`);
-  }
-}
+const end = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [entry], 'The end of a job');
 
 /** Whether a job that could not be carried out is tried again. */
 const isFurther = (task: Task): boolean =>
@@ -85,21 +80,8 @@ async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void
     await end(medplum, failed(task, toOperationOutcome([givenUp], config)));
     return;
   }
-  const counted = await sendTransaction(medplum, [attemptEntry(task)]);
-  if (counted.kind === 'overtaken') {
-    return;
-  }
-  const [current] =
-    counted.kind === 'done'
-      ? ofType(
-          'Task',
-          counted.bundle.entry?.flatMap(({ resource }) => resource ?? []),
-        )
-      : [];
-  if (!current) {
-    throw new Error(`The attempt could not be counted (${counted.kind}); it will be retried.`);
-  }
-  await run(medplum, current);
+  const current = await writeRows(medplum, [attemptEntry(task)], 'The attempt');
+  await (current && run(medplum, current));
 }
 
 /**
@@ -117,16 +99,10 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
     const [task] = await readTasks(medplum, { _id: input.id ?? '' });
     return task && run(medplum, task);
   }
-  const start = Date.now();
+  const end = Date.now() + RUN_LIMIT;
   const left = inTurns(await readTasks(medplum, overdueQuery(Date.now(), config)), Math.random, config);
-  const failures: string[] = [];
-  for (const task of left) {
-    if (Date.now() - start > RUN_LIMIT) {
-      break;
-    }
-    await runAgain(medplum, task).catch((error: unknown) => failures.push(String(error)));
-  }
-  if (failures.length > 0) {
-    throw new Error(failures.join('\n'));
-  }
+  await carryOut(
+    left.map((task) => () => runAgain(medplum, task)),
+    end,
+  );
 }

@@ -16,7 +16,7 @@ import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestLook, requestPublication } from '../lib/calendar/request.ts';
 import { publishWindow } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
-import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
+import { retryOvertaken, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 import { RUN_LIMIT } from '../lib/run-limit.ts';
 
@@ -36,10 +36,8 @@ async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Int
 /** Writes a deleted Slot as it was, under its id. */
 async function restore(medplum: MedplumClient, { meta: { tag, profile } = {}, ...slot }: Slot): Promise<void> {
   const resource: Slot = { ...slot, meta: { ...(tag && { tag }), ...(profile && { profile }) } };
-  const { kind } = await sendTransaction(medplum, [{ request: { method: 'PUT', url: `Slot/${slot.id}` }, resource }]);
-  if (kind !== 'done' && kind !== 'overtaken') {
-    throw new Error(`Slot/${slot.id} could not be written again (${kind}).`);
-  }
+  const entry = [{ request: { method: 'PUT' as const, url: `Slot/${slot.id}` }, resource }];
+  await writeUnlessOvertaken(medplum, entry, `Slot/${slot.id}`);
 }
 
 /** Takes a Slot again that somebody has deleted, or set free past the guard, although an appointment holds it. */

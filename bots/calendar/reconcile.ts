@@ -1,17 +1,19 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
 import { hasEnded, isWaiting } from '../../core/booking/appointment/expiry.ts';
-import { isOpenTask, isRequestTask } from '../../core/booking/confirmation/task.ts';
+import { isOpenTask } from '../../core/booking/confirmation/task.ts';
 import { withOwners } from '../../core/booking/encounter/owner.ts';
 import { isActivePatient } from '../../core/booking/patient/identity.ts';
 import { isOutOfSync } from '../../core/booking/slots/synchronize.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { isRow } from '../../core/rows/row.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
 import { syncAppointment, syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';
 import { markSlots } from '../lib/calendar/mark-slots.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
+import { carryOut } from '../lib/rows.ts';
 import { RUN_LIMIT } from '../lib/run-limit.ts';
 
 /** How far it looks back, in milliseconds. Anything older is found by `npm run check:consistency`. */
@@ -61,7 +63,7 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
   const slots = new Map(ofType('Slot', changed).map((slot) => [slot.id ?? '', slot]));
   const waiting = new Set(
     ofType('Task', changed).flatMap((task) =>
-      isRequestTask(task, config) && isOpenTask(task) ? (task.focus?.reference ?? []) : [],
+      isRow(task, ['confirm'], config) && isOpenTask(task) ? (task.focus?.reference ?? []) : [],
     ),
   );
   const outOfSync = appointments.filter(
@@ -115,23 +117,17 @@ export async function handler(medplum: MedplumClient, event?: BotEvent<unknown>)
 
 async function reconcile(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
-  const failures: string[] = [];
-  const ended = [
-    ...(await endedOnes(medplum, 'proposed', start, 1 / 3)),
-    ...(await endedOnes(medplum, 'pending', start, 1 / 2)),
-  ];
-  for (const one of ended) {
-    await syncAppointment(medplum, one).catch((error: unknown) => failures.push(String(error)));
-  }
-  let isLast = false;
-  for (let page = 0; !isLast && Date.now() - start < RUN_LIMIT; page++) {
-    const found = await leftOn(medplum, page, start);
-    isLast = found.isLast;
-    for (const run of found.left) {
-      await run().catch((error: unknown) => failures.push(String(error)));
+  async function* acts() {
+    const ended = [
+      ...(await endedOnes(medplum, 'proposed', start, 1 / 3)),
+      ...(await endedOnes(medplum, 'pending', start, 1 / 2)),
+    ];
+    yield* ended.map((one) => () => syncAppointment(medplum, one));
+    for (let page = 0, isLast = false; !isLast; page++) {
+      const found = await leftOn(medplum, page, start);
+      isLast = found.isLast;
+      yield* found.left;
     }
   }
-  if (failures.length > 0) {
-    throw new Error(failures.join('\n'));
-  }
+  await carryOut(acts(), start + RUN_LIMIT);
 }

@@ -193,6 +193,25 @@ export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): P
   sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
 
 /**
+ * Writes entries in one transaction, unless others change what they rely on meanwhile.
+ *
+ * @param what - names them where they cannot be written
+ * @returns the answer; `undefined` if others were faster, and nothing was written
+ * @throws Error when they could not be written
+ */
+export async function writeUnlessOvertaken(
+  medplum: MedplumClient,
+  entry: BundleEntry[],
+  what: string,
+): Promise<Bundle | undefined> {
+  const answer = await sendTransaction(medplum, entry);
+  if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
+    throw new Error(`${what} could not be written (${answer.kind}).`);
+  }
+  return answer.kind === 'done' ? answer.bundle : undefined;
+}
+
+/**
  * Sends a request that cannot be part of a batch. It never throws, and gives up after two fifths of
  * `BookingConfig.timeout`.
  *

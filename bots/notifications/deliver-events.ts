@@ -1,13 +1,22 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { startDelivery } from '../lib/notifications/delivery/delivery-share.ts';
+import { outboxesOf } from '../../core/notifications/delivery/outbox.ts';
+import { deliverPending } from '../lib/notifications/delivery/delivery.ts';
+
+/** How long a job of Medplum's queue waits for a delivery that it has started, in milliseconds. */
+const JOB_WAITS = 200;
 
 /**
- * Delivers what waits in an outbox.
+ * Delivers what waits in the outboxes of a subscriber.
  *
- * @param event - input: the outbox, as Medplum's own Subscription delivers it
+ * A job occupies one of the few places in Medplum's queue, which bookings need too. So it waits only for a moment. A
+ * delivery that takes longer goes on in the server's process without occupying a place; should that process end, its
+ * lease runs out, and the Bot retry-deliveries starts the delivery anew.
+ *
+ * @param event - input: the outboxes, as Medplum's own Subscription delivers them
  * @throws Error when Medplum does not answer; the Bot retry-deliveries starts another delivery
  */
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Task>): Promise<void> {
-  await startDelivery(medplum, input);
+  await Promise.race([deliverPending(medplum, outboxesOf(input).subscriber), wait(JOB_WAITS)]);
 }

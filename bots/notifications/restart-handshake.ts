@@ -14,13 +14,13 @@ import { readOutbox, withStatusStored, writeOutbox } from '../lib/notifications/
  */
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Subscription>): Promise<void> {
   for (;;) {
-    const stored = await readOutbox(medplum, input.id ?? '');
+    const stored = await readOutbox(medplum, input);
     const isRequested = stored?.subscription.status === 'requested' && awaitsHandshake(stored.outbox);
     if (!stored || (!isRequested && stored.hasStoredStatus)) {
       return;
     }
     const outbox = isRequested ? restarted(stored.outbox, Date.now()) : stored.outbox;
-    if ((await writeOutbox(medplum, stored, withStatusStored(stored, outbox))) !== 'overtaken') {
+    if ((await writeOutbox(medplum, withStatusStored(stored, outbox))) !== 'overtaken') {
       return;
     }
   }

@@ -9,59 +9,61 @@ import {
   type Recorded,
   settledAt,
 } from '../../core/notifications/delivery/checkpoint.ts';
-import { isDue, queued, turnsOf, woken } from '../../core/notifications/delivery/delivery-state.ts';
+import { mustStart, restarted, woken } from '../../core/notifications/delivery/delivery-state.ts';
 import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
+import { convertOutboxes } from '../lib/notifications/convert-outboxes.ts';
 import { readDueOutboxes } from '../lib/notifications/due-outboxes.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
 import { BATCH_SIZE } from '../lib/notifications/events/event-state.ts';
-import { recordEvents, recordRemainingEvents } from '../lib/notifications/events/event-writer.ts';
-import { isTimed, type SubscriptionOutbox, withStatusStored, writeOutbox } from '../lib/notifications/outbox-store.ts';
+import { recordEvents } from '../lib/notifications/events/event-writer.ts';
+import {
+  isTimed,
+  type OutboxUpdate,
+  type SubscriberState,
+  type SubscriptionOutbox,
+  withStatusStored,
+  writeOutboxes,
+} from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** After this many milliseconds, what is left waits for the next run: the Bot has ten seconds. */
 const LIMIT = 6_000;
 
-/** The same for updating the times at which outboxes are due, so that enough time is left for the events. */
+/** The same for outboxes that follow their Subscriptions, so that enough time is left for the events. */
 const TIMES_LIMIT = 2_000;
 
-/** How many outboxes are written at the same time. */
+/** How many rows are written at the same time. */
 const AT_ONCE = 4;
 
-/**
- * Whether a delivery must be started: a retry is due, the last delivery died, the Subscription has ended, or it was
- * requested again without the running delivery noticing.
- */
-function mustStart({ subscription, outbox, settings, task }: SubscriptionOutbox, now: number): boolean {
-  const isRequested = subscription.status === 'requested' && awaitsHandshake(outbox);
-  return isRequested || isDue(outbox, settings ?? {}, Date.parse(task.meta?.lastUpdated ?? ''), now);
-}
+/** Whether a Subscription was requested again without its outbox noticing. */
+const isRequested = ({ subscription, outbox }: SubscriptionOutbox): boolean =>
+  subscription.status === 'requested' && awaitsHandshake(outbox) && outbox.status !== 'cancelled';
 
-/** Starts deliveries; skips outboxes that have changed in the meantime. */
-async function startDeliveries(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[]): Promise<void> {
-  const now = Date.now();
-  const turns = turnsOf(outboxes.filter((stored) => mustStart(stored, now)));
-  const changed = [
-    ...turns.started.map((stored) => ({ stored, outbox: woken(stored.outbox, now) })),
-    ...turns.queued.map((stored) => ({ stored, outbox: queued(stored.outbox) })),
-  ];
-  await mapConcurrently(changed, AT_ONCE, ({ stored, outbox }) =>
-    writeOutbox(medplum, stored, withStatusStored(stored, outbox)),
-  );
+/** What a Subscription needs that was changed by others: its handshake, or that its outbox follows it. */
+function followUps(subscriptions: readonly SubscriptionOutbox[], now: number): OutboxUpdate[] {
+  const open = subscriptions.filter(({ outbox }) => outbox.status !== 'cancelled');
+  return open.flatMap((stored) => {
+    if (isRequested(stored)) {
+      return [withStatusStored(stored, restarted(stored.outbox, now))];
+    }
+    return isTimed(stored) && stored.hasStoredStatus ? [] : [withStatusStored(stored, stored.outbox)];
+  });
 }
 
 /**
- * Updates the due times of outboxes whose Subscriptions were changed by others, and stores the status of those
- * Subscriptions the way the service does. What is left when time runs out is found again by the next runs.
+ * Starts the deliveries that are due, and lets outboxes follow Subscriptions that were changed by others. Rows that have
+ * changed in the meantime are skipped; what is left when time runs out is found again by the next runs.
  */
-async function setTimes(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[], end: number): Promise<void> {
+async function startDeliveries(medplum: MedplumClient, all: readonly SubscriberState[], end: number): Promise<void> {
   const now = Date.now();
-  const changed = outboxes.filter((stored) => !(isTimed(stored) && stored.hasStoredStatus) && !mustStart(stored, now));
-  await mapConcurrently(changed, AT_ONCE, async (stored) => {
-    if (Date.now() < end) {
-      await writeOutbox(medplum, stored, withStatusStored(stored, stored.outbox));
+  await mapConcurrently(all, AT_ONCE, async ({ row, subscriptions }) => {
+    const updates = followUps(subscriptions, now);
+    const isStarted = mustStart(row.outboxes, Date.parse(row.task.meta?.lastUpdated ?? ''), now);
+    if (isStarted || (updates.length > 0 && Date.now() < end)) {
+      await writeOutboxes(medplum, row, updates, { change: (one) => (isStarted ? woken(one, now) : one) });
     }
   });
 }
@@ -94,7 +96,7 @@ async function recordMissing(
   }
   for (const first of left) {
     const isComplete =
-      isTime() && (await recordRemainingEvents(medplum, changed.slice(first, first + BATCH_SIZE), 'concerned', isTime));
+      isTime() && (await recordEvents(medplum, changed.slice(first, first + BATCH_SIZE), 'concerned', isTime));
     if (!isComplete) {
       return first;
     }
@@ -130,11 +132,11 @@ async function recordMissedEvents(
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
-  const { checkpoint, isListened, outboxes } = await readDueOutboxes(medplum, start);
+  await convertOutboxes(medplum);
+  const { checkpoint, isListened, subscribers } = await readDueOutboxes(medplum, start);
   await mapConcurrently(
     [
-      () => startDeliveries(medplum, outboxes),
-      () => setTimes(medplum, outboxes, start + TIMES_LIMIT),
+      () => startDeliveries(medplum, subscribers, start + TIMES_LIMIT),
       () => recordMissedEvents(medplum, checkpoint, isListened),
       () => followDeletions(medplum, start + LIMIT),
     ],

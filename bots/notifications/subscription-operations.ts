@@ -1,6 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Bundle, BundleLink, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import type { Bundle, BundleLink, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { ownerOf } from '../../core/fhir/tags.ts';
 import { requestDelivery } from '../../core/notifications/delivery/delivery-state.ts';
 import {
   type BundleContext,
@@ -20,7 +21,12 @@ import { config } from '../lib/config.ts';
 import { contestedAttempts, retryOvertaken } from '../lib/medplum.ts';
 import { newId } from '../lib/new-id.ts';
 import { readContents, readEvents } from '../lib/notifications/event-store.ts';
-import { readOutbox, readOutboxes, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
+import {
+  readOutbox,
+  readSubscribers,
+  type SubscriptionOutbox,
+  writeOutbox,
+} from '../lib/notifications/outbox-store.ts';
 import {
   isStaff,
   mayChange,
@@ -53,6 +59,18 @@ function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType
   return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
 }
 
+/** Some Subscriptions that a caller sees, with their outboxes. */
+async function outboxesOf(medplum: MedplumClient, seen: readonly Subscription[]): Promise<SubscriptionOutbox[]> {
+  const [only, ...others] = seen;
+  if (others.length === 0) {
+    return only ? [await readOutbox(medplum, only)].flatMap((one) => one ?? []) : [];
+  }
+  const owners = new Set(seen.flatMap((one) => ownerOf(one, config) ?? []));
+  const ids = new Set(seen.map(({ id }) => id));
+  const all = (await readSubscribers(medplum, [...owners])).flatMap(({ subscriptions }) => subscriptions);
+  return all.filter(({ subscription }) => ids.has(subscription.id));
+}
+
 async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id, ids = [], statuses = [] } = input;
   const seen = await (id === undefined ? searchAsCaller(medplum, caller) : readAsCaller(medplum, id, caller));
@@ -66,12 +84,9 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, 
         (ids.length === 0 || ids.includes(one.id ?? '')) &&
         (statuses.length === 0 || statuses.includes(one.status ?? '')),
     );
-  const outboxes = await readOutboxes(
-    medplum,
-    wanted.flatMap(({ id }) => id ?? []),
-  );
+  const found = await outboxesOf(medplum, wanted);
   return statusBundle(
-    outboxes.map((stored) => reportOf(stored, 'query-status')),
+    found.map((stored) => reportOf(stored, 'query-status')),
     context(),
   );
 }
@@ -124,17 +139,18 @@ async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, 
   if (seen.resourceType === 'OperationOutcome') {
     return seen;
   }
-  const stored = await readOutbox(medplum, id);
+  const stored = await readOutbox(medplum, seen);
   if (!stored) {
     return refusals['not-found'];
   }
   const from = Math.max(1, since);
   const last = Math.min(stored.outbox.events, until);
   const most = Math.min(last, from + MOST_EVENTS - 1);
-  const events = (await readEvents(medplum, id, from, most)).map(({ event }) => event);
+  const wanted = Array.from({ length: Math.max(0, most - from + 1) }, (_, index) => [id, from + index] as const);
+  const events = (await readEvents(medplum, wanted)).get(id) ?? [];
   const own: Content = stored.settings?.content ?? 'empty';
   const content = contents.find((one) => one === input.content) ?? own;
-  const told = await readPage(medplum, events, content, stored.outbox.readable, caller.authorization);
+  const told = await readPage(medplum, events, content, stored.row.outboxes.readable, caller.authorization);
   const to = told.length < events.length ? (told.at(-1)?.event.number ?? most) : most;
   const missing = missingEvents(
     from,
@@ -163,7 +179,7 @@ async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOper
   if (seen.resourceType === 'OperationOutcome') {
     return seen;
   }
-  const stored = await readOutbox(medplum, id);
+  const stored = await readOutbox(medplum, seen);
   if (!stored) {
     return refusals['not-found'];
   }
@@ -191,8 +207,8 @@ const contested: Issue = {
 };
 
 /** Starts the delivery of what waits, unless it is under way: first the handshake, if the Subscription was in error. */
-async function startDelivery(medplum: MedplumClient, id: string): Promise<Answer | 'overtaken'> {
-  const stored = await readOutbox(medplum, id);
+async function startDelivery(medplum: MedplumClient, seen: Subscription): Promise<Answer | 'overtaken'> {
+  const stored = await readOutbox(medplum, seen);
   if (!stored) {
     return refusals['not-found'];
   }
@@ -205,7 +221,8 @@ async function startDelivery(medplum: MedplumClient, id: string): Promise<Answer
   const written =
     request.kind === 'unchanged'
       ? stored
-      : await writeOutbox(medplum, stored, {
+      : await writeOutbox(medplum, {
+          stored,
           outbox: request.outbox,
           ...(request.kind === 'requested' && { subscription: { ...rest, status: 'requested' } }),
         });
@@ -222,7 +239,7 @@ async function deliverNow(medplum: MedplumClient, { id = '' }: SubscriptionOpera
     return refusals['not-staff'];
   }
   const answer = await retryOvertaken(
-    () => startDelivery(medplum, id),
+    () => startDelivery(medplum, seen),
     (one) => one === 'overtaken',
     contestedAttempts,
   );

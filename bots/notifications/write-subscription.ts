@@ -5,7 +5,13 @@ import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts
 import { isId } from '../../core/fhir/reference/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { ended, restarted } from '../../core/notifications/delivery/delivery-state.ts';
-import { newOutbox, type Outbox, outboxTask } from '../../core/notifications/delivery/outbox.ts';
+import {
+  newOutbox,
+  type Outbox,
+  type Outboxes,
+  withOutbox,
+  withoutOutbox,
+} from '../../core/notifications/delivery/outbox.ts';
 import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
 import { member } from '../../core/notifications/subscription/extension-values.ts';
 import {
@@ -20,10 +26,12 @@ import { newId } from '../lib/new-id.ts';
 import { resolveEndpoint } from '../lib/notifications/delivery/resolve-endpoint.ts';
 import {
   newSubscriptionEntry,
-  outboxEntry,
+  type OutboxUpdate,
   readOutbox,
+  rowEntry,
   type SubscriptionOutbox,
   subscriptionEntry,
+  updated,
 } from '../lib/notifications/outbox-store.ts';
 import {
   mayChange,
@@ -35,7 +43,7 @@ import {
   subscriberOf,
   unavailable,
 } from '../lib/notifications/subscriber.ts';
-import { takePlace } from '../lib/notifications/subscription-limit.ts';
+import { findPlace } from '../lib/notifications/subscription-limit.ts';
 
 type Answer = Subscription | OperationOutcome;
 
@@ -98,26 +106,22 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
     return refusals.forbidden;
   }
   const fullUrl = newId();
-  const owner = { subscription: fullUrl, subscriber: caller.id };
   const resource = newSubscription(submission, caller.id, config);
   return tryRepeatedly(async () => {
-    const place = await takePlace(medplum, caller.id);
-    if (place === 'overtaken' || 'code' in place) {
-      return place === 'overtaken' ? place : refuse([place]);
+    const row = await findPlace(medplum, caller.id);
+    if (row === 'overtaken' || 'code' in row) {
+      return row === 'overtaken' ? row : refuse([row]);
     }
-    return write(medplum, [
-      newSubscriptionEntry(fullUrl, resource),
-      {
-        request: { method: 'POST', url: 'Task' },
-        resource: outboxTask(newOutbox(readable, Date.now()), owner, config),
-      },
-      place,
-    ]);
+    const outboxes = withOutbox(row.outboxes, fullUrl, newOutbox(Date.now(), submission.settings));
+    return write(medplum, [newSubscriptionEntry(fullUrl, resource), rowEntry(row, { ...outboxes, readable })]);
   });
 }
 
-/** The transaction entries of a change, with the Subscription first. */
-type Change = (stored: SubscriptionOutbox) => BundleEntry[];
+/** What a change writes of a Subscription and of the outboxes of its subscriber. */
+interface Change {
+  readonly entry: BundleEntry;
+  readonly outboxes: Outboxes;
+}
 
 const outdated: Issue = {
   code: 'version-conflict',
@@ -125,29 +129,36 @@ const outdated: Issue = {
 };
 
 /** Whether a change restarts an ended Subscription, which then counts towards the limit again. */
-const startsAnew = ({ subscription }: SubscriptionOutbox, [first]: readonly BundleEntry[]): boolean => {
-  const changed: unknown = first?.resource;
-  return subscription.status === 'off' && isResource(changed, 'Subscription') && changed.status !== 'off';
-};
+const startsAnew = ({ subscription }: SubscriptionOutbox, { entry: { resource } }: Change): boolean =>
+  subscription.status === 'off' && isResource(resource, 'Subscription') && resource.status !== 'off';
 
-async function attempt(medplum: MedplumClient, id: string, decide: Change): Promise<Attempt> {
-  const stored = await readOutbox(medplum, id);
+async function attempt(
+  medplum: MedplumClient,
+  seen: Subscription,
+  decide: (stored: SubscriptionOutbox) => Change,
+): Promise<Attempt> {
+  const stored = await readOutbox(medplum, seen);
   if (!stored) {
     return refusals['not-found'];
   }
-  const entries = decide(stored);
-  const place = startsAnew(stored, entries) ? await takePlace(medplum, stored.owner) : undefined;
-  if (place === 'overtaken' || (place && 'code' in place)) {
+  const changed = decide(stored);
+  const place = startsAnew(stored, changed) ? await findPlace(medplum, changed.outboxes.subscriber) : stored.row;
+  if (place === 'overtaken' || 'code' in place) {
     return place === 'overtaken' ? place : refuse([place]);
   }
-  return write(medplum, [...entries, ...(place ? [place] : [])], stored.subscription);
+  return write(medplum, [changed.entry, rowEntry(stored.row, changed.outboxes)], stored.subscription);
 }
 
 /**
  * Changes a Subscription that the caller may see. A delivery that records its progress in the meantime is not a reason to
  * refuse: the change is then tried again.
  */
-async function change(medplum: MedplumClient, input: unknown, caller: Subscriber, decide: Change): Promise<Answer> {
+async function change(
+  medplum: MedplumClient,
+  input: unknown,
+  caller: Subscriber,
+  decide: (stored: SubscriptionOutbox) => Change,
+): Promise<Answer> {
   const id = member(input, 'id');
   const wanted = member(input, 'version');
   if (!isId(id)) {
@@ -163,15 +174,14 @@ async function change(medplum: MedplumClient, input: unknown, caller: Subscriber
   if (wanted !== undefined && seen.meta?.versionId !== wanted) {
     return refuse([outdated]);
   }
-  return tryRepeatedly(() => attempt(medplum, id, decide));
+  return tryRepeatedly(() => attempt(medplum, seen, decide));
 }
 
-function outboxAfter(changed: Subscription, outbox: Outbox, readable: readonly string[]): Outbox {
-  const current = { ...outbox, readable };
-  if (changed.status === 'off') {
-    return ended(current);
+function outboxAfter({ status }: Subscription, outbox: Outbox): Outbox {
+  if (status === 'off') {
+    return ended(outbox);
   }
-  return changed.status === 'active' ? current : restarted(current, Date.now());
+  return status === 'active' ? outbox : restarted(outbox, Date.now());
 }
 
 async function update(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
@@ -181,18 +191,26 @@ async function update(medplum: MedplumClient, input: unknown, caller: Subscriber
   }
   const readable = await readableAppointmentsOf(medplum, caller);
   return change(medplum, input, caller, (stored) => {
-    const { subscription, owner, outbox } = stored;
+    const { subscription, outbox, row } = stored;
+    const owner = row.outboxes.subscriber;
     const changed = updatedSubscription(submission, subscription, owner, Date.now(), config);
-    const next = outboxAfter(changed, outbox, owner === caller.id ? readable : outbox.readable);
-    return [subscriptionEntry(subscription, changed), outboxEntry(stored, next, changed)];
+    const next: OutboxUpdate = { stored, outbox: outboxAfter(changed, outbox), subscription: changed };
+    const outboxes = updated(row.outboxes, [next]);
+    return {
+      entry: subscriptionEntry(subscription, changed),
+      outboxes: owner === caller.id ? { ...outboxes, readable } : outboxes,
+    };
   });
 }
 
 function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
-  return change(medplum, input, caller, (stored) => [
-    { request: { method: 'DELETE', url: `Subscription/${stored.subscription.id}` } },
-    outboxEntry(stored, ended(stored.outbox)),
-  ]);
+  return change(medplum, input, caller, ({ subscription, settings, outbox, row }) => ({
+    entry: { request: { method: 'DELETE', url: `Subscription/${subscription.id}` } },
+    // The message of its websockets is found by the outbox, until it is removed.
+    outboxes: settings?.endpoint
+      ? withoutOutbox(row.outboxes, subscription.id)
+      : withOutbox(row.outboxes, subscription.id, ended(outbox)),
+  }));
 }
 
 /** What each interaction does; the input may name anything that a caller makes up. */

@@ -1,11 +1,8 @@
 import type { Slot } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { codesWhere, rowCodes } from '../rows/row.ts';
 import { publishedKeyOf } from '../slots/slot.ts';
-import { BOOK_TASK } from './async/task.ts';
-import { CONFIRM_TASK } from './confirmation/task.ts';
-import { QUOTA_TASK } from './policy/quota.ts';
-import { COLLISION_TASK } from './slots/collision.ts';
 
 /** The part of the configuration that retention depends on. */
 export type RetentionConfig = ArtefactConfig;
@@ -35,9 +32,10 @@ function lastChangedBefore(cutoff: number): Query {
  */
 export function endedJobsQuery(cutoff: number, config: RetentionConfig): Query {
   return {
-    code: [BOOK_TASK, CONFIRM_TASK, COLLISION_TASK]
-      .map((code) => `${artefactUri(config, 'LocalTask')}|${code}`)
-      .join(','),
+    code: rowCodes(
+      codesWhere(({ isPassing }) => isPassing === true),
+      config,
+    ),
     status: 'completed,failed,cancelled,rejected',
     ...lastChangedBefore(cutoff),
   };
@@ -48,7 +46,7 @@ export function endedJobsQuery(cutoff: number, config: RetentionConfig): Query {
  * decides again if it is removed in the meantime.
  */
 export function idleQuotasQuery(cutoff: number, config: RetentionConfig): Query {
-  return { code: `${artefactUri(config, 'LocalTask')}|${QUOTA_TASK}`, ...lastChangedBefore(cutoff) };
+  return { code: rowCodes(['quota'], config), ...lastChangedBefore(cutoff) };
 }
 
 /** The search for emptied slots that were last changed before a moment. */

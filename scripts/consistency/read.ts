@@ -1,7 +1,7 @@
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
-import { BOOK_TASK } from '../../core/booking/async/task.ts';
-import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
+import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { rowCodes } from '../../core/rows/row.ts';
 
 /** How the check reads what is stored, with credentials that see everything. */
 export interface Source {
@@ -37,7 +37,7 @@ async function readAll({ search }: Source, config: BookingConfig, found: Found):
   keep(found, await search('Appointment', {}));
   keep(found, await search('Patient', external));
   keep(found, await search('QuestionnaireResponse', external));
-  keep(found, await search('Task', { code: `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}` }));
+  keep(found, await search('Task', { code: rowCodes(['book'], config) }));
 }
 
 /** The slots of some schedules, the appointments on them, and the slots that those have elsewhere. */

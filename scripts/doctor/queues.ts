@@ -1,8 +1,7 @@
 import type { Task } from '@medplum/fhirtypes';
-import { BOOK_TASK } from '../../core/booking/async/task.ts';
-import { artefactUri } from '../../core/config/config.ts';
 import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
-import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
+import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
+import { type RowCode, rowCodes } from '../../core/rows/row.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as stalled, in milliseconds. */
@@ -30,12 +29,11 @@ const first = ([one]: readonly Delivery[]): string => `${one?.subscription}${one
  */
 export function assessDeliveries(all: readonly Delivery[]): Verdict {
   const open = all.filter(({ status }) => status !== 'cancelled');
-  const isIdle = ({ status, age }: Delivery): boolean =>
-    ['ready', 'in-progress'].includes(status) && age > STALLED_AFTER;
+  const isIdle = ({ status, age }: Delivery): boolean => status === 'ready' && age > STALLED_AFTER;
   const [idle, failed, waiting] = [
     open.filter(isIdle),
     open.filter(({ status }) => status === 'failed'),
-    open.filter(({ status }) => status === 'on-hold' || status === 'received'),
+    open.filter(({ status }) => status === 'on-hold'),
   ];
   if (idle.length > 0) {
     return error(
@@ -57,26 +55,18 @@ export function assessDeliveries(all: readonly Delivery[]): Verdict {
     : ok(`${open.length} Subscriptions, all events delivered`);
 }
 
-function deliveryOf(task: Task, now: number): Delivery[] {
-  const outbox = outboxOf(task);
-  if (!outbox) {
-    return [];
-  }
-  const { status, events, delivered, error: reason } = outbox;
-  return [
-    {
-      subscription: task.focus?.reference ?? 'Subscription',
-      status,
-      undelivered: events - delivered,
-      age: now - Date.parse(task.meta?.lastUpdated ?? ''),
-      error: reason,
-    },
-  ];
-}
+const deliveriesOf = (task: Task, now: number): Delivery[] =>
+  [...outboxesOf(task).of].map(([id, { status, events, delivered, error: reason }]) => ({
+    subscription: `Subscription/${id}`,
+    status,
+    undelivered: events - delivered,
+    age: now - Date.parse(task.meta?.lastUpdated ?? ''),
+    error: reason,
+  }));
 
-async function tasks({ medplum, config }: Installation, code: string, narrowing = {}): Promise<Task[]> {
+async function tasks({ medplum, config }: Installation, code: RowCode, narrowing = {}): Promise<Task[]> {
   const found: Task[] = [];
-  const query = { code: `${artefactUri(config, 'LocalTask')}|${code}`, _count: 500, ...narrowing };
+  const query = { code: rowCodes([code], config), _count: 500, ...narrowing };
   for await (const page of medplum.searchResourcePages('Task', query)) {
     found.push(...page);
   }
@@ -85,7 +75,7 @@ async function tasks({ medplum, config }: Installation, code: string, narrowing 
 
 async function readDeliveries(installation: Installation): Promise<Delivery[]> {
   const now = Date.now();
-  return (await tasks(installation, OUTBOX)).flatMap((task) => deliveryOf(task, now));
+  return (await tasks(installation, 'outboxes')).flatMap((task) => deliveriesOf(task, now));
 }
 
 /** Bookings that were accepted and are not yet carried out. */
@@ -107,7 +97,7 @@ export function assessWaiting({ bookings, oldest }: Waiting): Verdict {
 
 async function readWaiting(installation: Installation): Promise<Waiting> {
   const now = Date.now();
-  const waiting = await tasks(installation, BOOK_TASK, { status: 'requested' });
+  const waiting = await tasks(installation, 'book', { status: 'requested' });
   const ages = waiting.map(({ authoredOn, meta }) => now - Date.parse(authoredOn ?? meta?.lastUpdated ?? ''));
   return { bookings: waiting.length, oldest: Math.max(0, ...ages) };
 }

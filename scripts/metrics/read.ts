@@ -1,13 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
-import { BOOK_TASK } from '../../core/booking/async/task.ts';
 import { openTasksQuery } from '../../core/booking/confirmation/task.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
-import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
+import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { eventsQuery } from '../../core/notifications/events/event.ts';
+import { type RowCode, rowCodes } from '../../core/rows/row.ts';
 
 /** What can wait, and for whom. */
 export const kinds = {
@@ -69,9 +69,9 @@ async function readOverdue(medplum: MedplumClient, config: BookingConfig, now: n
   return { count: found.total ?? 0, oldest: deadline ? since(deadline, now) : 0 };
 }
 
-async function tasksOf(medplum: MedplumClient, code: string, config: BookingConfig): Promise<Task[]> {
+async function tasksOf(medplum: MedplumClient, code: RowCode, config: BookingConfig): Promise<Task[]> {
   const found: Task[] = [];
-  const query = { code: `${artefactUri(config, 'LocalTask')}|${code}`, _sort: '_lastUpdated', _count: '1000' };
+  const query = { code: rowCodes([code], config), _sort: '_lastUpdated', _count: '1000' };
   for await (const page of medplum.searchResourcePages('Task', query, noStore)) {
     found.push(...page);
   }
@@ -93,16 +93,15 @@ async function firstEvents(medplum: MedplumClient, queries: readonly string[]): 
 }
 
 async function readDeliveries(medplum: MedplumClient, config: BookingConfig, now: number) {
-  const outboxes = (await tasksOf(medplum, OUTBOX, config)).flatMap((task) => {
-    const outbox = outboxOf(task);
-    return outbox ? [{ ...outbox, id: task.focus?.reference?.split('/')[1] ?? '' }] : [];
-  });
+  const outboxes = (await tasksOf(medplum, 'outboxes', config)).flatMap((task) =>
+    [...outboxesOf(task).of].map(([id, outbox]) => ({ ...outbox, id })),
+  );
   const subscriptions = new Map<OutboxStatus, number>();
   for (const { status } of outboxes) {
     subscriptions.set(status, (subscriptions.get(status) ?? 0) + 1);
   }
   const late = outboxes.filter(({ status, events, delivered }) => status !== 'cancelled' && events > delivered);
-  const first = late.map(({ id, delivered }) => eventsQuery(id, delivered + 1, delivered + 1, config));
+  const first = late.map(({ id, delivered }) => eventsQuery([[id, delivered + 1]], config));
   const ages = (await firstEvents(medplum, first)).map((sent) => since(sent, now));
   const count = late.reduce((sum, { events, delivered }) => sum + events - delivered, 0);
   return { subscriptions, notifications: { count, oldest: Math.max(0, ...ages) } };
@@ -115,7 +114,7 @@ async function readDeliveries(medplum: MedplumClient, config: BookingConfig, now
  * @throws Error when Medplum does not answer
  */
 export async function readWaiting(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Snapshot> {
-  const code = `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`;
+  const code = rowCodes(['book'], config);
   const [{ subscriptions, notifications }, jobs, requests, overdue, holds, [checkpoint]] = await Promise.all([
     readDeliveries(medplum, config, now),
     queueOf(medplum, 'Task', { code, status: 'requested' }, now),

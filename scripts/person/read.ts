@@ -14,8 +14,7 @@ import type {
   Task,
 } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
-import { CONFIRM_TASK } from '../../core/booking/confirmation/task.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
@@ -29,7 +28,7 @@ import {
   type PersonRecords,
   recordIds,
 } from '../../core/person/records.ts';
-import type { TaskCode } from '../../profiles/terminology.ts';
+import { codesWhere, isRow, rowCodes } from '../../core/rows/row.ts';
 
 /** How many resources one search returns. */
 const PAGE = '1000';
@@ -42,25 +41,11 @@ const AT_ONCE = 4;
 
 const noStore = { cache: 'no-store' } as const;
 
-/** What the Tasks of each code may say about a person: the request that was sent, a reference, or nothing. */
-const taskContents: Readonly<Record<TaskCode, 'request' | 'reference' | 'nothing'>> = {
-  book: 'request',
-  confirm: 'reference',
-  collision: 'reference',
-  quota: 'reference',
-  deletion: 'nothing',
-  notify: 'nothing',
-  publish: 'nothing',
-  'publish-all': 'nothing',
-  announce: 'nothing',
-  'near-limit': 'nothing',
-  subscriber: 'nothing',
-};
+const codesWith = (contents: 'request' | 'reference') => codesWhere(({ person }) => person === contents);
 
 /** The search for the Tasks of the service with some contents. */
 function tasksWith(contents: 'request' | 'reference', config: BookingConfig): Readonly<Record<string, string>> {
-  const codes = Object.entries(taskContents).flatMap(([code, its]) => (its === contents ? [code] : []));
-  return { code: codes.map((code) => `${artefactUri(config, 'LocalTask')}|${code}`).join(',') };
+  return { code: rowCodes(codesWith(contents), config) };
 }
 
 const onceEach = <T extends Resource>(all: readonly WithId<T>[]): WithId<T>[] => [
@@ -232,10 +217,8 @@ const keysOf = (all: readonly WithId<Resource>[]): string[] =>
   all.map(({ resourceType, id }) => `${resourceType}/${id}`);
 
 /** Whether a Task is one of the service's, of a code with such contents. */
-function isTaskWith(contents: 'request' | 'reference', { code }: Task, config: BookingConfig): boolean {
-  const system = artefactUri(config, 'LocalTask');
-  return code?.coding?.some((one) => one.system === system && taskContents[one.code as TaskCode] === contents) ?? false;
-}
+const isTaskWith = (contents: 'request' | 'reference', task: Task, config: BookingConfig): boolean =>
+  isRow(task, codesWith(contents), config);
 
 /** What tells the versions of resources that name a person. */
 interface EarlierContext {
@@ -257,7 +240,7 @@ async function findEarlier({ medplum, config, person, known, since, messages }: 
   const changed: Record<string, string> = since === undefined ? {} : { _lastUpdated: `ge${formatInstant(since)}` };
   const { patients, identifiers } = person;
   const [ids, persons] = [new Set(person.ids), new Set(person.persons)];
-  const reminder = `${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`;
+  const reminder = rowCodes(['confirm'], config);
   const isReminder = ({ category = [] }: Communication): boolean =>
     category.some(({ coding = [] }) => coding.some(({ system, code }) => `${system}|${code}` === reminder));
   const of = async <T extends ResourceType>(
@@ -336,7 +319,7 @@ export async function findPerson(
   const person: Person = { ids, persons, patients: patientIds, identifiers };
   const requested = await search(medplum, 'Task', tasksWith('request', config));
   const referring = await search(medplum, 'Task', tasksWith('reference', config));
-  const reminder = `${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`;
+  const reminder = rowCodes(['confirm'], config);
   const reminders = await search(medplum, 'Communication', { category: reminder });
   const responses = [
     ...(await searchAny(medplum, 'AppointmentResponse', 'actor', participants)),

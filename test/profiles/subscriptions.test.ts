@@ -107,7 +107,7 @@ describe('what a Task of the service starts', () => {
     ['the publication of all', task('publish-all'), ['publication-requested']],
     ['a publication that is over', task('publish', 'completed'), []],
     ['a booking', task('book'), ['task-requested']],
-    ['events', task('notify', 'ready'), ['outbox-ready']],
+    ['events', task('outboxes', 'ready'), ['outbox-ready']],
   ])('%s', async (_, current, names) => {
     expect(await startedBy({ current })).toEqual(names);
   });

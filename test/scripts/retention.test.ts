@@ -2,7 +2,6 @@ import { type Sandbox, startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
-import { BOOK_TASK } from '../../core/booking/async/task.ts';
 import { quotaRow } from '../../core/booking/policy/quota.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { clear } from '../../scripts/retention/clear.ts';
@@ -44,7 +43,7 @@ const job = (status: Task['status']): Promise<Task & { id: string }> =>
     resourceType: 'Task',
     status,
     intent: 'order',
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: BOOK_TASK }] },
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
     input: [{ type: { text: 'job' }, valueString: '{"body":"Anna Meyer"}' }],
   });
 

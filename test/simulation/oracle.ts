@@ -208,10 +208,14 @@ function since({ world }: Stage, type: 'Appointment' | 'Slot', id: string): stri
 function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet: boolean): Violation[] {
   const exclusive = visits.filter((one) => !one.isOverbooking);
   const placed = exclusive.filter(isPlaced);
-  const crowd = crowdIn(
-    placed.map((one) => around(one, calendar)),
-    placesOf(calendar),
-  );
+  // What two of the staff write at the same moment is decided by the jobs that follow: until then each is judged without
+  // the others.
+  const byStaff = isQuiet ? [] : placed.filter((one) => one.isByStaff);
+  const others = placed.filter((one) => !byStaff.includes(one));
+  const crowd = [others, ...byStaff.map((one) => [...others, one])]
+    .map((judged) => judged.map((one) => around(one, calendar)))
+    .map((times) => crowdIn(times, placesOf(calendar)))
+    .find((times) => times !== undefined);
   const found: Violation[] = [];
   if (crowd) {
     const those = placed.filter((one) => crowd.some((other) => overlaps(around(one, calendar), other)));

@@ -19,6 +19,7 @@ import { fragmentReads, readFragments } from '../../../core/booking/slots/fragme
 import { slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
+import { creation } from '../../../core/rows/row.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
@@ -104,8 +105,7 @@ const histories: Read<'histories'> = async (medplum, ids, { interval }) => {
 
 /** Creates the row of a quota, only once even if several requests try at the same moment. */
 async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
-  const request = { method: 'POST' as const, url: 'Task', ifNoneExist: quotaRowSearch(quota, config) };
-  await sendTransaction(medplum, [{ request, resource: quotaRow(quota, config) }]);
+  await sendTransaction(medplum, [creation(quotaRow(quota, config), quotaRowSearch(quota, config))]);
 }
 
 /** How often the row of a quota is looked for: another request may be creating it. */

@@ -12,7 +12,7 @@ import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { reachOf, termsFor } from '../../../core/slots/terms.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
-import { retryOvertaken, sendTransaction } from '../medplum.ts';
+import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readInBatch, readInTransaction } from '../read.ts';
 import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
 
@@ -100,11 +100,8 @@ async function attempt(
   if (entry.length === 0) {
     return { kind: 'announced' };
   }
-  const written = await sendTransaction(medplum, entry);
-  if (written.kind !== 'done' && written.kind !== 'overtaken') {
-    throw new Error(`The offers of Schedule/${schedule.id} could not be written (${written.kind}).`);
-  }
-  return { kind: written.kind === 'done' ? 'announced' : 'overtaken' };
+  const written = await writeUnlessOvertaken(medplum, entry, `The offers of Schedule/${schedule.id}`);
+  return { kind: written ? 'announced' : 'overtaken' };
 }
 
 /**

@@ -16,8 +16,8 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
-import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
+import { writeRows } from '../rows.ts';
 import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
 import { type Guard, publishWindow, type WindowResult } from './window.ts';
 
@@ -53,20 +53,9 @@ export async function publicationRow(medplum: MedplumClient, schedule: string): 
   return ofType('Task', found)[0];
 }
 
-/**
- * Writes a row unless it was changed in the meantime.
- *
- * @returns the row as it is then; `undefined` if it was changed
- * @throws Error when it could not be written
- */
-export async function writeRow(medplum: MedplumClient, row: Task, changed: Task): Promise<Task | undefined> {
-  const answer = await sendTransaction(medplum, [rowEntry(row, changed)]);
-  if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
-    throw new Error(`Task/${row.id} could not be written (${answer.kind}).`);
-  }
-  const written = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
-  return isResource(written, 'Task') ? written : undefined;
-}
+/** Writes a row of publishing unless it was changed in the meantime, as `writeRows` does. */
+export const writeRow = (medplum: MedplumClient, row: Task, changed: Task): Promise<Task | undefined> =>
+  writeRows(medplum, [rowEntry(row, changed)], `Task/${row.id}`);
 
 /** The end of what is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
 function publishedUntil({ schedule, publishing }: OpeningHours, now: number): number | undefined {

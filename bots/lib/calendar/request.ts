@@ -8,16 +8,15 @@ import {
   publicationTask,
   rowEntry,
 } from '../../../core/calendar/publish/publication.ts';
-import { isResource } from '../../../core/fhir/resource.ts';
+import { creation } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
-import { retryOvertaken, sendTransaction } from '../medplum.ts';
+import { retryOvertaken } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
+import { writeRows } from '../rows.ts';
 
 /** An entry that changes a row, or creates it where its search finds none. */
 export function requestEntry(row: Task | undefined, changed: Task, query: string): BundleEntry {
-  return row
-    ? rowEntry(row, changed)
-    : { request: { method: 'POST', url: 'Task', ifNoneExist: query.replace('Task?', '') }, resource: changed };
+  return row ? rowEntry(row, changed) : creation(changed, query);
 }
 
 /**
@@ -38,12 +37,8 @@ async function request(
     if (!changed) {
       return { isDone: true, row };
     }
-    const answer = await sendTransaction(medplum, [requestEntry(row, changed, query)]);
-    if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
-      throw new Error(`${what} could not be requested (${answer.kind}).`);
-    }
-    const written = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
-    return { isDone: answer.kind === 'done', row: isResource(written, 'Task') ? written : undefined };
+    const written = await writeRows(medplum, [requestEntry(row, changed, query)], what);
+    return { isDone: written !== undefined, row: written };
   };
   const { isDone, row } = await retryOvertaken(attempt, (result) => !result.isDone, { most: config.maxAttempts });
   if (!isDone) {

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, Communication } from '@medplum/fhirtypes';
+import type { BundleEntry } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { EventContent } from '../../../core/notifications/events/bundle.ts';
 import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
@@ -8,38 +8,39 @@ import { config } from '../config.ts';
 import { type RequestOptions, sendBundle } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
-/** An event and the Communication in which it is kept. */
-export interface StoredEvent {
-  readonly event: Event;
-  readonly resource: Communication;
-}
-
 /** How many numbers one search asks for. */
 const CHUNK = 100;
 
+/** A Subscription, by its id, and the number that an event has there. */
+export type EventNumber = readonly [subscription: string, number: number];
+
 /**
- * Reads the events of a Subscription by their numbers, in order.
+ * Reads events by Subscriptions and numbers.
  *
- * @param from - the first number; `to` is the last
+ * @returns the events that still exist, by their Subscriptions, in the order of their numbers
  */
 export async function readEvents(
   medplum: MedplumClient,
-  subscriptionId: string,
-  from: number,
-  to: number,
-): Promise<StoredEvent[]> {
-  const count = Math.ceil(Math.max(0, to - from + 1) / CHUNK);
-  const queries = Array.from({ length: count }, (_, index) => {
-    const first = from + index * CHUNK;
-    return eventsQuery(subscriptionId, first, Math.min(to, first + CHUNK - 1), config);
-  });
-  const found = (await readInTransaction(medplum, queries)).flatMap((resources) => ofType('Communication', resources));
-  return found
-    .flatMap((resource) => {
-      const event = eventOf(resource, config);
-      return event ? [{ event, resource }] : [];
-    })
-    .sort((a, b) => a.event.number - b.event.number);
+  wanted: readonly EventNumber[],
+): Promise<ReadonlyMap<string, readonly Event[]>> {
+  const chunks = Array.from({ length: Math.ceil(wanted.length / CHUNK) }, (_, index) =>
+    wanted.slice(index * CHUNK, (index + 1) * CHUNK),
+  );
+  const found = await readInTransaction(
+    medplum,
+    chunks.map((chunk) => eventsQuery(chunk, config)),
+  );
+  const stored = new Map(found.flatMap((resources) => ofType('Communication', resources)).map((one) => [one.id, one]));
+  const numbers = new Map<string, Set<number>>();
+  for (const [id, number] of wanted) {
+    numbers.set(id, (numbers.get(id) ?? new Set()).add(number));
+  }
+  const eventsOf = (id: string, asked: ReadonlySet<number>): Event[] =>
+    [...stored.values()]
+      .flatMap((one) => eventOf(one, id, config) ?? [])
+      .filter(({ number }) => asked.has(number))
+      .sort((a, b) => a.number - b.number);
+  return new Map([...numbers].map(([id, asked]) => [id, eventsOf(id, asked)]));
 }
 
 const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWith('2') ?? false;

@@ -1,15 +1,16 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { ownerOf } from '../../../core/fhir/tags.ts';
+import { ownerOf, requestorQuery, requestorTag } from '../../../core/fhir/tags.ts';
 import {
-  type DeliveryTimes,
-  dueAt,
-  dueIn,
+  noOutboxes,
   type Outbox,
-  outboxCodeQuery,
-  outboxOf,
-  outboxTask,
+  type Outboxes,
+  outboxesCodeQuery,
+  outboxesOf,
+  outboxesTask,
+  subscriberQuery,
+  withOutbox,
 } from '../../../core/notifications/delivery/outbox.ts';
 import {
   hasStoredStatus,
@@ -20,12 +21,17 @@ import {
   type SubscriptionParameters,
   storedParameters,
 } from '../../../core/notifications/subscription/subscription-parameters.ts';
-import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
-import { type BundleAnswer, sendTransaction } from '../medplum.ts';
+import { sendTransaction } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
-/** A Subscription and its outbox, as they were read together. */
+/** The outboxes of a subscriber as they were read, and the Task in which they are kept. */
+export interface OutboxRow {
+  readonly task: Task;
+  readonly outboxes: Outboxes;
+}
+
+/** A Subscription and its outbox. */
 export interface SubscriptionOutbox {
   /** With the status that subscribers see. */
   readonly subscription: Subscription & { readonly id: string };
@@ -36,64 +42,59 @@ export interface SubscriptionOutbox {
    * changed.
    */
   readonly settings: SubscriptionParameters | undefined;
-  /** Id of the profile that owns the Subscription. */
-  readonly owner: string;
-  readonly task: Task;
+  readonly row: OutboxRow;
   readonly outbox: Outbox;
 }
 
-/** How many outboxes one search returns: the most that Medplum allows. */
+/** How many resources one search returns: the most that Medplum allows. */
 const PAGE = 1000;
 
-/** For how many Subscriptions one search asks for the outboxes. */
-const CHUNK = 100;
+/** The statuses of rows to which events are still written. */
+export const OPEN = 'ready,in-progress,on-hold,accepted,failed';
 
-/** Which outboxes are wanted: those to which events are still written, or those of some Subscriptions, by their ids. */
-type OutboxSelection = 'open' | readonly string[];
-
-/** The statuses of outboxes to which events are still written. */
-export const OPEN = 'ready,received,in-progress,on-hold,accepted,failed';
-
-/**
- * The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are skipped.
- *
- * @param concerned - the value of `concernQuery`, if only the outboxes that some appointments concern are wanted
- */
-function outboxQueries(
-  wanted: OutboxSelection,
-  offset = 0,
-  concerned?: string,
-): [tasks: string, subscriptions: string] {
-  const [own, has] = ['identifier', '_has:Task:focus:identifier'].map((name) =>
-    concerned === undefined ? '' : `&${name}=${encodeURIComponent(concerned)}`,
-  );
-  const code = outboxCodeQuery(config);
-  const page = `_sort=_id&_count=${PAGE}&_offset=${offset}`;
-  return wanted === 'open'
-    ? [
-        `Task?${code}&status=${OPEN}${own}&${page}`,
-        `Subscription?_has:Task:focus:${code}&_has:Task:focus:status=${OPEN}${has}&${page}`,
-      ]
-    : [
-        `Task?${code}&focus=${wanted.map((id) => `Subscription/${id}`).join(',')}&${page}`,
-        `Subscription?_id=${wanted.join(',')}&${page}`,
-      ];
+/** The resources that some searches find, page by page. */
+export async function readPages(medplum: MedplumClient, queries: readonly string[]): Promise<Resource[]> {
+  const found: Resource[] = [];
+  let left = queries;
+  for (let offset = 0; left.length > 0; offset += PAGE) {
+    const page = `_sort=_id&_count=${PAGE}&_offset=${offset}`;
+    const pages = await readInTransaction(
+      medplum,
+      left.map((query) => `${query}&${page}`),
+    );
+    found.push(...pages.flat());
+    left = left.filter((_, index) => pages[index]?.length === PAGE);
+  }
+  return found;
 }
 
+/** The outboxes in some Tasks. */
+export const rowsIn = (resources: readonly Resource[]): OutboxRow[] =>
+  ofType('Task', resources).map((task) => ({ task, outboxes: outboxesOf(task) }));
+
 /**
- * Reads all open outboxes with their Subscriptions, page by page.
+ * Reads all rows to which events are still written.
  *
- * @param concerned - the value of `concernQuery`, if only the outboxes that some appointments concern are wanted
+ * @param concerned - the value of `concernQuery`, if only those that some appointments concern are wanted
  * @throws Error when the server does not answer
  */
-export async function readOpenOutboxes(medplum: MedplumClient, concerned?: string): Promise<SubscriptionOutbox[]> {
-  const found: Resource[][] = [];
-  let page: Resource[][];
-  do {
-    page = await readInTransaction(medplum, outboxQueries('open', found.length * PAGE, concerned));
-    found.push(page.flat());
-  } while (page.some(({ length }) => length === PAGE));
-  return outboxesIn(found.flat());
+export async function readOpenRows(medplum: MedplumClient, concerned?: string): Promise<OutboxRow[]> {
+  const own = concerned === undefined ? '' : `&identifier=${encodeURIComponent(concerned)}`;
+  return rowsIn(await readPages(medplum, [`Task?${outboxesCodeQuery(config)}&status=${OPEN}${own}`]));
+}
+
+/** How many subscribers one search names. */
+const CHUNK = 100;
+
+/** The searches for the Subscriptions of some subscribers. */
+function subscriptionQueries(subscribers: readonly string[]): string[] {
+  const chunks = Array.from({ length: Math.ceil(subscribers.length / CHUNK) }, (_, index) =>
+    subscribers.slice(index * CHUNK, (index + 1) * CHUNK),
+  );
+  return chunks.map((chunk) => {
+    const tags = chunk.map((one) => requestorQuery(one, config)).join(',');
+    return `Subscription?_tag=${encodeURIComponent(tags)}`;
+  });
 }
 
 /**
@@ -103,9 +104,7 @@ export async function readOpenOutboxes(medplum: MedplumClient, concerned?: strin
 function followed(
   subscription: Subscription,
   { status }: Outbox,
-): Pick<SubscriptionOutbox, 'hasStoredStatus'> & {
-  readonly subscription: Subscription;
-} {
+): Pick<SubscriptionOutbox, 'hasStoredStatus'> & { readonly subscription: Subscription } {
   const shown = withPublicStatus(subscription);
   const isGivenUp = status === 'failed' || status === 'cancelled';
   return isGivenUp && shown.status === 'active'
@@ -113,78 +112,90 @@ function followed(
     : { subscription: shown, hasStoredStatus: hasStoredStatus(subscription) };
 }
 
-/** The outboxes and their Subscriptions in what `outboxQueries` has found. */
-function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
-  const subscriptions = new Map(ofType('Subscription', resources).map((one) => [`Subscription/${one.id}`, one]));
-  return ofType('Task', resources).flatMap((task) => {
-    const subscription = subscriptions.get(task.focus?.reference ?? '');
-    const outbox = outboxOf(task);
-    if (!subscription?.id || !outbox) {
-      return [];
-    }
-    const known = followed(subscription, outbox);
-    return [
-      {
-        subscription: { ...known.subscription, id: subscription.id },
-        hasStoredStatus: known.hasStoredStatus,
-        settings: storedParameters(subscription, config),
-        owner: ownerOf(subscription, config) ?? '',
-        task,
-        outbox,
-      },
-    ];
-  });
+/** A Subscription with its outbox; `undefined` if it has none. */
+function joined(row: OutboxRow, stored: Subscription): SubscriptionOutbox | undefined {
+  const { id = '' } = stored;
+  const outbox = row.outboxes.of.get(id);
+  if (!outbox) {
+    return undefined;
+  }
+  const known = followed(stored, outbox);
+  const subscription = { ...known.subscription, id };
+  const settings = storedParameters(stored, config);
+  return { subscription, hasStoredStatus: known.hasStoredStatus, settings, row, outbox };
 }
 
 /**
- * Reads Subscriptions, by their ids, with their outboxes; those without an outbox are left out.
+ * Reads the Subscriptions of some rows.
  *
  * @throws Error when the server does not answer
  */
-export async function readOutboxes(medplum: MedplumClient, ids: readonly string[]): Promise<SubscriptionOutbox[]> {
-  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
-    ids.slice(index * CHUNK, (index + 1) * CHUNK),
-  );
-  const found = await readInTransaction(
-    medplum,
-    chunks.flatMap((chunk) => outboxQueries(chunk)),
-  );
-  return outboxesIn(found.flat());
-}
-
-/** Reads the outbox of a Subscription. */
-export const readOutbox = async (
+export async function readSubscriptionsOf(
   medplum: MedplumClient,
-  subscriptionId: string,
-): Promise<SubscriptionOutbox | undefined> => (await readOutboxes(medplum, [subscriptionId]))[0];
-
-/** Those settings of a Subscription that decide when its outbox is due. */
-function timesOf(subscription: Subscription): DeliveryTimes {
-  const { heartbeat, end } = storedParameters(subscription, config) ?? {};
-  return { heartbeat, end };
+  rows: readonly OutboxRow[],
+): Promise<SubscriptionOutbox[]> {
+  const byOwner = new Map(rows.map((row) => [row.outboxes.subscriber, row]));
+  const found = await readPages(medplum, subscriptionQueries([...byOwner.keys()]));
+  return ofType('Subscription', found).flatMap((stored) => {
+    const row = byOwner.get(ownerOf(stored, config) ?? '');
+    return (row && joined(row, stored)) ?? [];
+  });
 }
 
-/** Whether the Task of an outbox says correctly when the clock must look at it. */
-export const isTimed = ({ outbox, settings, task }: SubscriptionOutbox): boolean =>
-  dueIn(task) === dueAt(outbox, settings ?? {});
+/** The outboxes of one subscriber, and its Subscriptions that still exist. */
+export interface SubscriberState {
+  readonly row: OutboxRow;
+  readonly subscriptions: readonly SubscriptionOutbox[];
+}
 
 /**
- * The entry that stores an outbox, on condition of the version that was read.
+ * Reads the outboxes of some subscribers, with their Subscriptions.
  *
- * @param subscription - as it will be from then on
+ * @throws Error when the server does not answer
  */
-export function outboxEntry(
-  { task, owner, ...stored }: SubscriptionOutbox,
-  outbox: Outbox,
-  subscription: Subscription = stored.subscription,
-): BundleEntry {
-  const id = `Subscription/${stored.subscription.id}`;
-  const owned = { subscription: id, subscriber: owner, ...timesOf(subscription) };
-  return {
-    request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
-    resource: outboxTask(outbox, owned, config, task),
-  };
+export async function readSubscribers(
+  medplum: MedplumClient,
+  subscribers: readonly string[],
+): Promise<SubscriberState[]> {
+  const rows =
+    subscribers.length > 0 ? rowsIn(await readPages(medplum, [`Task?${subscriberQuery(subscribers, config)}`])) : [];
+  const subscriptions = await readSubscriptionsOf(medplum, rows);
+  return rows.map((row) => ({ row, subscriptions: subscriptions.filter((one) => one.row === row) }));
 }
+
+/**
+ * Reads one Subscription and its outbox.
+ *
+ * @param known - with its id and its tags, however old
+ */
+export async function readOutbox(
+  medplum: MedplumClient,
+  known: Pick<Subscription, 'id' | 'meta'>,
+): Promise<SubscriptionOutbox | undefined> {
+  const owner = ownerOf(known, config);
+  if (owner === undefined) {
+    return undefined;
+  }
+  const [tasks = [], found] = await readInTransaction(medplum, [
+    `Task?${subscriberQuery([owner], config)}`,
+    `Subscription?_id=${known.id}`,
+  ]);
+  const [row] = rowsIn(tasks);
+  const [stored] = ofType('Subscription', found);
+  return row && stored && joined(row, stored);
+}
+
+/** The entry that makes the row of a subscriber that has none. */
+export const newRowEntry = (subscriber: string): BundleEntry => ({
+  request: { method: 'POST', url: 'Task', ifNoneExist: subscriberQuery([subscriber], config) },
+  resource: outboxesTask(noOutboxes(subscriber), config),
+});
+
+/** The entry that stores the outboxes of a subscriber, on condition of the version that was read. */
+export const rowEntry = ({ task }: OutboxRow, outboxes: Outboxes): BundleEntry => ({
+  request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
+  resource: outboxesTask(outboxes, config, task),
+});
 
 /** The entry that stores a new Subscription. */
 export function newSubscriptionEntry(fullUrl: string, subscription: Subscription): BundleEntry {
@@ -199,11 +210,11 @@ export function subscriptionEntry(stored: Subscription, changed: Subscription): 
   };
 }
 
-/** What to write: the new state of the outbox, that of the Subscription if it changes, and other entries. */
+/** The new state of an outbox, and that of its Subscription if it changes. */
 export interface OutboxUpdate {
+  readonly stored: SubscriptionOutbox;
   readonly outbox: Outbox;
   readonly subscription?: Subscription | undefined;
-  readonly entries?: readonly BundleEntry[];
 }
 
 /**
@@ -211,82 +222,87 @@ export interface OutboxUpdate {
  * it.
  */
 export const withStatusStored = (stored: SubscriptionOutbox, outbox: Outbox): OutboxUpdate => ({
+  stored,
   outbox,
   ...(!stored.hasStoredStatus && { subscription: stored.subscription }),
 });
 
-const updateEntries = (
-  stored: SubscriptionOutbox,
-  { outbox, subscription, entries = [] }: OutboxUpdate,
-): BundleEntry[] => [
-  outboxEntry(stored, outbox, subscription),
-  ...(subscription ? [subscriptionEntry(stored.subscription, subscription)] : []),
-  ...entries,
-];
+/** What a Subscription asks for as to when its outbox is due, in its outbox. */
+function timed({ stored, outbox, subscription }: OutboxUpdate): Outbox {
+  const settings = subscription ? storedParameters(subscription, config) : stored.settings;
+  return { ...outbox, heartbeat: settings?.heartbeat, end: settings?.end };
+}
+
+/** Whether an outbox says correctly when the clock must look at it. */
+export const isTimed = ({ outbox, settings }: SubscriptionOutbox): boolean =>
+  outbox.heartbeat === settings?.heartbeat && outbox.end === settings?.end;
+
+/** Some outboxes of a subscriber as they will be. */
+export const updated = (outboxes: Outboxes, updates: readonly OutboxUpdate[]): Outboxes =>
+  updates.reduce((all, update) => withOutbox(all, update.stored.subscription.id, timed(update)), outboxes);
+
+/** What the writing of a subscriber's outboxes has come to. */
+export interface WrittenState extends SubscriberState {
+  readonly kind: 'done';
+}
 
 /**
- * Writes an outbox in one transaction.
+ * Writes the outboxes of one subscriber in one transaction.
  *
- * @returns the outbox as it is afterwards; `overtaken` if it had changed in the meantime, and nothing was written
+ * @param row - as it was read
+ * @param updates - of some of them
+ * @param more - what else is written with them
+ * @returns the outboxes and the Subscriptions of the updates as they are afterwards; `overtaken` if anything had changed in
+ *   the meantime, and nothing was written
  * @throws Error when the server does not answer or refuses it
  */
-export async function writeOutbox(
+export async function writeOutboxes(
   medplum: MedplumClient,
-  stored: SubscriptionOutbox,
-  update: OutboxUpdate,
-): Promise<SubscriptionOutbox | 'overtaken'> {
-  const { outbox, subscription } = update;
-  const written = await sendTransaction(medplum, updateEntries(stored, update));
+  row: OutboxRow,
+  updates: readonly OutboxUpdate[],
+  more: {
+    readonly change?: (outboxes: Outboxes) => Outboxes;
+    readonly entries?: readonly BundleEntry[];
+  } = {},
+): Promise<SubscriberState | 'overtaken'> {
+  const { change = (outboxes) => outboxes, entries = [] } = more;
+  const outboxes = change(updated(row.outboxes, updates));
+  const changed = updates.flatMap(({ stored, subscription }) =>
+    subscription ? [subscriptionEntry(stored.subscription, subscription)] : [],
+  );
+  const written = await sendTransaction(medplum, [rowEntry(row, outboxes), ...changed, ...entries]);
   if (written.kind === 'overtaken') {
     return 'overtaken';
   }
-  const answers = written.kind === 'done' ? written.bundle.entry : undefined;
-  const [task, rewritten] = (answers ?? []).map(({ resource }) => resource);
+  const resources = written.kind === 'done' ? written.bundle.entry?.flatMap(({ resource }) => resource ?? []) : [];
+  const task = resources?.find((one) => isResource(one, 'Task'));
   if (!isResource(task, 'Task')) {
-    throw new Error(`The outbox of Subscription/${stored.subscription.id} could not be written: ${written.kind}.`);
+    throw new Error(`The outboxes of ${row.outboxes.subscriber} could not be written: ${written.kind}.`);
   }
-  const isRewritten = subscription !== undefined && isResource(rewritten, 'Subscription');
-  const changed = isRewritten ? withPublicStatus(rewritten) : stored.subscription;
-  return {
-    ...stored,
-    task,
-    outbox,
-    subscription: { ...changed, id: stored.subscription.id },
-    hasStoredStatus: isRewritten || stored.hasStoredStatus,
-  };
+  const after: OutboxRow = { task, outboxes };
+  const rewritten = new Map(ofType('Subscription', resources).map((one) => [one.id, one]));
+  const subscriptions = updates.flatMap(({ stored }) => {
+    const { id } = stored.subscription;
+    const one = rewritten.get(id);
+    const outbox = outboxes.of.get(id) ?? stored.outbox;
+    return one ? (joined(after, one) ?? []) : [{ ...stored, row: after, outbox }];
+  });
+  return { row: after, subscriptions };
 }
-
-/** An outbox, and what is to be written to it. */
-export interface PlannedUpdate {
-  readonly stored: SubscriptionOutbox;
-  readonly update: OutboxUpdate;
-}
-
-/** How many outboxes are written at the same time when each has a transaction of its own. */
-const AT_ONCE = 4;
 
 /**
- * Writes several outboxes in one transaction; if one of them had changed, or is refused, each is written in one of its
- * own.
+ * Writes one outbox, and its Subscription if that changes.
  *
- * @returns whether all were written; if not, some had changed in the meantime
- * @throws Error when the server does not answer or refuses one of them
+ * @returns the outbox as it is afterwards; `overtaken` as `writeOutboxes`
+ * @throws Error as `writeOutboxes`
  */
-export async function writeOutboxes(medplum: MedplumClient, planned: readonly PlannedUpdate[]): Promise<boolean> {
-  if (planned.length > 1) {
-    const entries = planned.flatMap(({ stored, update }) => updateEntries(stored, update));
-    const { kind } = await sendTransaction(medplum, entries);
-    if (kind !== 'overtaken' && kind !== 'invalid') {
-      return isWritten(kind);
-    }
-  }
-  const written = await mapConcurrently(planned, AT_ONCE, ({ stored, update }) => writeOutbox(medplum, stored, update));
-  return written.every((one) => one !== 'overtaken');
+export async function writeOutbox(
+  medplum: MedplumClient,
+  update: OutboxUpdate,
+): Promise<SubscriptionOutbox | 'overtaken'> {
+  const written = await writeOutboxes(medplum, update.stored.row, [update]);
+  return written === 'overtaken' ? written : (written.subscriptions[0] ?? update.stored);
 }
 
-function isWritten(kind: BundleAnswer['kind']): true {
-  if (kind !== 'done') {
-    throw new Error(`Outboxes could not be written: ${kind}.`);
-  }
-  return true;
-}
+/** Whose Subscription it is, as a tag. */
+export const tagOf = (subscriber: string) => requestorTag(subscriber, config);

@@ -1,17 +1,20 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
-import { requestorTag } from '../../../core/fhir/tags.ts';
-import { subscriberTask, subscriberTaskSearch } from '../../../core/notifications/subscription/subscriber-task.ts';
+import { requestorQuery } from '../../../core/fhir/tags.ts';
+import { subscriberQuery } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
-import { ofType, readInTransaction } from '../read.ts';
+import { readInTransaction } from '../read.ts';
+import { newRowEntry, type OutboxRow, rowsIn } from './outbox-store.ts';
 
 const NOT_OVER = 'requested,active,error';
 
+/** The most Subscriptions whose outboxes one row keeps, those included that are over and can be started anew. */
+const MOST = 1_000;
+
 const exceeded: Issue = {
   code: 'subscriptions-exceeded',
-  diagnostics: `A subscriber can have at most ${config.notifications.maxSubscriptions} Subscriptions: delete or change one.`,
+  diagnostics: `A subscriber can have at most ${config.notifications.maxSubscriptions} Subscriptions, and ${MOST} with those that are off: delete or change one.`,
 };
 
 const full: Issue = {
@@ -27,9 +30,8 @@ function lastPlaceQuery(): string {
 
 /** The search for the Subscriptions of a subscriber that are not over, at most as many as it may have. */
 function openSubscriptionsQuery(subscriber: string): string {
-  const { system, code } = requestorTag(subscriber, config);
   const query = new URLSearchParams([
-    ['_tag', `${system}|${code}`],
+    ['_tag', requestorQuery(subscriber, config)],
     ['status', NOT_OVER],
     ['_count', String(config.notifications.maxSubscriptions)],
     ['_fields', 'id'],
@@ -38,36 +40,28 @@ function openSubscriptionsQuery(subscriber: string): string {
 }
 
 /**
- * Takes a place for one more Subscription of a subscriber.
+ * Looks for a place for one more Subscription of a subscriber. Whoever adds the Subscription writes the row, on condition
+ * of the version that was read: no two of them count the same Subscriptions.
  *
- * @returns the entry that must go into the transaction that adds the Subscription: it fails if another one was added
- *   since; or why there is no place; or `overtaken` if this must be called again
+ * @returns the row of the subscriber; or why there is no place; or `overtaken` if this must be called again
  * @throws ReadError when Medplum does not answer
  */
-export async function takePlace(
-  medplum: MedplumClient,
-  subscriber: string,
-): Promise<BundleEntry | Issue | 'overtaken'> {
-  const search = subscriberTaskSearch(subscriber, config);
-  const [tasks, open = [], last = []] = await readInTransaction(medplum, [
-    `Task?${search}`,
+export async function findPlace(medplum: MedplumClient, subscriber: string): Promise<OutboxRow | Issue | 'overtaken'> {
+  const [tasks = [], open = [], last = []] = await readInTransaction(medplum, [
+    `Task?${subscriberQuery([subscriber], config)}`,
     openSubscriptionsQuery(subscriber),
     lastPlaceQuery(),
   ]);
-  if (open.length >= config.notifications.maxSubscriptions) {
+  const [row] = rowsIn(tasks);
+  if (open.length >= config.notifications.maxSubscriptions || (row?.outboxes.of.size ?? 0) > MOST) {
     return exceeded;
   }
   if (last.length > 0) {
     return full;
   }
-  const [task] = ofType('Task', tasks);
-  if (!task) {
-    const request = { method: 'POST' as const, url: 'Task', ifNoneExist: search };
-    await sendTransaction(medplum, [{ request, resource: subscriberTask(subscriber, config) }]);
+  if (!row) {
+    await sendTransaction(medplum, [newRowEntry(subscriber)]);
     return 'overtaken';
   }
-  return {
-    request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
-    resource: subscriberTask(subscriber, config, task),
-  };
+  return row;
 }

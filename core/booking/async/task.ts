@@ -7,18 +7,15 @@ import type {
   Task,
   TaskInput,
 } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
-import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
+import { belongsTo, ownerOf, requestorTag, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import { newRow, rowCodes, valueIn, valuesBut } from '../../rows/row.ts';
 import type { Role } from '../caller-role.ts';
 import type { ResourceSet } from '../resource-set.ts';
-
-/** The part of the configuration that jobs depend on. */
-export type JobConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 
 /** An asynchronous booking, as stored in the input of its Task. */
 export interface BookingJob {
@@ -33,9 +30,6 @@ export interface BookingJob {
   /** The resources (`Type/id`) that the requestor could see when it sent the request. */
   readonly visible: readonly string[];
 }
-
-/** Code of the Tasks that are asynchronous bookings, in the CodeSystem LocalTask. */
-export const BOOK_TASK = 'book';
 
 /** Resource types of which a requestor sees only its own: the job must record what the requestor saw. */
 const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
@@ -63,23 +57,20 @@ export function taskOf(
   body: unknown,
   { requestor, requester, role }: Pick<BookingJob, 'requestor' | 'requester' | 'role'>,
   seen: ResourceSet,
-  config: JobConfig,
+  config: TagConfig,
 ): Task {
   const visible = [...seen].flatMap(([key, { resourceType }]) => (personal.has(resourceType) ? [key] : []));
   const job: BookingJob = { body, requestor, requester, role, visible };
-  return {
-    resourceType: 'Task',
+  const more = {
     meta: { tag: [requestorTag(requestor, config)] },
-    status: 'requested',
-    intent: 'order',
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: BOOK_TASK }] },
     input: [{ type: { text: 'job' }, valueString: JSON.stringify(job) }],
   };
+  return newRow('book', { status: 'requested', ...more }, config);
 }
 
 /** The job in a Task, or `undefined` if it is not waiting to be carried out. */
 export function jobIn({ status, input }: Task): BookingJob | undefined {
-  const kept = input?.find(({ type }) => type.text === 'job')?.valueString;
+  const kept = valueIn(input, 'job')?.valueString;
   const job: unknown = status === 'requested' && kept !== undefined ? JSON.parse(kept) : undefined;
   return isObject(job) && typeof job.requestor === 'string' && Array.isArray(job.visible)
     ? {
@@ -104,9 +95,9 @@ const OVERDUE_COUNT = '1000';
  *
  * @param now - milliseconds since 1970 UTC
  */
-export function overdueQuery(now: number, config: JobConfig): Record<string, string> {
+export function overdueQuery(now: number, config: TagConfig): Record<string, string> {
   return {
-    code: `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`,
+    code: rowCodes(['book'], config),
     status: 'requested',
     _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
     _sort: '_lastUpdated',
@@ -116,7 +107,7 @@ export function overdueQuery(now: number, config: JobConfig): Record<string, str
 }
 
 /** Left-over jobs in the order in which they are carried out: one of each owner, then the next of each. */
-export function inTurns(tasks: readonly Task[], random: () => number, config: JobConfig): Task[] {
+export function inTurns(tasks: readonly Task[], random: () => number, config: TagConfig): Task[] {
   const owners = Map.groupBy(tasks, (task) => ownerOf(task, config));
   const queues = [...owners.values()]
     .map((queue) => ({ queue, place: random() }))
@@ -132,19 +123,17 @@ export const MOST_ATTEMPTS = 20;
 
 const ATTEMPTS = 'attempts';
 
-const isCount = ({ type }: TaskInput): boolean => type.text === ATTEMPTS;
-
 /** How often a left-over job was tried. */
-export const attemptsOf = ({ input = [] }: Task): number => input.find(isCount)?.valuePositiveInt ?? 0;
+export const attemptsOf = ({ input }: Task): number => valueIn(input, ATTEMPTS)?.valuePositiveInt ?? 0;
 
 /** The entry that counts an attempt before it begins, so that one that ends the process counts, too. */
 export function attemptEntry(task: Task): BundleEntry {
   const count: TaskInput = { type: { text: ATTEMPTS }, valuePositiveInt: attemptsOf(task) + 1 };
-  return updateEntry(task, { ...task, input: [...(task.input ?? []).filter((one) => !isCount(one)), count] });
+  return updateEntry(task, { ...task, input: [...valuesBut(task.input, ATTEMPTS), count] });
 }
 
 /** Restricts the state to what the requestor could see when it sent the request, or has submitted since. */
-export function visibleTo(job: BookingJob, state: ResourceSet, config: JobConfig): ResourceSet {
+export function visibleTo(job: BookingJob, state: ResourceSet, config: TagConfig): ResourceSet {
   return new Map(
     [...state].filter(
       ([key, resource]) =>

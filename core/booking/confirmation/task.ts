@@ -5,17 +5,15 @@ import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import { creation, moment, newRow, rowCodes, rowCoding, valueIn, valuesBut } from '../../rows/row.ts';
 import { endOf, hasRunOut, isWaiting } from '../appointment/expiry.ts';
 import type { SearchQuery } from '../search.ts';
 
 /** The part of the configuration that the Tasks of requests depend on. */
 export type RequestTaskConfig = TagConfig & Pick<BookingConfig, 'requests' | 'timeZone'>;
 
-/** Code of the Tasks of requests that wait for the clinic, in the CodeSystem LocalTask. */
-export const CONFIRM_TASK = 'confirm';
-
 /** The statuses of an open Task: staff may take it and set it aside as they like. */
-const openStatuses: readonly Task['status'][] = [
+export const openStatuses: readonly Task['status'][] = [
   'draft',
   'requested',
   'received',
@@ -28,22 +26,13 @@ const openStatuses: readonly Task['status'][] = [
 /** Whether a Task is open. */
 export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(status);
 
-const coding = (config: ArtefactConfig) => ({ system: artefactUri(config, 'LocalTask'), code: CONFIRM_TASK });
-
-/** Whether a Task is that of a request. */
-export function isRequestTask({ code }: Task, config: ArtefactConfig): boolean {
-  const { system } = coding(config);
-  return code?.coding?.some((one) => one.system === system && one.code === CONFIRM_TASK) ?? false;
-}
-
 /**
  * The search for the open Tasks of requests.
  *
  * @param more - further parameters
  */
 export function openTasksQuery(more: SearchQuery, config: ArtefactConfig): SearchQuery {
-  const { system, code } = coding(config);
-  return [['code', `${system}|${code}`], ['status', openStatuses.join(',')], ...more];
+  return [['code', rowCodes(['confirm'], config)], ['status', openStatuses.join(',')], ...more];
 }
 
 /** The search for the open Tasks of some appointments. */
@@ -101,16 +90,14 @@ function newTask(
   context: RequestContext,
 ): Task {
   const { now, config } = context;
-  return {
-    resourceType: 'Task',
-    status: 'requested',
-    intent: 'order',
-    code: { coding: [coding(config)], text: 'Confirm an appointment' },
+  const more = {
+    code: { coding: [rowCoding('confirm', config)], text: 'Confirm an appointment' },
     ...wish(appointment, now, config),
     focus: { reference: focus },
     ...(patient && { for: patient }),
     requester: requesterOf(appointment, context),
   };
+  return newRow('confirm', { status: 'requested', ...more }, config);
 }
 
 const REMINDED = 'reminded';
@@ -122,7 +109,7 @@ function renewed(task: Task, appointment: Appointment, now: number, config: Requ
   const deadline = endOf('request', appointment, config) ?? 0;
   const isSameDeadline = parseInstant(task.restriction?.period?.end) === deadline;
   const { output, ...rest } = task;
-  const kept = (output ?? []).filter(({ type }) => type.text !== REMINDED);
+  const kept = valuesBut(output, REMINDED);
   const again = { ...rest, ...wish(appointment, now, config), ...(kept.length > 0 && { output: kept }) };
   const current = isSameDeadline ? task : again;
   return isSamePatient ? current : { ...current, for: patient };
@@ -201,18 +188,18 @@ export function withRequestTasks(
   const focus = fullUrl ?? first.request?.url ?? '';
   const made: BundleEntry[] = tasks.some((task) => isAbout(task, focus))
     ? []
-    : [{ request: { method: 'POST', url: 'Task' }, resource: newTask(appointment, focus, patient, context) }];
+    : [creation(newTask(appointment, focus, patient, context))];
   return [{ ...first, ...(fullUrl && { fullUrl }) }, ...others, ...kept, ...made];
 }
 
 /**
- * Whether to remind staff of a request: the configured part of its time has passed but not all of it, its Task is open,
- * and there was no reminder yet.
+ * Whether to remind staff of a request: the configured part of its time has passed but not all of it, its Task is open and
+ * not urgent, and there was no reminder yet.
  */
 export function isReminderDue(task: Task, now: number, { requests }: RequestTaskConfig): boolean {
   const [from, to] = [parseInstant(task.authoredOn), parseInstant(task.restriction?.period?.end)];
-  const isReminded = task.output?.some(({ type }) => type.text === REMINDED) ?? false;
-  if (from === undefined || to === undefined || isReminded || !isOpenTask(task)) {
+  const isReminded = valueIn(task.output, REMINDED) !== undefined;
+  if (from === undefined || to === undefined || isReminded || task.priority !== 'routine' || !isOpenTask(task)) {
     return false;
   }
   return now >= from + ((to - from) * requests.remindAfter) / 100 && now < to;
@@ -230,7 +217,7 @@ function communicationOf(task: Task, now: number, config: RequestTaskConfig): Co
   return {
     resourceType: 'Communication',
     status: 'completed',
-    category: [{ coding: [coding(config)] }],
+    category: [{ coding: [rowCoding('confirm', config)] }],
     priority: 'urgent',
     ...(subject && { subject }),
     about: [...(task.focus ? [task.focus] : []), { reference: `Task/${task.id}` }],
@@ -244,7 +231,7 @@ function communicationOf(task: Task, now: number, config: RequestTaskConfig): Co
  * written.
  */
 export function reminderEntries(task: Task, now: number, config: RequestTaskConfig): BundleEntry[] {
-  const output = [...(task.output ?? []), { type: { text: REMINDED }, valueInstant: formatInstant(now) }];
+  const output = [...(task.output ?? []), ...moment(REMINDED, now)];
   const resource = communicationOf(task, now, config);
   return [
     updateEntry(task, { ...task, priority: 'urgent', output }),

@@ -1,7 +1,6 @@
 import type { Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
-import { BOOK_TASK } from '../async/task.ts';
+import { isRow } from '../../rows/row.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, isSubmitted, keyOf } from './finding.ts';
 
@@ -37,10 +36,7 @@ function referencesOfAppointments(state: ResourceSet): ReadonlySet<string | unde
  * known to have written it: requestors create patients themselves, too.
  */
 export function findOrphans(state: ResourceSet, context: ConsistencyContext): Finding[] {
-  const system = artefactUri(context.config, 'LocalTask');
-  const jobs = resourcesOfType(state, 'Task').filter(({ code }) =>
-    code?.coding?.some((coding) => coding.system === system && coding.code === BOOK_TASK),
-  );
+  const jobs = resourcesOfType(state, 'Task').filter((task) => isRow(task, ['book'], context.config));
   const referred = referencesOfAppointments(state);
   const answers = resourcesOfType(state, 'QuestionnaireResponse').filter(
     (response) => isSubmitted(response, context) && !referred.has(keyOf(response)),

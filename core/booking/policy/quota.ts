@@ -7,6 +7,7 @@ import { idIn } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import { isRow, newRow, rowCodes, valueIn } from '../../rows/row.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
@@ -208,9 +209,6 @@ export function quotaIssues(
   return [...new Map(issues.map((issue) => [`${issue.code} ${issue.diagnostics}`, issue])).values()];
 }
 
-/** Code of the Tasks that are rows of quotas, in the CodeSystem LocalTask. */
-export const QUOTA_TASK = 'quota';
-
 const USES = 'uses';
 
 /**
@@ -221,33 +219,25 @@ const USES = 'uses';
  * @param stored - the Task as it was read, if there is one; the new one differs from it
  */
 export function quotaRow({ row }: Pick<Quota, 'row'>, config: ArtefactConfig, stored?: Task): Task {
-  const before = stored?.output?.find(({ type }) => type.text === USES)?.valueInteger ?? -1;
-  return {
-    resourceType: 'Task',
+  const before = valueIn(stored?.output, USES)?.valueInteger ?? -1;
+  const more = {
     ...(stored?.id && { id: stored.id }),
-    status: 'completed',
-    intent: 'order',
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: QUOTA_TASK }] },
     description: 'Keeps the appointments of one portal within a limit',
     groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: row },
     output: [{ type: { text: USES }, valueInteger: (before + 1) % 1_000_000_000 }],
   };
+  return newRow('quota', { status: 'completed', ...more }, config);
 }
 
 /** Whether a transaction uses up a quota. */
 export function isCounted({ entry = [] }: Bundle, config: ArtefactConfig): boolean {
-  const system = artefactUri(config, 'LocalTask');
-  return entry.some(
-    ({ resource }) =>
-      resource?.resourceType === 'Task' &&
-      resource.code?.coding?.some((coding) => coding.system === system && coding.code === QUOTA_TASK),
-  );
+  return entry.some(({ resource }) => resource?.resourceType === 'Task' && isRow(resource, ['quota'], config));
 }
 
 /** The search for the row of a quota, without the resource type. */
 export function quotaRowSearch({ row }: Quota, config: ArtefactConfig): string {
   return new URLSearchParams([
-    ['code', `${artefactUri(config, 'LocalTask')}|${QUOTA_TASK}`],
+    ['code', rowCodes(['quota'], config)],
     ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|${row}`],
   ]).toString();
 }

@@ -4,8 +4,8 @@ import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { requestorQuery, requestorTag, type TagConfig } from '../../fhir/tags.ts';
+import { rowCodes } from '../../rows/row.ts';
 import { isOpen, statusQuery } from '../appointment/status.ts';
-import { BOOK_TASK } from '../async/task.ts';
 import { type SearchQuery, search } from '../search.ts';
 
 /** The part of the configuration that the limits of a requestor depend on. */
@@ -79,7 +79,7 @@ const reads: Readonly<Record<LimitQuestion, Read>> = {
   jobs: (tag, _now, config) =>
     nth('Task', config.requestors.maxBookingsPerMinute, [
       ['_tag', tag],
-      ['code', `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`],
+      ['code', rowCodes(['book'], config)],
       ['status', 'requested'],
     ]),
 };

@@ -4,6 +4,7 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import { creation, newRow, rowCodes, rowCoding } from '../../rows/row.ts';
 import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
@@ -13,9 +14,6 @@ import { search, searchUrl } from '../search.ts';
 
 /** The part of the configuration that collisions depend on. */
 export type CollisionConfig = Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
-
-/** Code of the Tasks of appointments whose time something else takes, in the CodeSystem LocalTask. */
-export const COLLISION_TASK = 'collision';
 
 /** An appointment, and the Slot that was written over its time. */
 export interface Collision {
@@ -103,27 +101,23 @@ export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config
 
 /** The open Task of a collision, one for each appointment, from which staff learn what they have to decide. */
 export function collisionTask({ appointment, taking }: Collision, config: CollisionConfig): BundleEntry {
-  const code = { system: artefactUri(config, 'LocalTask'), code: COLLISION_TASK };
   const focus = { reference: `Appointment/${appointment.id}` };
   const patient = appointment.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
   const times = `${formatInstant(taking.start)} to ${formatInstant(taking.end)}`;
-  const resource: Task = {
-    resourceType: 'Task',
-    status: 'requested',
-    intent: 'order',
+  const more: Partial<Task> = {
     priority: 'urgent',
-    code: { coding: [code], text: 'Resolve a double booking' },
+    code: { coding: [rowCoding('collision', config)], text: 'Resolve a double booking' },
     description: `Slot/${taking.id} (${taking.resource.status}, ${times}) takes time of this appointment: move or cancel one of them.`,
     focus,
     ...(patient && { for: patient }),
     reasonReference: { reference: `Slot/${taking.id}` },
   };
-  const ifNoneExist = searchUrl('Task', [
-    ['code', `${code.system}|${code.code}`],
+  const query = searchUrl('Task', [
+    ['code', rowCodes(['collision'], config)],
     ['focus', focus.reference],
     ['status', 'requested'],
-  ]).replace('Task?', '');
-  return { request: { method: 'POST', url: 'Task', ifNoneExist }, resource };
+  ]);
+  return creation(newRow('collision', { status: 'requested', ...more }, config), query);
 }
 
 /** How binding an appointment is: a confirmed one wins over a request, and a request over a hold. */

@@ -1,19 +1,14 @@
-import type { BundleEntry, Task } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import type { BundleEntry, Task, TaskInput } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import { moment, momentIn, newRow, type RowCode, rowCodes, valueIn } from '../../rows/row.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import { slotsADay } from '../parameters/bounds.ts';
 import type { Publishing } from '../parameters/schedule-calendar.ts';
 import type { CalendarProblem } from '../problem.ts';
-
-/** Codes of the rows of publishing, in the CodeSystem LocalTask: one row for each Schedule, and one for all of them. */
-const PUBLISH_TASK = 'publish';
-const LOOK_TASK = 'publish-all';
-
-type PublicationConfig = ArtefactConfig;
 
 /**
  * `requested`: to be done at once, a run starts. `accepted`: the same, by the next run that has time. `in-progress`: the
@@ -61,38 +56,27 @@ export interface Look {
 
 const isRowStatus = (status: Task['status']): status is RowStatus => statuses.some((one) => one === status);
 
-type Input = NonNullable<Task['input']>[number];
-
-const instantInput = (text: string, time: number | undefined): Input[] =>
-  time === undefined ? [] : [{ type: { text }, valueInstant: formatInstant(time) }];
-
 function rowTask(
-  code: string,
+  code: RowCode,
   { status, due }: Pick<Publication, 'status' | 'due'>,
-  input: Input[],
-  config: PublicationConfig,
+  input: TaskInput[],
+  config: ArtefactConfig,
 ): Task {
-  return {
-    resourceType: 'Task',
-    status,
-    intent: 'order',
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code }] },
-    ...(due !== undefined && { restriction: { period: { start: formatInstant(due) } } }),
-    ...(input.length > 0 && { input }),
-  };
+  const restriction = due === undefined ? undefined : { period: { start: formatInstant(due) } };
+  return newRow(code, { status, ...(restriction && { restriction }), ...(input.length > 0 && { input }) }, config);
 }
 
 /** The row in which a publication is kept. */
-export function publicationTask(publication: Publication, config: PublicationConfig): Task {
+export function publicationTask(publication: Publication, config: ArtefactConfig): Task {
   const { schedule, from, inputs, began, problems = [] } = publication;
   const input = [
-    ...instantInput('from', from),
+    ...moment('from', from),
     ...(inputs !== undefined ? [{ type: { text: 'inputs' }, valueString: inputs }] : []),
-    ...instantInput('began', began),
+    ...moment('began', began),
   ];
   const sentences = problems.map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
   return {
-    ...rowTask(PUBLISH_TASK, publication, input, config),
+    ...rowTask('publish', publication, input, config),
     focus: { reference: `Schedule/${schedule}` },
     ...(sentences.length > 0 && {
       statusReason: { text: sentences.join('\n') },
@@ -102,13 +86,11 @@ export function publicationTask(publication: Publication, config: PublicationCon
 }
 
 /** The row in which the look at all Schedules is kept. */
-export function lookTask(look: Look, config: PublicationConfig): Task {
+export function lookTask(look: Look, config: ArtefactConfig): Task {
   const { began, offset } = look;
   const seen = offset !== undefined ? [{ type: { text: 'offset' }, valueUnsignedInt: offset }] : [];
-  return rowTask(LOOK_TASK, look, [...instantInput('began', began), ...seen], config);
+  return rowTask('publish-all', look, [...moment('began', began), ...seen], config);
 }
-
-const inputOf = ({ input = [] }: Task, name: string): Input | undefined => input.find(({ type }) => type.text === name);
 
 const dueIn = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
 
@@ -121,9 +103,9 @@ export function publicationIn(task: Task): Publication | undefined {
         schedule,
         status,
         due: dueIn(task),
-        from: parseInstant(inputOf(task, 'from')?.valueInstant),
-        inputs: inputOf(task, 'inputs')?.valueString,
-        began: parseInstant(inputOf(task, 'began')?.valueInstant),
+        from: momentIn(task.input, 'from'),
+        inputs: valueIn(task.input, 'inputs')?.valueString,
+        began: momentIn(task.input, 'began'),
       }
     : undefined;
 }
@@ -131,32 +113,26 @@ export function publicationIn(task: Task): Publication | undefined {
 /** The look at all Schedules that a row keeps, or `undefined` if it does not keep one. */
 export function lookIn(task: Task): Look | undefined {
   const { code, status } = task;
-  const isLook = code?.coding?.some((coding) => coding.code === LOOK_TASK);
-  const began = parseInstant(inputOf(task, 'began')?.valueInstant);
+  const isLook = code?.coding?.some((coding) => coding.code === 'publish-all');
+  const began = momentIn(task.input, 'began');
   return isLook && began !== undefined && isRowStatus(status)
-    ? { status, due: dueIn(task), began, offset: inputOf(task, 'offset')?.valueUnsignedInt }
+    ? { status, due: dueIn(task), began, offset: valueIn(task.input, 'offset')?.valueUnsignedInt }
     : undefined;
 }
 
-function searchFor(
-  codes: readonly string[],
-  more: Readonly<Record<string, string>>,
-  config: PublicationConfig,
-): string {
-  const code = codes.map((one) => `${artefactUri(config, 'LocalTask')}|${one}`).join(',');
-  return `Task?${new URLSearchParams({ code, ...more })}`;
-}
+const searchFor = (codes: readonly RowCode[], more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
+  `Task?${new URLSearchParams({ code: rowCodes(codes, config), ...more })}`;
 
 /** The search for the publication rows, narrowed by more parameters. */
-export const publicationQuery = (more: Readonly<Record<string, string>>, config: PublicationConfig): string =>
-  searchFor([PUBLISH_TASK], more, config);
+export const publicationQuery = (more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
+  searchFor(['publish'], more, config);
 
 /** The search for the row of the look at all Schedules. */
-export const lookQuery = (config: PublicationConfig): string => searchFor([LOOK_TASK], {}, config);
+export const lookQuery = (config: ArtefactConfig): string => searchFor(['publish-all'], {}, config);
 
 /** The search for all rows of publishing, narrowed by more parameters. */
-export const rowQuery = (more: Readonly<Record<string, string>>, config: PublicationConfig): string =>
-  searchFor([PUBLISH_TASK, LOOK_TASK], more, config);
+export const rowQuery = (more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
+  searchFor(['publish', 'publish-all'], more, config);
 
 /**
  * The entry of a transaction that writes a row, if it still has the version that was read. It always changes something: a

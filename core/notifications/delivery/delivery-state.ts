@@ -1,11 +1,11 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import type { NotificationSettings } from '../../config/config.ts';
-import { type DeliveryTimes, dueAt, type Outbox, type OutboxStatus } from './outbox.ts';
+import { dueAt, type Outbox, type Outboxes } from './outbox.ts';
 
-/** The longest duration of a delivery, in milliseconds. */
+/** For how long a delivery claims the outboxes of its subscriber, in milliseconds. */
 export const LEASE = 30_000;
 
-/** The maximum number of concurrent deliveries per subscriber, so that slow endpoints delay only their own subscriber. */
+/** To how many Subscriptions of one subscriber something is sent at the same time. */
 export const SHARE = 4;
 
 /** If a requested delivery has not begun after this time, in milliseconds, it is requested again. */
@@ -18,44 +18,28 @@ export function waitAfter(attempts: number, { retryAfter }: Pick<NotificationSet
   return Math.min(retryAfter * 1000 * 2 ** (attempts - 1), LONGEST_WAIT);
 }
 
-const idle = { until: undefined, lease: undefined } as const;
-
-/**
- * New events were recorded: starts a delivery, unless one is running or must wait.
- *
- * @param start - `received` if other deliveries of the subscriber are being started that will go on with this one
- */
-export function withNewEvents(outbox: Outbox, count: number, start: 'ready' | 'received' = 'ready'): Outbox {
-  const status = outbox.status === 'accepted' ? start : outbox.status;
+/** New events were recorded: they are to be sent, unless the Subscription must wait. */
+export function withNewEvents(outbox: Outbox, count: number): Outbox {
+  const status = outbox.status === 'accepted' ? 'ready' : outbox.status;
   return { ...outbox, status, events: outbox.events + count };
 }
 
-/** Whether something is to be sent that no delivery has begun to send. */
-const isWaiting = (status: OutboxStatus): boolean => status === 'ready' || status === 'received';
+/** Whether a delivery may take the outboxes of a subscriber now. */
+export const isFree = ({ lease }: Outboxes, now: number): boolean => lease === undefined || lease.until <= now;
 
-/** Whether a delivery may take the outbox now. */
-export function isFree({ status, until = 0 }: Outbox, now: number): boolean {
-  return isWaiting(status) || ((status === 'in-progress' || status === 'on-hold') && until <= now);
-}
+/** A delivery takes the outboxes of a subscriber, or keeps them. */
+export const claimed = (outboxes: Outboxes, lease: string, now: number): Outboxes => ({
+  ...outboxes,
+  lease: { id: lease, until: now + LEASE },
+});
 
-/** A delivery takes the outbox. */
-export function claimed(outbox: Outbox, lease: string, now: number): Outbox {
-  return { ...outbox, status: 'in-progress', lease, until: now + LEASE };
-}
+/** The delivery has ended. */
+export const released = (outboxes: Outboxes): Outboxes => ({ ...outboxes, lease: undefined });
 
-/** The next event was delivered; the delivery goes on. */
-export function delivered(outbox: Outbox, number: number, now: number): Outbox {
-  return { ...outbox, delivered: number, attempts: 0, error: undefined, sent: now, until: now + LEASE };
-}
-
-/** Something other than an event was delivered: a handshake or a heartbeat. */
-export function handshakeSucceeded(outbox: Outbox, now: number): Outbox {
-  return { ...outbox, attempts: 0, error: undefined, sent: now, until: now + LEASE };
-}
-
-/** The delivery releases the outbox, done or not. */
-export function released(outbox: Outbox): Outbox {
-  return { ...outbox, ...idle, status: outbox.delivered < outbox.events ? 'ready' : 'accepted' };
+/** Something was sent: an event, or the handshake or a heartbeat, after which the number is what it was. */
+export function sent(outbox: Outbox, number: number, now: number): Outbox {
+  const status = number < outbox.events ? 'ready' : 'accepted';
+  return { ...outbox, status, delivered: number, attempts: 0, error: undefined, until: undefined, sent: now };
 }
 
 /**
@@ -72,19 +56,25 @@ export function failed(
   const attempts = outbox.attempts + 1;
   return attempts >= settings.maxAttempts
     ? abandoned({ ...outbox, attempts }, error)
-    : { ...outbox, ...idle, status: 'on-hold', attempts, error, until: now + waitAfter(attempts, settings) };
+    : { ...outbox, status: 'on-hold', attempts, error, until: now + waitAfter(attempts, settings) };
 }
 
 /** The Subscription is in error. */
-export function abandoned(outbox: Outbox, error: string): Outbox {
-  return { ...outbox, ...idle, status: 'failed', error };
-}
+export const abandoned = (outbox: Outbox, error: string): Outbox => ({
+  ...outbox,
+  until: undefined,
+  status: 'failed',
+  error,
+});
 
 /** The Subscription is requested again: the handshake is sent. Changes made while it was over are not events. */
 export function restarted(outbox: Outbox, now: number): Outbox {
   const since = outbox.status === 'cancelled' ? now : outbox.since;
-  return { ...outbox, ...idle, status: 'ready', attempts: 0, since };
+  return { ...outbox, until: undefined, status: 'ready', attempts: 0, since };
 }
+
+/** The Subscription is over. */
+export const ended = (outbox: Outbox): Outbox => ({ ...outbox, until: undefined, status: 'cancelled' });
 
 /** The effect of asking for a delivery at once. */
 export type DeliveryRequest =
@@ -111,68 +101,41 @@ export function requestDelivery(status: Subscription['status'], outbox: Outbox, 
   if (status === 'error') {
     return { kind: 'requested', outbox: restarted(outbox, now) };
   }
-  const isUnderWay = isWaiting(outbox.status) || (outbox.status === 'in-progress' && !isFree(outbox, now));
   const isDone = status === 'active' && outbox.status === 'accepted' && outbox.delivered >= outbox.events;
-  return isUnderWay || isDone ? { kind: 'unchanged' } : { kind: 'started', outbox: restarted(outbox, now) };
+  return outbox.status === 'ready' || isDone
+    ? { kind: 'unchanged' }
+    : { kind: 'started', outbox: restarted(outbox, now) };
 }
 
-/** Starts a delivery for something that the outbox does not record. */
-export function woken(outbox: Outbox, now: number): Outbox {
-  return { ...outbox, ...idle, status: 'ready', woken: now };
-}
-
-/** A due outbox that is not waiting yet is left to the deliveries of the same subscriber. */
-export function queued(outbox: Outbox): Outbox {
-  return { ...outbox, ...idle, status: 'received' };
-}
-
-/** Which of the due outboxes start a delivery, and which only have to be queued. */
-export interface Turns<T> {
-  readonly started: readonly T[];
-  readonly queued: readonly T[];
-}
-
-/**
- * Shares out the due outboxes: for each subscriber, as many start a delivery as its share allows. These deliveries go on
- * with the others by themselves; outboxes that are not marked as waiting yet are queued for that.
- */
-export function turnsOf<T extends { readonly owner: string; readonly outbox: Outbox }>(due: readonly T[]): Turns<T> {
-  const counts = new Map<string, number>();
-  const turns = { started: [] as T[], queued: [] as T[] };
-  for (const one of due) {
-    const count = counts.get(one.owner) ?? 0;
-    counts.set(one.owner, count + 1);
-    if (count < SHARE) {
-      turns.started.push(one);
-    } else if (!isWaiting(one.outbox.status) && one.outbox.status !== 'on-hold') {
-      turns.queued.push(one);
-    }
-  }
-  return turns;
-}
-
-/** The Subscription is over. */
-export function ended(outbox: Outbox): Outbox {
-  return { ...outbox, ...idle, status: 'cancelled' };
-}
-
-/**
- * Whether a heartbeat is due.
- *
- * @param period - seconds between notifications; `undefined`: none are wanted
- */
-export function isHeartbeatDue({ sent }: Outbox, period: number | undefined, now: number): boolean {
-  return period !== undefined && sent !== undefined && now - sent >= period * 1000;
-}
-
-/**
- * Whether an outbox must be woken: its wait is over, its delivery has died or was never started, a heartbeat is due, or
- * its Subscription is over.
- *
- * @param times - of its Subscription
- * @param changed - when the outbox was last written
- */
-export function isDue(outbox: Outbox, times: DeliveryTimes, changed: number, now: number): boolean {
-  const due = isWaiting(outbox.status) ? changed + OVERDUE : dueAt(outbox, times);
+/** Whether the clock has something to do about an outbox. */
+export function isDue(outbox: Outbox, now: number): boolean {
+  const due = dueAt(outbox);
   return due !== undefined && due <= now;
+}
+
+/**
+ * Whether a delivery must be started: something is due, or waits and has not begun, or the last delivery has died.
+ *
+ * @param changed - when the row was last written
+ */
+export function mustStart(outboxes: Outboxes, changed: number, now: number): boolean {
+  const all = [...outboxes.of.values()];
+  const isWaiting = all.some(({ status }) => status === 'ready');
+  return outboxes.lease
+    ? isFree(outboxes, now)
+    : (isWaiting && changed + OVERDUE <= now) || all.some((one) => isDue(one, now));
+}
+
+/** Starts a delivery of what waits and what is due. */
+export function woken(outboxes: Outboxes, now: number): Outboxes {
+  const of = [...outboxes.of].map(([id, one]): [string, Outbox] => [
+    id,
+    isDue(one, now) ? { ...one, status: 'ready' } : one,
+  ]);
+  return { ...released(outboxes), of: new Map(of), woken: now };
+}
+
+/** Whether a heartbeat is due. */
+export function isHeartbeatDue({ sent: last, heartbeat }: Outbox, now: number): boolean {
+  return heartbeat !== undefined && last !== undefined && now - last >= heartbeat * 1000;
 }

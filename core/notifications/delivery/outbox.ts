@@ -1,28 +1,33 @@
 import type { Task, TaskOutput } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
+import { isObject } from '../../fhir/resource.ts';
+import { rowCodes, rowCoding } from '../../rows/row.ts';
 import { concernTokens } from '../events/concern.ts';
-
-/** Code of the Tasks that are outboxes, in the CodeSystem LocalTask. */
-export const OUTBOX = 'notify';
 
 /**
  * Where the delivery of a Subscription's events stands:
- * - `ready`: something is to be sent: events, a heartbeat, a handshake; the delivery is being started;
- * - `received`: something is to be sent, by a delivery of the same subscriber that is started or under way;
- * - `in-progress`: a delivery has it, until its lease runs out;
+ * - `ready`: something is to be sent: events, a heartbeat, a handshake;
  * - `on-hold`: the last attempt failed, and the time for the next has not come;
  * - `accepted`: everything is delivered;
  * - `failed`: the Subscription is in error; events are still recorded, and wait;
  * - `cancelled`: the Subscription is over.
  */
-export type OutboxStatus = 'ready' | 'received' | 'in-progress' | 'on-hold' | 'accepted' | 'failed' | 'cancelled';
+export const outboxStatuses = ['ready', 'on-hold', 'accepted', 'failed', 'cancelled'] as const;
 
-/**
- * The outbox of a Subscription: the one row that is changed, with `ifMatch`, in every transaction that writes an event
- * or records a delivery. It is a Task whose `focus` is the Subscription.
- */
-export interface Outbox {
+/** Where the delivery of a Subscription's events stands. */
+export type OutboxStatus = (typeof outboxStatuses)[number];
+
+/** Those settings of a Subscription that decide when its outbox must be looked at again. */
+export interface DeliveryTimes {
+  /** Seconds between notifications; absent if no heartbeats are wanted. */
+  readonly heartbeat?: number | undefined;
+  /** When the Subscription ends, in milliseconds since 1970 UTC. */
+  readonly end?: number | undefined;
+}
+
+/** The outbox of one Subscription: its events are the numbers from 1 to `events`. */
+export interface Outbox extends DeliveryTimes {
   readonly status: OutboxStatus;
   /** Number of the last event. */
   readonly events: number;
@@ -34,153 +39,114 @@ export interface Outbox {
   readonly since: number;
   /** When the subscriber was last sent anything. */
   readonly sent?: number | undefined;
-  /** `on-hold`: not to be tried before then. `in-progress`: a delivery that has not ended by then has died. */
+  /** `on-hold`: not to be tried before then. */
   readonly until?: number | undefined;
-  /** `in-progress`: which delivery has it. */
-  readonly lease?: string | undefined;
-  /** When the delivery was requested again: Medplum runs no Bot for an update without changes. */
-  readonly woken?: number | undefined;
   /** What went wrong last. */
   readonly error?: string | undefined;
-  /** Criteria of the appointments that the subscriber may read, one of which must be met. */
-  readonly readable: readonly string[];
 }
 
-/** All statuses of outboxes. */
-export const outboxStatuses: readonly OutboxStatus[] = [
-  'ready',
-  'received',
-  'in-progress',
-  'on-hold',
-  'accepted',
-  'failed',
-  'cancelled',
-];
-
-function entriesOf(outbox: Outbox): TaskOutput[] {
-  const moment = (text: string, value: number | undefined): TaskOutput[] =>
-    value === undefined ? [] : [{ type: { text }, valueInstant: formatInstant(value) }];
-  return [
-    { type: { text: 'events' }, valueInteger: outbox.events },
-    { type: { text: 'delivered' }, valueInteger: outbox.delivered },
-    { type: { text: 'failed attempts' }, valueInteger: outbox.attempts },
-    ...moment('listening since', Number.isFinite(outbox.since) ? outbox.since : undefined),
-    ...moment('last sent', outbox.sent),
-    ...moment(outbox.status === 'on-hold' ? 'next attempt' : 'lease', outbox.until),
-    ...(outbox.lease ? [{ type: { text: 'delivery' }, valueString: outbox.lease }] : []),
-  ];
-}
-
-/** Those settings of a Subscription that decide when its outbox must be looked at again. */
-export interface DeliveryTimes {
-  /** Seconds between notifications; absent if no heartbeats are wanted. */
-  readonly heartbeat?: number | undefined;
-  /** When the Subscription ends, in milliseconds since 1970 UTC. */
-  readonly end?: number | undefined;
-}
-
-/** Whose outbox it is, and what its Subscription asks for. */
-export interface OutboxOwner extends DeliveryTimes {
-  /** Reference to the Subscription. */
-  readonly subscription: string;
-  /** Id of the profile that owns the Subscription. */
-  readonly subscriber: string;
+/** Which delivery has the outboxes of a subscriber, and until when; a delivery that has not ended by then has died. */
+export interface Lease {
+  readonly id: string;
+  readonly until: number;
 }
 
 /**
- * When an outbox must be looked at even if nothing has happened to it: at the next attempt or the end of its lease, for a
- * heartbeat, or at the end of its Subscription.
+ * The outboxes of one subscriber: the one row that is changed, with `ifMatch`, in every transaction that writes events of
+ * any of its Subscriptions, records deliveries, or adds a Subscription. However many Subscriptions it has, a change of an
+ * appointment writes this row and one event.
+ */
+export interface Outboxes {
+  /** Id of the profile that owns the Subscriptions. */
+  readonly subscriber: string;
+  /** Criteria of the appointments that the subscriber may read, one of which must be met. */
+  readonly readable: readonly string[];
+  /** By the id of the Subscription. */
+  readonly of: ReadonlyMap<string, Outbox>;
+  readonly lease?: Lease | undefined;
+  /** When something was last written that may leave everything else as it was: Medplum runs no Bot for that. */
+  readonly woken?: number | undefined;
+}
+
+/** The outboxes of a subscriber that has no Subscription yet. */
+export const noOutboxes = (subscriber: string): Outboxes => ({ subscriber, readable: [], of: new Map() });
+
+/** The outboxes with that of one Subscription changed. */
+export const withOutbox = (outboxes: Outboxes, id: string, outbox: Outbox): Outboxes => ({
+  ...outboxes,
+  of: new Map([...outboxes.of, [id, outbox]]),
+});
+
+/** The outboxes without that of one Subscription. */
+export const withoutOutbox = (outboxes: Outboxes, id: string): Outboxes => ({
+  ...outboxes,
+  of: new Map([...outboxes.of].filter(([known]) => known !== id)),
+});
+
+/**
+ * When an outbox must be looked at even if nothing has happened to it: at the next attempt, for a heartbeat, or at the end
+ * of its Subscription.
  *
  * @returns milliseconds since 1970 UTC; `undefined` if the clock has nothing to do, or something waits already
  */
-export function dueAt({ status, until = 0, sent }: Outbox, { heartbeat, end }: DeliveryTimes): number | undefined {
-  const isBeaten = status === 'accepted' && heartbeat !== undefined && sent !== undefined;
+export function dueAt({ status, until = 0, sent, heartbeat, end }: Outbox): number | undefined {
+  const isBeaten = heartbeat !== undefined && sent !== undefined;
   const moments: Readonly<Record<OutboxStatus, readonly (number | undefined)[]>> = {
     ready: [],
-    received: [],
-    'in-progress': [until],
     'on-hold': [until, end],
     accepted: [isBeaten ? sent + heartbeat * 1000 : undefined, end],
     failed: [end],
     cancelled: [],
   };
-  const known = moments[status].filter((moment) => moment !== undefined);
+  return earliest(moments[status]);
+}
+
+function earliest(moments: readonly (number | undefined)[]): number | undefined {
+  const known = moments.filter((moment) => moment !== undefined);
   return known.length > 0 ? Math.min(...known) : undefined;
 }
 
-/** When the clock must look at an outbox, according to its Task. */
-export function dueIn({ executionPeriod }: Task): number | undefined {
-  const due = Date.parse(executionPeriod?.start ?? '');
-  return Number.isFinite(due) ? due : undefined;
+/** When the clock must look at the outboxes of a subscriber. */
+function rowDueAt({ of, lease }: Outboxes): number | undefined {
+  const all = [...of.values()];
+  if (lease) {
+    return lease.until;
+  }
+  return all.some(({ status }) => status === 'ready') ? undefined : earliest(all.map(dueAt));
 }
 
-/**
- * The Task in which an outbox is kept: `focus` is the Subscription, `group-identifier` finds those of one
- * subscriber, `identifier` those that an appointment concerns, `period` those that are due.
- *
- * @param stored - the Task as it was read, if there is one
- */
-export function outboxTask(
-  outbox: Outbox,
-  { subscription, subscriber, ...times }: OutboxOwner,
-  config: ArtefactConfig,
-  stored?: Task,
-): Task {
-  const due = dueAt(outbox, times);
-  return {
-    resourceType: 'Task',
-    ...(stored?.id && { id: stored.id }),
-    status: outbox.status,
-    intent: 'order',
-    identifier: concernTokens(outbox.readable, config),
-    groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: subscriber },
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: OUTBOX }] },
-    description: `${outbox.delivered} of ${outbox.events} events delivered`,
-    focus: { reference: subscription },
-    ...(due !== undefined && { executionPeriod: { start: formatInstant(due) } }),
-    ...(outbox.woken !== undefined && { lastModified: formatInstant(outbox.woken) }),
-    ...(outbox.error && { statusReason: { text: outbox.error } }),
-    input: outbox.readable.map((criteria) => ({ type: { text: 'readable' }, valueString: criteria })),
-    output: entriesOf(outbox),
-  };
+function statusOf({ of, lease }: Outboxes): NonNullable<Task['status']> {
+  const known = new Set([...of.values()].map(({ status }) => status));
+  return lease ? 'in-progress' : (outboxStatuses.find((status) => known.has(status)) ?? 'cancelled');
 }
 
-/** The value of the search parameter `code` that finds outboxes among the Tasks. */
-const outboxCode = (config: ArtefactConfig): string => `${artefactUri(config, 'LocalTask')}|${OUTBOX}`;
+const LEASE = 'delivery until';
 
-/** The same as a part of a query, escaped: `code=…`. */
-export const outboxCodeQuery = (config: ArtefactConfig): string => `code=${encodeURIComponent(outboxCode(config))}`;
+const instantOf = (value: number | undefined): string | undefined =>
+  value !== undefined && Number.isFinite(value) ? formatInstant(value) : undefined;
 
-/**
- * The search for outboxes of one subscriber, the least recently written first.
- *
- * @param count - the most that are wanted
- */
-export function subscriberOutboxesQuery(
-  subscriber: string,
-  statuses: readonly OutboxStatus[],
-  count: number,
-  config: ArtefactConfig,
-): string {
-  const query = new URLSearchParams([
-    ['code', outboxCode(config)],
-    ['status', statuses.join(',')],
-    ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|${subscriber}`],
-    ['_sort', '_lastUpdated'],
-    ['_count', String(count)],
-  ]);
-  return `Task?${query}`;
-}
+const outboxText = ({ since, sent, until, end, ...others }: Outbox): string =>
+  JSON.stringify({
+    ...others,
+    since: instantOf(since),
+    sent: instantOf(sent),
+    until: instantOf(until),
+    end: instantOf(end),
+  });
 
-/** Reads an outbox from its Task; `undefined` if the Task is not an outbox. */
-export function outboxOf(task: Task): Outbox | undefined {
-  const entry = (text: string) => task.output?.find(({ type }) => type.text === text);
-  const moment = (text: string): number | undefined => {
-    const instant = entry(text)?.valueInstant;
-    return instant === undefined ? undefined : Date.parse(instant);
-  };
-  const status = outboxStatuses.find((candidate) => candidate === task.status);
-  const [events, delivered] = [entry('events')?.valueInteger, entry('delivered')?.valueInteger];
+function outboxIn(text: string | undefined): Outbox | undefined {
+  let read: unknown;
+  try {
+    read = JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+  const from = isObject(read) ? read : {};
+  const count = (name: string): number | undefined => (typeof from[name] === 'number' ? from[name] : undefined);
+  const moment = (name: string): number | undefined =>
+    typeof from[name] === 'string' ? Date.parse(from[name]) : undefined;
+  const status = outboxStatuses.find((one) => one === from.status);
+  const [events, delivered] = [count('events'), count('delivered')];
   if (!status || events === undefined || delivered === undefined) {
     return undefined;
   }
@@ -188,24 +154,96 @@ export function outboxOf(task: Task): Outbox | undefined {
     status,
     events,
     delivered,
-    attempts: entry('failed attempts')?.valueInteger ?? 0,
-    // Tasks that were written before this entry existed have it as the start of the period.
-    since: moment('listening since') ?? Date.parse(task.executionPeriod?.start ?? ''),
-    sent: moment('last sent'),
-    until: moment('next attempt') ?? moment('lease'),
-    lease: entry('delivery')?.valueString,
-    woken: task.lastModified === undefined ? undefined : Date.parse(task.lastModified),
-    error: task.statusReason?.text,
-    readable: (task.input ?? []).flatMap(({ valueString }) => valueString ?? []),
+    attempts: count('attempts') ?? 0,
+    since: moment('since') ?? Number.NEGATIVE_INFINITY,
+    sent: moment('sent'),
+    until: moment('until'),
+    heartbeat: count('heartbeat'),
+    end: moment('end'),
+    error: typeof from.error === 'string' ? from.error : undefined,
   };
 }
 
-/** Whether the outbox of a requested Subscription says that a handshake must still be started. */
-export function awaitsHandshake({ status }: Outbox): boolean {
-  return status !== 'ready' && status !== 'received' && status !== 'in-progress';
+function leaseEntries(lease: Lease | undefined): TaskOutput[] {
+  return lease ? [{ type: { text: LEASE }, valueInstant: formatInstant(lease.until) }] : [];
 }
 
-/** The outbox of a new Subscription: the handshake is to be sent. */
-export function newOutbox(readable: readonly string[], now: number): Outbox {
-  return { status: 'ready', events: 0, delivered: 0, attempts: 0, since: now, readable };
+/**
+ * The Task in which the outboxes of a subscriber are kept: `group-identifier` is the subscriber, `identifier` finds those
+ * that an appointment concerns, `period` those that are due; each output is the outbox of one Subscription.
+ *
+ * @param stored - the Task as it was read, if there is one
+ */
+export function outboxesTask(outboxes: Outboxes, config: ArtefactConfig, stored?: Task): Task {
+  const { subscriber, readable, of, lease, woken } = outboxes;
+  const due = rowDueAt(outboxes);
+  const all = [...of.values()];
+  const sum = (name: 'events' | 'delivered'): number => all.reduce((total, one) => total + one[name], 0);
+  return {
+    resourceType: 'Task',
+    ...(stored?.id && { id: stored.id }),
+    status: statusOf(outboxes),
+    intent: 'order',
+    ...(lease && { businessStatus: { text: lease.id } }),
+    identifier: concernTokens(readable, config),
+    groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: subscriber },
+    code: { coding: [rowCoding('outboxes', config)] },
+    description: `${of.size} Subscriptions, ${sum('delivered')} of ${sum('events')} events delivered`,
+    ...(due !== undefined && { executionPeriod: { start: formatInstant(due) } }),
+    ...(woken !== undefined && { lastModified: formatInstant(woken) }),
+    input: readable.map((criteria) => ({ type: { text: 'readable' }, valueString: criteria })),
+    output: [
+      ...leaseEntries(lease),
+      ...[...of].map(([id, outbox]) => ({
+        type: { text: id.startsWith('urn:') ? id : `Subscription/${id}` },
+        valueString: outboxText(outbox),
+      })),
+    ],
+  };
 }
+
+/** Reads the outboxes of a subscriber from their Task. */
+export function outboxesOf({ groupIdentifier, businessStatus, input = [], output = [], lastModified }: Task): Outboxes {
+  const until = output.find(({ type }) => type.text === LEASE)?.valueInstant;
+  const entries = output.flatMap(({ type, valueString }): [string, Outbox][] => {
+    const [kind, id] = type.text?.split('/') ?? [];
+    const outbox = kind === 'Subscription' ? outboxIn(valueString) : undefined;
+    return id && outbox ? [[id, outbox]] : [];
+  });
+  return {
+    subscriber: groupIdentifier?.value ?? '',
+    readable: input.flatMap(({ valueString }) => valueString ?? []),
+    of: new Map(entries),
+    lease: until === undefined ? undefined : { id: businessStatus?.text ?? '', until: Date.parse(until) },
+    woken: lastModified === undefined ? undefined : Date.parse(lastModified),
+  };
+}
+
+/** The part of a search for Tasks that finds the outboxes of subscribers, escaped: `code=…`. */
+export const outboxesCodeQuery = (config: ArtefactConfig): string =>
+  `code=${encodeURIComponent(rowCodes(['outboxes'], config))}`;
+
+/**
+ * The search for the outboxes of some subscribers, without the resource type.
+ *
+ * @param subscribers - ids of their profiles
+ */
+export function subscriberQuery(subscribers: readonly string[], config: ArtefactConfig): string {
+  const system = artefactUri(config, 'LocalRequestor');
+  const owners = subscribers.map((one) => `${system}|${one}`).join(',');
+  return `${outboxesCodeQuery(config)}&group-identifier=${encodeURIComponent(owners)}`;
+}
+
+/** Whether the outbox of a requested Subscription says that a handshake must still be started. */
+export const awaitsHandshake = ({ status }: Outbox): boolean => status !== 'ready';
+
+/** The outbox of a new Subscription: the handshake is to be sent. */
+export const newOutbox = (now: number, { heartbeat, end }: DeliveryTimes = {}): Outbox => ({
+  status: 'ready',
+  events: 0,
+  delivered: 0,
+  attempts: 0,
+  since: now,
+  heartbeat,
+  end,
+});

@@ -1,6 +1,8 @@
+import type { Communication } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { outboxCodeQuery } from './outbox.ts';
+import { eventNumbersOf } from '../events/event.ts';
+import type { Outbox } from './outbox.ts';
 
 const DAY = 24 * 60 * 60_000;
 
@@ -28,41 +30,32 @@ function before(now: number, { notifications }: RetentionConfig): string {
 }
 
 /**
- * The search for delivered events that are no longer kept, the oldest first.
+ * The search for events that are no longer kept, the oldest first.
  *
  * @param now - milliseconds since 1970 UTC
  * @param count - the most that are wanted
+ * @param skipped - how many of the oldest are left out
  */
-export function oldEventsQuery(now: number, count: number, config: RetentionConfig): string {
+export function oldEventsQuery(now: number, count: number, skipped: number, config: RetentionConfig): string {
   const query = new URLSearchParams([
     ['identifier', `${artefactUri(config, 'LocalEvent')}|`],
-    ['status', 'completed'],
     ['sent', before(now, config)],
     ['_sort', 'sent'],
     ['_count', String(count)],
-    ['_fields', 'id'],
+    ['_offset', String(skipped)],
+    ['_fields', 'id,identifier'],
   ]);
   return `Communication?${query}`;
 }
 
-/** How a Subscription ended. */
-export type Ending = 'deleted' | 'off';
-
-/**
- * The searches for leftovers of an ended Subscription that are no longer needed: everything if it was deleted; otherwise
- * the message of its websockets, which has no time, and events that were never delivered and are no longer kept.
- */
-export const leftoverQueries: Readonly<
-  Record<Ending, (subscriptionId: string, now: number, count: number, config: RetentionConfig) => string[]>
-> = {
-  deleted: (id, _, count) => [`Communication?part-of=Subscription/${id}&_count=${count}&_fields=id`],
-  off: (id, now, count, config) => [
-    `Communication?part-of=Subscription/${id}&sent:missing=true&_count=${count}&_fields=id`,
-    `Communication?part-of=Subscription/${id}&sent=${before(now, config)}&_count=${count}&_fields=id`,
-  ],
-};
-
-/** The search for all outboxes, a page of them. */
-export function allOutboxesQuery(count: number, offset: number, config: RetentionConfig): string {
-  return `Task?${outboxCodeQuery(config)}&_sort=_id&_count=${count}&_offset=${offset}`;
+/** Whether a Subscription still waits for an event: it is not over, and has not got it yet. */
+export function isAwaited(
+  stored: Communication,
+  outboxes: ReadonlyMap<string, Outbox>,
+  config: RetentionConfig,
+): boolean {
+  return [...eventNumbersOf(stored, config)].some(([id, number]) => {
+    const outbox = outboxes.get(id);
+    return outbox !== undefined && outbox.status !== 'cancelled' && number > outbox.delivered;
+  });
 }

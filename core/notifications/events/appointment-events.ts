@@ -7,7 +7,7 @@ import { belongsTo, changedBy } from '../../fhir/tags.ts';
 import { type FormerOf, matchesFilter } from '../subscription/filter.ts';
 import type { SubscriptionParameters } from '../subscription/subscription-parameters.ts';
 import { type Topic, type Transition, topics } from '../subscription/topics.ts';
-import { type Event, eventKey } from './event.ts';
+import { type Event, type EventFacts, eventKey } from './event.ts';
 
 /** A version of an appointment: what changed with it, and who made it. */
 export interface Change extends Transition {
@@ -119,7 +119,7 @@ function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscr
 }
 
 /** The event that a change is, without its number. */
-function eventFor({ previous, current, deleted }: Change): Omit<Event, 'number'> {
+function eventFor({ previous, current, deleted }: Change): EventFacts {
   const kind = previous === undefined ? 'create' : 'update';
   return {
     timestamp: deleted ?? current.meta?.lastUpdated ?? '',

@@ -26,20 +26,23 @@ export interface Event {
 export const eventKey = ({ version, kind }: Pick<Event, 'version' | 'kind'>): string =>
   kind === 'delete' ? `${version} deleted` : version;
 
-const identifierValue = (subscriptionId: string, number: number): string => `${subscriptionId}/${number}`;
+/** What an event says of itself, whoever is told of it. */
+export type EventFacts = Omit<Event, 'number'>;
+
+/** The number of an event in each of the Subscriptions that are told of it, by their ids. */
+export type EventNumbers = ReadonlyMap<string, number>;
 
 /**
- * The Communication in which an event is kept: `part-of` finds those of a Subscription, `based-on` those about an
- * appointment, `status` those that wait (`preparation`) and those delivered (`completed`), `identifier` one by
- * Subscription and number.
+ * The Communication in which an event is kept for all Subscriptions of one subscriber: each `identifier` is a Subscription
+ * and the number that the event has there; `based-on` finds the events about an appointment. It is written once.
  */
-export function eventResource(event: Event, subscriptionId: string, config: ArtefactConfig): Communication {
+export function eventResource(event: EventFacts, numbers: EventNumbers, config: ArtefactConfig): Communication {
   const appointment = `Appointment/${event.appointment}`;
+  const system = artefactUri(config, 'LocalEvent');
   return {
     resourceType: 'Communication',
-    identifier: [{ system: artefactUri(config, 'LocalEvent'), value: identifierValue(subscriptionId, event.number) }],
-    status: 'preparation',
-    partOf: [{ reference: `Subscription/${subscriptionId}` }],
+    identifier: [...numbers].map(([subscription, number]) => ({ system, value: `${subscription}/${number}` })),
+    status: 'completed',
     basedOn: [{ reference: appointment }],
     about: [{ reference: `${appointment}/_history/${event.version}` }],
     topic: { text: event.kind },
@@ -47,34 +50,40 @@ export function eventResource(event: Event, subscriptionId: string, config: Arte
   };
 }
 
-/** Reads an event from its Communication; `undefined` if the Communication is not an event. */
-export function eventOf({ identifier, about, sent, topic }: Communication, config: ArtefactConfig): Event | undefined {
+/** The numbers of an event; none if the Communication is not an event. */
+export function eventNumbersOf({ identifier = [] }: Communication, config: ArtefactConfig): EventNumbers {
   const system = artefactUri(config, 'LocalEvent');
-  const [, number] = identifier?.find((one) => one.system === system)?.value?.split('/') ?? [];
+  const numbers = identifier.flatMap((one): [string, number][] => {
+    const [id, number] = one.system === system ? (one.value?.split('/') ?? []) : [];
+    return id && Number(number) > 0 ? [[id, Number(number)]] : [];
+  });
+  return new Map(numbers);
+}
+
+/** Reads an event of a Subscription; `undefined` if the Communication is none. */
+export function eventOf(stored: Communication, subscriptionId: string, config: ArtefactConfig): Event | undefined {
+  const { about, sent, topic } = stored;
+  const number = eventNumbersOf(stored, config).get(subscriptionId);
   const [, appointment, , version] = about?.[0]?.reference?.split('/') ?? [];
-  if (!number || !isId(appointment) || !isId(version) || sent === undefined) {
+  if (number === undefined || !isId(appointment) || !isId(version) || sent === undefined) {
     return undefined;
   }
   const kind = eventKinds.find((one) => one === topic?.text) ?? 'update';
-  return { number: Number(number), timestamp: sent, appointment, version, kind };
-}
-
-/** An event's Communication after its delivery. */
-export function deliveredEvent(stored: Communication, now: number): Communication {
-  return { ...stored, status: 'completed', received: formatInstant(now) };
+  return { number, timestamp: sent, appointment, version, kind };
 }
 
 /**
- * The search that finds the events of a Subscription by their numbers.
+ * The search that finds events by Subscriptions and numbers.
  *
- * @param from - the first number
- * @param to - the last number; at most a hundred at once
+ * @param wanted - at most a hundred at once
  */
-export function eventsQuery(subscriptionId: string, from: number, to: number, config: ArtefactConfig): string {
+export function eventsQuery(
+  wanted: readonly (readonly [id: string, number: number])[],
+  config: ArtefactConfig,
+): string {
   const system = artefactUri(config, 'LocalEvent');
-  const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-  const tokens = numbers.map((number) => `${system}|${identifierValue(subscriptionId, number)}`);
-  return `Communication?identifier=${encodeURIComponent(tokens.join(','))}&_count=${numbers.length}`;
+  const tokens = wanted.map(([id, number]) => `${system}|${id}/${number}`);
+  return `Communication?identifier=${encodeURIComponent(tokens.join(','))}&_count=${wanted.length}`;
 }
 
 /**

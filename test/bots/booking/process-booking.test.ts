@@ -161,8 +161,8 @@ describe('a job that cannot be carried out now', () => {
   });
 
   it.each([
-    ['refused', refused, 'The Task could not be completed (failed); it will be retried.'],
-    ['lost', unavailable, 'The Task could not be completed (lost); it will be retried.'],
+    ['refused', refused, 'The end of a job could not be written (failed).'],
+    ['lost', unavailable, 'The end of a job could not be written (lost).'],
   ])('because its end is %s stays', async (_, answer, message) => {
     const { task, slot } = await aJob();
     await medplum().change(slot, { status: 'busy' });
@@ -228,8 +228,8 @@ describe('the clock', () => {
   });
 
   it.each([
-    [RUN_LIMIT, ['completed', 'completed']],
-    [RUN_LIMIT + 1, ['completed', 'requested']],
+    [RUN_LIMIT - 1, ['completed', 'completed']],
+    [RUN_LIMIT, ['completed', 'requested']],
   ])('begins no job when its time is over (%i ms)', async (first, expected) => {
     const jobs = [await aJob(), await aJob()];
     const { now } = Date;

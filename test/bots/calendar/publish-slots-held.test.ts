@@ -109,7 +109,7 @@ describe('a Slot that an appointment holds', () => {
     });
     await remove(slot);
     medplum().interfere(({ entries }) => (entries.includes(`PUT Slot/${slot.id}`) ? 'no-answer' : undefined));
-    await expect(deleted(slot)).rejects.toThrow(`Error: Slot/${slot.id} could not be written again (lost).`);
+    await expect(deleted(slot)).rejects.toThrow(`Error: Slot/${slot.id} could not be written (lost).`);
     expect(serviced.id && (await medplum().publicationOf({ ...serviced, id: serviced.id }))?.status).toBe('requested');
   });
 });

@@ -1,7 +1,7 @@
 import type { BotEvent } from '@medplum/core';
 import type { AccessPolicy, Bundle, OperationOutcome, Parameters, Resource, Task } from '@medplum/fhirtypes';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { subscriberTask } from '../../../core/notifications/subscription/subscriber-task.ts';
+import { noOutboxes, outboxesOf, outboxesTask, subscriberQuery } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import type { BotServer } from '../medplum.ts';
 
@@ -57,15 +57,14 @@ export const reader: Rights = [{ resourceType: '*', interaction: ['read', 'searc
 /** A caller with these rights, by default to read everything, of whom the service knows already. */
 export async function knownCaller(server: BotServer, resource: Rights = reader): Promise<Caller> {
   const caller = await server.addClient('Caller', resource);
-  await server.create<Task>(subscriberTask(caller.id, config));
+  await server.create<Task>(outboxesTask(noOutboxes(caller.id), config));
   return caller;
 }
 
-/** A number that tells how often a subscriber has begun Subscriptions. */
-export async function startedBy(server: BotServer, { id }: Caller): Promise<number | undefined> {
-  const query = `Task?group-identifier=${config.uris.LocalRequestor}|${id}&code=${config.uris.LocalTask}|subscriber`;
-  const [task] = await server.find<Task>(query);
-  return task?.output?.[0]?.valueInteger;
+/** How many Subscriptions of a subscriber have an outbox. */
+export async function outboxCount(server: BotServer, { id }: Caller): Promise<number | undefined> {
+  const [task] = await server.find<Task>(`Task?${subscriberQuery([id], config)}`);
+  return task && outboxesOf(task).of.size;
 }
 
 /** Whoever sees the Subscriptions of an owner, and all that is asked for besides. */

@@ -46,16 +46,6 @@ it('a deletion is recorded, and then forgotten', async () => {
   expect([await isRemembered(task), await isRemembered(other)]).toEqual([false, true]);
 });
 
-it('a deletion is not forgotten as long as some have not been told', async () => {
-  for (let count = 0; count < 11; count++) {
-    await subscribe(medplum());
-  }
-  const [appointment, task] = await remembered();
-  await remove(medplum(), appointment);
-  await run({ deletedResource: appointment });
-  expect(await isRemembered(task)).toBe(true);
-});
-
 it('a deletion is not forgotten if it could not be recorded', async () => {
   await subscribe(medplum());
   const [appointment, task] = await remembered();

@@ -5,7 +5,7 @@ import type { Appointment, Bundle, Communication, Resource, Subscription, Task }
 import { botSource } from '../../../core/config/bots.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { checkpointTask } from '../../../core/notifications/delivery/checkpoint.ts';
-import { outboxTask } from '../../../core/notifications/delivery/outbox.ts';
+import { noOutboxes, outboxesTask, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
@@ -27,7 +27,7 @@ Object.assign(subscription.channel, {
 });
 
 const task = {
-  ...outboxTask(outbox, { subscription: 'Subscription/s1', subscriber: portal }, config),
+  ...outboxesTask({ ...withOutbox(noOutboxes(portal), 's1', outbox), readable: ['Appointment'] }, config),
   id: 't1',
   meta: { versionId: '1' },
 };
@@ -122,18 +122,11 @@ it('a history that lags behind is not relied on: the Bot fails, so that the next
 });
 
 /** The event of a version that was recorded. */
-const eventFor = ({ id = '', meta }: Appointment, index: number): Communication =>
-  eventResource(
-    {
-      number: index + 1,
-      timestamp: meta?.lastUpdated ?? '',
-      appointment: id,
-      version: meta?.versionId ?? '',
-      kind: 'update',
-    },
-    's1',
-    config,
-  );
+const eventFor = ({ id = '', meta }: Appointment, index: number): Communication => {
+  const [timestamp, version] = [meta?.lastUpdated ?? '', meta?.versionId ?? ''];
+  const facts = { timestamp, appointment: id, version, kind: 'update' as const };
+  return { ...eventResource(facts, new Map([['s1', index + 1]]), config), id: `e${index}` };
+};
 
 /** A history of so many versions by staff, the newest first, one a second. */
 const long = (count: number): Appointment[] =>

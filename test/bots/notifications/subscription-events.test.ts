@@ -45,13 +45,12 @@ describe('$events', () => {
     const resources: Communication[] = kept.map((number) =>
       eventResource(
         {
-          number,
           timestamp: meta?.lastUpdated ?? '',
           appointment: id,
           version: meta?.versionId ?? '',
           kind: 'update',
         },
-        stored.subscription.id,
+        new Map([[stored.subscription.id, number]]),
         config,
       ),
     );
@@ -155,8 +154,8 @@ describe('$events', () => {
     const [one, other] = [await anAppointment(medplum()), await anAppointment(medplum())];
     const stored = await told(one, 2, [1]);
     const { id, meta } = other;
-    const event = { number: 2, timestamp: meta.lastUpdated ?? '', appointment: id, version: meta.versionId };
-    await medplum().create(eventResource({ ...event, kind: 'create' }, stored.subscription.id, config));
+    const event = { timestamp: meta.lastUpdated ?? '', appointment: id, version: meta.versionId };
+    await medplum().create(eventResource({ ...event, kind: 'create' }, new Map([[stored.subscription.id, 2]]), config));
     expect(appointmentsIn(await events(administrator, stored)).map(([found]) => found)).toEqual([one.id, id]);
   });
 

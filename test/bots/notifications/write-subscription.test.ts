@@ -17,7 +17,7 @@ import {
   writes,
 } from '../lib/notifications/events/fixtures.ts';
 import { withMedplum } from '../medplum.ts';
-import { administrator, type Caller, codesIn, eventOf, knownCaller, reader, startedBy, textOf } from './callers.ts';
+import { administrator, type Caller, codesIn, eventOf, knownCaller, outboxCount, reader, textOf } from './callers.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
@@ -43,22 +43,24 @@ describe('a new Subscription', () => {
     expect(stored?.channel.header).toEqual(header);
     expect(stored?.meta?.profile).toEqual([artefactUri(config, 'LocalSubscriptionTermin')]);
     expect(stored?.meta?.tag).toContainEqual(requestorTag(caller.id, config));
-    const found = await readOutbox(medplum().medplum, answer.id ?? '');
-    expect(found).toMatchObject({ owner: caller.id, task: { groupIdentifier: { value: caller.id } } });
-    expect(found?.outbox).toMatchObject({ status: 'ready', events: 0, readable: ['Appointment?status=booked'] });
+    const found = await readOutbox(medplum().medplum, stored ?? {});
+    expect(found).toMatchObject({
+      row: { outboxes: { subscriber: caller.id, readable: ['Appointment?status=booked'] } },
+    });
+    expect(found?.outbox).toMatchObject({ status: 'ready', events: 0 });
     expect(found?.outbox.since).toBeGreaterThanOrEqual(now);
   });
 
   it('takes a place in the same transaction', async () => {
     const caller = await aCaller();
     await create(caller, toPortal());
-    expect(await startedBy(medplum(), caller)).toBe(1);
+    expect(await outboxCount(medplum(), caller)).toBe(1);
   });
 
   it('of a subscriber whom the service does not know makes it known', async () => {
     const caller = await medplum().addClient('New', reader);
     expect(await create(caller, toPortal())).toMatchObject({ resourceType: 'Subscription' });
-    expect(await startedBy(medplum(), caller)).toBe(1);
+    expect(await outboxCount(medplum(), caller)).toBe(1);
   });
 
   const withEndpoint = (endpoint: string): Subscription => ({

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { taskCodes } from '../../../profiles/terminology.ts';
+import { codesWhere } from '../../../core/rows/row.ts';
 import { aClinic, book, proposed } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
-import { outboxTurnsTo, submit, toWebsocket, unsubscribeAll } from '../notifications/fixtures.ts';
+import { outboxTurnsTo, rowOf, submit, toWebsocket, unsubscribeAll } from '../notifications/fixtures.ts';
 import { aRequest, tasksOf } from '../requests/fixtures.ts';
 
 const system = artefactUri(config, 'LocalTask');
 const forStaff: readonly string[] = ['confirm', 'collision'];
-const ofService = taskCodes.filter((code) => !forStaff.includes(code));
+const ofService = codesWhere(() => true).filter((code) => !forStaff.includes(code));
 
 const desk = (method: string, path: string, body?: unknown, headers = {}) =>
   medplum('front-desk', method, path, { ...(body !== undefined && { body }), headers });
@@ -25,8 +25,7 @@ let job: Task;
 beforeAll(async () => {
   const subscription = resourceIn('Subscription', await submit(toWebsocket()));
   await outboxTurnsTo('accepted', subscription.id);
-  const { entry } = resourceIn('Bundle', await medplum('admin', 'GET', `/Task?focus=Subscription/${subscription.id}`));
-  outbox = resourceIn('Task', await medplum('admin', 'GET', `/Task/${entry?.[0]?.resource?.id}`));
+  outbox = resourceIn('Task', await medplum('admin', 'GET', `/Task/${(await rowOf(subscription.id))?.task.id}`));
   const { slot, patient } = await aClinic();
   const accepted = await book(proposed(patient, [slot]), 'portal-a', { prefer: 'respond-async' });
   const path = new URL(accepted.headers.get('content-location') ?? '').pathname;
@@ -94,7 +93,7 @@ describe('staff and the Tasks in which the service keeps its state', () => {
 
   it('none of their own becomes one: 403', async () => {
     const own = resourceIn('Task', await desk('POST', '/Task', plain));
-    expect((await desk('PUT', `/Task/${own.id}`, { ...coded('notify'), id: own.id })).status).toBe(403);
+    expect((await desk('PUT', `/Task/${own.id}`, { ...coded('outboxes'), id: own.id })).status).toBe(403);
     expect((await desk('DELETE', `/Task/${own.id}`)).status).toBe(200);
   });
 });

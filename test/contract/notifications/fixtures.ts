@@ -1,5 +1,11 @@
 import type { Appointment, Patient, Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri, type Confirmation } from '../../../core/config/config.ts';
+import {
+  type Outbox,
+  type OutboxStatus,
+  outboxesCodeQuery,
+  outboxesOf,
+} from '../../../core/notifications/delivery/outbox.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { type TopicName, topicUrl } from '../../../core/notifications/subscription/topics.ts';
@@ -92,13 +98,39 @@ export function turnsTo(
   );
 }
 
-/** Waits until the outbox of a Subscription has a status. */
-export function outboxTurnsTo(status: Task['status'], id: string | undefined) {
-  return until(
-    async () => resourceIn('Bundle', await medplum('admin', 'GET', `/Task?focus=Subscription/${id}`)).entry ?? [],
-    ([one]) => one?.resource?.resourceType === 'Task' && one.resource.status === status,
-  );
+/** The rows in which the outboxes of subscribers are stored. */
+async function rows(): Promise<Task[]> {
+  const path = `/Task?${outboxesCodeQuery(config)}&_count=1000`;
+  const entries = resourceIn('Bundle', await medplum('admin', 'GET', path)).entry ?? [];
+  return entries.flatMap(({ resource }) => (resource?.resourceType === 'Task' ? [resource] : []));
 }
+
+/** The row with the outbox of a Subscription, and the outbox. */
+export async function rowOf(id: string | undefined): Promise<{ task: Task; outbox: Outbox } | undefined> {
+  const found = (await rows()).flatMap((task) => {
+    const outbox = outboxesOf(task).of.get(id ?? '');
+    return outbox ? [{ task, outbox }] : [];
+  });
+  return found[0];
+}
+
+/** The outbox of a Subscription as it is stored. */
+export const outboxNow = async (id: string | undefined): Promise<Outbox | undefined> => (await rowOf(id))?.outbox;
+
+/** The outboxes of a Subscription in all versions, the newest first. */
+export async function outboxesSoFar(id: string | undefined): Promise<Outbox[]> {
+  const { task } = (await rowOf(id)) ?? {};
+  const answer = await medplum('admin', 'GET', `/Task/${task?.id}/_history?_count=1000`);
+  const versions = (resourceIn('Bundle', answer).entry ?? []).map(({ resource }) => resource);
+  return versions.flatMap((one) => (one?.resourceType === 'Task' ? (outboxesOf(one).of.get(id ?? '') ?? []) : []));
+}
+
+/** Waits until the outbox of a Subscription has a status. */
+export const outboxTurnsTo = (status: OutboxStatus, id: string | undefined) =>
+  until(
+    () => outboxNow(id),
+    (outbox) => outbox?.status === status,
+  );
 
 /** A Subscription that is active. */
 export async function subscribed(listener: Listener, asked: Asked = {}, role: Role = 'portal-a') {

@@ -33,7 +33,6 @@ export const outbox: Outbox = {
   delivered: 0,
   attempts: 0,
   since: begin,
-  readable: ['Appointment'],
 };
 
 /** One version of the portal's appointment, written so many seconds after the beginning by somebody. */

@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import type { Communication, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import type { Appointment, Communication, Resource, Subscription } from '@medplum/fhirtypes';
+import { outboxesOf, outboxesTask, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import type { Installation } from '../../lib/installation.ts';
 import { until } from '../../lib/until.ts';
 import { prepareInstallation } from '../installation.ts';
@@ -29,19 +30,20 @@ async function search(path: string): Promise<Resource[]> {
   return (found.entry ?? []).flatMap(({ resource }) => resource ?? []);
 }
 
-const eventsOf = ({ id }: Subscription) =>
-  search(`/Communication?part-of=Subscription/${id}&sent:missing=false&_sort=sent`);
+const eventsAbout = ({ id }: Appointment) => search(`/Communication?based-on=Appointment/${id}&_sort=sent`);
+
+const messagesOf = (id: string | undefined) => search(`/Communication?part-of=Subscription/${id}`);
 
 /** Lets events have happened so many days ago, and the Subscription listen to nothing that has happened until now. */
 async function age({ id }: Subscription, events: readonly Resource[], days: number): Promise<void> {
-  const [task] = await search(`/Task?focus=Subscription/${id}`);
-  const { output = [], ...rest } = task as Task;
-  const now = new Date().toISOString();
-  const body = {
-    ...rest,
-    output: output.map((one) => (one.type.text === 'listening since' ? { ...one, valueInstant: now } : one)),
-  };
-  expect((await http.medplum('admin', 'PUT', `/Task/${task?.id}`, { body })).status).toBe(200);
+  const row = await fixtures.rowOf(id);
+  if (!row) {
+    throw new Error('There is no outbox.');
+  }
+  const { config } = await import('../../contract/installation.ts');
+  const outboxes = withOutbox(outboxesOf(row.task), id ?? '', { ...row.outbox, since: Date.now() });
+  const body = outboxesTask(outboxes, config, row.task);
+  expect((await http.medplum('admin', 'PUT', `/Task/${row.task.id}`, { body })).status).toBe(200);
   for (const event of events) {
     const body = { ...(event as Communication), sent: new Date(Date.now() - days * DAY).toISOString() };
     expect((await http.medplum('admin', 'PUT', `/Communication/${event.id}`, { body })).status).toBe(200);
@@ -57,14 +59,14 @@ it('old delivered events are deleted; $events names them, and numbering continue
   }
   await listening.events(listener, 3);
   await fixtures.outboxTurnsTo('accepted', stored.id);
-  const [first, second] = await eventsOf(stored);
+  const [first, second] = await eventsAbout(appointment);
   await age(
     stored,
     [first, second].flatMap((one) => one ?? []),
     4,
   );
   await until(
-    () => eventsOf(stored),
+    () => eventsAbout(appointment),
     (events) => events.length === 1,
   );
 
@@ -80,32 +82,31 @@ it('old delivered events are deleted; $events names them, and numbering continue
   await listener.close();
 });
 
-it('of a deleted Subscription nothing stays: no event, no message, no outbox', async () => {
-  const { id } = http.resourceIn(
-    'Subscription',
-    await fixtures.submit(fixtures.toWebsocket({ content: 'full-resource' })),
-  );
+/** A Subscription to websockets that has got an event. */
+async function told(): Promise<{ id: string | undefined; appointment: Appointment }> {
+  const body = fixtures.toWebsocket({ content: 'full-resource' });
+  const { id } = http.resourceIn('Subscription', await fixtures.submit(body));
   await fixtures.turnsTo('active', id);
-  await fixtures.confirm(await fixtures.aBooking());
-  const about = () => search(`/Communication?part-of=Subscription/${id}`);
-  await until(about, (found) => found.length === 2);
+  const appointment = await fixtures.confirm(await fixtures.aBooking());
+  await until(
+    () => messagesOf(id),
+    (found) => found.length === 1,
+  );
+  return { id, appointment };
+}
+
+it('of a deleted Subscription no message stays, and no outbox', async () => {
+  const { id } = await told();
   expect((await http.request('portal-a', 'DELETE', `/Subscription/${id}`)).status).toBe(204);
   await until(
-    async () => [...(await about()), ...(await search(`/Task?focus=Subscription/${id}`))],
+    async () => [...(await messagesOf(id)), ...[await fixtures.rowOf(id)].flatMap((row) => row ?? [])],
     (found) => found.length === 0,
     AT_REST,
   );
 });
 
 it('of a Subscription that is off the message goes; its events stay until they are old, its outbox stays', async () => {
-  const { id } = http.resourceIn(
-    'Subscription',
-    await fixtures.submit(fixtures.toWebsocket({ content: 'full-resource' })),
-  );
-  await fixtures.turnsTo('active', id);
-  await fixtures.confirm(await fixtures.aBooking());
-  const about = () => search(`/Communication?part-of=Subscription/${id}`);
-  await until(about, (found) => found.length === 2);
+  const { id, appointment } = await told();
   const off = await until(
     async () => {
       const body = { ...(await fixtures.current(id)), status: 'off' };
@@ -114,7 +115,11 @@ it('of a Subscription that is off the message goes; its events stay until they a
     ({ status }) => status !== 412,
   );
   expect(off.status).toBe(200);
-  const [event] = await until(about, (found) => found.length === 1, AT_REST);
-  expect(event).toHaveProperty('sent');
-  expect(await search(`/Task?focus=Subscription/${id}`)).toHaveLength(1);
+  await until(
+    () => messagesOf(id),
+    (found) => found.length === 0,
+    AT_REST,
+  );
+  expect(await eventsAbout(appointment)).toHaveLength(1);
+  expect(await fixtures.rowOf(id)).toBeDefined();
 });

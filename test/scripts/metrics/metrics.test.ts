@@ -4,10 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { Registry } from 'prom-client';
-import { BOOK_TASK } from '../../../core/booking/async/task.ts';
-import { CONFIRM_TASK } from '../../../core/booking/confirmation/task.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { newOutbox, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
+import { newOutbox, noOutboxes, outboxesTask, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
 import { readWaiting, type Snapshot } from '../../../scripts/metrics/read.ts';
 import { waitingMetrics } from '../../../scripts/metrics/registry.ts';
@@ -51,7 +49,7 @@ test('each kind is counted, and its oldest is told by its age', async () => {
       resourceType: 'Task',
       status,
       intent: 'order',
-      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: BOOK_TASK }] },
+      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
     });
   await Promise.all([job('requested'), job('completed')]);
   const now = Date.now() + HOUR;
@@ -60,7 +58,7 @@ test('each kind is counted, and its oldest is told by its age', async () => {
       resourceType: 'Task',
       status,
       intent: 'order',
-      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CONFIRM_TASK }] },
+      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'confirm' }] },
       restriction: { period: { end: new Date(deadline).toISOString() } },
     });
   await Promise.all([
@@ -69,11 +67,11 @@ test('each kind is counted, and its oldest is told by its age', async () => {
     request('requested', now + 60_000),
     request('cancelled', now - 500_000),
   ]);
-  const outbox = { ...newOutbox([], now), status: 'on-hold' as const, events: 7, delivered: 4 };
-  await medplum.createResource(outboxTask(outbox, { subscription: 'Subscription/s1', subscriber: 'p1' }, config));
+  const outbox = { ...newOutbox(now), status: 'on-hold' as const, events: 7, delivered: 4 };
+  await medplum.createResource(outboxesTask(withOutbox(noOutboxes('p1'), 's1', outbox), config));
   const timestamp = new Date(now - 2 * HOUR).toISOString();
-  const event = { number: 5, timestamp, appointment: 'a1', version: 'v1', kind: 'update' as const };
-  await medplum.createResource(eventResource(event, 's1', config));
+  const event = { timestamp, appointment: 'a1', version: 'v1', kind: 'update' as const };
+  await medplum.createResource(eventResource(event, new Map([['s1', 5]]), config));
   const { waiting, subscriptions } = await readWaiting(medplum, config, now);
   expect([waiting.jobs.count, waiting.requests.count, waiting.holds.count]).toEqual([1, 2, 1]);
   expect(waiting.requests.oldest).toBeGreaterThanOrEqual(3_590);

@@ -2,7 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import type { Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { newOutbox, type Outbox, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
+import {
+  newOutbox,
+  noOutboxes,
+  type Outbox,
+  outboxesTask,
+  withOutbox,
+} from '../../../core/notifications/delivery/outbox.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { deliveriesIn } from '../../../web/front-desk/notifications/deliveries.ts';
 import { eventsIn, firstListed } from '../../../web/front-desk/notifications/events.ts';
@@ -22,11 +28,7 @@ const subscription = (id: string, status: Subscription['status'], owner = 'a', m
 });
 
 const outbox = (id: string, more: Partial<Outbox>): Task =>
-  outboxTask(
-    { ...newOutbox(['Appointment'], now), ...more },
-    { subscription: `Subscription/${id}`, subscriber: 'a' },
-    config,
-  );
+  outboxesTask(withOutbox(noOutboxes('a'), id, { ...newOutbox(now), ...more }), config);
 
 const only = (status: Subscription['status'], more: Partial<Outbox>, rest: object = {}) =>
   deliveriesIn([subscription('s', status, 'a', rest), outbox('s', more)], now, config)[0]?.deliveries[0];
@@ -35,9 +37,6 @@ describe('deliveries', () => {
   test.each<[Subscription['status'], Partial<Outbox>, string, string | undefined]>([
     ['active', { status: 'accepted' }, 'delivered', undefined],
     ['active', { status: 'ready' }, 'sending', undefined],
-    ['active', { status: 'received' }, 'sending', undefined],
-    ['active', { status: 'in-progress', until: now + 1000 }, 'sending', undefined],
-    ['active', { status: 'in-progress', until: now - 1 }, 'sending', 'send'],
     ['active', { status: 'on-hold', until: now + 1000 }, 'waiting', 'send'],
     ['error', { status: 'failed' }, 'failed', 'switch-on'],
     ['off', { status: 'cancelled' }, 'ended', undefined],

@@ -1,10 +1,9 @@
 import type { Subscription, Task } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf, type TagConfig } from '../../../core/fhir/tags.ts';
 import { requestDelivery } from '../../../core/notifications/delivery/delivery-state.ts';
-import { OUTBOX, type Outbox, outboxOf } from '../../../core/notifications/delivery/outbox.ts';
+import { type Outbox, outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
 import {
   type ChannelType,
   isChannelType,
@@ -14,6 +13,7 @@ import { extensionValues } from '../../../core/notifications/subscription/extens
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { withPublicStatus } from '../../../core/notifications/subscription/stored-status.ts';
 import { type TopicName, topicOf } from '../../../core/notifications/subscription/topics.ts';
+import { rowCodes } from '../../../core/rows/row.ts';
 
 /** The states of the delivery to a subscriber; those that need staff come first. */
 export const deliveryStates = ['failed', 'waiting', 'sending', 'unknown', 'delivered', 'ended'] as const;
@@ -57,14 +57,12 @@ export type DeliveryConfig = ArtefactConfig & TagConfig;
 export function deliverySearches(config: ArtefactConfig) {
   return [
     { type: 'Subscription', query: [['_profile', artefactUri(config, 'LocalSubscriptionTermin')]] },
-    { type: 'Task', query: [['code', `${artefactUri(config, 'LocalTask')}|${OUTBOX}`]] },
+    { type: 'Task', query: [['code', rowCodes(['outboxes'], config)]] },
   ] as const;
 }
 
 const stateOf: Readonly<Record<Outbox['status'], DeliveryState>> = {
   ready: 'sending',
-  received: 'sending',
-  'in-progress': 'sending',
   'on-hold': 'waiting',
   accepted: 'delivered',
   failed: 'failed',
@@ -84,10 +82,10 @@ function actionOf(status: Subscription['status'], outbox: Outbox | undefined, no
   return kind === 'requested' ? 'switch-on' : kind === 'started' ? 'send' : undefined;
 }
 
-/** An outbox as far as it can be read: its Task may have been changed by hand. */
-function readOutbox(task: Task | undefined): Outbox | undefined {
-  const isReadable = isObject(task) && Array.isArray(task.output) && task.output.every((one) => isObject(one?.type));
-  return isReadable ? outboxOf({ ...task, input: Array.isArray(task.input) ? task.input : [] }) : undefined;
+/** The outboxes of a subscriber as far as they can be read: their Task may have been changed by hand. */
+function readOutboxes(task: Task): [id: string, outbox: Outbox][] {
+  const isReadable = Array.isArray(task.output) && task.output.every((one) => isObject(one?.type));
+  return isReadable ? [...outboxesOf({ ...task, input: [] }).of] : [];
 }
 
 /** The first of several that can be read. */
@@ -97,8 +95,12 @@ const reasonIn = (...reasons: readonly unknown[]): string | undefined =>
 const valid = (time: number | undefined): number | undefined =>
   time === undefined || Number.isNaN(time) ? undefined : time;
 
-function deliveryOf(subscription: Subscription, task: Task | undefined, now: number, config: DeliveryConfig): Delivery {
-  const outbox = readOutbox(task);
+function deliveryOf(
+  subscription: Subscription,
+  outbox: Outbox | undefined,
+  now: number,
+  config: DeliveryConfig,
+): Delivery {
   const { channel } = isObject(subscription.channel) ? publicSubscription(subscription) : { channel: { type: '' } };
   const criteria: unknown = Reflect.get(subscription, '_criteria');
   const { status } = withPublicStatus(subscription);
@@ -129,16 +131,11 @@ const rank = ({ state }: Delivery): number => deliveryStates.indexOf(state);
  * @param now - milliseconds since 1970 UTC
  */
 export function deliveriesIn(resources: readonly unknown[], now: number, config: DeliveryConfig): PortalDeliveries[] {
-  const tasks = new Map<string, Task>();
-  for (const one of resources) {
-    if (isResource(one, 'Task')) {
-      tasks.set(idIn(one.focus, 'Subscription') ?? '', one);
-    }
-  }
+  const outboxes = new Map(resources.flatMap((one) => (isResource(one, 'Task') ? readOutboxes(one) : [])));
   const portals = new Map<string, Delivery[]>();
   for (const one of resources) {
     if (isResource(one, 'Subscription')) {
-      const delivery = deliveryOf(one, tasks.get(one.id ?? ''), now, config);
+      const delivery = deliveryOf(one, outboxes.get(one.id ?? ''), now, config);
       portals.set(delivery.owner, [...(portals.get(delivery.owner) ?? []), delivery]);
     }
   }

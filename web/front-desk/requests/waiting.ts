@@ -1,10 +1,11 @@
 import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
 import { endOf } from '../../../core/booking/appointment/expiry.ts';
-import { CONFIRM_TASK } from '../../../core/booking/confirmation/task.ts';
-import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
+import { openStatuses } from '../../../core/booking/confirmation/task.ts';
+import type { ArtefactConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { rowCodes } from '../../../core/rows/row.ts';
 
 /** A request that waits for the clinic. */
 export interface Waiting {
@@ -28,14 +29,13 @@ export interface Requests {
 
 /** The searches for what waits: the appointments with their patients, and the Tasks of those with a deadline. */
 export function requestSearches(config: ArtefactConfig) {
-  const code = `${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`;
   return [
     { type: 'Appointment', query: [['status', 'pending']], include: [['_include', 'Appointment:patient']] },
     {
       type: 'Task',
       query: [
-        ['code', code],
-        ['status', 'draft,requested,received,accepted,ready,in-progress,on-hold'],
+        ['code', rowCodes(['confirm'], config)],
+        ['status', openStatuses.join(',')],
       ],
     },
   ] as const;

@@ -1,39 +1,52 @@
 import { randomUUID } from 'node:crypto';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
-import { abandoned, claimed, isFree } from '../../../../core/notifications/delivery/delivery-state.ts';
-import type { Outbox } from '../../../../core/notifications/delivery/outbox.ts';
-import type { SubscriptionParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
-import { type OutboxUpdate, readOutbox, type SubscriptionOutbox, writeOutbox } from '../outbox-store.ts';
+import {
+  abandoned,
+  claimed,
+  ended,
+  isDue,
+  isFree,
+  released,
+} from '../../../../core/notifications/delivery/delivery-state.ts';
+import type { Outbox, Outboxes } from '../../../../core/notifications/delivery/outbox.ts';
+import {
+  type OutboxUpdate,
+  readSubscribers,
+  type SubscriberState,
+  type SubscriptionOutbox,
+  writeOutboxes,
+} from '../outbox-store.ts';
 
-/** How often a write is retried when new events are recorded at the same time. */
+/** How often a write is tried when new events are recorded at the same time. */
 const ATTEMPTS = 50;
 
-/** An outbox that one delivery has claimed. */
+/** After how many milliseconds at the latest progress is written. */
+const SAVED_EVERY = 1_000;
+
+/** What changes of an outbox and its Subscription, given how they are then. */
+export type Decide = (stored: SubscriptionOutbox) => Omit<OutboxUpdate, 'stored'>;
+
+/** The outboxes of a subscriber, which one delivery has claimed. */
 export interface Claim {
   readonly medplum: MedplumClient;
-  /** Identifies the delivery that has it. */
-  readonly lease: string;
-  readonly stored: SubscriptionOutbox;
-  readonly settings: SubscriptionParameters;
-}
-
-/** Computes the next write, anew each time the outbox has changed; `undefined` if nothing is left to write. */
-export type Decide = (stored: SubscriptionOutbox) => OutboxUpdate | undefined;
-
-async function write(medplum: MedplumClient, stored: SubscriptionOutbox | undefined, decide: Decide) {
-  let current = stored;
-  for (let attempt = 1; current && attempt <= ATTEMPTS; attempt++) {
-    const update = decide(current);
-    const written = update && (await writeOutbox(medplum, current, update));
-    if (written !== 'overtaken') {
-      return written;
-    }
-    await wait(Math.random() * 10);
-    current = await readOutbox(medplum, current.subscription.id);
-  }
-  return undefined;
+  /** The Subscriptions and their outboxes, with what was noted. */
+  readonly subscriptions: () => readonly SubscriptionOutbox[];
+  readonly current: (id: string) => SubscriptionOutbox | undefined;
+  /** Notes progress; it is written with all that is noted within a second. */
+  readonly note: (id: string, decide: Decide) => void;
+  /** Reads what others have written meanwhile: new events, new Subscriptions. */
+  readonly refresh: () => Promise<void>;
+  /** Whether another delivery has taken the outboxes over, or they were given back or could not be written. */
+  readonly isLost: () => boolean;
+  /**
+   * Writes what was noted, and gives the outboxes back.
+   *
+   * @throws Error when Medplum does not answer
+   */
+  readonly release: () => Promise<void>;
 }
 
 /** An update that changes the outbox alone. */
@@ -47,7 +60,7 @@ export function changeStatus(
   outbox: Outbox,
   status: NonNullable<Subscription['status']>,
   error?: string,
-): OutboxUpdate {
+): ReturnType<Decide> {
   const { error: _, ...rest } = subscription;
   return { outbox, subscription: { ...rest, status, ...(error && { error }) } };
 }
@@ -58,30 +71,149 @@ export const giveUp =
   ({ subscription, outbox }) =>
     changeStatus(subscription, abandoned(outbox, error), 'error', error);
 
-/**
- * Claims the outbox of a Subscription for a delivery. A Subscription that can no longer be read is given up.
- *
- * @returns the claim; `undefined` if another delivery has the outbox, or there is nothing to deliver
- * @throws Error when Medplum does not answer
- */
-export async function claimOutbox(medplum: MedplumClient, subscriptionId: string): Promise<Claim | undefined> {
-  const lease = randomUUID();
-  const stored = await write(medplum, await readOutbox(medplum, subscriptionId), ({ outbox }) =>
-    isFree(outbox, Date.now()) ? { outbox: claimed(outbox, lease, Date.now()) } : undefined,
-  );
-  if (stored && !stored.settings) {
-    await write(medplum, stored, giveUp('The Subscription asks for something that the service does not support.'));
+/** Whether something of a Subscription is to be sent now, or is due. */
+export const isWaiting = ({ outbox }: SubscriptionOutbox): boolean =>
+  outbox.status === 'ready' || isDue(outbox, Date.now());
+
+/** The outboxes of Subscriptions that were deleted are over. */
+function withoutDeleted(outboxes: Outboxes, subscriptions: readonly SubscriptionOutbox[]): Outboxes {
+  const existing = new Set(subscriptions.map(({ subscription }) => subscription.id));
+  const of = [...outboxes.of].map(([id, one]): [string, Outbox] => [id, existing.has(id) ? one : ended(one)]);
+  return { ...outboxes, of: new Map(of) };
+}
+
+interface Noted {
+  readonly id: string;
+  readonly decide: Decide;
+}
+
+const idOf = ({ subscription }: SubscriptionOutbox): string => subscription.id;
+
+/** The updates that what was noted comes to. */
+function updatesOf(subscriptions: readonly SubscriptionOutbox[], noted: readonly Noted[]): Map<string, OutboxUpdate> {
+  const updates = new Map<string, OutboxUpdate>();
+  const known = new Map(subscriptions.map((one) => [idOf(one), one]));
+  for (const { id, decide } of noted) {
+    const stored = known.get(id);
+    if (stored) {
+      const before = updates.get(id);
+      updates.set(id, { ...before, stored, ...decide(before ? applied(before) : stored) });
+    }
   }
-  return stored?.settings && { medplum, lease, stored, settings: stored.settings };
+  return updates;
+}
+
+/** A Subscription and its outbox after an update. */
+const applied = ({ stored, outbox, subscription = stored.subscription }: OutboxUpdate): SubscriptionOutbox => ({
+  ...stored,
+  outbox,
+  subscription: { ...subscription, id: stored.subscription.id },
+});
+
+/** What is known of the outboxes after some of them were written. */
+const merged = (before: SubscriberState, { row, subscriptions }: SubscriberState): SubscriberState => {
+  const written = new Map(subscriptions.map((one) => [idOf(one), one]));
+  return { row, subscriptions: before.subscriptions.map((one) => written.get(idOf(one)) ?? { ...one, row }) };
+};
+
+function createClaim(medplum: MedplumClient, lease: string, first: SubscriberState): Claim {
+  let state = first;
+  let shown = new Map(first.subscriptions.map((one) => [idOf(one), one]));
+  let isLost = false;
+  let saving = Promise.resolve();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const noted: Noted[] = [];
+  const show = (): void => {
+    const updates = updatesOf(state.subscriptions, noted);
+    shown = new Map(
+      state.subscriptions.map((one) => {
+        const update = updates.get(idOf(one));
+        return [idOf(one), update ? applied(update) : one];
+      }),
+    );
+  };
+  const read = async (): Promise<void> => {
+    const [now] = await readSubscribers(medplum, [state.row.outboxes.subscriber]);
+    state = now ?? state;
+    isLost ||= now?.row.outboxes.lease?.id !== lease;
+    show();
+  };
+  const write = async (change: (outboxes: Outboxes) => Outboxes): Promise<void> => {
+    const count = noted.length;
+    for (let attempt = 1; attempt <= ATTEMPTS && !isLost; attempt++) {
+      const updates = updatesOf(state.subscriptions, noted.slice(0, count));
+      const written = await writeOutboxes(medplum, state.row, [...updates.values()], {
+        change: (outboxes) => change(withoutDeleted(outboxes, state.subscriptions)),
+      });
+      if (written !== 'overtaken') {
+        state = merged(state, written);
+        noted.splice(0, count);
+        show();
+        return;
+      }
+      await wait(Math.random() * 10);
+      await read();
+    }
+    isLost = true;
+  };
+  /** One after the other; what fails ends the claim. */
+  const inTurn = (act: () => Promise<void>): Promise<void> => {
+    const done = saving.then(act);
+    saving = done.catch(() => {
+      isLost = true;
+    });
+    return done;
+  };
+  const save = (change: (outboxes: Outboxes) => Outboxes): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    return inTurn(() => write(change));
+  };
+  return {
+    medplum,
+    subscriptions: () => [...shown.values()],
+    current: (id) => shown.get(id),
+    note: (id, decide) => {
+      noted.push({ id, decide });
+      const stored = shown.get(id);
+      if (stored) {
+        shown.set(id, applied({ stored, ...decide(stored) }));
+      }
+      timer ??= setTimeout(
+        () => void save((outboxes) => claimed(outboxes, lease, Date.now())).catch(() => undefined),
+        SAVED_EVERY,
+      );
+    },
+    refresh: () => inTurn(read),
+    isLost: () => isLost,
+    release: async () => {
+      await save(released);
+      isLost = true;
+    },
+  };
 }
 
 /**
- * Writes a claimed outbox.
+ * Claims the outboxes of a subscriber for a delivery.
  *
- * @returns the claim with what was written; `undefined` if another delivery has taken the outbox over
+ * @param subscriber - id of the profile
+ * @returns the claim; `undefined` if another delivery has them, or there is nothing to deliver
  * @throws Error when Medplum does not answer
  */
-export async function record({ medplum, lease, stored, settings }: Claim, decide: Decide): Promise<Claim | undefined> {
-  const written = await write(medplum, stored, (one) => (one.outbox.lease === lease ? decide(one) : undefined));
-  return written && { medplum, lease, stored: written, settings: written.settings ?? settings };
+export async function claimOutboxes(medplum: MedplumClient, subscriber: string): Promise<Claim | undefined> {
+  const lease = randomUUID();
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const [state] = await readSubscribers(medplum, [subscriber]);
+    if (!state || !isFree(state.row.outboxes, Date.now()) || !state.subscriptions.some(isWaiting)) {
+      return undefined;
+    }
+    const written = await writeOutboxes(medplum, state.row, [], {
+      change: (outboxes) => claimed(outboxes, lease, Date.now()),
+    });
+    if (written !== 'overtaken') {
+      return createClaim(medplum, lease, merged(state, written));
+    }
+    await wait(Math.random() * 10);
+  }
+  return undefined;
 }

@@ -2,12 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import {
   abandoned,
-  delivered,
   ended,
   failed,
-  handshakeSucceeded,
   isHeartbeatDue,
-  released,
+  SHARE,
+  sent,
 } from '../../../../core/notifications/delivery/delivery-state.ts';
 import {
   type EventContent,
@@ -15,28 +14,40 @@ import {
   type StatusReport,
   type StatusType,
 } from '../../../../core/notifications/events/bundle.ts';
-import { deliveredEvent } from '../../../../core/notifications/events/event.ts';
+import { type Event, eventKey } from '../../../../core/notifications/events/event.ts';
 import { readableQuery } from '../../../../core/notifications/events/read-access.ts';
 import { topicUrl } from '../../../../core/notifications/subscription/topics.ts';
 import { config } from '../../config.ts';
 import { newId } from '../../new-id.ts';
-import { readContents, readEvents, type StoredEvent } from '../event-store.ts';
-import { type Claim, changeOutbox, changeStatus, claimOutbox, type Decide, giveUp, record } from './claim.ts';
+import { type EventNumber, readContents, readEvents } from '../event-store.ts';
+import type { SubscriptionOutbox } from '../outbox-store.ts';
+import { type Claim, changeOutbox, changeStatus, claimOutboxes, type Decide, giveUp, isWaiting } from './claim.ts';
 import { postNotification } from './rest-hook.ts';
 import { sendWebsocketMessage } from './websocket-message.ts';
 
 /** After this time, in milliseconds, a delivery starts nothing new; the next one continues. */
-const SLICE = 5_000;
+const LONGEST = 60_000;
 
 /** An attempt that fails within this time, in milliseconds, is repeated after the same time. */
 const SOON = 1_000;
 
-/** How many events are read ahead. */
-const AHEAD = 20;
+/** While an endpoint does not answer, new events are looked for at this interval, in milliseconds. */
+const LOOK = 500;
+
+/** What is read ahead: how many events of one Subscription, how many of all, and about how many versions. */
+const AHEAD = { each: 20, all: 100, versions: 20 };
 
 /** Sends a notification; returns what went wrong, if anything. */
-async function send({ medplum, stored, settings }: Claim, type: StatusType, contents: readonly EventContent[] = []) {
-  const { subscription, outbox } = stored;
+async function send(
+  { medplum }: Claim,
+  stored: SubscriptionOutbox,
+  type: StatusType,
+  contents: readonly EventContent[] = [],
+): Promise<string | undefined> {
+  const { subscription, settings, outbox, row } = stored;
+  if (!settings) {
+    return NOT_SUPPORTED;
+  }
   const report: StatusReport = {
     id: subscription.id,
     status: subscription.status ?? 'active',
@@ -46,99 +57,90 @@ async function send({ medplum, stored, settings }: Claim, type: StatusType, cont
   };
   const context = { baseUrl: config.baseUrl, now: Date.now(), newId };
   const bundle = notification(report, contents, settings.content, context);
-  const sent = settings.endpoint
+  const posted = settings.endpoint
     ? postNotification(settings.endpoint, settings, subscription.channel.header, bundle)
-    : sendWebsocketMessage(medplum, stored, bundle);
-  return sent.catch((error: unknown) => `The notification could not be sent (${String(error)}).`);
+    : sendWebsocketMessage(medplum, subscription.id, row.outboxes.subscriber, bundle);
+  return posted.catch((error: unknown) => `The notification could not be sent (${String(error)}).`);
 }
 
-async function shakeHands(claim: Claim): Promise<Claim | undefined> {
-  const problem = await send(claim, 'handshake');
-  return record(claim, (stored) =>
-    problem
-      ? giveUp(`Handshake: ${problem}`)(stored)
-      : changeStatus(stored.subscription, handshakeSucceeded(stored.outbox, Date.now()), 'active'),
-  );
-}
-
-/** Records that an attempt has failed, and ends the delivery. */
-async function postpone(claim: Claim, problem: string): Promise<undefined> {
-  await record(claim, ({ subscription, outbox }) => {
-    const next = failed(outbox, problem, Date.now(), config.notifications);
-    return next.status === 'failed' ? changeStatus(subscription, next, 'error', problem) : { outbox: next };
-  });
-  return undefined;
-}
+const NOT_SUPPORTED = 'The Subscription asks for something that the service does not support.';
 
 /** Sends an event; if the first attempt fails at once, tries again soon, because most failures are brief. */
-async function sendEvent(claim: Claim, content: EventContent): Promise<string | undefined> {
+async function sendEvent(claim: Claim, stored: SubscriptionOutbox, content: EventContent): Promise<string | undefined> {
   const start = Date.now();
-  const problem = await send(claim, 'event-notification', [content]);
-  const isWorthAnother = claim.stored.outbox.attempts === 0 && Date.now() - start < SOON;
+  const problem = await send(claim, stored, 'event-notification', [content]);
+  const isWorthAnother = stored.outbox.attempts === 0 && Date.now() - start < SOON;
   if (!problem || !isWorthAnother) {
     return problem;
   }
   await wait(SOON);
-  return send(claim, 'event-notification', [content]);
+  return send(claim, stored, 'event-notification', [content]);
 }
 
-async function deliverEvent(
-  claim: Claim,
-  { resource }: StoredEvent,
-  content: EventContent,
-): Promise<Claim | undefined> {
-  const problem = await sendEvent(claim, content);
-  if (problem) {
-    return postpone(claim, problem);
-  }
-  const { number } = content.event;
-  const completed = deliveredEvent(resource, Date.now());
-  return record(claim, ({ outbox }) => ({
-    outbox: delivered(outbox, number, Date.now()),
-    entries: [{ request: { method: 'PUT', url: `Communication/${resource.id}` }, resource: completed }],
-  }));
-}
+/** An attempt has failed. */
+const postpone =
+  (problem: string): Decide =>
+  ({ subscription, outbox }) => {
+    const next = failed(outbox, problem, Date.now(), config.notifications);
+    return next.status === 'failed' ? changeStatus(subscription, next, 'error', problem) : { outbox: next };
+  };
 
-/** Delivers the next events, one after the other, as long as there is time. */
-async function deliverEvents(claim: Claim, isTime: () => boolean): Promise<Claim | undefined> {
-  const { medplum, stored } = claim;
-  const { delivered: last, events, readable } = stored.outbox;
-  const found = await readEvents(medplum, stored.subscription.id, last + 1, Math.min(events, last + AHEAD));
-  if (found[0]?.event.number !== last + 1) {
-    return postpone(claim, `Event ${last + 1} is missing.`);
-  }
-  const ids = [...new Set(found.map(({ event }) => event.appointment))];
-  const searches = readable.map((criteria) => readableQuery(criteria, ids));
-  const contents = await readContents(
-    medplum,
-    found.map(({ event }) => event),
-    searches,
-    readable,
+/** Something was sent, or went wrong. */
+const afterSending = (problem: string | undefined, number: (outbox: SubscriptionOutbox['outbox']) => number): Decide =>
+  problem ? postpone(problem) : changeOutbox((outbox) => sent(outbox, number(outbox), Date.now()));
+
+/** What the next events of Subscriptions say, by their numbers; `missing` if an event is no longer there. */
+type Contents = ReadonlyMap<string, ReadonlyMap<number, EventContent | 'missing'>>;
+
+/** The numbers of the next events: some of each Subscription, of those first that were sent something longest ago. */
+function nextNumbers(waiting: readonly SubscriptionOutbox[]): EventNumber[] {
+  const behind = waiting
+    .filter(({ subscription, outbox }) => subscription.status === 'active' && outbox.delivered < outbox.events)
+    .sort((one, other) => (one.outbox.sent ?? 0) - (other.outbox.sent ?? 0))
+    .slice(0, AHEAD.all);
+  const each = Math.min(AHEAD.each, Math.floor(AHEAD.all / Math.max(1, behind.length)));
+  return behind.flatMap(({ subscription, outbox: { delivered, events } }) =>
+    Array.from(
+      { length: Math.min(each, events - delivered) },
+      (_, index): EventNumber => [subscription.id, delivered + index + 1],
+    ),
   );
-  let current: Claim | undefined = claim;
-  for (const [index, content] of contents.entries()) {
-    const event = found[index];
-    const isNext = event && current?.stored.outbox.delivered === content.event.number - 1;
-    if (!current || !isNext || !isTime() || current.stored.subscription.status !== 'active') {
-      return current;
+}
+
+/** Identifies what happened to an appointment, whoever is told of it. */
+const keyOf = (event: Event): string => `${event.appointment} ${eventKey(event)}`;
+
+/** Reads the next events: each version once, however many Subscriptions are told of it. */
+async function readNext({ medplum }: Claim, waiting: readonly SubscriptionOutbox[]): Promise<Contents> {
+  const wanted = nextNumbers(waiting);
+  const found = await readEvents(medplum, wanted);
+  const inTurn = [...found.values()]
+    .flatMap((events) => events.map((event, index) => ({ event, index })))
+    .sort((one, other) => one.index - other.index);
+  const unique = new Map(inTurn.map(({ event }) => [keyOf(event), event]));
+  const events = [...unique.values()].slice(0, AHEAD.versions);
+  const readable = waiting[0]?.row.outboxes.readable ?? [];
+  const ids = [...new Set(events.map(({ appointment }) => appointment))];
+  const searches = readable.map((criteria) => readableQuery(criteria, ids));
+  const read = await readContents(medplum, events, searches, readable);
+  const known = new Map(read.map(({ event, appointment }) => [keyOf(event), { appointment }]));
+  const contents = new Map<string, Map<number, EventContent | 'missing'>>();
+  for (const [id, number] of wanted) {
+    const event = found.get(id)?.find((one) => one.number === number);
+    const content = event && known.get(keyOf(event));
+    const told = content ? { event, ...content } : 'missing';
+    if (content || !event) {
+      contents.set(id, (contents.get(id) ?? new Map<number, EventContent | 'missing'>()).set(number, told));
     }
-    current = await deliverEvent(current, event, content);
   }
-  return current;
+  return contents;
 }
 
-async function sendHeartbeat(claim: Claim): Promise<Claim | undefined> {
-  const problem = await send(claim, 'heartbeat');
-  return problem
-    ? postpone(claim, problem)
-    : record(
-        claim,
-        changeOutbox((outbox) => handshakeSucceeded(outbox, Date.now())),
-      );
-}
-
-/** What to write if the Subscription is over or in error; `undefined` if it is neither. */
-function endOf({ stored: { subscription }, settings }: Claim): Decide | undefined {
+/** What to note if a Subscription is over, in error, or not understood; `undefined` if it is none of these. */
+function endOf({ subscription, settings }: SubscriptionOutbox): Decide | undefined {
+  if (!settings) {
+    return giveUp(NOT_SUPPORTED);
+  }
   if (subscription.status === 'off' || (settings.end !== undefined && settings.end <= Date.now())) {
     return (one) => changeStatus(one.subscription, ended(one.outbox), 'off');
   }
@@ -147,41 +149,104 @@ function endOf({ stored: { subscription }, settings }: Claim): Decide | undefine
     : undefined;
 }
 
-/** One step of a delivery; `undefined` ends it. */
-async function step(claim: Claim, isTime: () => boolean): Promise<Claim | undefined> {
-  const { stored, settings } = claim;
+async function shakeHands(claim: Claim, stored: SubscriptionOutbox): Promise<Decide> {
+  const problem = await send(claim, stored, 'handshake');
+  return problem
+    ? giveUp(`Handshake: ${problem}`)
+    : ({ subscription, outbox }) => changeStatus(subscription, sent(outbox, outbox.delivered, Date.now()), 'active');
+}
+
+/** The next thing to do for a Subscription, and what to note of it; `undefined` if its events must be read first. */
+async function step(claim: Claim, stored: SubscriptionOutbox, contents: Contents): Promise<Decide | undefined> {
   const { subscription, outbox } = stored;
-  const end = endOf(claim);
+  const end = endOf(stored);
   if (end) {
-    await record(claim, end);
-    return undefined;
+    return end;
   }
   if (subscription.status !== 'active') {
-    return shakeHands(claim);
+    return shakeHands(claim, stored);
   }
-  if (outbox.delivered < outbox.events && isTime()) {
-    return deliverEvents(claim, isTime);
+  const next = outbox.delivered + 1;
+  if (next <= outbox.events) {
+    const content = contents.get(subscription.id)?.get(next);
+    return content === 'missing'
+      ? postpone(`Event ${next} is missing.`)
+      : content && afterSending(await sendEvent(claim, stored, content), () => next);
   }
-  if (isHeartbeatDue(outbox, settings.heartbeat, Date.now()) && isTime()) {
-    return sendHeartbeat(claim);
+  return isHeartbeatDue(outbox, Date.now())
+    ? afterSending(await send(claim, stored, 'heartbeat'), ({ delivered }) => delivered)
+    : changeOutbox((one) => ({ ...one, status: one.delivered < one.events ? 'ready' : 'accepted' }));
+}
+
+/** Serves one Subscription as long as something waits that was read. */
+async function serve(claim: Claim, id: string, contents: Contents, isTime: () => boolean): Promise<void> {
+  let stored = claim.current(id);
+  while (stored && isWaiting(stored) && isTime()) {
+    const decide = await step(claim, stored, contents);
+    if (!decide) {
+      return;
+    }
+    claim.note(id, decide);
+    stored = claim.current(id);
   }
-  await record(claim, changeOutbox(released));
-  return undefined;
+}
+
+/** Serves Subscriptions one after the other, from a queue that several lanes share: one that hangs holds up one lane. */
+async function serveAll(
+  claim: Claim,
+  queue: Iterable<SubscriptionOutbox>,
+  contents: Contents,
+  isTime: () => boolean,
+  taken: Set<string>,
+): Promise<void> {
+  for (const { subscription } of queue) {
+    await serve(claim, subscription.id, contents, isTime);
+    taken.delete(subscription.id);
+  }
 }
 
 /**
- * Sends a subscriber what is due: the handshake, the waiting events in the order of their numbers, or a heartbeat. Only one
- * delivery of a Subscription runs at a time: it claims the outbox for a limited time; if it dies, another one takes over.
+ * Sends a subscriber what is due: handshakes, the waiting events in the order of their numbers, heartbeats. Only one
+ * delivery of a subscriber runs at a time: it claims the outboxes for a limited time; if it dies, another one takes over.
  * Events that were sent but not yet recorded as sent are sent again, with the same number.
  *
- * @param subscriptionId - id of the Subscription
+ * @param subscriber - id of the profile
  * @throws Error when Medplum does not answer; the Bot retry-deliveries starts another delivery
  */
-export async function deliverPending(medplum: MedplumClient, subscriptionId: string): Promise<void> {
-  const start = Date.now();
-  const isTime = (): boolean => Date.now() - start < SLICE;
-  let claim = await claimOutbox(medplum, subscriptionId);
-  while (claim) {
-    claim = await step(claim, isTime);
+export async function deliverPending(medplum: MedplumClient, subscriber: string): Promise<void> {
+  const claim = await claimOutboxes(medplum, subscriber);
+  if (!claim) {
+    return;
+  }
+  const end = Date.now() + LONGEST;
+  let isOver = false;
+  const isTime = (): boolean => !isOver && Date.now() < end && !claim.isLost();
+  const taken = new Set<string>();
+  const lanes = new Set<Promise<void>>();
+  const startLane = (queue: Iterable<SubscriptionOutbox>, contents: Contents): void => {
+    const lane = serveAll(claim, queue, contents, isTime, taken).finally(() => lanes.delete(lane));
+    lanes.add(lane);
+  };
+  const next = (): SubscriptionOutbox[] =>
+    claim.subscriptions().filter((one) => isWaiting(one) && !taken.has(one.subscription.id));
+  try {
+    for (let waiting = next(); isTime() && (waiting.length > 0 || lanes.size > 0); waiting = next()) {
+      if (waiting.length > 0 && lanes.size < SHARE) {
+        const contents = await readNext(claim, waiting);
+        const queue = waiting.values();
+        for (const { subscription } of waiting) {
+          taken.add(subscription.id);
+        }
+        while (lanes.size < SHARE) {
+          startLane(queue, contents);
+        }
+      }
+      const looked = wait(LOOK).then(() => (lanes.size > 0 && next().length === 0 ? claim.refresh() : undefined));
+      await Promise.race([...lanes, looked]);
+    }
+  } finally {
+    isOver = true;
+    await Promise.all(lanes);
+    await claim.release();
   }
 }

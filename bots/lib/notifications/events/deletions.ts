@@ -11,7 +11,7 @@ import { syncAppointment } from '../../booking/slot-sync.ts';
 import { config } from '../../config.ts';
 import { sendTransaction } from '../../medplum.ts';
 import { ofType, readHistories, readInTransaction } from '../../read.ts';
-import { recordRemainingEvents } from './event-writer.ts';
+import { recordEvents } from './event-writer.ts';
 
 /**
  * Remembers that an appointment is about to be deleted.
@@ -67,7 +67,7 @@ export async function followDeletions(medplum: MedplumClient, end: number): Prom
     let isComplete = true;
     if (deleted) {
       await syncAppointment(medplum, deleted);
-      isComplete = await recordRemainingEvents(medplum, [deleted], 'all', () => Date.now() < end);
+      isComplete = await recordEvents(medplum, [deleted], 'all', () => Date.now() < end);
     }
     if (existing.length === 0 ? isComplete : hasFailed(task, Date.now())) {
       await forget(medplum, [task]);

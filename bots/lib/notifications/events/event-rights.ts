@@ -16,7 +16,7 @@ export function rightsOf(medplum: MedplumClient): AskRights {
   const known = new Map<string, boolean>();
   const key = (criteria: string, id: string): string => `${id} ${criteria}`;
   return async (outboxes, ids) => {
-    const all = [...new Set(outboxes.flatMap(({ outbox }) => outbox.readable))];
+    const all = [...new Set(outboxes.flatMap(({ row }) => row.outboxes.readable))];
     const criteria = all.filter((one) => ids.some((id) => !known.has(key(one, id))));
     const found = await readInTransaction(
       medplum,
@@ -28,7 +28,7 @@ export function rightsOf(medplum: MedplumClient): AskRights {
         known.set(key(one, id), met.has(id));
       });
     }
-    return ({ outbox }, id) => outbox.readable.some((one) => known.get(key(one, id)) === true);
+    return ({ row }, id) => row.outboxes.readable.some((one) => known.get(key(one, id)) === true);
   };
 }
 
@@ -44,5 +44,5 @@ export function mayBeTold(
     return mayRead(stored, id);
   }
   const wasTold = knownEvents(state, stored.subscription.id).some(({ appointment }) => appointment === id);
-  return couldRead(stored.outbox.readable, current, wasTold);
+  return couldRead(stored.row.outboxes.readable, current, wasTold);
 }

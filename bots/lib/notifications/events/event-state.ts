@@ -14,15 +14,12 @@ import { concernQuery } from '../../../../core/notifications/events/concern.ts';
 import { type Event, eventKey, eventOf } from '../../../../core/notifications/events/event.ts';
 import { config } from '../../config.ts';
 import { ofType, readInTransaction } from '../../read.ts';
-import { readOpenOutboxes, type SubscriptionOutbox } from '../outbox-store.ts';
+import { readOpenRows, readSubscriptionsOf, type SubscriptionOutbox } from '../outbox-store.ts';
 import { isCut, momentOf, readAppointmentHistories } from './appointment-histories.ts';
 import { formerPatients, type MergedPatients, readMergedPatients } from './merged-patients.ts';
 
 /** The most resources that one search returns. */
 const MOST = 1000;
-
-/** How many searches are sent together. */
-const TOGETHER = 20;
 
 /**
  * How many appointments are processed together: the events of one Subscription about their newest versions fit into one
@@ -54,14 +51,17 @@ export async function readEventState(
   ids: readonly string[],
   tags: ReadonlySet<string> | 'any',
 ): Promise<EventState> {
-  const outboxes = await readOpenOutboxes(medplum, tags === 'any' ? undefined : concernQuery(tags, config));
-  if (outboxes.length === 0) {
-    return { outboxes, changes: [], events: [], gone: new Set(), merged: [] };
+  const rows = await readOpenRows(medplum, tags === 'any' ? undefined : concernQuery(tags, config));
+  if (rows.length === 0) {
+    return { outboxes: [], changes: [], events: [], gone: new Set(), merged: [] };
   }
   const about = ids.map((id) => `Appointment/${id}`);
-  const [events, current] = await readInTransaction(medplum, [
-    `Communication?based-on=${about.join(',')}&_count=${MOST}`,
-    `Appointment?_id=${ids.join(',')}&_count=${MOST}`,
+  const [outboxes, [events, current]] = await Promise.all([
+    readSubscriptionsOf(medplum, rows),
+    readInTransaction(medplum, [
+      `Communication?based-on=${about.join(',')}&_count=${MOST}`,
+      `Appointment?_id=${ids.join(',')}&_count=${MOST}`,
+    ]),
   ]);
   const histories = await readAppointmentHistories(medplum, about, outboxes);
   const versions = histories.map((history) => versionsIn(history, Date.now()));
@@ -79,7 +79,7 @@ export async function readEventState(
     gone,
     changes,
     merged: await readMergedPatients(medplum, outboxes, changes),
-    events: found.length < MOST ? found : await readEventsOfEach(medplum, outboxes, ids, versions, gone),
+    events: found.length < MOST ? found : await readEventsOfEach(medplum, ids, versions, gone),
   };
 }
 
@@ -90,41 +90,38 @@ function isCurrent(versions: readonly Version[] = [], current: string | undefine
     : versions.some((one) => !isDeletion(one) && one.meta?.versionId === current);
 }
 
-/** The searches for the events of a Subscription about an appointment, starting at the oldest version that was read. */
-function eventSearches(
-  { subscription }: SubscriptionOutbox,
-  id: string,
-  versions: readonly Version[],
-  isGone: boolean,
-): string[] {
-  const search = `Communication?part-of=Subscription/${subscription.id}&based-on=Appointment/${id}`;
-  const oldest = formatInstant(momentOf(versions.at(-1)) || 0);
-  const pages = Math.max(1, Math.ceil(versions.length / MOST));
-  const known = Array.from(
-    { length: pages },
-    (_, page) => `${search}&sent=ge${oldest}&_sort=sent&_count=${MOST}&_offset=${page * MOST}`,
-  );
-  return isGone ? [...known, `${search}&_count=1`] : known;
+/** The events about an appointment from a moment on, page by page. */
+async function readEventsSince(medplum: MedplumClient, id: string, moment: number): Promise<Communication[]> {
+  const events = new Map<string | undefined, Communication>();
+  let since = formatInstant(moment);
+  for (;;) {
+    const search = `Communication?based-on=Appointment/${id}&sent=ge${since}&_sort=sent&_count=${MOST}`;
+    const page = ofType('Communication', (await readInTransaction(medplum, [search]))[0]);
+    const known = events.size;
+    for (const one of page) {
+      events.set(one.id, one);
+    }
+    if (page.length < MOST || events.size === known) {
+      return [...events.values()];
+    }
+    since = page.at(-1)?.sent ?? since;
+  }
 }
 
 /**
- * The same events, read Subscription by Subscription and appointment by appointment, because they are too many for one
- * search. There is at most one event for each version.
+ * The same events, read appointment by appointment, because they are too many for one search: those about the versions
+ * that were read, and all of a deleted appointment, which say who was told of it.
  */
 async function readEventsOfEach(
   medplum: MedplumClient,
-  outboxes: readonly SubscriptionOutbox[],
   ids: readonly string[],
   versions: readonly (readonly Version[])[],
   gone: ReadonlySet<string>,
 ): Promise<Communication[]> {
-  const searches = outboxes.flatMap((stored) =>
-    ids.flatMap((id, index) => eventSearches(stored, id, versions[index] ?? [], gone.has(id))),
-  );
   const events: Communication[] = [];
-  for (let start = 0; start < searches.length; start += TOGETHER) {
-    const found = await readInTransaction(medplum, searches.slice(start, start + TOGETHER));
-    events.push(...found.flatMap((resources) => ofType('Communication', resources)));
+  for (const [index, id] of ids.entries()) {
+    const oldest = gone.has(id) ? 0 : momentOf(versions[index]?.at(-1)) || 0;
+    events.push(...(await readEventsSince(medplum, id, oldest)));
   }
   return events;
 }
@@ -135,8 +132,7 @@ const byTime = (one: Change, other: Change): number => timeOf(one) - timeOf(othe
 
 /** The events that a Subscription already has. */
 export function knownEvents({ events }: EventState, subscriptionId: string): Event[] {
-  const own = events.filter(({ partOf }) => partOf?.[0]?.reference === `Subscription/${subscriptionId}`);
-  return own.flatMap((event) => eventOf(event, config) ?? []);
+  return events.flatMap((event) => eventOf(event, subscriptionId, config) ?? []);
 }
 
 /**
@@ -149,7 +145,8 @@ export function missingEvents(
   stored: SubscriptionOutbox,
   isReadable: (change: Change) => boolean,
 ): Event[] {
-  const { subscription, settings, owner, outbox } = stored;
+  const { subscription, settings, outbox, row } = stored;
+  const owner = row.outboxes.subscriber;
   const isListening = settings && subscription.status !== 'off';
   if (!isListening) {
     return [];

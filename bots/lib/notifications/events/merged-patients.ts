@@ -52,8 +52,9 @@ export async function readMergedPatients(
 }
 
 /** The merged patients whom a subscriber may know: its own, or all if it may read every appointment. */
-export function formerPatients(merged: MergedPatients, { owner, outbox }: SubscriptionOutbox): FormerOf {
-  const mayKnow = (one: Patient): boolean => outbox.readable.includes('Appointment') || belongsTo(one, owner, config);
+export function formerPatients(merged: MergedPatients, { row }: SubscriptionOutbox): FormerOf {
+  const { subscriber, readable } = row.outboxes;
+  const mayKnow = (one: Patient): boolean => readable.includes('Appointment') || belongsTo(one, subscriber, config);
   const before = (reference: string, depth: number): string[] =>
     depth >= LONGEST_CHAIN
       ? []

@@ -1,21 +1,23 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, Resource, Task } from '@medplum/fhirtypes';
+import type { BundleEntry, Resource } from '@medplum/fhirtypes';
 import { LEASE } from '../../../../core/notifications/delivery/delivery-state.ts';
-import {
-  allOutboxesQuery,
-  type Ending,
-  leftoverQueries,
-  oldEventsQuery,
-} from '../../../../core/notifications/delivery/retention.ts';
+import { messageQuery } from '../../../../core/notifications/delivery/message.ts';
+import { outboxesCodeQuery, withoutOutbox } from '../../../../core/notifications/delivery/outbox.ts';
+import { isAwaited, oldEventsQuery } from '../../../../core/notifications/delivery/retention.ts';
 import { config } from '../../config.ts';
 import { sendBundle } from '../../medplum.ts';
 import { ofType, readInTransaction } from '../../read.ts';
+import {
+  type OutboxRow,
+  readPages,
+  readSubscribers,
+  rowsIn,
+  type SubscriberState,
+  writeOutboxes,
+} from '../outbox-store.ts';
 
 /** How many resources one batch deletes: the server has others to serve. */
 const AT_ONCE = 100;
-
-/** How many resources one search returns: the most that Medplum allows. */
-const PAGE = 1000;
 
 /** Deletes resources; returns whether all of them are gone. */
 async function remove(medplum: MedplumClient, resources: readonly Resource[]): Promise<boolean> {
@@ -31,86 +33,59 @@ async function remove(medplum: MedplumClient, resources: readonly Resource[]): P
   return answers?.length === entry.length && answers.every(isGone);
 }
 
+/** The rows of all subscribers. */
+const readAllRows = async (medplum: MedplumClient): Promise<OutboxRow[]> =>
+  rowsIn(await readPages(medplum, [`Task?${outboxesCodeQuery(config)}`]));
+
 /**
- * Deletes delivered events that are no longer kept, a hundred at a time.
+ * Deletes events that are no longer kept, a hundred at a time; those for which a Subscription still waits stay.
  *
  * @param isTime - whether there is time for another hundred
  */
 export async function removeOldEvents(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
-  let isMore = true;
+  const outboxes = new Map((await readAllRows(medplum)).flatMap((row) => [...row.outboxes.of]));
+  let [isMore, kept] = [true, 0];
   while (isMore && isTime()) {
-    const [found = []] = await readInTransaction(medplum, [oldEventsQuery(Date.now(), AT_ONCE, config)]);
-    isMore = (await remove(medplum, found)) && found.length === AT_ONCE;
+    const [found = []] = await readInTransaction(medplum, [oldEventsQuery(Date.now(), AT_ONCE, kept, config)]);
+    const old = ofType('Communication', found).filter((one) => !isAwaited(one, outboxes, config));
+    kept += found.length - old.length;
+    isMore = (await remove(medplum, old)) && found.length === AT_ONCE;
   }
 }
 
-async function readAllOutboxes(medplum: MedplumClient): Promise<Task[]> {
-  const tasks: Task[] = [];
-  let page: Task[];
-  do {
-    const [found] = await readInTransaction(medplum, [allOutboxesQuery(PAGE, tasks.length, config)]);
-    page = ofType('Task', found);
-    tasks.push(...page);
-  } while (page.length === PAGE);
-  return tasks;
-}
+/** Whether no delivery can still be running that would write a message again after its deletion. */
+const isAtRest = ({ task }: OutboxRow): boolean => Date.parse(task.meta?.lastUpdated ?? '') + LEASE < Date.now();
 
-interface Ended {
-  readonly task: Task;
-  readonly id: string;
-  readonly ending: Ending;
-}
-
-/** Whether no delivery can still be running that would write the message again after its deletion. */
-const isAtRest = ({ meta }: Task): boolean => Date.parse(meta?.lastUpdated ?? '') + LEASE < Date.now();
-
-/**
- * The outboxes whose Subscriptions are over. A Subscription is created together with its outbox, so if an outbox was read
- * and its Subscription is not found afterwards, the Subscription was deleted.
- */
-async function endedAmong(medplum: MedplumClient, tasks: readonly Task[]): Promise<Ended[]> {
-  const owned = tasks.filter(isAtRest).flatMap((task) => {
-    const id = task.focus?.reference?.split('/')[1];
-    return id ? [{ task, id }] : [];
-  });
-  if (owned.length === 0) {
-    return [];
-  }
-  const query = `Subscription?_id=${owned.map(({ id }) => id).join(',')}&_count=${PAGE}`;
-  const [found] = await readInTransaction(medplum, [query]);
-  const statuses = new Map(ofType('Subscription', found).map(({ id, status }) => [id, status]));
-  return owned.flatMap(({ task, id }): Ended[] => {
-    if (!statuses.has(id)) {
-      return [{ task, id, ending: 'deleted' }];
-    }
-    return statuses.get(id) === 'off' ? [{ task, id, ending: 'off' }] : [];
-  });
-}
-
-/** Deletes what one Subscription has left behind; its outbox last, and only if the Subscription was deleted. */
-async function removeLeftover(medplum: MedplumClient, { task, id, ending }: Ended, isTime: () => boolean) {
-  let isMore = true;
-  while (isMore && isTime()) {
-    const queries = leftoverQueries[ending](id, Date.now(), AT_ONCE, config);
-    const found = await readInTransaction(medplum, queries);
-    const isGone = await remove(medplum, found.flat());
-    isMore = isGone && found.some(({ length }) => length === AT_ONCE);
-    if (isGone && !isMore && ending === 'deleted') {
-      await remove(medplum, [task]);
-    }
+/** Deletes the messages of one subscriber's websockets that are over, and the outboxes of Subscriptions that are gone. */
+async function removeLeftover(medplum: MedplumClient, { row, subscriptions }: SubscriberState): Promise<void> {
+  const existing = new Set(subscriptions.map(({ subscription }) => subscription.id));
+  const over = [...row.outboxes.of].flatMap(([id, { status }]) =>
+    status === 'cancelled' || !existing.has(id) ? [id] : [],
+  );
+  const messages = await readInTransaction(
+    medplum,
+    over.map((id) => messageQuery(id, config)),
+  );
+  const isGone = await remove(medplum, messages.flat());
+  const gone = over.filter((id) => !existing.has(id));
+  if (isGone && gone.length > 0) {
+    await writeOutboxes(medplum, row, [], { change: (outboxes) => gone.reduce(withoutOutbox, outboxes) });
   }
 }
 
 /**
  * Deletes what ended Subscriptions have left behind.
  *
- * @param isTime - whether there is time for another Subscription
+ * @param isTime - whether there is time for another subscriber
  */
 export async function removeLeftovers(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
-  const tasks = await readAllOutboxes(medplum);
-  for (let index = 0; index < tasks.length && isTime(); index += AT_ONCE) {
-    for (const ended of await endedAmong(medplum, tasks.slice(index, index + AT_ONCE))) {
-      await removeLeftover(medplum, ended, isTime);
+  for (const { task, outboxes } of await readAllRows(medplum)) {
+    if (!isTime()) {
+      return;
+    }
+    if (isAtRest({ task, outboxes })) {
+      const [state] = await readSubscribers(medplum, [outboxes.subscriber]);
+      await (state && removeLeftover(medplum, state));
     }
   }
 }

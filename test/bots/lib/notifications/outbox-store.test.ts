@@ -14,8 +14,8 @@ afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication'));
 
 const add = (given: Given = {}) => subscribe(medplum(), given);
 
-async function read({ id }: Subscribed): Promise<store.SubscriptionOutbox> {
-  const stored = await store.readOutbox(medplum().medplum, id);
+async function read({ subscription }: Subscribed): Promise<store.SubscriptionOutbox> {
+  const stored = await store.readOutbox(medplum().medplum, subscription);
   if (!stored) {
     throw new Error('There is no such outbox.');
   }

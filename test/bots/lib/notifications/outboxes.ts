@@ -2,7 +2,15 @@ import type { Appointment, Bundle, Communication, Parameters, Resource, Subscrip
 import type { Answer } from '../../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
-import { type Outbox, outboxOf, outboxTask } from '../../../../core/notifications/delivery/outbox.ts';
+import {
+  noOutboxes,
+  type Outbox,
+  type Outboxes,
+  outboxesOf,
+  outboxesTask,
+  subscriberQuery,
+  withOutbox,
+} from '../../../../core/notifications/delivery/outbox.ts';
 import { type Event, eventResource } from '../../../../core/notifications/events/event.ts';
 import { publicSubscription } from '../../../../core/notifications/subscription/channel.ts';
 import { withStoredStatus } from '../../../../core/notifications/subscription/stored-status.ts';
@@ -22,6 +30,7 @@ export interface Subscribed {
 export interface Given {
   readonly owner?: string;
   readonly outbox?: Partial<Outbox>;
+  readonly row?: Partial<Outboxes>;
   readonly status?: Subscription['status'];
   readonly changes?: object;
 }
@@ -33,15 +42,29 @@ export const channelTo = (endpoint: string, changes: object = {}): Subscription[
   ...changes,
 });
 
+/** Stores what a row of outboxes keeps, in the row of its subscriber if there is one. */
+export async function storeRow(
+  server: BotServer,
+  subscriber: string,
+  change: (outboxes: Outboxes) => Outboxes,
+): Promise<Task & { id: string }> {
+  const [known] = await server.find<Task>(`Task?${subscriberQuery([subscriber], config)}`);
+  const before = known ? outboxesOf(known) : { ...noOutboxes(subscriber), readable: ['Appointment'] };
+  const task = outboxesTask(change(before), config, known);
+  return known ? { ...(await server.change<Task>(task, {})), id: known.id ?? '' } : server.create<Task>(task);
+}
+
 /** Stores a Subscription and its outbox. */
 export async function subscribe(server: BotServer, given: Given = {}): Promise<Subscribed> {
-  const { owner = portal, outbox = {}, status = 'active', changes = {} } = given;
+  const { owner = portal, outbox = {}, row = {}, status = 'active', changes = {} } = given;
   const profile = [artefactUri(config, 'LocalSubscriptionTermin')];
   const meta = { profile, tag: [requestorTag(owner, config)] };
   const stored = await server.create<Subscription>(withStoredStatus({ ...subscription({ status, ...changes }), meta }));
   const { heartbeat, end } = storedParameters(stored, config) ?? {};
-  const times = { subscription: `Subscription/${stored.id}`, subscriber: owner, heartbeat, end };
-  const task = await server.create<Task>(outboxTask({ ...noEvents, ...outbox }, times, config));
+  const task = await storeRow(server, owner, (outboxes) => ({
+    ...withOutbox(outboxes, stored.id, { ...noEvents, heartbeat, end, ...outbox }),
+    ...row,
+  }));
   return { id: stored.id, subscription: stored, task };
 }
 
@@ -49,6 +72,7 @@ export async function subscribe(server: BotServer, given: Given = {}): Promise<S
 export interface State {
   readonly subscription: Subscription;
   readonly task: Task;
+  readonly outboxes: Outboxes;
   readonly outbox: Outbox;
 }
 
@@ -56,18 +80,26 @@ export interface State {
 export async function stateOf(server: BotServer, { id, task }: Subscribed): Promise<State> {
   const subscription = await server.read<Subscription>(`Subscription/${id}`);
   const stored = await server.read<Task>(`Task/${task.id}`);
-  const outbox = stored && outboxOf(stored);
-  if (!subscription || !outbox) {
+  const outboxes = stored && outboxesOf(stored);
+  const outbox = outboxes?.of.get(id);
+  if (!subscription || !outboxes || !outbox) {
     throw new Error('There is no such Subscription, or no outbox.');
   }
-  return { subscription: publicSubscription(subscription), task: stored, outbox };
+  return { subscription: publicSubscription(subscription), task: stored, outboxes, outbox };
 }
 
 /** Changes an outbox, as others do meanwhile. */
-export async function changeOutbox(server: BotServer, subscribed: Subscribed, changes: Partial<Outbox>): Promise<Task> {
-  const { task, outbox } = await stateOf(server, subscribed);
-  const owner = { subscription: `Subscription/${subscribed.id}`, subscriber: task.groupIdentifier?.value ?? '' };
-  return server.change(outboxTask({ ...outbox, ...changes }, owner, config, task), {});
+export async function changeOutbox(
+  server: BotServer,
+  { id, task }: Subscribed,
+  changes: Partial<Outbox>,
+  row: Partial<Outboxes> = {},
+): Promise<Task> {
+  const { groupIdentifier } = task;
+  return storeRow(server, groupIdentifier?.value ?? '', (outboxes) => {
+    const outbox = outboxes.of.get(id);
+    return { ...(outbox ? withOutbox(outboxes, id, { ...outbox, ...changes }) : outboxes), ...row };
+  });
 }
 
 /** Changes a Subscription, as others do meanwhile; its status is the one in Medplum. */
@@ -114,7 +146,7 @@ export async function addEvents(
 ): Promise<(Communication & { id: string })[]> {
   const stored: (Communication & { id: string })[] = [];
   for (const event of events) {
-    stored.push(await server.create<Communication>(eventResource(event, id, config)));
+    stored.push(await server.create<Communication>(eventResource(event, new Map([[id, event.number]]), config)));
   }
   return stored;
 }

@@ -1,8 +1,9 @@
 import '../../config.ts';
 import { afterEach, expect, it } from '@jest/globals';
-import type { Bundle, Subscription, Task } from '@medplum/fhirtypes';
-import { takePlace } from '../../../../bots/lib/notifications/subscription-limit.ts';
-import { subscriberTask } from '../../../../core/notifications/subscription/subscriber-task.ts';
+import type { Subscription, Task } from '@medplum/fhirtypes';
+import { findPlace } from '../../../../bots/lib/notifications/subscription-limit.ts';
+import { noOutboxes, outboxesTask } from '../../../../core/notifications/delivery/outbox.ts';
+import { outbox } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
 import { batch, forgetOutboxes, foundFor, storedSubscription, toPortal } from './events/fixtures.ts';
@@ -18,7 +19,7 @@ let count = 0;
 async function aSubscriber(...has: readonly (readonly [Subscription['status'], number])[]): Promise<string> {
   count += 1;
   const owner = `subscriber-${count}`;
-  await medplum().create<Task>(subscriberTask(owner, config));
+  await medplum().create<Task>(outboxesTask(noOutboxes(owner), config));
   const all = has.flatMap(([status, many]) =>
     Array.from({ length: many }, () => storedSubscription(owner, { ...toPortal(), status })),
   );
@@ -29,22 +30,23 @@ async function aSubscriber(...has: readonly (readonly [Subscription['status'], n
   return owner;
 }
 
-const take = (owner: string) => takePlace(medplum().medplum, owner);
+const take = (owner: string) => findPlace(medplum().medplum, owner);
 
 const tasksOf = (owner: string) =>
   medplum().find<Task>(`Task?group-identifier=${config.uris.LocalRequestor}|${owner}&_sort=_lastUpdated`);
 
-it('a place is an entry that fails if another Subscription of the subscriber was added since', async () => {
+it('a place is the row of the subscriber, as it is', async () => {
   const owner = await aSubscriber();
   const [stored] = await tasksOf(owner);
-  const place = await take(owner);
-  expect(place).toMatchObject({
-    request: { method: 'PUT', url: `Task/${stored?.id}`, ifMatch: `W/"${stored?.meta?.versionId}"` },
-    resource: { resourceType: 'Task', id: stored?.id, groupIdentifier: { value: owner } },
-  });
-  const entry = [place as NonNullable<Bundle['entry']>[number]];
-  expect((await medplum().transaction(entry)).status).toBe(200);
-  expect((await medplum().transaction(entry)).status).toBe(412);
+  expect(await take(owner)).toMatchObject({ task: { id: stored?.id, meta: { versionId: stored?.meta?.versionId } } });
+});
+
+it('a row does not grow for ever by Subscriptions that are over', async () => {
+  const owner = await aSubscriber();
+  const [stored] = await tasksOf(owner);
+  const of = new Map(Array.from({ length: 1_001 }, (_, index) => [`s${index}`, outbox] as const));
+  await medplum().change<Task>(outboxesTask({ ...noOutboxes(owner), of }, config, stored), {});
+  expect(await take(owner)).toMatchObject({ code: 'subscriptions-exceeded' });
 });
 
 it('a subscriber of whom the service does not know becomes known, and asks again', async () => {
@@ -52,7 +54,7 @@ it('a subscriber of whom the service does not know becomes known, and asks again
   const owner = `subscriber-${count}`;
   expect(await take(owner)).toBe('overtaken');
   expect(await tasksOf(owner)).toMatchObject([{ groupIdentifier: { value: owner } }]);
-  expect(await take(owner)).toMatchObject({ request: { method: 'PUT' } });
+  expect(await take(owner)).toMatchObject({ outboxes: { subscriber: owner } });
 });
 
 it('a subscriber who asks twice at the same moment becomes known once', async () => {
@@ -60,7 +62,7 @@ it('a subscriber who asks twice at the same moment becomes known once', async ()
   const owner = `subscriber-${count}`;
   medplum().interfere(async ({ entries }) => {
     if (entries[0]?.startsWith('POST Task')) {
-      await medplum().create<Task>(subscriberTask(owner, config));
+      await medplum().create<Task>(outboxesTask(noOutboxes(owner), config));
     }
     return undefined;
   });
@@ -72,14 +74,14 @@ it('a subscriber has no further place when it has as many Subscriptions as it ma
   const owner = await aSubscriber(['requested', maxSubscriptions - 2], ['active', 1], ['error', 1]);
   expect(await take(owner)).toMatchObject({
     code: 'subscriptions-exceeded',
-    diagnostics: `A subscriber can have at most ${maxSubscriptions} Subscriptions: delete or change one.`,
+    diagnostics: `A subscriber can have at most ${maxSubscriptions} Subscriptions, and 1000 with those that are off: delete or change one.`,
   });
 });
 
 it('Subscriptions that are over, and those of others, take no place', async () => {
   await aSubscriber(['requested', 5]);
   const owner = await aSubscriber(['requested', maxSubscriptions - 1], ['off', 5]);
-  expect(await take(owner)).toMatchObject({ request: { method: 'PUT' } });
+  expect(await take(owner)).toMatchObject({ outboxes: { subscriber: owner } });
 });
 
 it('nobody has a place when the project has as many Subscriptions as it may', async () => {

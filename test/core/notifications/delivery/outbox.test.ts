@@ -1,29 +1,138 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, test } from '@jest/globals';
+import type { Task } from '@medplum/fhirtypes';
+import * as fc from 'fast-check';
+import { formerOutbox } from '../../../../core/notifications/delivery/former-outbox.ts';
 import {
   awaitsHandshake,
+  dueAt,
+  noOutboxes,
+  type Outbox,
   type OutboxStatus,
-  outboxOf,
-  outboxTask,
+  outboxesOf,
+  outboxesTask,
+  outboxStatuses,
+  withOutbox,
 } from '../../../../core/notifications/delivery/outbox.ts';
 import { at, begin, config, outbox } from '../support.ts';
 
-const owner = { subscription: 'Subscription/s1', subscriber: 'portal' };
-const stored = outboxTask({ ...outbox, events: 3, delivered: 1 }, owner, config);
+const moment = fc.option(fc.integer({ min: begin, max: begin + 1e9 }), { nil: undefined });
+const arbitrary = fc.record({
+  status: fc.constantFrom(...outboxStatuses),
+  events: fc.nat(),
+  delivered: fc.nat(),
+  attempts: fc.nat(30),
+  since: fc.integer({ min: begin, max: begin + 1e9 }),
+  sent: moment,
+  until: moment,
+  heartbeat: fc.option(fc.nat(1_000), { nil: undefined }),
+  end: moment,
+  error: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
+});
 
-describe('the Task of an outbox', () => {
-  it('that was written when the period began with the listening is still read', () => {
-    const output = (stored.output ?? []).filter(({ type }) => type.text !== 'listening since');
-    expect(outboxOf({ ...stored, output, executionPeriod: { start: at(7) } })?.since).toBe(begin + 7000);
+describe('the Task of a subscriber', () => {
+  test('says everything of its outboxes', () => {
+    const rows = fc.record({
+      of: fc.array(fc.tuple(fc.uuid(), arbitrary), { maxLength: 5 }).map((entries) => new Map(entries)),
+      readable: fc.array(fc.webUrl(), { maxLength: 3 }),
+      lease: fc.option(fc.record({ id: fc.uuid(), until: fc.integer({ min: begin, max: begin + 1e9 }) }), {
+        nil: undefined,
+      }),
+      woken: moment,
+    });
+    for (const row of fc.sample(rows, 200)) {
+      const outboxes = { subscriber: 'portal', ...row };
+      expect(outboxesOf(outboxesTask(outboxes, config))).toEqual(outboxes);
+    }
   });
+
+  it.each<[string, Partial<Outbox>[], Task['status'], number | undefined]>([
+    ['none', [], 'cancelled', undefined],
+    ['one of which something waits', [{ status: 'accepted', end: begin + 1 }, { status: 'ready' }], 'ready', undefined],
+    ['one that waits', [{ status: 'on-hold', until: begin + 5 }, { status: 'accepted' }], 'on-hold', begin + 5],
+    ['those that end', [{ end: begin + 7 }, { end: begin + 3 }], 'accepted', begin + 3],
+    ['one in error', [{ status: 'failed' }, { status: 'cancelled' }], 'failed', undefined],
+  ])('with %s has the status and the time of what is next', (_, all, status, due) => {
+    const row = all.reduce<ReturnType<typeof noOutboxes>>(
+      (known, more, index) => withOutbox(known, `s${index}`, { ...outbox, ...more }),
+      noOutboxes('portal'),
+    );
+    const task = outboxesTask(row, config);
+    expect([task.status, Date.parse(task.executionPeriod?.start ?? '')]).toEqual([status, due ?? Number.NaN]);
+    const leased = outboxesTask({ ...row, lease: { id: 'one', until: begin + 9 } }, config);
+    expect([leased.status, leased.executionPeriod?.start]).toEqual(['in-progress', new Date(begin + 9).toISOString()]);
+  });
+
+  it('with something else among its outputs is read all the same', () => {
+    const { output, ...task } = outboxesTask(withOutbox(noOutboxes('portal'), 's1', outbox), config);
+    const broken = ['', '{', '[]', '{"status":"other","events":1,"delivered":1}'].map((valueString, index) => ({
+      type: { text: `Subscription/b${index}` },
+      valueString,
+    }));
+    const read = outboxesOf({ ...task, output: [...(output ?? []), ...broken, { type: { text: 'note' } }] });
+    expect([...read.of.keys()]).toEqual(['s1']);
+  });
+});
+
+it('heartbeats are due so long after the last notification', () => {
+  expect(dueAt({ ...outbox, sent: begin, heartbeat: 60 })).toBe(begin + 60_000);
 });
 
 it.each<[OutboxStatus, boolean]>([
   ['ready', false],
-  ['in-progress', false],
   ['accepted', true],
   ['on-hold', true],
   ['failed', true],
   ['cancelled', true],
 ])('a Subscription that is requested while its outbox is %s needs a new handshake: %s', (status, expected) => {
   expect(awaitsHandshake({ ...outbox, status })).toBe(expected);
+});
+
+describe('an outbox of an earlier version', () => {
+  const task: Task = {
+    resourceType: 'Task',
+    status: 'in-progress',
+    intent: 'order',
+    groupIdentifier: { value: 'portal' },
+    focus: { reference: 'Subscription/s1' },
+    statusReason: { text: '503' },
+    input: [{ type: { text: 'readable' }, valueString: 'Appointment' }],
+    output: [
+      { type: { text: 'events' }, valueInteger: 7 },
+      { type: { text: 'delivered' }, valueInteger: 5 },
+      { type: { text: 'failed attempts' }, valueInteger: 2 },
+      { type: { text: 'listening since' }, valueInstant: at(0) },
+      { type: { text: 'last sent' }, valueInstant: at(9) },
+      { type: { text: 'lease' }, valueInstant: at(20) },
+    ],
+  };
+
+  it.each<[Task['status'], OutboxStatus]>([
+    ['in-progress', 'ready'],
+    ['received', 'ready'],
+    ['ready', 'ready'],
+    ['accepted', 'accepted'],
+    ['failed', 'failed'],
+    ['cancelled', 'cancelled'],
+  ])('that is %s is %s', (status, expected) => {
+    expect(formerOutbox({ ...task, status })).toEqual({
+      subscription: 's1',
+      subscriber: 'portal',
+      readable: ['Appointment'],
+      outbox: {
+        status: expected,
+        events: 7,
+        delivered: 5,
+        attempts: 2,
+        since: begin,
+        sent: begin + 9_000,
+        until: undefined,
+        error: '503',
+      },
+    });
+  });
+
+  it('that says too little is none', () => {
+    expect(formerOutbox({ ...task, output: [] })).toBeUndefined();
+    expect(formerOutbox({ ...task, focus: { reference: 'Appointment/1' } })).toBeUndefined();
+  });
 });

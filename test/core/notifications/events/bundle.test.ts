@@ -133,11 +133,11 @@ test('the answer to $status is a valid searchset', () => {
 });
 
 test('an event is valid FHIR, and the same after it was stored and read', () => {
-  const stored = eventResource(event, 's1', config);
+  const stored = eventResource(event, new Map([['s1', event.number]]), config);
   expect(() => validateResource(stored)).not.toThrow();
-  expect(eventOf(stored, config)).toEqual(event);
+  expect(eventOf(stored, 's1', config)).toEqual(event);
   const value = stored.identifier?.[0]?.value ?? '';
-  expect(decodeURIComponent(eventsQuery('s1', 3, 3, config))).toContain(`|${value}&`);
+  expect(decodeURIComponent(eventsQuery([['s1', 3]], config))).toContain(`|${value}&`);
 });
 
 test.each(['id-only', 'full-resource'] as const)(

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
-import type { Communication } from '@medplum/fhirtypes';
 import { deliverPending } from '../../../../../bots/lib/notifications/delivery/delivery.ts';
 import { type Listener, listen } from '../../../../contract/notifications/listener.ts';
 import type { BotServer } from '../../../medplum.ts';
@@ -26,7 +25,6 @@ export interface Deliveries {
   withEvents(count: number, given?: Given): Promise<Subscribed>;
   deliver(subscribed: Subscribed): Promise<void>;
   state(subscribed: Subscribed): Promise<State>;
-  eventsOf(subscribed: Subscribed): Promise<Communication[]>;
   /** What the notifications say of their Subscriptions. */
   told(): Record<string, unknown>[];
   /** The numbers of the events that were sent. */
@@ -45,12 +43,16 @@ export function withDeliveries(medplum: () => BotServer): Deliveries {
   });
   afterAll(() => endpoint.close());
 
-  const request: Deliveries['request'] = ({ outbox = {}, changes = {}, ...given } = {}) =>
-    subscribe(medplum(), {
+  let owners = 0;
+  const request: Deliveries['request'] = ({ outbox = {}, changes = {}, ...given } = {}) => {
+    owners += 1;
+    return subscribe(medplum(), {
+      owner: `owner-${owners}`,
       ...given,
       outbox: { status: 'ready', ...outbox },
       changes: { channel: channelTo(endpoint.url), ...changes },
     });
+  };
   const told = () => endpoint.received.map(({ bundle }) => statusIn(bundle));
 
   return {
@@ -64,14 +66,10 @@ export function withDeliveries(medplum: () => BotServer): Deliveries {
       }
       return subscribed;
     },
-    deliver: ({ id }) => deliverPending(medplum().medplum, id),
+    deliver: ({ task }) => deliverPending(medplum().medplum, task.groupIdentifier?.value ?? ''),
     state: (subscribed) => stateOf(medplum(), subscribed),
-    eventsOf: ({ id }) => medplum().find<Communication>(`Communication?part-of=Subscription/${id}`),
     told,
     numbers: () =>
       told().map((status) => (status['notification-event'] as Record<string, unknown> | undefined)?.['event-number']),
   };
 }
-
-/** What an outbox has that no delivery has. */
-export const released = { lease: undefined, until: undefined };

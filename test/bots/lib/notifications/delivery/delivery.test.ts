@@ -1,4 +1,5 @@
 import '../../../config.ts';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import type { Outbox } from '../../../../../core/notifications/delivery/outbox.ts';
@@ -8,10 +9,10 @@ import { withClock } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
 import { addAppointment, addEvents, changeOutbox, changeSubscription, channelTo, eventAbout } from '../outboxes.ts';
-import { released, withDeliveries } from './deliveries.ts';
+import { withDeliveries } from './deliveries.ts';
 
 const medplum = withMedplum();
-const { endpoint, request, withEvents, deliver, state, eventsOf, told, numbers } = withDeliveries(medplum);
+const { endpoint, request, withEvents, deliver, state, told, numbers } = withDeliveries(medplum);
 
 const full = { _payload: { extension: [{ url: backport.payloadContent, valueCode: 'full-resource' }] } };
 
@@ -31,7 +32,7 @@ describe('a requested Subscription', () => {
     ]);
     const { subscription, outbox } = await state(subscribed);
     expect(subscription.status).toBe('active');
-    expect(outbox).toMatchObject({ ...released, status: 'accepted', attempts: 0, error: undefined });
+    expect(outbox).toMatchObject({ status: 'accepted', attempts: 0, error: undefined });
     expect(outbox.sent).toBeGreaterThanOrEqual(before);
   });
 
@@ -53,7 +54,7 @@ describe('a requested Subscription', () => {
     const { subscription, outbox } = await state(subscribed);
     const error = 'Handshake: The endpoint answered with status 500.';
     expect([subscription.status, subscription.error]).toEqual(['error', error]);
-    expect(outbox).toMatchObject({ ...released, status: 'failed', error, delivered: 0 });
+    expect(outbox).toMatchObject({ status: 'failed', error, delivered: 0 });
   });
 });
 
@@ -66,11 +67,8 @@ describe('events', () => {
     expect(told()[1]).toMatchObject({ status: 'active', type: 'event-notification' });
     expect(told()[1]).toHaveProperty('events-since-subscription-start', '6');
     const { outbox } = await state(subscribed);
-    expect(outbox).toMatchObject({ ...released, status: 'accepted', events: 7, delivered: 7, attempts: 0 });
+    expect(outbox).toMatchObject({ status: 'accepted', events: 7, delivered: 7, attempts: 0 });
     expect(outbox.sent).toBeGreaterThanOrEqual(before);
-    const events = await eventsOf(subscribed);
-    expect(events.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
-    expect(events.every(({ received = '' }) => Date.parse(received) >= before)).toBe(true);
   });
 
   it('come with the version that they are about, if that is wanted', async () => {
@@ -90,7 +88,8 @@ describe('events', () => {
   it('say nothing of appointments that the subscriber may not read', async () => {
     const criteria = (name: string) => `Appointment?_tag=${requestorTag(name, config).system}|${name}`;
     const subscribed = await request({
-      outbox: { events: 2, readable: [criteria('somebody'), criteria(portal)] },
+      outbox: { events: 2 },
+      row: { readable: [criteria('somebody'), criteria(portal)] },
       changes: { channel: channelTo(endpoint().url, full) },
     });
     const own = await addAppointment(medplum(), { meta: { tag: [requestorTag(portal, config)] } });
@@ -102,7 +101,7 @@ describe('events', () => {
   });
 
   it('tell nothing but their numbers to a subscriber that may not read any appointment any more', async () => {
-    const subscribed = await withEvents(1, { outbox: { readable: [] } });
+    const subscribed = await withEvents(1, { row: { readable: [] } });
     await deliver(subscribed);
     expect(told()).toMatchObject([{ 'notification-event': { 'event-number': '1' } }]);
     expect(endpoint().received[0]?.bundle.entry).toHaveLength(1);
@@ -113,20 +112,20 @@ describe('events', () => {
     const subscribed = await withEvents(2);
     await withClock(async (skip) => {
       endpoint().reply = (response) => {
-        skip(5_000);
+        skip(60_000);
         response.end();
       };
       await deliver(subscribed);
     });
     expect(numbers()).toEqual(['1']);
-    expect((await state(subscribed)).outbox).toMatchObject({ ...released, status: 'ready', delivered: 1 });
+    expect((await state(subscribed)).outbox).toMatchObject({ status: 'ready', delivered: 1 });
   });
 
   it('are sent as long as there is time', async () => {
     const subscribed = await withEvents(2);
     await withClock(async (skip) => {
       endpoint().reply = (response) => {
-        skip(2_000);
+        skip(10_000);
         response.end();
       };
       await deliver(subscribed);
@@ -135,16 +134,23 @@ describe('events', () => {
   });
 
   it('are not sent by a delivery from which another one has taken them over', async () => {
-    const subscribed = await withEvents(2);
-    endpoint().reply = (response) =>
-      void changeOutbox(medplum(), subscribed, { lease: 'of another' }).then(() => response.end());
+    const subscribed = await withEvents(30);
+    const lease = { id: 'of another', until: Date.now() + 60_000 };
+    let isFirst = true;
+    endpoint().reply = async (response) => {
+      if (isFirst) {
+        isFirst = false;
+        await changeOutbox(medplum(), subscribed, {}, { lease });
+        await setTimeout(1_500);
+      }
+      response.end();
+    };
     await deliver(subscribed);
-    expect(numbers()).toEqual(['1']);
-    expect((await state(subscribed)).outbox).toMatchObject({ lease: 'of another', delivered: 0 });
-    expect((await eventsOf(subscribed)).map(({ status }) => status)).toEqual(['preparation', 'preparation']);
+    expect(numbers().length).toBeLessThan(30);
+    expect(await state(subscribed)).toMatchObject({ outboxes: { lease }, outbox: { delivered: 0 } });
   });
 
-  it('are recorded together with those that come meanwhile', async () => {
+  it('that come meanwhile start another delivery', async () => {
     const subscribed = await withEvents(1);
     const next = await addAppointment(medplum());
     let isFirst = true;
@@ -157,6 +163,9 @@ describe('events', () => {
       response.end();
     };
     await deliver(subscribed);
+    const { task, outbox } = await state(subscribed);
+    expect([task.status, outbox.delivered]).toEqual(['ready', 1]);
+    await deliver(subscribed);
     expect(numbers()).toEqual(['1', '2']);
     expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted', events: 2, delivered: 2 });
   });
@@ -165,17 +174,23 @@ describe('events', () => {
     ['off', { status: 'cancelled' }],
     ['error', { status: 'failed', error: 'The Subscription is in error.' }],
   ])('are not sent once the Subscription is %s', async (status, outbox) => {
-    const subscribed = await withEvents(2);
+    const subscribed = await withEvents(8);
+    let isFirst = true;
     endpoint().reply = async (response) => {
-      await changeSubscription(medplum(), subscribed, { status });
-      await changeOutbox(medplum(), subscribed, { sent: 0 });
+      if (isFirst) {
+        isFirst = false;
+        await changeSubscription(medplum(), subscribed, { status });
+        await changeOutbox(medplum(), subscribed, { sent: 0 });
+      }
+      await setTimeout(400);
       response.end();
     };
     await deliver(subscribed);
-    expect(numbers()).toEqual(['1']);
+    const count = numbers().length;
+    expect(count).toBeLessThan(8);
     const after = await state(subscribed);
     expect(after.subscription.status).toBe(status);
-    expect(after.outbox).toMatchObject({ ...released, ...outbox, delivered: 1 });
+    expect(after.outbox).toMatchObject({ ...outbox, delivered: count });
   });
 
   it.each<[string, number[], string[], number]>([

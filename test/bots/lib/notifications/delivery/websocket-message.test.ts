@@ -3,7 +3,6 @@ import { expect, it } from '@jest/globals';
 import type { Bundle, Communication } from '@medplum/fhirtypes';
 import type { Answer } from '../../../../../bots/lib/medplum.ts';
 import { sendWebsocketMessage } from '../../../../../bots/lib/notifications/delivery/websocket-message.ts';
-import { readOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import { notificationIn } from '../../../../../core/notifications/delivery/message.ts';
 import { portal } from '../../../../core/notifications/support.ts';
@@ -17,12 +16,8 @@ const bundle = (id: string): Bundle => ({ resourceType: 'Bundle', type: 'history
 
 async function listening() {
   const { id } = await subscribe(medplum());
-  const stored = await readOutbox(medplum().medplum, id);
-  if (!stored) {
-    throw new Error('There is no outbox.');
-  }
   return {
-    send: (one: Bundle) => sendWebsocketMessage(medplum().medplum, stored, one),
+    send: (one: Bundle) => sendWebsocketMessage(medplum().medplum, id, portal, one),
     messages: () => medplum().find<Communication>(`Communication?part-of=Subscription/${id}`),
   };
 }

@@ -14,7 +14,11 @@ afterEach(() => forgetOutboxes(medplum()));
 
 const booked = 'Appointment?status=booked';
 const cancelled = 'Appointment?status=cancelled';
-const listening = (...readable: readonly string[]) => subscribe(medplum(), { outbox: { readable } });
+let owners = 0;
+const listening = (...readable: readonly string[]) => {
+  owners += 1;
+  return subscribe(medplum(), { owner: `owner-${owners}`, row: { readable } });
+};
 
 describe('the rights of subscribers', () => {
   it('are those by which Medplum finds the appointments now: one of the criteria must be met', async () => {
@@ -67,14 +71,14 @@ describe('a change of an appointment that was deleted', () => {
     'is told, if rights cannot be told from it, to a subscriber who was told %s before',
     async (_, appointment, told) => {
       const stored = await listening(booked);
-      const known = eventResource({ ...event, appointment }, stored.subscription.id, config);
+      const known = eventResource({ ...event, appointment }, new Map([[stored.subscription.id, 1]]), config);
       expect(mayBeTold({ ...state, events: [known] }, stored, change, never)).toBe(told);
     },
   );
 
   it('is not told to a subscriber because another one was told of it', async () => {
     const [stored, other] = [await listening(booked), await listening(booked)];
-    const known = eventResource({ ...event, appointment: 'a1' }, other.subscription.id, config);
+    const known = eventResource({ ...event, appointment: 'a1' }, new Map([[other.subscription.id, 1]]), config);
     expect(mayBeTold({ ...state, events: [known] }, stored, change, never)).toBe(false);
   });
 

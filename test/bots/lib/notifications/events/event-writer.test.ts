@@ -1,7 +1,7 @@
 import '../../../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Appointment } from '@medplum/fhirtypes';
-import { recordEvents, recordRemainingEvents } from '../../../../../bots/lib/notifications/events/event-writer.ts';
+import type { Appointment, Task } from '@medplum/fhirtypes';
+import { recordEvents } from '../../../../../bots/lib/notifications/events/event-writer.ts';
 import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import { portal } from '../../../../core/notifications/support.ts';
@@ -66,21 +66,24 @@ describe('the events of an appointment', () => {
 
   it('are told to those only whose criteria it meets', async () => {
     const readable = ['Appointment?status=cancelled'];
-    const [other, reader] = [await subscribe(medplum(), { outbox: { readable } }), await subscribe(medplum())];
+    const [other, reader] = [
+      await subscribe(medplum(), { owner: 'other', row: { readable } }),
+      await subscribe(medplum()),
+    ];
     expect(await record(await anAppointment(medplum()))).toBe(true);
     expect(await counts([other, reader])).toEqual([0, 1]);
   });
 
   it('are none for those whom its tags do not concern', async () => {
     const { system } = requestorTag('other', config);
-    await subscribe(medplum(), { outbox: { readable: [`Appointment?_tag=${system}|other`] } });
+    await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|other`] } });
     const appointment = await anAppointment(medplum());
     expect(await record(appointment)).toBe(true);
   });
 
   it('are told to those whom its tags concern', async () => {
     const { system } = requestorTag(portal, config);
-    const stored = await subscribe(medplum(), { outbox: { readable: [`Appointment?_tag=${system}|${portal}`] } });
+    const stored = await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|${portal}`] } });
     expect(await record(await anAppointment(medplum()))).toBe(true);
     expect(await toldTo(stored)).toHaveLength(1);
   });
@@ -88,11 +91,11 @@ describe('the events of an appointment', () => {
   it('are looked for among all Subscriptions if its tags are not to matter', async () => {
     const { system } = requestorTag('other', config);
     const tag = [requestorTag('other', config)];
-    const other = await subscribe(medplum(), { outbox: { readable: [`Appointment?_tag=${system}|other`] } });
+    const other = await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|other`] } });
     const first = await anAppointment(medplum(), { meta: { tag } });
     const second = await medplum().change<Appointment>(first, { meta: { tag: [requestorTag(portal, config)] } });
     await remove(medplum(), second);
-    const all = (among: 'all' | 'concerned') => recordRemainingEvents(medplum().medplum, [second], among, () => true);
+    const all = (among: 'all' | 'concerned') => recordEvents(medplum().medplum, [second], among, () => true);
     expect(await all('concerned')).toBe(true);
     expect(await toldTo(other)).toEqual([]);
     expect(await all('all')).toBe(true);
@@ -115,8 +118,8 @@ describe('when somebody else records events at the same moment', () => {
     medplum().interfere(async (asked) => {
       if (writes(asked) && left > 0) {
         left -= 1;
-        const task = await medplum().read<SubscriptionOutbox['task']>(`Task/${stored.task.id}`);
-        await medplum().change(task ?? stored.task, { lastModified: new Date(left).toISOString() });
+        const task = await medplum().read<Task>(`Task/${stored.row.task.id}`);
+        await medplum().change(task ?? stored.row.task, { lastModified: new Date(left).toISOString() });
       }
       return undefined;
     });
@@ -187,9 +190,7 @@ describe('when somebody else records events at the same moment', () => {
       return writes(asked) && count === (which === 'first' ? 1 : 2) ? conflict : undefined;
     });
     const act =
-      how === 'at once'
-        ? record
-        : (one: Appointment) => recordRemainingEvents(medplum().medplum, [one], 'all', () => true);
+      how === 'at once' ? record : (one: Appointment) => recordEvents(medplum().medplum, [one], 'all', () => true);
     expect(await ahead({ milliseconds: 60_000 }, () => act(appointment))).toBe(true);
     const told = await Promise.all(all.map((one) => toldTo(one)));
     expect(told).toEqual(all.map(() => [`1 create ${appointment.meta.versionId}`]));

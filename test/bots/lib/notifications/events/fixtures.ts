@@ -4,7 +4,7 @@ import { type EventState, readEventState } from '../../../../../bots/lib/notific
 import { readOutbox, type SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { artefactUri } from '../../../../../core/config/config.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
-import { type Outbox, outboxOf, outboxTask } from '../../../../../core/notifications/delivery/outbox.ts';
+import { type Outbox, type Outboxes, withOutbox } from '../../../../../core/notifications/delivery/outbox.ts';
 import { type Event, eventOf, eventResource } from '../../../../../core/notifications/events/event.ts';
 import { asStored } from '../../../../../core/notifications/subscription/channel.ts';
 import { backport } from '../../../../../core/notifications/subscription/extensions.ts';
@@ -13,12 +13,14 @@ import { topicUrl } from '../../../../../core/notifications/subscription/topics.
 import { portal, subscription as submitted } from '../../../../core/notifications/support.ts';
 import { config } from '../../../config.ts';
 import type { Asked, BotServer } from '../../../medplum.ts';
+import { storeRow } from '../outboxes.ts';
 
 /** What a Subscription of the tests is like; by default an active one of the portal, of which everything is delivered. */
 export interface Subscribed {
   readonly owner?: string;
   readonly more?: object;
   readonly outbox?: Partial<Outbox>;
+  readonly row?: Partial<Outboxes>;
 }
 
 /** A Subscription as a subscriber sends it, to an address that needs no name server. */
@@ -54,17 +56,21 @@ export const storedSubscription = (owner: string, sent: Subscription): Subscript
 
 /** Stores a Subscription with its outbox, which listens since long ago. */
 export async function subscribe(server: BotServer, given: Subscribed = {}): Promise<SubscriptionOutbox> {
-  const { owner = portal, more = {}, outbox = {} } = given;
+  const { owner = portal, more = {}, outbox = {}, row = {} } = given;
   const sent: Subscription = { ...toPortal(), status: 'active', ...more };
-  const { id } = await server.create<Subscription>(storedSubscription(owner, sent));
-  await server.create<Task>(
-    outboxTask(
-      { status: 'accepted', events: 0, delivered: 0, attempts: 0, since: 0, readable: ['Appointment'], ...outbox },
-      { subscription: `Subscription/${id}`, subscriber: owner },
-      config,
-    ),
-  );
-  const stored = await readOutbox(server.medplum, id);
+  const known = await server.create<Subscription>(storedSubscription(owner, sent));
+  await storeRow(server, owner, (outboxes) => ({
+    ...withOutbox(outboxes, known.id, {
+      status: 'accepted',
+      events: 0,
+      delivered: 0,
+      attempts: 0,
+      since: 0,
+      ...outbox,
+    }),
+    ...row,
+  }));
+  const stored = await readOutbox(server.medplum, known);
   if (!stored) {
     throw new Error('There is no outbox.');
   }
@@ -72,9 +78,8 @@ export async function subscribe(server: BotServer, given: Subscribed = {}): Prom
 }
 
 /** What is in an outbox by now. */
-export async function outboxNow(server: BotServer, { task }: SubscriptionOutbox): Promise<Outbox | undefined> {
-  const stored = await server.read<Task>(`Task/${task.id}`);
-  return stored && outboxOf(stored);
+export async function outboxNow(server: BotServer, { subscription }: SubscriptionOutbox): Promise<Outbox | undefined> {
+  return (await readOutbox(server.medplum, subscription))?.outbox;
 }
 
 /** Deletes all outboxes: nobody listens any more. */
@@ -131,8 +136,8 @@ export async function remove(server: BotServer, { resourceType, id }: Resource):
 
 /** The events of a Subscription, in the order of their numbers. */
 export async function eventsOf(server: BotServer, { subscription }: SubscriptionOutbox): Promise<Event[]> {
-  const found = await server.find<Communication>(`Communication?part-of=Subscription/${subscription.id}&_count=1000`);
-  return found.flatMap((one) => eventOf(one, config) ?? []).sort((a, b) => a.number - b.number);
+  const found = await server.find<Communication>('Communication?_count=1000');
+  return found.flatMap((one) => eventOf(one, subscription.id, config) ?? []).sort((a, b) => a.number - b.number);
 }
 
 /** Whether a Bot asks for something to be written. */
@@ -173,8 +178,8 @@ export const eventFor = (
   number = 1,
 ): Communication =>
   eventResource(
-    { number, timestamp: meta?.lastUpdated ?? '', appointment: id, version: meta?.versionId ?? '', kind: 'create' },
-    subscription.id,
+    { timestamp: meta?.lastUpdated ?? '', appointment: id, version: meta?.versionId ?? '', kind: 'create' },
+    new Map([[subscription.id, number]]),
     config,
   );
 

@@ -118,7 +118,7 @@ describe('the patients whom a subscriber may know', () => {
     meta: { tag: [requestorTag(owner, config)] },
     link: [linkTo(into)],
   });
-  const limited = { outbox: { readable: ['Appointment?_tag=x|y'] } };
+  const limited = { row: { readable: ['Appointment?_tag=x|y'] } };
 
   it.each<[string, object, string[]]>([
     ['of one who may read every appointment are all', {}, ['Patient/b', 'Patient/c', 'Patient/d']],

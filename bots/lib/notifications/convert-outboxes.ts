@@ -1,0 +1,66 @@
+import type { MedplumClient } from '@medplum/core';
+import type { BundleEntry, Task } from '@medplum/fhirtypes';
+import { formerOutbox, formerQueries } from '../../../core/notifications/delivery/former-outbox.ts';
+import { type Outboxes, subscriberQuery, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
+import { config } from '../config.ts';
+import { sendTransaction } from '../medplum.ts';
+import { ofType, readInTransaction } from '../read.ts';
+import { isTimed, newRowEntry, readSubscribers, rowsIn, withStatusStored, writeOutboxes } from './outbox-store.ts';
+
+/** How many Tasks one search returns, and one transaction changes. */
+const AT_ONCE = 100;
+
+/** How many of these one run converts at most. */
+const PORTIONS = 30;
+
+/** An outbox that was converted says so, on condition of the version that was read; then it is deleted. */
+const markEntry = (task: Task): BundleEntry => ({
+  request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
+  resource: { ...task, status: 'entered-in-error' },
+});
+
+/** Takes outboxes that an earlier version kept over into the row of their subscriber. */
+async function takeOver(medplum: MedplumClient, subscriber: string, tasks: readonly Task[]): Promise<void> {
+  await sendTransaction(medplum, [newRowEntry(subscriber)]);
+  const [found = []] = await readInTransaction(medplum, [`Task?${subscriberQuery([subscriber], config)}`]);
+  const [row] = rowsIn(found);
+  const former = tasks.flatMap((task) => formerOutbox(task) ?? []);
+  const change = (outboxes: Outboxes): Outboxes => ({
+    ...former.reduce((all, one) => withOutbox(all, one.subscription, one.outbox), outboxes),
+    readable: [...new Set([...outboxes.readable, ...former.flatMap(({ readable }) => readable)])],
+  });
+  await (row && writeOutboxes(medplum, row, [], { change, entries: tasks.map(markEntry) }));
+  const [state] = await readSubscribers(medplum, [subscriber]);
+  const untimed = state?.subscriptions.filter((stored) => !isTimed(stored)) ?? [];
+  if (state && untimed.length > 0) {
+    const updates = untimed.map((stored) => withStatusStored(stored, stored.outbox));
+    await writeOutboxes(medplum, state.row, updates);
+  }
+}
+
+/**
+ * Converts the outboxes of earlier versions, one for each Subscription, into the rows of their subscribers, with
+ * everything that they record. What changes meanwhile is converted by the next run.
+ *
+ * @throws Error when the server does not answer
+ */
+export async function convertOutboxes(medplum: MedplumClient): Promise<void> {
+  for (let portion = 0; portion < PORTIONS; portion++) {
+    const found = await readInTransaction(medplum, formerQueries(AT_ONCE, config));
+    const [waiting = [], ...leftovers] = found.map((resources) => ofType('Task', resources));
+    const bySubscriber = Map.groupBy(waiting, ({ groupIdentifier }) => groupIdentifier?.value ?? '');
+    for (const [subscriber, tasks] of bySubscriber) {
+      await takeOver(medplum, subscriber, tasks);
+    }
+    const gone = leftovers.flat();
+    if (gone.length > 0) {
+      await sendTransaction(
+        medplum,
+        gone.map(({ id }) => ({ request: { method: 'DELETE', url: `Task/${id}` } })),
+      );
+    }
+    if (waiting.length < AT_ONCE && gone.length === 0) {
+      return;
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import type { MedplumClient } from '@medplum/core';
+import type { BundleEntry, Task } from '@medplum/fhirtypes';
+import { type SearchQuery, searchUrl } from '../../core/booking/search.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { writeUnlessOvertaken } from './medplum.ts';
+import { ofType, readInTransaction } from './read.ts';
+
+/** How many rows one search returns, and how many pages of it there are: the most that Medplum allows. */
+const PAGE = 1_000;
+const MOST_PAGES = 10;
+
+/**
+ * The rows that a search finds, with all that changes meanwhile left to the next run.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function findRows(medplum: MedplumClient, query: SearchQuery): Promise<Task[]> {
+  const rows: Task[] = [];
+  for (let page = 0; page < MOST_PAGES && rows.length === page * PAGE; page++) {
+    const part: SearchQuery = [
+      ['_count', String(PAGE)],
+      ['_offset', String(page * PAGE)],
+    ];
+    const [found] = await readInTransaction(medplum, [searchUrl('Task', [...query, ...part])]);
+    rows.push(...ofType('Task', found));
+  }
+  return rows;
+}
+
+/**
+ * Writes rows, and what belongs to them, in one transaction.
+ *
+ * @param what - names them where they cannot be written
+ * @returns the first row as it is then; `undefined` if somebody else has changed one of them meanwhile
+ * @throws Error when they could not be written
+ */
+export async function writeRows(medplum: MedplumClient, entry: BundleEntry[], what: string): Promise<Task | undefined> {
+  const written = await writeUnlessOvertaken(medplum, entry, what);
+  return written?.entry?.map(({ resource }) => resource).find((one) => isResource(one, 'Task'));
+}
+
+/**
+ * Does one thing after the other until the time is over; what is left waits for the next run. One that fails does not hold up
+ * the others.
+ *
+ * @param end - nothing is begun after it; milliseconds since 1970 UTC
+ * @throws Error with all failures
+ */
+export async function carryOut(
+  acts: Iterable<() => Promise<unknown>> | AsyncIterable<() => Promise<unknown>>,
+  end: number,
+): Promise<void> {
+  const failures: string[] = [];
+  for await (const act of acts) {
+    if (Date.now() >= end) {
+      break;
+    }
+    await act().catch((error: unknown) => failures.push(String(error)));
+  }
+  if (failures.length > 0) {
+    throw new Error(failures.join('\n'));
+  }
+}

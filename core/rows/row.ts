@@ -1,0 +1,114 @@
+import type { BundleEntry, Coding, Task, TaskInput } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { formatInstant, parseInstant } from '../fhir/instant.ts';
+
+/** What is fixed about all rows of a kind. */
+interface RowKind {
+  /** What a row says, for people. */
+  readonly display: string;
+  /** What it may say about a person: the request that was sent, a reference, or nothing. */
+  readonly person: 'request' | 'reference' | 'nothing';
+  /** Whether staff sort, take, set aside and close it. */
+  readonly isForStaff?: true;
+  /** Whether nothing reads it any more once it has ended. */
+  readonly isPassing?: true;
+}
+
+/**
+ * A row is a Task in which the service keeps what waits, is due, or is counted: asynchronous bookings, requests, outboxes,
+ * publications and so on. These are the kinds: the codes of the CodeSystem LocalTask.
+ */
+const kinds = {
+  book: { display: 'An asynchronous booking', person: 'request', isPassing: true },
+  outboxes: { display: 'The outboxes of the Subscriptions of one subscriber', person: 'nothing' },
+  publish: { display: 'How far the opening hours of a schedule are published', person: 'nothing' },
+  'publish-all': {
+    display: 'How far the schedules have been checked for what is to be published',
+    person: 'nothing',
+  },
+  announce: { display: 'The time up to which the events of all changes are recorded', person: 'nothing' },
+  deletion: {
+    display: 'An appointment that is about to be deleted, or was deleted a moment ago',
+    person: 'nothing',
+  },
+  quota: { display: 'A limited number of appointments', person: 'reference' },
+  'near-limit': { display: 'A portal that is near a limit of the installation', person: 'nothing' },
+  confirm: {
+    display: 'A requested appointment that waits for the clinic',
+    person: 'reference',
+    isForStaff: true,
+    isPassing: true,
+  },
+  collision: {
+    display: 'An appointment whose time something else takes: staff decide',
+    person: 'reference',
+    isForStaff: true,
+    isPassing: true,
+  },
+} as const satisfies Record<string, RowKind>;
+
+/** The code of a kind of rows. */
+export type RowCode = keyof typeof kinds;
+
+/** All kinds of rows. */
+export const rowKinds: Readonly<Record<RowCode, RowKind>> = kinds;
+
+const isRowCode = (code: string): code is RowCode => Object.hasOwn(kinds, code);
+
+/** The codes of the kinds of which something is true. */
+export const codesWhere = (isTrue: (kind: RowKind) => boolean): RowCode[] =>
+  Object.keys(kinds)
+    .filter(isRowCode)
+    .filter((code) => isTrue(rowKinds[code]));
+
+/** The code of a row, as its Task has it. */
+export const rowCoding = (code: RowCode, config: ArtefactConfig): Coding => ({
+  system: artefactUri(config, 'LocalTask'),
+  code,
+});
+
+/** The value of the search parameter `code` for rows of some kinds. */
+export const rowCodes = (codes: readonly RowCode[], config: ArtefactConfig): string =>
+  codes.map((code) => `${artefactUri(config, 'LocalTask')}|${code}`).join(',');
+
+/** Whether a Task is a row of one of some kinds. */
+export function isRow({ code }: Task, codes: readonly RowCode[], config: ArtefactConfig): boolean {
+  const system = artefactUri(config, 'LocalTask');
+  return code?.coding?.some((one) => one.system === system && codes.some((its) => its === one.code)) ?? false;
+}
+
+/** A row with its code; further elements are the kind's own. */
+export const newRow = (
+  code: RowCode,
+  { status, ...more }: Partial<Task> & Pick<Task, 'status'>,
+  config: ArtefactConfig,
+): Task => ({ resourceType: 'Task', status, intent: 'order', code: { coding: [rowCoding(code, config)] }, ...more });
+
+/**
+ * The entry that creates a row.
+ *
+ * @param query - the search that finds the one that there may be already: then nothing is created
+ */
+export const creation = (resource: Task, query?: string): BundleEntry => ({
+  request: { method: 'POST', url: 'Task', ...(query !== undefined && { ifNoneExist: query.replace('Task?', '') }) },
+  resource,
+});
+
+/** A value that a row keeps under a name, among its inputs or outputs. */
+type RowValue = TaskInput;
+
+/** The values under a name; none if there is nothing to keep. Moments are milliseconds since 1970 UTC. */
+export const moment = (text: string, time: number | undefined): RowValue[] =>
+  time === undefined ? [] : [{ type: { text }, valueInstant: formatInstant(time) }];
+
+/** The value under a name. */
+export const valueIn = (values: readonly RowValue[] | undefined, name: string): RowValue | undefined =>
+  values?.find(({ type }) => type.text === name);
+
+/** The moment under a name, in milliseconds since 1970 UTC. */
+export const momentIn = (values: readonly RowValue[] | undefined, name: string): number | undefined =>
+  parseInstant(valueIn(values, name)?.valueInstant);
+
+/** All values but those under a name. */
+export const valuesBut = (values: readonly RowValue[] | undefined, name: string): RowValue[] =>
+  (values ?? []).filter(({ type }) => type.text !== name);

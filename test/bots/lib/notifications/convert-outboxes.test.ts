@@ -1,0 +1,113 @@
+import '../../config.ts';
+import { afterEach, expect, it } from '@jest/globals';
+import type { Communication, Subscription, Task } from '@medplum/fhirtypes';
+import { convertOutboxes } from '../../../../bots/lib/notifications/convert-outboxes.ts';
+import { deliverPending } from '../../../../bots/lib/notifications/delivery/delivery.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { outboxesOf, subscriberQuery } from '../../../../core/notifications/delivery/outbox.ts';
+import { withStoredStatus } from '../../../../core/notifications/subscription/stored-status.ts';
+import { listen } from '../../../contract/notifications/listener.ts';
+import { portal, subscription } from '../../../core/notifications/support.ts';
+import { config } from '../../config.ts';
+import { withMedplum } from '../../medplum.ts';
+import { addAppointment, channelTo, removeAll, statusIn } from './outboxes.ts';
+
+const medplum = withMedplum();
+afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication'));
+
+const coding = (code: string) => ({ coding: [{ system: artefactUri(config, 'LocalTask'), code }] });
+
+/** A Subscription with its outbox, as earlier versions kept it; one of its two events is not delivered yet. */
+async function former(endpoint: string): Promise<string> {
+  const meta = {
+    profile: [artefactUri(config, 'LocalSubscriptionTermin')],
+    tag: [requestorTag(portal, config)],
+  };
+  const sent = subscription({ status: 'active', channel: channelTo(endpoint), end: '2099-01-01T00:00:00Z' });
+  const { id } = await medplum().create<Subscription>(withStoredStatus({ ...sent, meta }));
+  await medplum().create<Task>({
+    resourceType: 'Task',
+    status: 'received',
+    intent: 'order',
+    groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: portal },
+    code: coding('notify'),
+    focus: { reference: `Subscription/${id}` },
+    input: [{ type: { text: 'readable' }, valueString: 'Appointment' }],
+    output: [
+      { type: { text: 'events' }, valueInteger: 2 },
+      { type: { text: 'delivered' }, valueInteger: 1 },
+      { type: { text: 'failed attempts' }, valueInteger: 0 },
+      { type: { text: 'listening since' }, valueInstant: '2027-01-01T00:00:00Z' },
+    ],
+  });
+  for (const number of [1, 2]) {
+    const appointment = await addAppointment(medplum());
+    const reference = `Appointment/${appointment.id}`;
+    await medplum().create<Communication>({
+      resourceType: 'Communication',
+      identifier: [{ system: artefactUri(config, 'LocalEvent'), value: `${id}/${number}` }],
+      status: number === 1 ? 'completed' : 'preparation',
+      partOf: [{ reference: `Subscription/${id}` }],
+      basedOn: [{ reference }],
+      about: [{ reference: `${reference}/_history/${appointment.meta.versionId}` }],
+      topic: { text: 'update' },
+      sent: '2027-01-02T00:00:00Z',
+    });
+  }
+  return id;
+}
+
+it('what earlier versions have left is converted, and delivered where it stood', async () => {
+  const listener = await listen();
+  const ids = [await former(listener.url), await former(listener.url)];
+  await medplum().create<Task>({
+    resourceType: 'Task',
+    status: 'in-progress',
+    intent: 'order',
+    code: coding('subscriber'),
+  });
+  await convertOutboxes(medplum().medplum);
+  const tasks = await medplum().find<Task>('Task?_count=1000');
+  expect(tasks).toHaveLength(1);
+  const [row] = await medplum().find<Task>(`Task?${subscriberQuery([portal], config)}`);
+  const outboxes = row && outboxesOf(row);
+  expect(outboxes?.readable).toEqual(['Appointment']);
+  expect([...(outboxes?.of ?? [])].map(([id]) => id).sort()).toEqual([...ids].sort());
+  expect([...(outboxes?.of.values() ?? [])]).toEqual(
+    ids.map(() => expect.objectContaining({ status: 'ready', events: 2, delivered: 1, end: Date.parse('2099-01-01') })),
+  );
+  await deliverPending(medplum().medplum, portal);
+  const told = listener.received.map(({ bundle }) => statusIn(bundle));
+  expect(told.map((one) => one['notification-event'])).toMatchObject([
+    { 'event-number': '2' },
+    { 'event-number': '2' },
+  ]);
+  await listener.close();
+});
+
+it('an outbox that an earlier version still writes is converted by the next run, with what it has written', async () => {
+  const listener = await listen();
+  await former(listener.url);
+  let isFirst = true;
+  medplum().interfere(async ({ entries }) => {
+    const [task] = await (isFirst && entries.some((one) => one.startsWith('PUT Task'))
+      ? medplum().find<Task>('Task?status=received')
+      : []);
+    if (task) {
+      isFirst = false;
+      const output = [
+        { type: { text: 'events' }, valueInteger: 3 },
+        { type: { text: 'delivered' }, valueInteger: 1 },
+      ];
+      await medplum().change<Task>(task, { output });
+    }
+    return undefined;
+  });
+  await convertOutboxes(medplum().medplum);
+  medplum().interfere(() => undefined);
+  await convertOutboxes(medplum().medplum);
+  const [row] = await medplum().find<Task>(`Task?${subscriberQuery([portal], config)}`);
+  expect([...(row ? outboxesOf(row).of.values() : [])].map(({ events }) => events)).toEqual([3]);
+  await listener.close();
+});

@@ -1,0 +1,59 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+/** How many words each page may have; to raise one is a decision of its own. */
+const budgets: Readonly<Record<string, number>> = {
+  'README.md': 900,
+  'CHANGELOG.md': 900,
+  'CONTRIBUTING.md': 1_750,
+  'SECURITY.md': 2_000,
+  'docs/calendar-model.md': 1_400,
+  'docs/clients.md': 650,
+  'docs/clinics.md': 3_350,
+  'docs/configuration.md': 1_550,
+  'docs/conformance-kit.md': 550,
+  'docs/conformance.md': 1_150,
+  'docs/data.md': 950,
+  'docs/errors.md': 950,
+  'docs/figures.md': 1_500,
+  'docs/front-desk.md': 1_200,
+  'docs/how-it-works.md': 1_400,
+  'docs/notifications.md': 2_000,
+  'docs/operators.md': 3_750,
+  'docs/portal.md': 800,
+  'docs/portals.md': 3_350,
+};
+
+const read = (path: string): string => readFileSync(path, 'utf8');
+
+const pages = readdirSync('docs').flatMap((name) => (name.endsWith('.md') ? `docs/${name}` : []));
+
+test('every page has a budget', () => {
+  expect(Object.keys(budgets).filter((path) => path.startsWith('docs/'))).toEqual(pages.toSorted());
+});
+
+test.each(Object.entries(budgets))('%s has at most %d words', (path, most) => {
+  expect(read(path).trim().split(/\s+/).length).toBeLessThanOrEqual(most);
+});
+
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(page: string): string[] {
+  const headings = [...page.replace(/^ *```.*?^ *```/gms, '').matchAll(/^#+ (.*)$/gm)];
+  return headings.map(([, text = '']) =>
+    text
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\- ]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test.each(Object.keys(budgets))('every link of %s leads to a file, and to a heading of it', (path) => {
+  const links = [...read(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+  const broken = links.filter(([, file = '', anchor]) => {
+    const target = file === '' ? path : join(dirname(path), file);
+    return !existsSync(target) || (anchor !== undefined && !anchorsOf(read(target)).includes(anchor));
+  });
+  expect(broken.map(([link]) => link)).toEqual([]);
+});
