@@ -10,7 +10,7 @@ import { sealedTokens } from '../demo/sealed-tokens.ts';
 
 /** The installation that is measured. */
 export interface Installation {
-  /** FHIR base address of the gateway, without a trailing slash. */
+  /** FHIR base address of the gateway that the next request goes to, without a trailing slash: they take turns. */
   readonly base: string;
   /** FHIR base address of the Medplum server behind it, without a trailing slash. */
   readonly medplum: string;
@@ -135,6 +135,7 @@ async function tokenInMedplum(environment: Environment, medplumUrl: string): Pro
 /**
  * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, CREDENTIALS_KEY, and for PORTAL_A and
  * FRONT_DESK either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`), or else an embedded one in a process of its own.
+ * As in the contract tests, BOOKING_GATEWAYS may list several gateways, separated by commas.
  *
  * @throws Error that says what is missing
  */
@@ -143,7 +144,9 @@ export async function findInstallation(environment: Environment): Promise<Instal
     return startEmbedded();
   }
   const medplumUrl = required(environment, 'MEDPLUM_BASE_URL').replace(/\/$/, '');
-  const { origin } = new URL(required(environment, 'BOOKING_BASE_URL'));
+  const base = required(environment, 'BOOKING_BASE_URL').replace(/\/$/, '');
+  const gateways = environment.BOOKING_GATEWAYS?.split(',') ?? [base];
+  const { origin } = new URL(base);
   const logInAll = async (): Promise<Installation['tokens']> => {
     const [portal, portalInMedplum, other, staff] = await Promise.all([
       tokenOf(environment, 'PORTAL_A', origin),
@@ -155,8 +158,11 @@ export async function findInstallation(environment: Environment): Promise<Instal
   };
   let tokens = await logInAll();
   let since = Date.now();
+  let turn = 0;
   return {
-    base: required(environment, 'BOOKING_BASE_URL').replace(/\/$/, ''),
+    get base() {
+      return gateways[turn++ % gateways.length] ?? base;
+    },
     medplum: `${medplumUrl}/fhir/R4`,
     get tokens() {
       return tokens;

@@ -39,7 +39,7 @@ export function stateOf(task: Task | undefined): string {
   const until = from === undefined ? '' : ` to ${new Date(from).toISOString().slice(0, 10)}`;
   const words = {
     requested: `about to be published${until && `, done${until}`}`,
-    accepted: `waits for its turn${until && `, done${until}`}`,
+    accepted: `is being published or waits for its turn${until && `, done${until}`}`,
     'in-progress': `is being published${until && `, done${until}`}`,
     completed: `published${until}`,
     failed: 'cannot be published',

@@ -1,8 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { NEAREST, nextDay } from '../../../core/calendar/publish/due.ts';
+import { nearestUntil, nextDay } from '../../../core/calendar/publish/due.ts';
 import { FURTHEST, publishedPeriod } from '../../../core/calendar/publish/offers.ts';
 import {
+  claimedAs,
   type Publication,
   publicationIn,
   publicationQuery,
@@ -162,7 +163,7 @@ async function publishWindows(
 ): Promise<Turn> {
   const now = Date.now();
   const start = Math.max(claim.publication.from ?? 0, now - DAY);
-  const nearest = Math.min(now + NEAREST, to.last);
+  const nearest = Math.min(nearestUntil(now), to.last);
   const isNearest = start < nearest;
   const stop = isNearest ? nearest : to.last;
   const turn = isNearest ? until : Math.min(until, now + TURN);
@@ -212,7 +213,7 @@ export async function publishTurn(medplum: MedplumClient, row: Task, until: numb
   }
   // Claimed before anything is read: what changes later finds a run that has read something else.
   const now = Date.now();
-  const claimed: Publication = { ...publication, status: 'in-progress', due: now + LEASE };
+  const claimed: Publication = { ...publication, status: claimedAs(publication.status), due: now + LEASE };
   const written = await writeRow(medplum, row, publicationTask(claimed, config));
   if (!written) {
     return overtaken;

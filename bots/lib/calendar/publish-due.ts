@@ -10,6 +10,7 @@ import {
   shareOfMinute,
 } from '../../../core/calendar/publish/due.ts';
 import {
+  claimedAs,
   type Look,
   lookIn,
   lookTask,
@@ -110,7 +111,11 @@ async function lookOn(medplum: MedplumClient, row: Task, until: number): Promise
   const look = lookIn(row);
   const claimed =
     look &&
-    (await writeRow(medplum, row, lookTask({ ...look, status: 'in-progress', due: Date.now() + LEASE }, config)));
+    (await writeRow(
+      medplum,
+      row,
+      lookTask({ ...look, status: claimedAs(look.status), due: Date.now() + LEASE }, config),
+    ));
   if (!claimed) {
     return undefined;
   }
@@ -144,7 +149,7 @@ async function readLine(medplum: MedplumClient): Promise<Line & { readonly busy:
   const [nearest, others, busy = [], booked = []] = await readInBatch(medplum, [
     rowQuery({ status: 'requested,accepted', ...due }, config),
     rowQuery({ status: 'in-progress,completed,failed', ...due }, config),
-    rowQuery({ status: 'in-progress', 'due-date': `gt${formatInstant(now)}`, _count: `${BY_ALL}` }, config),
+    rowQuery({ status: 'accepted,in-progress', 'due-date': `gt${formatInstant(now)}`, _count: `${BY_ALL}` }, config),
     `Appointment?${new URLSearchParams({ _lastUpdated: `gt${formatInstant(now - QUIET_AFTER)}`, _count: '1', _fields: 'id' })}`,
   ]);
   return {
@@ -186,7 +191,7 @@ function worker(medplum: MedplumClient) {
 
   async function work(row: Task, until: number): Promise<readonly Task[]> {
     // One that cannot be written does not hold up the others: it is due again when its claim ends.
-    const left = await turn(row, until).catch((reason: unknown) => console.error(String(reason)));
+    const left = await turn(row, until).catch((reason: unknown) => console.log(String(reason)));
     if (!left) {
       given.add(nameOf(row));
     }

@@ -6,8 +6,11 @@ import { lookIn, type Publication } from './publication.ts';
 /** How long after the last change of an appointment bookings are assumed to have stopped, in milliseconds. */
 export const QUIET_AFTER = 2 * 60_000;
 
-/** How much of every calendar is published before any has the rest: today and two weeks, in milliseconds. */
-export const NEAREST = 15 * DAY;
+/**
+ * Up to when every calendar is published before any has the rest: two weeks from tomorrow on, the same for a whole day, so
+ * that a calendar that has reached it goes on with the rest.
+ */
+export const nearestUntil = (now: number): number => (Math.floor(now / DAY) + 15) * DAY;
 
 /** So many calendars at most are a few: their nearest days are published at once, whatever else goes on. */
 const FEW = 20;
@@ -37,8 +40,9 @@ export function outdated(schedule: string, standing: Standing, now: number): Pub
   if (!publication || publication.status === 'cancelled') {
     return takesPart ? anew : undefined;
   }
-  const waits = publication.status === 'requested' || publication.status === 'accepted';
-  if (waits && publication.from === undefined && publication.due !== undefined) {
+  const { status, from, due } = publication;
+  const waits = status === 'requested' || status === 'accepted';
+  if (waits && from === undefined && due !== undefined && due <= now) {
     return undefined;
   }
   // A run that is about it, and has not written what it read, may have read the state before the change.

@@ -11,13 +11,17 @@ import type { Publishing } from '../parameters/schedule-calendar.ts';
 import type { CalendarProblem } from '../problem.ts';
 
 /**
- * `requested`: to be done at once, a run starts. `accepted`: the same, by the next run that has time. `in-progress`: a run
- * is about it until `due`; once that is over, it waits for a run to go on. `completed`: done until `due`. `failed`: the
- * opening hours are invalid. `cancelled`: the Schedule is gone, or somebody wants nothing done.
+ * `requested`: to be done at once, a run starts. `accepted`: the same, by the next run that has time. `in-progress`: the
+ * nearest days are done, and the rest is to follow. Of these two, a run is about it until `due`; from then on, it waits
+ * for a run. `completed`: done until `due`. `failed`: the opening hours are invalid. `cancelled`: the Schedule is gone, or
+ * somebody wants nothing done.
  */
 const statuses = ['requested', 'accepted', 'in-progress', 'completed', 'failed', 'cancelled'] as const;
 
 type RowStatus = (typeof statuses)[number];
+
+/** The status of a row while a run is about it: if the run dies, the row is as urgent as it was. */
+export const claimedAs = (status: RowStatus): RowStatus => (status === 'in-progress' ? status : 'accepted');
 
 /** The progress of the publication of a Schedule. Each Schedule has one, stored in a Task: its publication row. */
 export interface Publication {

@@ -303,11 +303,11 @@ describe('a run whose time is over', () => {
 describe('a run that dies', () => {
   it('is taken up by the clock when its claim ends', async () => {
     const { schedule } = await medplum().calendar();
-    const { error } = console;
-    console.error = () => undefined;
+    const { log } = console;
+    console.log = () => undefined;
     medplum().interfere(({ entries }) => (entries.includes('POST Slot') ? 'no-answer' : undefined));
     await report(schedule);
-    console.error = error;
+    console.log = log;
     medplum().interfere(() => undefined);
     await tick(20_000);
     expect(await medplum().times(schedule)).toEqual([]);
@@ -318,9 +318,9 @@ describe('a run that dies', () => {
   it('holds up no other calendar', async () => {
     const { service, schedule } = await medplum().calendar();
     const second = await medplum().schedule({ serviceType: [offering(service)] });
-    const { error } = console;
+    const { log } = console;
     const said: unknown[] = [];
-    console.error = (text) => said.push(text);
+    console.log = (text) => said.push(text);
     medplum().interfere(({ bundle }) =>
       (bundle?.entry ?? []).some(
         ({ resource }) =>
@@ -330,7 +330,7 @@ describe('a run that dies', () => {
         : undefined,
     );
     await report(service);
-    console.error = error;
+    console.log = log;
     expect(said).toEqual([`Error: The Slots of Schedule/${schedule.id} could not be written (lost).`]);
     expect(await medplum().times(second)).toEqual(wholeDay);
   });

@@ -57,6 +57,11 @@ describe('a Schedule that is looked at', () => {
       { publication: { schedule: 's', status: 'in-progress', due: 2_000 } },
       anew,
     ],
+    [
+      'begins again under a run that is about it',
+      { publication: { schedule: 's', status: 'accepted', due: 2_000 } },
+      anew,
+    ],
     ['is not due twice', { publication: { schedule: 's', status: 'accepted', due: 900 } }, undefined],
     [
       'goes on where it was if its row is of an earlier version',
