@@ -329,7 +329,7 @@ export const breaks: readonly Break[] = [
     edits: [
       edit(
         'core/booking/book/resubmission/reschedule.ts',
-        '.filter((earlier) => earlier && canBeMoved(earlier))',
+        '.filter(canBeMoved)',
         '.filter(() => false)',
       ),
     ],
