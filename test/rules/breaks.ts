@@ -326,13 +326,7 @@ export const breaks: readonly Break[] = [
   },
   {
     rule: 're-submission with unchanged `id` moves the appointment if it is available',
-    edits: [
-      edit(
-        'core/booking/book/resubmission/reschedule.ts',
-        '.filter(canBeMoved)',
-        '.filter(() => false)',
-      ),
-    ],
+    edits: [edit('core/booking/book/resubmission/reschedule.ts', '.filter(canBeMoved)', '.filter(() => false)')],
     fails: ['moves the appointment: 201, same id, new version, its old slot free'],
   },
   {
