@@ -115,7 +115,7 @@ it('a Subscription for this patient alone is removed after its subscriber was no
   const { erasure } = await run(patient.id, { force: true });
   expect(erasure.removals.map(({ reference }) => reference)).toContain(`Subscription/${id}`);
   expect((await request('portal-a', 'GET', `/Subscription/${id}`)).status).not.toBe(200);
-  const events = await medplum('admin', 'GET', `/Communication?part-of=Subscription/${id}`);
+  const events = await medplum('admin', 'GET', `/Communication?identifier=${id}/1`);
   expect(resourceIn('Bundle', events).entry?.length).toBeGreaterThan(0);
 });
 
