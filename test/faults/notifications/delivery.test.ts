@@ -52,8 +52,8 @@ async function restart(): Promise<void> {
   await installation.start();
 }
 
-const communications = (id: string | undefined) =>
-  http.medplum('admin', 'GET', `/Communication?part-of=Subscription/${id}&_summary=count`);
+const eventsOf = (id: string | undefined) =>
+  http.medplum('admin', 'GET', `/Communication?identifier=${id}/1&_summary=count`);
 
 it('killed between the deletion and its jobs: the event arrives, the slot is free, and nothing is left to be done', async () => {
   const listener = await listening.listen();
@@ -115,7 +115,7 @@ it('killed between the change and its announcement: the event arrives', async ()
   await stopClock();
   await loseJobs('record-events');
   await fixtures.confirm(appointment);
-  expect(http.resourceIn('Bundle', await communications(id)).total).toBe(0);
+  expect(http.resourceIn('Bundle', await eventsOf(id)).total).toBe(0);
   await restart();
   await listening.events(listener, 1, LONGEST);
   expect(listening.numbersAt(listener)).toEqual([1]);
@@ -130,7 +130,7 @@ it('killed between announcement and delivery: the event arrives', async () => {
   await loseJobs('deliver-events');
   await fixtures.confirm(appointment);
   await until(
-    async () => http.resourceIn('Bundle', await communications(id)).total,
+    async () => http.resourceIn('Bundle', await eventsOf(id)).total,
     (total) => total === 1,
   );
   expect(listening.numbersAt(listener)).toEqual([]);

@@ -3,7 +3,7 @@ import type { Installation } from '../../lib/installation.ts';
 import { until } from '../../lib/until.ts';
 import { prepareInstallation } from '../installation.ts';
 
-/** More than the service records events for at once, and more than its deliveries of one subscriber. */
+/** More than the deliveries of one subscriber at once. */
 const COUNT = 25;
 
 const LONGEST = 90_000;
@@ -49,7 +49,7 @@ it('a subscriber with many Subscriptions: some are told at once, all in the end,
   const appointment = await fixtures.aBooking();
   listener.reply = () => undefined;
   await fixtures.confirm(appointment);
-  await until(events, (count) => count >= 10);
+  await until(events, (count) => count >= 1);
   await installation.kill();
   listener.reply = 200;
   await installation.start();
@@ -62,7 +62,7 @@ it('a subscriber with many Subscriptions: some are told at once, all in the end,
     LONGEST,
   );
   expect(numbers).toEqual(Array.from({ length: COUNT }, () => [1, 2, 3]));
-  expect(await events()).toBe(3 * COUNT);
+  expect(await events()).toBe(3);
   expect(listening.numbersAt(other)).toEqual([]);
   await Promise.all([listener.close(), other.close()]);
 });

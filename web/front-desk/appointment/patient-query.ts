@@ -20,9 +20,9 @@ const MOST = 16;
 function spellingsOf(word: string): string[] {
   const lower = word.toLowerCase();
   const others = spellings.flatMap(([letters, instead]) =>
-    [...lower.matchAll(new RegExp(letters, 'g'))].flatMap(({ index }) =>
-      instead.map((one) => lower.slice(0, index) + one + lower.slice(index + letters.length)),
-    ),
+    Array.from(lower, (_, index) => index)
+      .filter((index) => lower.startsWith(letters, index))
+      .flatMap((index) => instead.map((one) => lower.slice(0, index) + one + lower.slice(index + letters.length))),
   );
   return [...new Set([word, ...others])].slice(0, MOST);
 }

@@ -1,6 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
-import { LEASE } from '../../../../core/notifications/delivery/delivery-state.ts';
 import { messageQuery } from '../../../../core/notifications/delivery/message.ts';
 import { outboxesCodeQuery, withoutOutbox } from '../../../../core/notifications/delivery/outbox.ts';
 import { isAwaited, oldEventsQuery } from '../../../../core/notifications/delivery/retention.ts';
@@ -54,7 +53,7 @@ export async function removeOldEvents(medplum: MedplumClient, isTime: () => bool
 }
 
 /** Whether no delivery can still be running that would write a message again after its deletion. */
-const isAtRest = ({ task }: OutboxRow): boolean => Date.parse(task.meta?.lastUpdated ?? '') + LEASE < Date.now();
+const isAtRest = ({ outboxes: { lease } }: OutboxRow): boolean => lease === undefined || lease.until < Date.now();
 
 /** Deletes the messages of one subscriber's websockets that are over, and the outboxes of Subscriptions that are gone. */
 async function removeLeftover(medplum: MedplumClient, { row, subscriptions }: SubscriberState): Promise<void> {
