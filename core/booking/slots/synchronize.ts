@@ -29,7 +29,7 @@ import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { bufferSlots, neededBuffers, type ScheduleServices, termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { buffersWithoutSlot, timeOf, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
-import { holdsSlots, slotUseOf } from '../appointment/status.ts';
+import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
 
 /** The part of the configuration that slots depend on. */
 export type SlotSyncConfig = TagConfig & Pick<BookingConfig, 'smallestBooking'>;
@@ -76,7 +76,7 @@ function givenBackSince(history: Bundle): number | undefined {
  * appointment is not confirmed. A write past the lock is stored like this.
  */
 function isTakenByClinic({ role, status }: CalendarSlot, holder: Appointment, config: TagConfig): boolean {
-  const isUnconfirmed = slotStatusOf(slotUseOf(holder)) !== 'busy';
+  const isUnconfirmed = isOpen(holder) && slotStatusOf(slotUseOf(holder)) !== 'busy';
   return role === 'offer' && status === 'busy' && isUnconfirmed && ownerOf(holder, config) !== undefined;
 }
 
