@@ -63,10 +63,9 @@ const tags = {
 const statusOfJob = "return answer ?? problem('bad-gateway', 'The result of the booking cannot be read.');";
 
 const fhirPathPatch = 'core/booking/patch/fhirpath-patch.ts';
-const operations = '> = { add, insert, delete: remove, replace, move };';
 const withoutOperation = (name: string): Break => ({
   rule: 'PATCH on Appointment, FHIRPath Patch at least',
-  edits: [edit(fhirPathPatch, operations, `${operations.slice(0, -2)}, ${name}: (document) => ({ document }) };`)],
+  edits: [edit(fhirPathPatch, 'found : compilers[type](', `found : type === '${name}' ? [] : compilers[type](`)],
 });
 
 const changeable = (from: string, to = ''): Break => ({
