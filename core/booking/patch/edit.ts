@@ -1,3 +1,4 @@
+import { isSameJson } from '../../fhir/canonical-json.ts';
 import { isObject } from '../../fhir/resource.ts';
 
 /** The way to a value in a JSON document: names of elements, and positions in lists; `-` is the end of a list. */
@@ -118,23 +119,8 @@ export function applyEdit(document: unknown, { op, path, from = [], value }: Edi
     case 'move':
       return move(document, from, path);
     case 'test':
-      return isEqual(valueAt(document, path), value)
+      return isSameJson(valueAt(document, path), value)
         ? { document }
         : { problem: `The value at /${path.join('/')} is different.` };
   }
-}
-
-/** Whether two JSON values are equal; the order of an object's properties does not count. */
-export function isEqual(one: unknown, other: unknown): boolean {
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((value, index) => isEqual(value, other[index]));
-  }
-  if (isObject(one) && isObject(other)) {
-    const names = Object.keys(one);
-    return (
-      names.length === Object.keys(other).length &&
-      names.every((name) => Object.hasOwn(other, name) && isEqual(one[name], other[name]))
-    );
-  }
-  return one === other;
 }

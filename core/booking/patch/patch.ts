@@ -7,9 +7,9 @@ import { isId } from '../../fhir/reference/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
-import { grownListIssues } from '../appointment/bounds.ts';
+import { grownListIssues, unpatchableIssues } from '../appointment/elements.ts';
 import { besides } from '../issues.ts';
-import { applyEdit, type Edit, type Edited, isEqual } from './edit.ts';
+import { applyEdit, type Edit, type Edited } from './edit.ts';
 import {
   compile,
   costOf,
@@ -110,34 +110,6 @@ export function parsePatchRequest(input: unknown): PatchRequest | { readonly iss
   return 'issues' in patch ? patch : { id, patch, ...(typeof ifMatch === 'string' && { ifMatch }) };
 }
 
-/** Changes to what only the server writes, or to what identifies the resource. */
-function serverIssues(stored: Appointment, result: Readonly<Record<string, unknown>>): Issue[] {
-  const meta = isObject(result.meta) ? result.meta : {};
-  const { tag: _, profile: __, security: ___, ...kept } = stored.meta ?? {};
-  const touched = Object.entries(kept).filter(([name, value]) => !isEqual(meta[name], value));
-  const added = Object.keys(meta).filter(
-    (name) => !(name in (stored.meta ?? {})) && !/^_?(tag|profile|security)$/.test(name),
-  );
-  return [
-    ...(result.resourceType === 'Appointment' ? [] : ['resourceType']),
-    ...(result.id === stored.id ? [] : ['id']),
-    ...[...touched.map(([name]) => name), ...added].map((name) => `meta.${name}`),
-  ].map((name) => ({
-    code: 'patch-invalid',
-    diagnostics: `${name} of an appointment is set by the server and cannot be patched.`,
-    expression: `Appointment.${name}`,
-  }));
-}
-
-/** A patch must not change who may see an appointment. */
-function securityIssues(stored: Appointment, { meta }: Readonly<Record<string, unknown>>): Issue[] {
-  const labels = isObject(meta) ? meta.security : undefined;
-  const diagnostics = 'The security labels of an appointment cannot be patched.';
-  return isEqual(labels, stored.meta?.security)
-    ? []
-    : [{ code: 'immutable-element', diagnostics, expression: 'Appointment.meta.security' }];
-}
-
 /** Unsupported elements that a patch adds; existing ones may stay. */
 function addedIssues(stored: Appointment, result: unknown): Issue[] {
   const known = new Set(unsupportedIssues(stored, 'Appointment').map(({ expression }) => expression));
@@ -160,11 +132,7 @@ export interface Patched {
 /** The result as an Appointment, with everything that is wrong with its form. */
 function readResult(stored: Appointment, document: Readonly<Record<string, unknown>>): Patched | undefined {
   const { readable, issues: structure, unreadable } = readStructure(document, 'Appointment', 'Appointment');
-  const touched = [
-    ...serverIssues(stored, document),
-    ...securityIssues(stored, document),
-    ...addedIssues(stored, document),
-  ];
+  const touched = [...unpatchableIssues(stored, document), ...addedIssues(stored, document)];
   const result = { ...Object(readable), resourceType: 'Appointment' };
   return isResource(result, 'Appointment')
     ? { result, issues: [...touched, ...besides(structure, touched)], unreadable }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { applyEdit, isEqual, type Location, valueAt } from '../../../../core/booking/patch/edit.ts';
+import { applyEdit, type Location, valueAt } from '../../../../core/booking/patch/edit.ts';
 import { readJsonOperation } from '../../../../core/booking/patch/json-patch.ts';
 
 const document = { status: 'booked', list: ['a', 'b', 'c'], inner: { 'a/b': 1, 'm~n': 2 } };
@@ -76,17 +76,4 @@ it.each<[unknown, Location, unknown]>([
   [{ a: 1 }, [], { a: 1 }],
 ])('of %j at %j stands %j', (value, location, expected) => {
   expect(valueAt(value, location)).toEqual(expected);
-});
-
-it.each<[string, unknown, unknown, boolean]>([
-  ['the same in another order', { a: 1, b: [2, { c: 3 }] }, { b: [2, { c: 3 }], a: 1 }, true],
-  ['another value', { a: 1 }, { a: 2 }, false],
-  ['another name', { a: 1 }, { b: 1 }, false],
-  ['one more', { a: 1 }, { a: 1, b: 2 }, false],
-  ['a list in another order', [1, 2], [2, 1], false],
-  ['a longer list', [1], [1, 2], false],
-  ['a list for an object', [], {}, false],
-  ['null for an object', null, {}, false],
-])('values are compared: %s', (_, one, other, expected) => {
-  expect([isEqual(one, other), isEqual(other, one)]).toEqual([expected, expected]);
 });
