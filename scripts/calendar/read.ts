@@ -11,11 +11,12 @@ import type {
 } from '@medplum/fhirtypes';
 import { offersAllServices, type Publishing, publishingOf } from '../../core/calendar/parameters/schedule-calendar.ts';
 import { closedDays, isClosedDays } from '../../core/calendar/publish/closed-days.ts';
-import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
+import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { Closure } from '../../core/calendar/time/not-available.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
+import { rowCodes } from '../../core/rows/row.ts';
 
 const FRESH = { cache: 'reload' } as const;
 
@@ -72,7 +73,7 @@ export async function readCalendars(medplum: MedplumClient, config: BookingConfi
   const [schedules, services, tasks] = await Promise.all([
     searchAll(medplum, 'Schedule', '_sort=_id'),
     searchAll(medplum, 'HealthcareService', '_sort=_id'),
-    searchAll(medplum, 'Task', publicationQuery({}, config).replace('Task?', '')),
+    searchAll(medplum, 'Task', { code: rowCodes(['publish'], config) }),
   ]);
   return {
     schedules: schedules.filter(hasId),

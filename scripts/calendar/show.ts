@@ -1,7 +1,8 @@
 import type { HealthcareService, Task } from '@medplum/fhirtypes';
 import { closedDaysIn } from '../../core/calendar/change/closed-days-list.ts';
-import { lookQuery, lookTask, publicationTask } from '../../core/calendar/publish/publication.ts';
+import { lookTask, publicationTask } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { rowCodes } from '../../core/rows/row.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
 import { findTarget } from './find.ts';
@@ -97,7 +98,7 @@ async function putInLine({ medplum, config }: Session, schedule: string, stored:
 
 /** Requests a look at all schedules, after which the server publishes what is due. */
 async function startLook({ medplum, config }: Session, now: number): Promise<void> {
-  const [stored] = await searchAll(medplum, 'Task', lookQuery(config).replace('Task?', ''));
+  const [stored] = await searchAll(medplum, 'Task', { code: rowCodes(['publish-all'], config) });
   const task = lookTask({ status: 'requested', due: now, began: now, offset: 0 }, config);
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }

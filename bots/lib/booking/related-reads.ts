@@ -4,7 +4,7 @@ import { type Patients, patientIdsOf } from '../../../core/booking/appointment/c
 import { takesTime, timeOf } from '../../../core/booking/appointment/overbooking.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, slotUseOf, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
+import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
 import { search, searchUrl } from '../../../core/booking/search.ts';
@@ -58,7 +58,7 @@ export async function readRelatedAppointment(
     `Appointment?_id=${one}`,
     `Slot?_has:Appointment:slot:_id=${one}&${MOST}${withCalendars ? WITH_CALENDARS : ''}`,
     `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
-    searchUrl('Task', tasksOfQuery([id], config)),
+    openTasksOf([id], config),
   ]);
   return {
     appointment: ofType('Appointment', appointments)[0],

@@ -4,7 +4,7 @@ import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
-import { publicationIn, publicationQuery, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { publicationIn, publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
@@ -74,7 +74,7 @@ async function attempt(
       ['_sort', 'start'],
       ['_count', MOST],
     ]),
-    publicationQuery({ focus: `Schedule/${schedule.id}` }, config),
+    publicationOf(schedule.id, config),
   ]);
   const now = Date.now();
   const termsOf = termsFor([hours], config);

@@ -6,7 +6,7 @@ import {
   claimedAs,
   type Publication,
   publicationIn,
-  publicationQuery,
+  publicationOf,
   publicationTask,
   rowEntry,
   windowsFrom,
@@ -49,7 +49,7 @@ const overtaken: Turn = { kind: 'overtaken' };
  * @throws ReadError when the server could not be read
  */
 export async function publicationRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
-  const [found] = await readInBatch(medplum, [publicationQuery({ focus: `Schedule/${schedule}` }, config)]);
+  const [found] = await readInBatch(medplum, [publicationOf(schedule, config)]);
   return ofType('Task', found)[0];
 }
 

@@ -4,13 +4,13 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { creation, newRow, rowCodes, rowCoding } from '../../rows/row.ts';
+import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { hasEnded, reasonOf } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
-import { search, searchUrl } from '../search.ts';
+import { search } from '../search.ts';
 
 /** The part of the configuration that collisions depend on. */
 export type CollisionConfig = TagConfig & Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
@@ -111,17 +111,12 @@ export function collisionTask({ appointment, taking }: Collision, config: Collis
   const times = `${formatInstant(taking.start)} to ${formatInstant(taking.end)}`;
   const more: Partial<Task> = {
     priority: 'urgent',
-    code: { coding: [rowCoding('collision', config)], text: 'Resolve a double booking' },
     description: `Slot/${taking.id} (${taking.resource.status}, ${times}) takes time of this appointment: move or cancel one of them.`,
     focus,
     ...(patient && { for: patient }),
     reasonReference: { reference: `Slot/${taking.id}` },
   };
-  const query = searchUrl('Task', [
-    ['code', rowCodes(['collision'], config)],
-    ['focus', focus.reference],
-    ['status', 'requested'],
-  ]);
+  const query = rowSearch(['collision'], { focus: focus.reference, status: 'requested' }, config);
   return creation(newRow('collision', { status: 'requested', ...more }, config), query);
 }
 
