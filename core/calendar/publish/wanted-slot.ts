@@ -1,7 +1,7 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { formatKey, type PublishedKey } from '../../slots/published-key.ts';
+import { formatKey, type PublishedKey } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
 
