@@ -11,7 +11,7 @@ import { wholeNumber } from '../cli/whole-number.ts';
 import { created, createSlots, post } from './create.ts';
 import { findInstallation, type Installation } from './installation.ts';
 import { circumstancesText, describeCircumstances, load } from './machine.ts';
-import { type Answered, slotsHeldBy, resultOf } from './release-day/result.ts';
+import { type Answered, resultOf, slotsHeldBy } from './release-day/result.ts';
 import { appointmentFor } from './targets.ts';
 
 interface ReleaseDayArguments {

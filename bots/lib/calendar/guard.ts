@@ -13,7 +13,7 @@ import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readInBatch, readInTransaction } from '../read.ts';
-import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
+import { type KeyedHours, readOpeningHours } from './opening-hours.ts';
 
 /** How many Slots are read: of a block of many weeks the nearest ones are announced, the others follow within seconds. */
 const MOST = '1000';
@@ -47,7 +47,7 @@ function rowEntries(row: Task | undefined, taking: Taking, excluded: readonly Ca
 
 async function attempt(
   medplum: MedplumClient,
-  hours: OpeningHours,
+  hours: KeyedHours,
   time: Interval,
   by: string,
   takingIn: (calendar: Calendar) => Taking | undefined,
@@ -104,7 +104,7 @@ export async function announce(
   schedule: string,
   time: Interval,
   by: string,
-  takingIn: (calendar: Calendar, hours: OpeningHours) => Taking | undefined,
+  takingIn: (calendar: Calendar, hours: KeyedHours) => Taking | undefined,
 ): Promise<Announced> {
   const hours = await readOpeningHours(medplum, schedule);
   if (!hours) {
