@@ -13,6 +13,7 @@ import { applyPatch, hasNoEffect } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
 import { asPatchInvalid } from '../../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../../core/booking/patch/request.ts';
+import { effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
 import { policyIssues } from '../../core/booking/policy/judge.ts';
 import { readsById } from '../../core/booking/search.ts';
 import { type RelatedSlots, slotEntries } from '../../core/booking/slots/synchronize.ts';
@@ -28,9 +29,9 @@ import {
   completeRelated,
   type Related,
   type RelatedAppointment,
-  readPolicies,
   readRelatedAppointment,
   readRelatedSlots,
+  readSchedulesOf,
 } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -175,7 +176,8 @@ async function cancellationIssues(
   if (!isAsked || isHold(appointment, config)) {
     return [];
   }
-  const policies = await readPolicies(medplum, slots, calendars);
+  const schedules = await readSchedulesOf(medplum, slots, calendars);
+  const policies = schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
   const start = Date.parse(appointment.start ?? '');
   return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
 }

@@ -5,7 +5,6 @@ import { takesTime, timeOf } from '../../../core/booking/appointment/overbooking
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
-import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
 import { search } from '../../../core/booking/search.ts';
 import { holderSearch, usesOf } from '../../../core/booking/slots/holders.ts';
@@ -195,19 +194,16 @@ const scheduleIdsOf = (slots: readonly Slot[]): string[] => [
 ];
 
 /**
- * The booking policies of the Schedules of some Slots.
+ * The Schedules of some Slots, with their services.
  *
  * @param known - Schedules, with their actors, that have been read already
  * @throws ReadError when the server could not be read
  */
-export async function readPolicies(
+export const readSchedulesOf = (
   medplum: MedplumClient,
   slots: readonly Slot[],
   known: readonly Resource[] = [],
-): Promise<EffectivePolicy[]> {
-  const schedules = await readSchedules(medplum, scheduleIdsOf(slots), known);
-  return schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
-}
+): Promise<ScheduleServices[]> => readSchedules(medplum, scheduleIdsOf(slots), known);
 
 /**
  * Everything that the slots of an appointment depend on, with the Bot's own rights.
@@ -232,7 +228,7 @@ export async function readRelatedSlots(
   if (concerned.length + unnamed.length === 0) {
     return { slots: [], uses: new Map(), schedules: [], lost, latest: undefined, others: [] };
   }
-  const schedules = unnamed.length > 0 ? unnamed : await readSchedules(medplum, scheduleIdsOf(concerned));
+  const schedules = unnamed.length > 0 ? unnamed : await readSchedulesOf(medplum, concerned);
   const reach = 2 * reachOf(schedules, config);
   const calendar = [...calendarOf(concerned, config).values()];
   const own = time ? schedules.map(({ schedule: { id = '' } }) => ({ ...time, schedule: id })) : [];
@@ -314,7 +310,7 @@ export async function readTaken(medplum: MedplumClient, appointment: Appointment
   }
   const [slots, holders] = await readInBatch(medplum, [idSearch('Slot', ids), holderSearch(ids)]);
   const found = ofType('Slot', slots);
-  const schedules = await readSchedules(medplum, scheduleIdsOf(found));
+  const schedules = await readSchedulesOf(medplum, found);
   return {
     slots: found,
     appointments: ofType('Appointment', holders),
