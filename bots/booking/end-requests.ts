@@ -5,8 +5,7 @@ import { idIn } from '../../core/fhir/reference/reference.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readPages } from '../lib/read.ts';
-import { carryOut, writeRows } from '../lib/rows.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** Ends a request whose deadline is over, or its Task if the request has ended otherwise. */
 async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<void> {

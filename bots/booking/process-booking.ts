@@ -17,8 +17,7 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
-import { carryOut, writeRows } from '../lib/rows.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 const end = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [entry], 'The end of a job');
 

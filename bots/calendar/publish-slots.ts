@@ -19,7 +19,7 @@ import { publishWindow } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { RUN_LIMIT } from '../lib/rows.ts';
 
 /** A period longer than this, in milliseconds, changes a calendar as a whole. */
 const LONG = 14 * DAY;

@@ -13,8 +13,7 @@ import { syncAppointment, syncAppointmentsOfPatient } from '../lib/booking/slot-
 import { markSlots } from '../lib/calendar/mark-slots.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readPages } from '../lib/read.ts';
-import { carryOut } from '../lib/rows.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { carryOut, RUN_LIMIT } from '../lib/rows.ts';
 
 /** How far it looks back, in milliseconds. Anything older is found by `npm run check:consistency`. */
 const HORIZON = 60 * 60_000;

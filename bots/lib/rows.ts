@@ -4,6 +4,12 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { writeUnlessOvertaken } from './medplum.ts';
 
 /**
+ * After this many milliseconds a Bot that works through a list begins nothing more: Medplum gives it ten seconds, and
+ * what is left waits for its next run.
+ */
+export const RUN_LIMIT = 6_000;
+
+/**
  * Writes rows, and what belongs to them, in one transaction.
  *
  * @param what - names them where they cannot be written

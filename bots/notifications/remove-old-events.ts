@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import { removeLeftovers, removeOldEvents } from '../lib/notifications/events/retention.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { RUN_LIMIT } from '../lib/rows.ts';
 
 /**
  * Is started by the clock and deletes what is no longer needed: delivered events that are older than

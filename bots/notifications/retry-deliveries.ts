@@ -29,8 +29,7 @@ import {
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
-import { writeRows } from '../lib/rows.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** As `RUN_LIMIT`, for outboxes that follow their Subscriptions, so that enough time is left for the events. */
 const TIMES_LIMIT = 2_000;

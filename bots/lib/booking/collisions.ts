@@ -8,10 +8,10 @@ import {
   collisionTask,
   givenWay,
   givesWay,
-  holdersOf,
   overlapEntries,
   takenByHand,
 } from '../../../core/booking/slots/collision.ts';
+import { holderSearch } from '../../../core/booking/slots/holders.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
@@ -50,7 +50,7 @@ async function find(medplum: MedplumClient, written: Slot, slots: readonly Slot[
     return [];
   }
   const concerned = [slot, ...beside];
-  const [found] = await readInBatch(medplum, [holdersOf(concerned).request?.url ?? '']);
+  const [found] = await readInBatch(medplum, [holderSearch(concerned.map(({ id }) => id))]);
   const appointments = ofType('Appointment', found);
   const byHand = takenByHand(concerned, appointments);
   const stays = await unchanged(medplum, byHand);

@@ -25,7 +25,7 @@ import { rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
-import { RUN_LIMIT } from '../run-limit.ts';
+import { RUN_LIMIT } from '../rows.ts';
 import { readOpeningHoursOf } from './opening-hours.ts';
 import { LEASE, publishTurn, writeRow } from './publication.ts';
 import { requestEntry } from './request.ts';

@@ -9,8 +9,7 @@ import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takes
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { hasEnded, reasonOf } from '../appointment/expiry.ts';
-import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
-import { search } from '../search.ts';
+import { holdsSlots, isOpen } from '../appointment/status.ts';
 
 /** The part of the configuration that collisions depend on. */
 export type CollisionConfig = TagConfig & Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
@@ -30,19 +29,10 @@ export function bookedBeside(slot: CalendarSlot, slots: readonly CalendarSlot[])
   return slots.filter((one) => one.id !== slot.id && isBooked(one) && exclude(slot, one));
 }
 
-/** The search for the appointments that hold some Slots. */
-export function holdersOf(slots: readonly CalendarSlot[]): BundleEntry {
-  return search('Appointment', [
-    ['slot', slots.map(({ id }) => `Slot/${id}`).join(',')],
-    ['status', statusQuery(holdsSlots)],
-    ['_count', '1000'],
-  ]);
-}
-
 /**
  * Offers that are booked, but by no appointment: somebody has taken them by hand.
  *
- * @param appointments - those that hold the slots (`holdersOf`)
+ * @param appointments - those that hold the slots (`holderSearch`)
  */
 export function takenByHand(slots: readonly CalendarSlot[], appointments: readonly Appointment[]): CalendarSlot[] {
   const held = new Set(appointments.flatMap(slotIdsOf));
