@@ -1,6 +1,55 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import { base, bearer, config, type Reply, searchset, withGateway } from '../../fake-medplum.ts';
+import type { FhirResponse } from '../../../gateway/http/response.ts';
+import { type IgnoredParam, sayingIgnored } from '../../../gateway/search/result/ignored.ts';
+import { checkControl } from '../../../gateway/search/result/result-parameters.ts';
+import {
+  countAsked,
+  countingParams,
+  isCountedInPart,
+  totalOf,
+  withTotal,
+} from '../../../gateway/search/result/result-total.ts';
+import { formatQuery, parseQuery } from '../../../gateway/search/rewrite.ts';
+import { base, bearer, config, type Reply, searchset, withGateway } from '../fake-medplum.ts';
+
+const ignored = (name: string, expression?: string): IgnoredParam => ({
+  param: { name, value: 'x' },
+  issue: { code: 'malformed-request', diagnostics: `There is no '${name}'.`, ...(expression && { expression }) },
+});
+
+const warning = { severity: 'warning', code: 'not-supported', details: { text: 'The search parameter was ignored.' } };
+const slot = { resource: { resourceType: 'Slot', id: 'a' }, search: { mode: 'match' } };
+
+const found = (more: object): FhirResponse => ({
+  status: 200,
+  headers: { etag: 'x' },
+  resource: { resourceType: 'Bundle', type: 'searchset', ...more } as Bundle,
+});
+
+describe('what was ignored', () => {
+  test.each([
+    ['after what was found', { total: 1, entry: [slot] }, [slot]],
+    ['where nothing was found', { total: 0 }, []],
+  ])('is said %s', (_, more, entries) => {
+    const issue = [
+      { ...warning, diagnostics: "There is no 'a'.", expression: ['http.a'] },
+      { ...warning, diagnostics: "There is no 'b'." },
+    ];
+    const outcome = { resource: { resourceType: 'OperationOutcome', issue }, search: { mode: 'outcome' } };
+    expect(sayingIgnored(found(more), [ignored('a', 'http.a'), ignored('b')])).toEqual(
+      found({ ...more, entry: [...entries, outcome] }),
+    );
+  });
+
+  test('is not said where all was understood, nor where the search failed', () => {
+    const response = found({ total: 0 });
+    expect(sayingIgnored(response, [])).toBe(response);
+    const refused: FhirResponse = { status: 503, resource: { resourceType: 'OperationOutcome', issue: [] } };
+    expect(sayingIgnored(refused, [ignored('a')])).toBe(refused);
+    expect(sayingIgnored({ status: 304 }, [ignored('a')])).toEqual({ status: 304 });
+  });
+});
 
 const { fake, inject } = withGateway();
 
@@ -38,8 +87,10 @@ const usage = (code: string, value: string) => ({
   code: { system: config.contextTypeSystem, code },
   valueCodeableConcept: { coding: [{ system: config.resourceTypesSystem, code: value }] },
 });
+
 const system = (id: string, ...useContext: object[]) => ({ resourceType: 'CodeSystem', id, useContext });
 const both = 'ResourceUsage';
+
 const some = [
   system('a', usage(both, 'Schedule')),
   system('b', usage(both, 'HealthcareService')),
@@ -47,10 +98,12 @@ const some = [
   system('d', usage('Other', 'x'), usage(both, 'HealthcareService')),
   { resourceType: 'CodeSystem', id: 'e' },
 ];
+
 const query = (type: string) =>
   new URLSearchParams({
     'context-type-value': `${config.contextTypeSystem}|ResourceUsage$${config.resourceTypesSystem}|${type}`,
   }).toString();
+
 const schedules = `/fhir/R4/CodeSystem?${query('Schedule')}`;
 
 /** So many CodeSystems for Schedules. */
@@ -212,5 +265,158 @@ test('a period is compared with every condition', async () => {
     _sort: '_lastUpdated,_id',
     _elements: 'period',
     _count: '1000',
+  });
+});
+
+const check = (name: string, value: string) => checkControl('Slot', { name, value });
+
+test.each([
+  [
+    '_count',
+    ['0', '20', '1000', '0999'],
+    ['1001', '-1', '+1', '1e2', '10000', '00001', 'x', '1 ', 'a1'],
+    'a number from 0 to 1000',
+  ],
+  ['_offset', ['0', '999999'], ['-1', '1000000', '1.5', 'a1', '1a'], 'a number from 0 to 999999'],
+  ['_total', ['none', 'estimate', 'accurate'], ['maybe', 'NONE'], 'one of none, estimate, accurate'],
+  ['_summary', ['true', 'false', 'text', 'data', 'count'], ['yes'], 'one of true, false, text, data, count'],
+  [
+    '_elements',
+    ['start', 'start,end'],
+    ['start,', ',start', 'start, end', 'a.b', '*', ''],
+    'a comma-separated list of element names',
+  ],
+  ['_fields', ['start,end'], ['start,,end'], 'a comma-separated list of element names'],
+] as const)('%s takes %j, not %j', (name, good, bad, must) => {
+  expect(good.filter((value) => check(name, value))).toEqual([]);
+  for (const value of bad) {
+    expect([value, check(name, value)]).toEqual([
+      value,
+      { code: 'malformed-request', diagnostics: `'${name}' must be ${must}.`, expression: `http.${name}` },
+    ]);
+  }
+});
+
+test('_sort names search parameters that Medplum knows by the same name', () => {
+  const sort = (type: 'Slot' | 'HealthcareService' | 'CodeSystem' | 'Encounter', value: string) =>
+    checkControl(type, { name: '_sort', value })?.diagnostics;
+  expect(['start', '-start', 'start,-status,_id'].map((value) => sort('Slot', value))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(sort('Slot', 'start,-color')).toBe("'_sort' cannot be '-color': it must name search parameters of Slot.");
+  expect(sort('Slot', 'sta-rt')).toContain("'sta-rt'");
+  expect(sort('HealthcareService', 'type')).toContain('HealthcareService');
+  expect(sort('CodeSystem', 'context-type-value')).toContain('CodeSystem');
+  expect(sort('Encounter', 'date-start')).toContain('Encounter');
+});
+
+test.each(['_include', '_include:iterate', '_revinclude', '_revinclude:iterate'])(
+  '%s follows references within the service',
+  (name) => {
+    const good = ['Slot:schedule', 'Slot:schedule:Schedule', 'Schedule:actor', 'Schedule:actor:Practitioner'];
+    const bad = [
+      'Slot',
+      'Slot:start',
+      'Slot:schedule:Patient',
+      'Slot:schedule:Schedule:x',
+      'Bot:owner',
+      'Bot:owner:Patient',
+      'Slot:start:Schedule',
+      'Slot:schedule:',
+      '*',
+      ':schedule',
+      'Encounter:account',
+    ];
+    expect(good.filter((value) => check(name, value))).toEqual([]);
+    expect(bad.map((value) => check(name, value)?.diagnostics)).toEqual(
+      bad.map(
+        () =>
+          `'${name}' must have the form 'Type:parameter' or 'Type:parameter:Target', with a reference parameter and types of this service.`,
+      ),
+    );
+  },
+);
+
+test('_cursor is what Medplum has made', () => {
+  const good = ['a', 'A-b_c.d,1', 'x'.repeat(4_000)];
+  const bad = ['', 'a b', 'a&b', 'a=', 'x'.repeat(4_001)];
+  expect(good.filter((value) => check('_cursor', value))).toEqual([]);
+  expect(bad.map((value) => check('_cursor', value)?.diagnostics)).toEqual(
+    bad.map(() => "'_cursor' must come from a link of an earlier response."),
+  );
+});
+
+const params = (query: string) => [...new URLSearchParams(query)].map(([name, value]) => ({ name, value }));
+
+describe('how a search is counted', () => {
+  test.each([
+    ['Patient', 'family=a', 'family=a&_total=accurate'],
+    ['Patient', 'family=a&_total=none', 'family=a&_total=none'],
+    ['Patient', '_count=0&_total=none', '_count=0&_total=accurate'],
+    ['Patient', '_count=00', '_count=00&_total=accurate'],
+    ['Patient', '_summary=count&_total=estimate', '_summary=count&_total=accurate'],
+    ['Patient', '_summary=text&_total=none', '_summary=text&_total=none'],
+    ['Patient', 'given=count&_total=none', 'given=count&_total=none'],
+    ['Patient', 'given=0&_total=none', 'given=0&_total=none'],
+    ['Slot', 'status=busy', 'status=busy&_total=none'],
+    ['Slot', 'status=busy&_count=5', 'status=busy&_count=5&_total=none'],
+    ['Slot', 'schedule=Schedule/1', 'schedule=Schedule/1&_total=accurate'],
+    ['Slot', '_id=1', '_id=1&_total=accurate'],
+    ['Slot', 'identifier=a', 'identifier=a&_total=accurate'],
+    ['Slot', '_total=estimate', '_total=estimate'],
+    ['Slot', '_count=0', '_count=0&_total=accurate'],
+  ] as const)('%s?%s: %s', (type, query, expected) => {
+    expect(formatQuery(withTotal(params(query), isCountedInPart(type, params(query))))).toBe(
+      new URLSearchParams(expected).toString(),
+    );
+  });
+
+  test.each([
+    ['Slot', 'status=busy', true],
+    ['Slot', 'schedule=a', false],
+    ['Slot', '_total=none', false],
+    ['Slot', '_summary=count', false],
+    ['Schedule', 'actor=a', false],
+  ] as const)('%s?%s is counted up to a limit: %s', (type, query, expected) => {
+    expect(isCountedInPart(type, params(query))).toBe(expected);
+  });
+
+  test('nothing that shapes a page is counted', () => {
+    const shaped =
+      '_count=2&_offset=2&_cursor=x&_sort=start&_summary=text&_elements=id&_fields=id&_include=Slot:schedule&_revinclude=x&_include:iterate=y';
+    expect(formatQuery(countingParams(params(`status=busy&${shaped}&_tag=a`)))).toBe(
+      'status=busy&_tag=a&_fields=id&_count=1000',
+    );
+  });
+});
+
+test.each([
+  ['status=busy&_count', true],
+  ['status=busy&_count=', true],
+  ['status=busy&_count=%20', true],
+  ['status=busy&_count=5', false],
+  ['status=busy', false],
+  ['status=busy&_count&_total=none', false],
+])('%s asks for the number: %s', (query, isAsked) => {
+  const sent = parseQuery(query);
+  const asked = countAsked(sent, ['', query]);
+  expect(asked).toEqual(isAsked ? [...sent, { name: '_total', value: 'accurate' }] : sent);
+});
+
+describe('the total of a page', () => {
+  const match = { search: { mode: 'match' as const } };
+  const page = (more: Partial<Bundle>): Bundle => ({ resourceType: 'Bundle', type: 'searchset', ...more });
+  const next = [{ relation: 'next', url: 'x' }];
+
+  test('is the number of its matches, if it is the only one', () => {
+    expect(totalOf(page({ entry: [match, match, { search: { mode: 'include' } }, {}] }), true)).toBe(3);
+    expect(totalOf(page({ link: [{ relation: 'self', url: 'x' }] }), true)).toBe(0);
+  });
+
+  test('is not known, if there are others', () => {
+    expect(totalOf(page({ entry: [match] }), false)).toBeUndefined();
+    expect(totalOf(page({ entry: [match], link: [...next, { relation: 'self', url: 'x' }] }), true)).toBeUndefined();
   });
 });
