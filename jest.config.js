@@ -10,7 +10,7 @@ export const common = {
 const slow = [
   '/test/faults/.*[.]test[.]ts$',
   '/test/contract/races/.*[.]test[.]ts$',
-  '/test/contract/book/slots/simultaneous[.]test[.]ts$',
+  '/test/contract/book/simultaneous[.]test[.]ts$',
   '/test/contract/asynchronous/burst[.]test[.]ts$',
   '/test/contract/notifications/limit[.]test[.]ts$',
   '/test/contract/status/table[.]test[.]ts$',
