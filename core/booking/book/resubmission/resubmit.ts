@@ -8,8 +8,8 @@ import { REPLACES } from '../../../fhir/reserved.ts';
 import { isObject } from '../../../fhir/resource.ts';
 import { elementName, ruleOf, unitedBounds, unitedElements } from '../../appointment/elements.ts';
 import { passingExtensions } from '../../appointment/expiry.ts';
+import { type ClinicPart, participantKey } from '../../appointment/submitted.ts';
 import type { Located } from '../request/parameters.ts';
-import { type ClinicPart, participantKey } from './clinic-part.ts';
 
 type KeptConfig = Pick<BookingConfig, 'baseUrl' | 'uris'>;
 
