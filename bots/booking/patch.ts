@@ -12,6 +12,7 @@ import { besides, withoutConsequences } from '../../core/booking/issues.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
+import { effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
 import { policyIssues } from '../../core/booking/policy/judge.ts';
 import { readsById } from '../../core/booking/search.ts';
 import { type RelatedSlots, slotEntries } from '../../core/booking/slots/synchronize.ts';
@@ -28,9 +29,9 @@ import {
   completeRelated,
   type Related,
   type RelatedAppointment,
-  readPolicies,
   readRelatedAppointment,
   readRelatedSlots,
+  readSchedulesOf,
 } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -180,7 +181,8 @@ async function cancellationIssues(
   if (!isAsked || isHold(appointment, config)) {
     return [];
   }
-  const policies = await readPolicies(medplum, slots, calendars);
+  const schedules = await readSchedulesOf(medplum, slots, calendars);
+  const policies = schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
   const start = Date.parse(appointment.start ?? '');
   return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
 }
