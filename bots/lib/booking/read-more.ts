@@ -4,7 +4,7 @@ import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import type { Knowledge, Questions, Wanted } from '../../../core/booking/book/knowledge.ts';
 import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
 import { type Role, roleOf } from '../../../core/booking/caller-role.ts';
-import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
+import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
 import {
   countedSlotReads,
   type Quota,
@@ -131,7 +131,7 @@ async function readUsage(
 ): Promise<readonly [string, Usage]> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [rows, found = []] = await readInTransaction(medplum, [
-      `Task?${quotaRowSearch(quota, config)}`,
+      quotaRowSearch(quota, config),
       searchUrl('Appointment', quota.query),
     ]);
     const [row] = ofType('Task', rows);
@@ -160,8 +160,7 @@ const reads: { readonly [Name in keyof Questions]: Read<Name> } = {
   around: async (medplum, times) => ({ slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))) }),
   usage: async (medplum, quotas, context) =>
     new Map(await mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context))),
-  tasks: async (medplum, ids) =>
-    ofType('Task', (await readInBatch(medplum, [searchUrl('Task', tasksOfQuery(ids, config))])).flat()),
+  tasks: async (medplum, ids) => ofType('Task', (await readInBatch(medplum, [openTasksOf(ids, config)])).flat()),
   histories,
   patients: async (medplum, ids) => readSurvivors(medplum, byId(await patientsById(medplum, ids))),
   authored: async (medplum, ids) => resourceSet(await patientsById(medplum, ids)),

@@ -4,7 +4,7 @@ import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtype
 import { handler as cancelBookingJobBot } from '../../../bots/booking/cancel-booking-job.ts';
 import { handler as enqueueBookingBot } from '../../../bots/booking/enqueue-booking.ts';
 import { handler as processBookingBot } from '../../../bots/booking/process-booking.ts';
-import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
+import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/async/task.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { later } from '../clock.ts';

@@ -1,6 +1,7 @@
 import type { Appointment, AppointmentParticipant } from '@medplum/fhirtypes';
 import { idIn } from '../../../fhir/reference/reference.ts';
 import { changedBy, ownerOf, type TagConfig } from '../../../fhir/tags.ts';
+import { elementName } from '../../appointment/elements.ts';
 
 /** The parts of an appointment that someone other than its requestor has set, according to its versions. */
 export interface ClinicPart {
@@ -15,9 +16,6 @@ export interface ClinicPart {
 /** The key that tells a participant from others. */
 export const participantKey = ({ actor, ...rest }: AppointmentParticipant): string =>
   actor?.reference ?? JSON.stringify({ actor, ...rest });
-
-/** FHIR's JSON keeps the extensions of a primitive element under another name. */
-export const elementName = (property: string): string => property.replace(/^_/, '');
 
 type Keys = Record<keyof ClinicPart, readonly string[]>;
 

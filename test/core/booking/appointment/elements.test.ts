@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Resource } from '@medplum/fhirtypes';
-import { immutableIssues, inStoredSpelling } from '../../../../core/booking/appointment/immutable-elements.ts';
+import { immutableIssues, inStoredSpelling } from '../../../../core/booking/appointment/elements.ts';
 import { told } from '../../../lib/told.ts';
 import { appointment, at, config } from '../support.ts';
 
