@@ -6,7 +6,7 @@ import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorQuery } from '../../../../core/fhir/tags.ts';
 import { appointment, at, config, now, requestor, schedule, slot, stateOf } from '../support.ts';
 
-const context = { requestor, now, config };
+const context = { requestor, now, config: { ...config, timeZone: 'UTC' } };
 const policy: EffectivePolicy = {
   policy: { maxOpenPerPatient: 2, maxPerPortalAndDay: 3 },
   saidBy: { maxOpenPerPatient: 'Schedule/calendar', maxPerPortalAndDay: 'HealthcareService/ct' },
