@@ -34,15 +34,18 @@ export interface PortalOptions {
   readonly assets: Assets;
   /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
   readonly linkSecret?: string | undefined;
-  /** Requests from one address in a minute. */
+  /** Requests from one address in a minute; default: 25 for each booking that it may make in an hour. */
   readonly requestsPerMinute?: number;
-  /** Bookings, holds and changes from one address in a minute. */
+  /** Bookings, holds and changes from one address in a minute; default: 5 for each booking that it may make in an hour. */
   readonly changesPerMinute?: number;
   /** Bookings and moves from one address in an hour, and how many times it may hold at once; default: 12. */
   readonly bookingsPerHour?: number | undefined;
   /** The clock, in milliseconds; default: the system's. */
   readonly now?: () => number;
 }
+
+/** How many appointments one address may book in an hour, unless the installation says otherwise. */
+export const BOOKINGS_PER_HOUR = 12;
 
 /** What every page of the portal works with. */
 export interface Portal {
@@ -55,6 +58,8 @@ export interface Portal {
   readonly notificationSecret: string;
   readonly now: () => number;
   readonly services: () => Promise<readonly BookableService[] | Refusal>;
+  /** The clinic's telephone, as its record has it; `undefined` if there is none, or it is not known yet. */
+  readonly phone: () => Promise<string | undefined>;
   /** The questions of a service, if the clinic has any. */
   readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
 }
@@ -97,11 +102,17 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
   const secret = notificationSecret(ownSecret);
   const endpoint = options.notificationsUrl ?? `${origin}${path}/notifications`;
   const service = bookingService({ ...options, now });
-  const services = remember(
+  const remembered = remember(
     () => readServices(service, extensions),
     (value) => !isRefusal(value),
     now,
   );
+  let last: readonly BookableService[] | undefined;
+  const services = async (): Promise<readonly BookableService[] | Refusal> => {
+    const found = await remembered('');
+    last = isRefusal(found) ? last : found;
+    return found;
+  };
   const questionnaires = remember(
     (key) => readQuestionnaire(service, key),
     (value) => value === undefined || !isRefusal(value),
@@ -113,9 +124,16 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     now,
     seal: createSeal(sealKey(ownSecret), now),
     news: createNews(service, { endpoint, topic, secret }, now, warn),
-    shares: createShares(options.bookingsPerHour ?? 12, now),
+    shares: createShares(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
     notificationSecret: secret,
-    services: () => services(''),
+    services,
+    // It does not change with the hour: a page that says that the clinic does not answer still has it.
+    phone: async () => {
+      const found = last ?? (await services());
+      return isRefusal(found)
+        ? undefined
+        : found.flatMap(({ schedules }) => schedules).find(({ phone }) => phone)?.phone;
+    },
     questionnaire: async ({ key }) => (key === '' ? undefined : questionnaires(key)),
   };
 }

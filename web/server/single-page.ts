@@ -1,7 +1,7 @@
 import helmet from '@fastify/helmet';
 import type { FastifyPluginAsync } from 'fastify';
 import { type Assets, serveAssets } from './assets.ts';
-import { html } from './html.ts';
+import { html, icon } from './html.ts';
 import { caching, type PageRights, securityHeaders } from './security.ts';
 
 /** An application that is one script: the same page at every address, and the script shows what belongs there. */
@@ -25,6 +25,7 @@ function shell({ title, assets, path, settings = {} }: SinglePage): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+${icon}
 <title>${title}</title>
 ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
 <script type="module" src="${path}/assets/${script}"></script>

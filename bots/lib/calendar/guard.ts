@@ -59,6 +59,10 @@ async function attempt(medplum: MedplumClient, hours: KeyedHours, taking: Taking
   const now = Date.now();
   const termsOf = termsFor([hours], config);
   const calendar = calendarOf(ofType('Slot', slots), config);
+  // An offer that somebody has deleted meanwhile can no longer be taken.
+  if (!taking.from.isNew && !calendar.has(taking.from.id)) {
+    return { kind: 'overtaken' };
+  }
   let plan = planTaking(taking, calendar, termsOf, config);
   if (plan.conflict?.status === 'busy-tentative') {
     plan = planTaking(taking, await withoutEnded(medplum, calendar), termsOf, config);

@@ -23,12 +23,11 @@ export const takesTime = (appointment: Appointment): boolean =>
  * The time of an appointment for which it names no Slot in a Schedule: it is taken from every place.
  *
  * @param named - the Slots that it names, as far as they exist
- * @param isKnown - whether all Slots that it names exist; those of a transaction under way do not yet
  */
-export function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[], isKnown: boolean): Interval[] {
+export function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[]): Interval[] {
   const time = timeOf(appointment);
   const covering = named.filter(({ role }) => role !== 'void');
-  return time && isKnown && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
+  return time && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
 }
 
 /** The buffers of an appointment that names no Slot of a Schedule. */
@@ -59,6 +58,7 @@ export function withNeeded({ start, end }: Interval, appointment: Appointment, n
  *
  * @param named - the Slots that it names, as far as they exist
  * @param schedules - the Schedules that it takes time from: those of its Slots or, without any, that of its actor
+ * @param isKnown - whether all Slots that it names exist; those of a transaction under way do not yet
  */
 export function timesTaken(
   appointment: Appointment,
@@ -78,7 +78,7 @@ export function timesTaken(
         const around = isTaken(slot) ? slot : time && withBuffers(time, needed);
         return time && around && overlaps(slot, time) ? [{ from: slot, start: around.start, end: around.end }] : [];
       });
-    const rest = uncoveredTime(appointment, own, isKnown).map((uncovered) => {
+    const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered) => {
       const needed = buffersWithoutSlot({ schedule, services }, appointment, config);
       const interval = withNeeded(uncovered, appointment, needed);
       const reference = { reference: `Schedule/${id}` };
