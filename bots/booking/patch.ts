@@ -4,6 +4,7 @@ import { validateChange } from '../../core/booking/appointment/change.ts';
 import { inStoredSpelling } from '../../core/booking/appointment/elements.ts';
 import { isHold } from '../../core/booking/appointment/expiry.ts';
 import type { Changer } from '../../core/booking/appointment/status.ts';
+import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { roleOf } from '../../core/booking/caller-role.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
@@ -84,7 +85,8 @@ function entriesFor(
   slots: RelatedSlots | undefined,
   caller: Requestor,
 ): BundleEntry[] {
-  const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
+  const noted = withSubmitted(result, stored, caller.id, config);
+  const meta = markChange(noted.meta, caller.id, stored.meta?.versionId, config);
   const followed = slots ? slotEntries(result, slots, config, newId, Date.now()) : [];
   return [updateEntry(stored, { ...result, meta }), ...followed, ...taskEntries(result, tasks, Date.now(), config)];
 }

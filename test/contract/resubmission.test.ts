@@ -19,7 +19,7 @@ import {
 } from './fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from './http.ts';
 import { base, config } from './installation.ts';
-import { read } from './patch/fixtures.ts';
+import { patch, read } from './patch/fixtures.ts';
 import { byHand, edit } from './status/fixtures.ts';
 
 const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
@@ -271,6 +271,14 @@ describe('a move', () => {
     const body = { ...bare(booking), comment: 'On foot', patientInstruction: 'Come as you like' };
     const moved = succeeded('Appointment', await book(body));
     expect(moved).toMatchObject({ comment: 'On foot', patientInstruction: 'Come fasting', priority: 5 });
+  });
+
+  it('replaces what the clinic has changed only once the portal has changed it again', async () => {
+    const booking = await aTalkedAboutBooking();
+    succeeded('Appointment', await edit(booking.id, { comment: 'By the stairs', priority: 1 }));
+    expect((await patch(booking.id, [{ op: 'replace', path: '/priority', value: 2 }])).status).toBe(200);
+    const body = { ...bare(booking), comment: 'On foot', priority: 3 };
+    expect(succeeded('Appointment', await book(body))).toMatchObject({ comment: 'By the stairs', priority: 3 });
   });
 
   it('by staff replaces what they name, and keeps the rest', async () => {

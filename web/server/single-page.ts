@@ -30,7 +30,7 @@ ${icon}
 ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
 <script type="module" src="${path}/assets/${script}"></script>
 </head>
-<body><div id="root"></div><noscript>${title}: JavaScript is switched off in this browser.</noscript></body>
+<body><div id="root"></div><noscript>${title}: JavaScript is switched off in this browser. <span lang="de">JavaScript ist in diesem Browser abgeschaltet.</span></noscript></body>
 </html>`.text;
 }
 

@@ -87,7 +87,6 @@ const histories: Read<'histories'> = async (medplum, ids, { interval }) => {
     medplum,
     ids.map((id) => `Appointment/${id}/_history?_count=${VERSIONS}`),
   );
-  const cut = new Set(ids.filter((_, index) => (found[index]?.total ?? 0) > VERSIONS));
   const versions = found.map(({ entry = [] }) =>
     ofType(
       'Appointment',
@@ -98,7 +97,6 @@ const histories: Read<'histories'> = async (medplum, ids, { interval }) => {
   const then = await readInBatch(medplum, slots.length > 0 ? [`Slot?_id=${slots.join(',')}&_count=1000`] : []);
   return {
     versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])),
-    cut,
     slots: ofType('Slot', then.flat()),
   };
 };

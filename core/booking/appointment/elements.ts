@@ -256,8 +256,8 @@ function missingFrom(entries: readonly ReservedEntry[], others: readonly Reserve
  * Compares what only the service may set in an appointment: its tags, extensions, identifiers and codes, including the tags
  * of owner and origin. Systems are compared without regard to letter case.
  *
- * The clinic may omit the tag of the author of a change, because it describes that single change, and the codes of the
- * service, because the clinic gives its own reasons.
+ * The clinic may omit what the service notes itself (the author of a change, what the requestor has sent), and the codes of
+ * the service, because the clinic gives its own reasons.
  *
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be
@@ -265,9 +265,9 @@ function missingFrom(entries: readonly ReservedEntry[], others: readonly Reserve
  */
 export function reservedIssues(stored: Appointment, result: Appointment, changer: Changer, config: TagConfig): Issue[] {
   const [before = [], after = []] = [stored, result].map((one) => reservedEntries(one, 'Appointment', config));
-  const mark = artefactUri(config, 'LocalChangedBy');
+  const notes = [artefactUri(config, 'LocalChangedBy'), artefactUri(config, 'LocalSubmitted')];
   const isLeftOut = ({ entry }: ReservedEntry): boolean =>
-    changer === 'repository' && typeof entry.system === 'string' && isSameToken(entry.system, mark);
+    changer === 'repository' && notes.some((one) => isSameToken(String(entry.system ?? entry.url), one));
   const isCode = ({ path }: ReservedEntry): boolean => changer === 'repository' && path.endsWith('.coding');
   const removed = missingFrom(before, after).filter((entry) => !isLeftOut(entry));
   const changed = [...removed, ...missingFrom(after, before)].filter((entry) => !isCode(entry));

@@ -120,6 +120,11 @@ const table: readonly (readonly [string, (known: Known) => unknown, readonly str
     ['Appointment.slot', 'Appointment.start'],
   ],
   ['JSON Patch: copy end over start', () => [{ op: 'copy', from: '/end', path: '/start' }], ['Appointment.start']],
+  [
+    'JSON Patch: what the service notes of the requestor',
+    () => [{ op: 'remove', path: '/meta/extension' }],
+    ['Appointment.meta.extension'],
+  ],
   ['JSON Patch: move the participant away', () => [{ op: 'remove', path: '/participant/0/actor' }], [actor]],
 ];
 

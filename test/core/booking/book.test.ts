@@ -13,7 +13,6 @@ import type {
 import fc from 'fast-check';
 import { questionnaireResponseIssues } from '../../../core/booking/book/request/questionnaire-response.ts';
 import { asksForDryRun, parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import { participantKey } from '../../../core/booking/book/resubmission/clinic-part.ts';
 import { heirOf, mergedPatients } from '../../../core/booking/book/resubmission/heir.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
 import { confirmationOf } from '../../../core/booking/book/slots/service-type.ts';
@@ -64,17 +63,6 @@ it.each<['manual' | 'automatic', (readonly [Wish, ...Wish[]])[], string]>([
   ['manual', [], 'automatic'],
 ])('by default %s, said %j: %s', (byDefault, all, expected) => {
   expect(decided(byDefault, ...all)).toBe(expected);
-});
-
-it('participants without a reference are known by all that they say', () => {
-  const named = (display: string) => participantKey({ actor: { display }, status: 'accepted' });
-  expect(named('Dr. A')).not.toBe(named('Dr. B'));
-  expect(participantKey({ type: [{ text: 'Nurse' }], status: 'accepted' })).not.toBe(
-    participantKey({ status: 'accepted' }),
-  );
-  expect(participantKey({ actor: { reference: 'Practitioner/a', display: 'A' }, status: 'accepted' })).toBe(
-    'Practitioner/a',
-  );
 });
 
 describe('granularity', () => {

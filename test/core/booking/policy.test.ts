@@ -432,7 +432,7 @@ describe('policy', () => {
 });
 
 describe('quota', () => {
-  const context = { requestor, now, config };
+  const context = { requestor, now, config: { ...config, timeZone: 'UTC' } };
 
   const policy: EffectivePolicy = {
     policy: { maxOpenPerPatient: 2, maxPerPortalAndDay: 3 },

@@ -174,6 +174,22 @@ test('nothing is sold twice', async () => {
   expect(new Set(slots).size).toBe(slots.length);
 });
 
+test('a portal that sends a booking from before again changes what is its own, and not what the clinic has set', async () => {
+  const [one] = (await openAppointments()).filter(({ id, status }) => before.includes(id ?? '') && status === 'booked');
+  const edited = { ...present(one), comment: 'Of the clinic' };
+  const { id, start, end, slot, participant } = await medplum().updateResource<Appointment>(edited);
+  expect(edited.meta).not.toHaveProperty('extension');
+  const sent = { resourceType: 'Appointment', id, status: 'proposed', start, end, slot, participant };
+  const bot = { system: artefactUri(config, 'LocalBot'), value: 'book' };
+  const moved: unknown = await portal.executeBot(bot, {
+    ...sent,
+    comment: 'Of the portal',
+    description: 'Of the portal',
+  });
+  expect(moved).toMatchObject({ id, comment: 'Of the clinic', description: 'Of the portal' });
+  expect(moved).toHaveProperty('meta.extension');
+});
+
 test('what is taken is refused', async () => {
   const open = await openAppointments();
   const again = await Promise.all(open.filter(({ status }) => status === 'booked').map(slotOf));

@@ -15,10 +15,8 @@ import { searchAll, searchUrl } from '../fhir/client.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
-const ALL = ['_count', '1000'] as const;
-
 async function load(): Promise<HoursData | Refusal> {
-  const found = await searchAll([searchUrl('Schedule', [ALL]), searchUrl('HealthcareService', [ALL])]);
+  const found = await searchAll([searchUrl('Schedule', []), searchUrl('HealthcareService', [])]);
   if (isRefusal(found)) {
     return found;
   }
@@ -29,7 +27,7 @@ async function load(): Promise<HoursData | Refusal> {
   const types = ['Practitioner', 'PractitionerRole', 'Location'] as const;
   const searches = types.flatMap((type) => {
     const ids = references.filter((one) => one.startsWith(`${type}/`)).map((one) => one.slice(type.length + 1));
-    return ids.length > 0 ? [searchUrl(type, [['_id', [...new Set(ids)].join(',')], ALL])] : [];
+    return ids.length > 0 ? [searchUrl(type, [['_id', [...new Set(ids)].join(',')]])] : [];
   });
   const actors = searches.length > 0 ? await searchAll(searches) : [];
   return isRefusal(actors) ? actors : hoursData([...resources, ...actors.flat()], config);
@@ -55,7 +53,7 @@ export async function previewChange(
   const after = withChange(data, changed, config);
   const schedules = concernedBy(changed, after, config);
   const previews = new Map<string, ChangePreview>();
-  const booked = await searchAll([searchUrl('Appointment', [['date', `ge${formatInstant(now - DAY)}`], ALL])]);
+  const booked = await searchAll([searchUrl('Appointment', [['date', `ge${formatInstant(now - DAY)}`]])]);
   if (isRefusal(booked)) {
     return booked;
   }
@@ -65,7 +63,6 @@ export async function previewChange(
     const query = [
       ['schedule', `Schedule/${schedule.id}`],
       ['_filter', `(end gt "${formatInstant(now - DAY)}")`],
-      ALL,
     ] as const;
     const found = await searchAll([searchUrl('Slot', query)]);
     if (isRefusal(found)) {
