@@ -13,7 +13,8 @@ import { published } from './published.ts';
 const medplum = withCalendars();
 
 /** Tells the Bot what has changed. */
-const report = (input: unknown) => publishSlotsBot(medplum().medplum, { input } as Parameters<typeof publishSlotsBot>[1]);
+const report = (input: unknown) =>
+  publishSlotsBot(medplum().medplum, { input } as Parameters<typeof publishSlotsBot>[1]);
 
 const deleted = (deletedResource: unknown) => report({ deletedResource });
 
