@@ -4,16 +4,15 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { creation, newRow, rowCodes, rowCoding } from '../../rows/row.ts';
+import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { hasEnded, reasonOf } from '../appointment/expiry.ts';
-import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
-import { search, searchUrl } from '../search.ts';
+import { holdsSlots, isOpen } from '../appointment/status.ts';
 
 /** The part of the configuration that collisions depend on. */
-export type CollisionConfig = Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
+export type CollisionConfig = TagConfig & Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
 
 /** An appointment, and the Slot that was written over its time. */
 export interface Collision {
@@ -30,19 +29,10 @@ export function bookedBeside(slot: CalendarSlot, slots: readonly CalendarSlot[])
   return slots.filter((one) => one.id !== slot.id && isBooked(one) && exclude(slot, one));
 }
 
-/** The search for the appointments that hold some Slots. */
-export function holdersOf(slots: readonly CalendarSlot[]): BundleEntry {
-  return search('Appointment', [
-    ['slot', slots.map(({ id }) => `Slot/${id}`).join(',')],
-    ['status', statusQuery(holdsSlots)],
-    ['_count', '1000'],
-  ]);
-}
-
 /**
  * Offers that are booked, but by no appointment: somebody has taken them by hand.
  *
- * @param appointments - those that hold the slots (`holdersOf`)
+ * @param appointments - those that hold the slots (`holderSearch`)
  */
 export function takenByHand(slots: readonly CalendarSlot[], appointments: readonly Appointment[]): CalendarSlot[] {
   const held = new Set(appointments.flatMap(slotIdsOf));
@@ -52,7 +42,7 @@ export function takenByHand(slots: readonly CalendarSlot[], appointments: readon
 /**
  * The appointments that lose their time to something that was written over it and does not say that it is an overbooking:
  * to a Slot that never was on offer, or to an offer that was taken by hand. Which of two such Slots was written last makes
- * no difference.
+ * no difference. A confirmed appointment of a requestor also loses its own Slot to whoever took it at the same moment.
  *
  * @param slot - the one that was written
  * @param beside - the booked ones that it excludes (`bookedBeside`)
@@ -77,12 +67,17 @@ export function collisions(
       .map((appointment) => ({ appointment, ids: slotIdsOf(appointment) }))
       .filter(({ ids }) => ids.includes(under.id) && !ids.includes(taking.id))
       .map(({ appointment }) => ({ appointment, taking }));
+  const isRival = (one: Appointment): boolean =>
+    slot.isByHand && one.status === 'booked' && ownerOf(one, config) !== undefined && slotIdsOf(one).includes(slot.id);
   return isBuffer(slot.resource)
     ? []
-    : beside.flatMap((other) => [
-        ...(takes(slot) ? lostTo(slot, other) : []),
-        ...(byHand.has(other) && takes(other) ? lostTo(other, slot) : []),
-      ]);
+    : [
+        ...losing.filter(isRival).map((appointment) => ({ appointment, taking: slot })),
+        ...beside.flatMap((other) => [
+          ...(takes(slot) ? lostTo(slot, other) : []),
+          ...(byHand.has(other) && takes(other) ? lostTo(other, slot) : []),
+        ]),
+      ];
 }
 
 /**
@@ -106,17 +101,12 @@ export function collisionTask({ appointment, taking }: Collision, config: Collis
   const times = `${formatInstant(taking.start)} to ${formatInstant(taking.end)}`;
   const more: Partial<Task> = {
     priority: 'urgent',
-    code: { coding: [rowCoding('collision', config)], text: 'Resolve a double booking' },
     description: `Slot/${taking.id} (${taking.resource.status}, ${times}) takes time of this appointment: move or cancel one of them.`,
     focus,
     ...(patient && { for: patient }),
     reasonReference: { reference: `Slot/${taking.id}` },
   };
-  const query = searchUrl('Task', [
-    ['code', rowCodes(['collision'], config)],
-    ['focus', focus.reference],
-    ['status', 'requested'],
-  ]);
+  const query = rowSearch(['collision'], { focus: focus.reference, status: 'requested' }, config);
   return creation(newRow('collision', { status: 'requested', ...more }, config), query);
 }
 
@@ -127,7 +117,7 @@ const rankOf = ({ status }: Appointment): number => (status === 'proposed' ? 0 :
  * Of two appointments that hold one Slot, the one that gives way: the less binding one; of two of a kind the one that did
  * not come through the service, which alone takes Slots with a lock, else the later one.
  */
-export function loserOf(one: Appointment, other: Appointment, config: CollisionConfig & TagConfig): Appointment {
+export function loserOf(one: Appointment, other: Appointment, config: CollisionConfig): Appointment {
   const isOurs = (appointment: Appointment): number => (ownerOf(appointment, config) === undefined ? 1 : 0);
   const since = ({ meta }: Appointment): string => meta?.lastUpdated ?? '';
   const order =
@@ -166,7 +156,7 @@ export function rivalEntries(
   loser: Appointment,
   winner: Appointment,
   slot: Slot | undefined,
-  config: CollisionConfig & TagConfig,
+  config: CollisionConfig,
 ): BundleEntry[] {
   const isByPeople = (one: Appointment): boolean => rankOf(one) === 2 && ownerOf(one, config) === undefined;
   const mark = { url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true };

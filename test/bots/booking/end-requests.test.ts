@@ -2,7 +2,7 @@ import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/end-requests.ts';
-import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
+import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';

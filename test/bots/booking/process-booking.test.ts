@@ -2,7 +2,7 @@ import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/process-booking.ts';
-import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
+import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/async/task.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { belongsTo } from '../../../core/fhir/tags.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from '@jest/globals';
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { participantKey } from '../../../../core/booking/book/resubmission/clinic-part.ts';
 import { confirmationOf } from '../../../../core/booking/book/slots/service-type.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { config, schedule } from '../support.ts';
@@ -32,15 +31,4 @@ it.each<['manual' | 'automatic', (readonly [Wish, ...Wish[]])[], string]>([
   ['manual', [], 'automatic'],
 ])('by default %s, said %j: %s', (byDefault, all, expected) => {
   expect(decided(byDefault, ...all)).toBe(expected);
-});
-
-it('participants without a reference are known by all that they say', () => {
-  const named = (display: string) => participantKey({ actor: { display }, status: 'accepted' });
-  expect(named('Dr. A')).not.toBe(named('Dr. B'));
-  expect(participantKey({ type: [{ text: 'Nurse' }], status: 'accepted' })).not.toBe(
-    participantKey({ status: 'accepted' }),
-  );
-  expect(participantKey({ actor: { reference: 'Practitioner/a', display: 'A' }, status: 'accepted' })).toBe(
-    'Practitioner/a',
-  );
 });

@@ -1,6 +1,6 @@
 import { Group, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import type { HoursData, HoursHolder } from '../../hours/calendars.ts';
+import type { HoursData, HoursHolder } from '../../../../core/calendar/opening-hours.ts';
 import { type LengthName, lengthNames } from '../../hours/lengths.ts';
 import { areSame, type Doubt, doubtsIn, type WeeklyRow } from '../../hours/weekly-rows.ts';
 import { useDraft } from '../parts/use-draft.ts';

@@ -1,10 +1,10 @@
 import { Link } from 'wouter';
+import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
 import { patientNameOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
-import type { HoursData } from '../../hours/calendars.ts';
-import type { Preview } from '../../hours/preview.ts';
+import type { ChangePreview } from '../../hours/preview.ts';
 import { momentText } from '../parts/format.ts';
 import { ServerSays } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
@@ -29,7 +29,7 @@ function Times({ label, times }: { readonly label: string; readonly times: reado
   );
 }
 
-function Outside({ preview }: { readonly preview: Preview }) {
+function Outside({ preview }: { readonly preview: ChangePreview }) {
   const { language, hours: words, appointment } = useTexts();
   return preview.outside.length === 0 ? null : (
     <>

@@ -1,10 +1,16 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
+import {
+  concernedBy,
+  type HoursData,
+  type HoursHolder,
+  hoursData,
+  withChange,
+} from '../../../../core/calendar/opening-hours.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
-import { concernedBy, type HoursData, type HoursHolder, hoursData, withChange } from '../../hours/calendars.ts';
-import { type Preview, previewOf } from '../../hours/preview.ts';
+import { type ChangePreview, previewChange as previewIn } from '../../hours/preview.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
@@ -24,14 +30,14 @@ async function load(): Promise<HoursData | Refusal> {
     return ids.length > 0 ? [searchUrl(type, [['_id', [...new Set(ids)].join(',')]])] : [];
   });
   const actors = searches.length > 0 ? await searchAll(searches) : [];
-  return isRefusal(actors) ? actors : hoursData(resources, actors.flat(), config);
+  return isRefusal(actors) ? actors : hoursData([...resources, ...actors.flat()], config);
 }
 
 /** The opening hours of the clinic. */
 export const useHours = () => useLoaded('hours', load);
 
 /** What a change does, by the id of each Schedule that it concerns. */
-export type Previews = ReadonlyMap<string, Preview>;
+export type Previews = ReadonlyMap<string, ChangePreview>;
 
 /**
  * Finds out what another version of a service, of the closed days, or of a calendar would do. Nothing is written.
@@ -46,7 +52,7 @@ export async function previewChange(
   const now = Date.now();
   const after = withChange(data, changed, config);
   const schedules = concernedBy(changed, after, config);
-  const previews = new Map<string, Preview>();
+  const previews = new Map<string, ChangePreview>();
   const booked = await searchAll([searchUrl('Appointment', [['date', `ge${formatInstant(now - DAY)}`]])]);
   if (isRefusal(booked)) {
     return booked;
@@ -63,7 +69,7 @@ export async function previewChange(
       return found;
     }
     const slots = found.flat().filter((one): one is Slot => isResource(one, 'Slot'));
-    previews.set(schedule.id, previewOf(schedule, after, { slots, appointments, now }, config));
+    previews.set(schedule.id, previewIn(schedule, after, { slots, appointments, now }, config));
   }
   return previews;
 }
