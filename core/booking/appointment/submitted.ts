@@ -121,9 +121,6 @@ export function withSubmitted(
   return { ...after, meta: { ...after.meta, extension: [...others, { url, extension }] } };
 }
 
-/** The parts of an appointment that its requestor has not sent, and must not remove by sending it again. */
-export type ClinicPart = Submitted;
-
-/** What somebody other than its requestor has set in an appointment. */
-export const clinicPartOf = (appointment: Appointment, submitted: Submitted): ClinicPart =>
+/** The same of what somebody else has set: the requestor must not remove it by sending the appointment again. */
+export const clinicPartOf = (appointment: Appointment, submitted: Submitted): Submitted =>
   forEachPart((part) => parts[part](appointment).flatMap(([name]) => (submitted[part].has(name) ? [] : name)));

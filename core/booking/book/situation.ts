@@ -9,14 +9,7 @@ import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffe
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/display.ts';
 import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
-import {
-  allOf,
-  type ClinicPart,
-  clinicPartOf,
-  type Submitted,
-  submittedIn,
-  submittedOf,
-} from '../appointment/submitted.ts';
+import { allOf, clinicPartOf, type Submitted, submittedIn, submittedOf } from '../appointment/submitted.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
@@ -85,7 +78,7 @@ function countedCalendar(stored: Calendar, earlier: EarlierAppointments, given: 
   return ids.length === 0 ? stored : settle(stored, withGivenBack(stored, ids, context.config), settling(given));
 }
 
-const nothing: ClinicPart = { elements: new Set(), participants: new Set(), extensions: new Set() };
+const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
 /** What its requestor has sent of the appointment that is sent again. A hold is the requestor's alone. */
 function submittedBefore({ previous }: EarlierAppointments, { known, context: { config } }: Given) {
@@ -106,7 +99,7 @@ function clinicPart(
 /** The request with what is kept of the stored appointment. What staff send replaces even what the clinic has set. */
 function withStored(
   { previous }: EarlierAppointments,
-  clinic: ClinicPart,
+  clinic: Submitted,
   { participants }: ResolvedParticipants,
   given: Given,
 ): BookRequest {
@@ -126,7 +119,7 @@ function withStored(
 function participantsOf(
   request: BookRequest,
   earlier: EarlierAppointments,
-  clinic: ClinicPart,
+  clinic: Submitted,
   { state, known, context }: Given,
 ): ResolvedParticipants {
   const heir = (id: string) => heirOf(id, earlier, known.patients, context.config.baseUrl);

@@ -15,7 +15,6 @@ import { relay, type SharedSockets } from '../../../gateway/websocket/relay.ts';
 import { websocketUrl } from '../../../gateway/websocket/server.ts';
 import {
   mostBindings,
-  mostMessages,
   newSession,
   type SessionEffect,
   type SessionEvent,
@@ -25,7 +24,6 @@ import {
 import { scaled } from '../../lib/time-scale.ts';
 import { until } from '../../lib/until.ts';
 import { config, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
-import { accepted, bind, binding, claimed, limits, now, sequence } from './sessions.ts';
 import { aBinding, message, type SocketMedplum, startSocketMedplum, status } from './sockets.ts';
 
 let address: string;
@@ -372,44 +370,6 @@ describe('relay', () => {
       expect([client.sent, client.closed]).toEqual([[], [1008, 'Too many unread messages: get the rest with $events']]);
     });
 
-    test('that is refused something gets an OperationOutcome', () => {
-      const client = serve({ claim: () => 'taken' });
-      client.say(bind('one'));
-      expect(JSON.parse(client.sent[0] ?? '')).toMatchObject({
-        resourceType: 'OperationOutcome',
-        issue: [
-          {
-            details: { coding: [{ code: 'malformed-request' }] },
-            diagnostics: 'A token binds one websocket once: get another with $get-ws-binding-token.',
-          },
-        ],
-      });
-    });
-
-    test('for which no place is left is sent away, with all that it has sent', () => {
-      const claims: string[] = [];
-      const client = serve({
-        claim: ({ id }) => {
-          claims.push(id);
-          return 'full';
-        },
-      });
-      for (const id of ['one', 'two']) {
-        client.say(bind(id));
-      }
-      expect([claims, client.closed?.[0], client.sent]).toEqual([['one'], 1013, []]);
-    });
-
-    test('gives its tokens back when it goes', async () => {
-      const released: string[] = [];
-      const client = serve({ release: (id) => void released.push(id) });
-      client.say(bind('one'));
-      await until(() => medplum.received.length > 0);
-      client.emit('close');
-      expect(released).toEqual(['one']);
-      await until(() => medplum.sockets.size === 0);
-    });
-
     test('is closed after a fault of the service, which is reported', () => {
       const fault = new Error('fault');
       const faults: unknown[] = [];
@@ -433,14 +393,6 @@ describe('relay', () => {
       medplum.say(status('event-notification', 'one', message(event)));
       await until(() => client.sent.length > 1);
       expect([client.sent[1], client.closed]).toEqual([JSON.stringify(event), undefined]);
-    });
-
-    test('takes the time away in which it had to be made', async () => {
-      const client = serve({ limits: { bindMs: 50 } });
-      client.say(bind('one'));
-      const other = serve({ limits: { bindMs: 50 } });
-      await until(() => other.closed !== undefined);
-      expect([client.closed, other.closed?.[0]]).toEqual([undefined, 1008]);
     });
 
     test('waits anew for a missing event when another one has come', async () => {
@@ -722,71 +674,24 @@ describe('lifetime', () => {
   });
 });
 
-const kinds = (effects: readonly SessionEffect[]) => effects.map(({ kind }) => kind);
+/** Time limits of a session, and the time of all that happens to it. */
+const limits = { bindMs: 10_000, upstreamTimeoutMs: 15_000 };
+const now = Date.parse('2027-01-01T00:00:00Z');
 
-describe('a session', () => {
-  test('waits for a token for so long, then ends', () => {
-    expect(sequence({ kind: 'opened' }).effects).toEqual([{ kind: 'start', timer: 'idle', ms: limits.bindMs }]);
-    const { session, effects } = sequence({ kind: 'opened' }, { kind: 'timer', timer: 'idle' });
-    expect(session.isOver).toBe(true);
-    expect(effects.at(-1)).toMatchObject({ kind: 'close', code: 1008 });
-  });
+/** A binding with this id, which ends after an hour. */
+const binding = (id: string, client = 'ClientApplication/a'): Binding => ({
+  id,
+  token: `token-of-${id}`,
+  expiration: '2027-01-01T01:00:00Z',
+  client,
+  handshake: { resourceType: 'Bundle', type: 'history', id: `handshake-${id}` },
+});
+const accepted = (id: string): SessionEvent => ({ kind: 'medplum-said', message: { kind: 'bound', id } });
 
-  test('claims a token first, then connects to Medplum, then sends the token', () => {
-    expect(kinds(sequence(bind('one')).effects)).toEqual(['start', 'claim']);
-    const { effects } = sequence(bind('one'), claimed('one'), { kind: 'medplum-open' });
-    expect(kinds(effects)).toEqual(['start', 'claim', 'cancel', 'start', 'connect', 'say']);
-    const text = JSON.stringify({ type: 'bind-with-token', payload: { token: 'token-of-one' } });
-    expect(effects.at(-1)).toEqual({ kind: 'say', text });
-  });
-
-  test('tells the handshake when Medplum has accepted the token, and ends the binding when it expires', () => {
-    const events = [claimed('one'), { kind: 'medplum-open' } as const, accepted('one')];
-    const { effects } = sequence(...events);
-    expect(effects.slice(-3)).toEqual([
-      { kind: 'cancel', timer: 'bind one' },
-      { kind: 'start', timer: 'end one', ms: 3_600_000 },
-      { kind: 'tell', message: binding('one').handshake },
-    ]);
-    const ended = sequence(...events, { kind: 'timer', timer: 'end one' });
-    expect(ended.session.isOver).toBe(true);
-    expect(ended.effects).toContainEqual({ kind: 'release', id: 'one' });
-  });
-
-  test('blames the token when Medplum does not accept it, and asks to come again when Medplum was not reached', () => {
-    const late: SessionEvent = { kind: 'timer', timer: 'bind one' };
-    const refused = sequence(claimed('one'), { kind: 'medplum-open' }, late);
-    expect(refused.effects).toContainEqual(expect.objectContaining({ kind: 'refuse' }));
-    expect(refused.effects.at(-1)).toMatchObject({ kind: 'close', code: 1008 });
-    const unreached = sequence(claimed('one'), late);
-    expect(kinds(unreached.effects)).not.toContain('refuse');
-    expect(unreached.effects.at(-1)).toMatchObject({ kind: 'close', code: 1012 });
-  });
-
-  test('tells nothing of a Subscription that it is not bound to', () => {
-    const bundle: Bundle = { resourceType: 'Bundle', type: 'history' };
-    const heard: SessionEvent = { kind: 'medplum-said', message: { kind: 'notification', id: 'other', bundle } };
-    expect(kinds(sequence(claimed('one'), accepted('one'), heard).effects).filter((kind) => kind === 'tell')).toEqual([
-      'tell',
-    ]);
-  });
-
-  test('gives a token back that was claimed when all was over', () => {
-    expect(sequence({ kind: 'gone' }, claimed('one')).effects.at(-1)).toEqual({ kind: 'release', id: 'one' });
-  });
-
-  test('ends when a client sends too much', () => {
-    const pings = Array.from(
-      { length: mostMessages + 1 },
-      (): SessionEvent => ({
-        kind: 'said',
-        message: { kind: 'ping' },
-      }),
-    );
-    const { effects } = sequence(...pings);
-    expect(kinds(effects).filter((kind) => kind === 'tell')).toHaveLength(mostMessages);
-    expect(effects.at(-1)).toMatchObject({ kind: 'close', code: 1008 });
-  });
+test('a session gives a token back that was claimed when all was over', () => {
+  const { session } = step(newSession, { kind: 'gone' }, now, limits);
+  const { effects } = step(session, { kind: 'claimed', binding: binding('one') }, now, limits);
+  expect(effects.at(-1)).toEqual({ kind: 'release', id: 'one' });
 });
 
 /** Any event about a few bindings. */

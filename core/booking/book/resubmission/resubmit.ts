@@ -8,7 +8,7 @@ import { REPLACES } from '../../../fhir/reserved.ts';
 import { isObject } from '../../../fhir/resource.ts';
 import { elementName, ruleOf, unitedBounds, unitedElements } from '../../appointment/elements.ts';
 import { passingExtensions } from '../../appointment/expiry.ts';
-import { type ClinicPart, participantKey } from '../../appointment/submitted.ts';
+import { participantKey, type Submitted } from '../../appointment/submitted.ts';
 import type { Located } from '../request/parameters.ts';
 
 type KeptConfig = Pick<BookingConfig, 'baseUrl' | 'uris'>;
@@ -48,7 +48,7 @@ function unite(
 }
 
 /** What is stored of an appointment without what it tells of its patient: for another one it is sent again. */
-function withoutPerson(stored: Appointment, clinic: ClinicPart, { uris }: KeptConfig): [Entry, ClinicPart] {
+function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: KeptConfig): [Entry, Submitted] {
   const kept: Record<string, unknown> = { ...stored };
   for (const name of Object.keys(kept).filter((one) => ruleOf(one).isPersonal)) {
     delete kept[name];
@@ -62,7 +62,7 @@ function withoutPerson(stored: Appointment, clinic: ClinicPart, { uris }: KeptCo
 }
 
 /** The united lists: what was sent, followed by what is stored besides. */
-function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, config: KeptConfig) {
+function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, config: KeptConfig) {
   return unitedElements.flatMap((name): [string, unknown][] => {
     const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isPassing(entry, config));
     const isProtected = name === 'extension' ? extensions : new Set<string>();
@@ -85,7 +85,7 @@ function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, con
 export function resubmitted(
   sent: Appointment,
   before: Appointment,
-  part: ClinicPart,
+  part: Submitted,
   isSamePatient: boolean,
   config: KeptConfig,
 ): Appointment {
@@ -153,7 +153,7 @@ export function isForSamePatient(named: readonly AppointmentParticipant[], { par
 export function keptParticipants(
   named: readonly AppointmentParticipant[],
   stored: Appointment,
-  { participants }: ClinicPart,
+  { participants }: Submitted,
 ): AppointmentParticipant[] {
   const known = new Set(named.map(participantKey));
   const hasRelatives = referencesTo('RelatedPerson', named) !== '';

@@ -23,14 +23,15 @@ import {
 } from '../support.ts';
 
 const PORTAL = 'portal';
-const CLINIC = 'clinic';
 const by = (reference: string): AppointmentParticipant => ({ actor: { reference }, status: 'accepted' });
 const channel = { url: 'https://portal.example/channel', valueCode: 'app' };
 const room = { url: 'https://clinic.example/room', valueString: '5' };
-const kim = by('Patient/1');
+const [kim, huber] = [by('Patient/1'), by('Practitioner/1')];
 
-/** A change: who makes it, and what it sets. */
 type Change = readonly [who: string, more: Partial<Appointment>];
+
+const portal = (more: Partial<Appointment>): Change => [PORTAL, { participant: [kim], ...more }];
+const clinic = (more: Partial<Appointment>): Change => ['clinic', more];
 
 /** The versions of an appointment that changes make, each noted as it is written. */
 function versionsOf(changes: readonly Change[]): Appointment[] {
@@ -43,84 +44,61 @@ function versionsOf(changes: readonly Change[]): Appointment[] {
   return versions;
 }
 
-const after = (...changes: readonly Change[]): Appointment => versionsOf(changes).at(-1) ?? stored;
-
 const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
-/** What of it the clinic has set, as lists. */
-function clinics(appointment: Appointment, submitted = submittedOf(appointment, config) ?? nothing) {
+/** What of an appointment the clinic has set. */
+function clinics(appointment: Appointment = stored, submitted = submittedOf(appointment, config) ?? nothing): string[] {
   const { elements, participants, extensions } = clinicPartOf(appointment, submitted);
-  return [[...elements].sort(), [...participants], [...extensions]];
+  return [...elements, ...participants, ...extensions].sort();
 }
 
-const scenes: readonly (readonly [string, readonly Change[], readonly (readonly string[])[]])[] = [
+const interpreter: AppointmentParticipant = { actor: { display: 'Interpreter' }, status: 'accepted' };
+
+const scenes: readonly (readonly [string, readonly Change[], readonly string[]])[] = [
   [
     'nothing of what the portal has booked',
-    [[PORTAL, { comment: 'a', participant: [kim, by('Practitioner/1')], extension: [channel] }]],
-    [[], [], []],
+    [portal({ comment: 'a', participant: [kim, huber], extension: [channel] })],
+    [],
   ],
   [
     'what it has added or changed',
     [
-      [PORTAL, { comment: 'a', description: 'a', participant: [kim], extension: [channel] }],
-      [CLINIC, { comment: 'b', patientInstruction: 'b' }],
-      [CLINIC, { participant: [kim, by('Practitioner/1')], extension: [channel, room] }],
+      portal({ comment: 'a', description: 'a', extension: [channel] }),
+      clinic({ comment: 'b', patientInstruction: 'b', participant: [kim, huber], extension: [channel, room] }),
     ],
-    [['comment', 'patientInstruction'], ['Practitioner/1'], [room.url]],
+    ['Practitioner/1', 'comment', room.url, 'patientInstruction'],
   ],
   [
     'not what the portal has changed since',
-    [
-      [PORTAL, { comment: 'a', participant: [kim] }],
-      [CLINIC, { comment: 'b' }],
-      [PORTAL, { comment: 'c' }],
-    ],
-    [[], [], []],
+    [portal({ comment: 'a' }), clinic({ comment: 'b' }), portal({ comment: 'c' })],
+    [],
   ],
   [
     'what the portal has only repeated',
-    [
-      [PORTAL, { participant: [kim] }],
-      [CLINIC, { comment: 'b' }],
-      [PORTAL, { comment: 'b', description: 'c' }],
-    ],
-    [['comment'], [], []],
+    [portal({}), clinic({ comment: 'b' }), portal({ comment: 'b', description: 'c' })],
+    ['comment'],
   ],
-  [
-    'no patient: the requestor decides who it is for',
-    [
-      [PORTAL, { participant: [kim] }],
-      [CLINIC, { participant: [by('Patient/survivor')] }],
-    ],
-    [[], [], []],
-  ],
+  ['no patient: the requestor decides who it is for', [portal({}), clinic({ participant: [by('Patient/2')] })], []],
   [
     'whoever has no reference',
-    [
-      [PORTAL, { participant: [kim] }],
-      [CLINIC, { participant: [kim, { actor: { display: 'An interpreter' }, status: 'accepted' }] }],
-    ],
-    [[], ['{"actor":{"display":"An interpreter"},"status":"accepted"}'], []],
+    [portal({}), clinic({ participant: [kim, interpreter] })],
+    [JSON.stringify(interpreter)],
   ],
 ];
 
 describe('the clinic has set', () => {
   it.each(scenes)('%s', (_, changes, expected) => {
-    expect(clinics(after(...changes))).toEqual(expected);
+    expect(clinics(versionsOf(changes).at(-1))).toEqual(expected);
   });
 
   it.each(scenes)('%s, as the history tells of an appointment that has no note', (_, changes, expected) => {
     const versions = versionsOf(changes).map((version, index): Appointment => {
       const { extension: _note, ...meta } = version.meta ?? {};
       const replaced = index === 0 ? undefined : `${index - 1}`;
-      return {
-        ...version,
-        meta: { ...markChange(meta, changes[index]?.[0] ?? '', replaced, config), versionId: `${index}` },
-      };
+      const marked = markChange(meta, changes[index]?.[0] ?? '', replaced, config);
+      return { ...version, meta: { ...marked, versionId: `${index}` } };
     });
-    const newest = versions.at(-1) ?? stored;
-    expect(submittedOf(newest, config)).toBeUndefined();
-    expect(clinics(newest, submittedIn(versions, config))).toEqual(expected);
+    expect(clinics(versions.at(-1), submittedIn(versions, config))).toEqual(expected);
   });
 
   it('everything that the oldest known version has, if there are older ones', () => {
@@ -134,29 +112,17 @@ it('nothing is noted where nothing is known', () => {
 });
 
 it('the note has names and no content, and only of what is there', () => {
-  const secret = 'something private';
-  const noted = after(
-    [PORTAL, {}],
-    [
-      PORTAL,
-      {
-        comment: secret,
-        participant: [kim, by('RelatedPerson/1')],
-        extension: [{ ...channel, valueCode: secret }],
-      },
+  const extension = [{ ...channel, valueCode: 'private' }];
+  const sent = portal({ comment: 'private', participant: [kim, by('RelatedPerson/1')], extension });
+  const [note, ...others] = versionsOf([sent, portal({})]).at(-1)?.meta?.extension ?? [];
+  expect(others).toEqual([]);
+  expect(note).toEqual({
+    url: artefactUri(config, 'LocalSubmitted'),
+    extension: [
+      ...['start', 'serviceType', 'comment'].map((valueString) => ({ url: 'element', valueString })),
+      { url: 'extension', valueUri: channel.url },
     ],
-    [PORTAL, { participant: [kim] }],
-  );
-  const url = artefactUri(config, 'LocalSubmitted');
-  const note = noted.meta?.extension?.filter((one) => one.url === url);
-  expect(note).toHaveLength(1);
-  expect(JSON.stringify(note)).not.toMatch(/private|RelatedPerson|Patient/);
-  expect(note?.[0]?.extension).toEqual([
-    { url: 'element', valueString: 'start' },
-    { url: 'element', valueString: 'serviceType' },
-    { url: 'element', valueString: 'comment' },
-    { url: 'extension', valueUri: channel.url },
-  ]);
+  });
 });
 
 it.each([
