@@ -7,7 +7,7 @@ import { exportBundle } from '../core/person/export.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { connect } from './medplum/connect.ts';
-import { type ErasureResult, erase } from './person/erase.ts';
+import { type ErasureResult, erase, UNDER_WAY } from './person/erase.ts';
 import { findPerson, readAuditEvents, versionsOf } from './person/read.ts';
 
 interface EraseArguments extends CredentialArguments {
@@ -109,7 +109,8 @@ async function runErase(reference: string, given: EraseArguments): Promise<void>
   }
   const { medplum } = await connect(credentialsFrom(given));
   const onProgress = (line: string): void => console.error(line);
-  const result = await erase({ medplum, config: loadConfig(given.config), id, force, dryRun, onProgress });
+  const config = loadConfig(given.config);
+  const result = await erase({ medplum, config, id, force, dryRun, underWay: UNDER_WAY, onProgress });
   console.log(summaryOf(result));
   if (result.outcome === 'refused') {
     process.exitCode = REFUSED;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { getStatus, type MedplumClient, OperationOutcomeError } from '@medplum/core';
 import type { Parameters } from '@medplum/fhirtypes';
 import type { BotName } from '../../core/config/bots.ts';
@@ -16,6 +17,8 @@ export interface ErasureRun {
   readonly force: boolean;
   /** Reports what would be done, and does nothing. */
   readonly dryRun: boolean;
+  /** How long what has read the person's data before may still write something of it, in milliseconds. */
+  readonly underWay: number;
   /** Receives each step when it is done. */
   readonly onProgress: (line: string) => void;
 }
@@ -85,8 +88,11 @@ async function remove(run: ErasureRun, { reference, replacement }: Removal): Pro
   });
 }
 
+/** A Bot ends after ten seconds; the server may need some more to write what it has sent. */
+export const UNDER_WAY = 15_000;
+
 /** How often the search for what deliveries have written meanwhile is repeated. */
-const ROUNDS = 5;
+const ROUNDS = 6;
 
 /** By how many milliseconds the clocks here and at the server may differ. */
 const CLOCKS = 10 * 60_000;
@@ -98,12 +104,19 @@ const handedOn = ({ reference }: Removal): string =>
 async function removeAll(run: ErasureRun): Promise<ErasureResult> {
   const removed: Removal[] = [];
   const start = Date.now() - CLOCKS;
+  let hasWaited = run.underWay === 0;
   for (let round = 1; ; round++) {
     const erasure = await plan(run, round === 1 ? undefined : start);
     if (erasure.obstacles.length > 0 || erasure.toCancel.length > 0) {
       return { outcome: 'refused', erasure };
     }
     const others = erasure.removals.filter(({ reference }) => !reference.startsWith('Patient/'));
+    if (others.length === 0 && !hasWaited) {
+      run.onProgress('Waiting for what deliveries may still write …');
+      await wait(run.underWay);
+      hasWaited = true;
+      continue;
+    }
     const isLast = others.length === 0 || round === ROUNDS;
     for (const removal of isLast ? erasure.removals : others) {
       await remove(run, removal);

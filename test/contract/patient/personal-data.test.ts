@@ -27,7 +27,7 @@ import { administrator, aName, aPerson, carrying, fulfil } from './a-person.ts';
 async function run(id: string | undefined, options: Partial<ErasureRun> = {}) {
   const lines: string[] = [];
   const medplum = await administrator();
-  const given = { medplum, config, id: id ?? '', force: false, dryRun: false, ...options };
+  const given = { medplum, config, id: id ?? '', force: false, dryRun: false, underWay: 0, ...options };
   return { ...(await erase({ ...given, onProgress: (line) => void lines.push(line) })), lines };
 }
 
@@ -101,6 +101,23 @@ it('cut short after any write, it is finished by the next run, and no booking co
   }
   expect(await carrying(family, [`Patient/${patient.id}`])).toEqual([]);
   expect((await Promise.all(slots.map(appointmentsOn))).flat()).toHaveLength(2);
+});
+
+it('what somebody who had read the data writes after their removal is removed, too', async () => {
+  const family = aName();
+  const { patient } = await aPerson(family);
+  const participant = [{ actor: { reference: `Patient/${patient.id}`, display: family }, status: 'accepted' }];
+  let late: ReturnType<typeof medplum> | undefined;
+  const onProgress = (line: string): void => {
+    if (line.startsWith('Waiting')) {
+      const body = { resourceType: 'Appointment', status: 'cancelled', participant };
+      late = medplum('admin', 'POST', '/Appointment', { body });
+    }
+  };
+  const given = { medplum: await administrator(), config, id: patient.id ?? '', force: true, dryRun: false };
+  const { outcome } = await erase({ ...given, underWay: 2_000, onProgress });
+  expect([outcome, (await late)?.status]).toEqual(['erased', 201]);
+  expect(await carrying(family, [`Patient/${patient.id}`])).toEqual([]);
 });
 
 it("the clinic's own records of a patient are not touched", async () => {
@@ -231,8 +248,7 @@ it('the encounters to which appointments have led are exported, in the versions 
     new Set([`${own.id} Patient/${patient.id}`]),
   );
   expect(JSON.stringify(entry)).not.toContain(other.id);
-  const onProgress = () => undefined;
-  const result = await erase({ medplum: client, config, id: patient.id ?? '', force: true, dryRun: true, onProgress });
+  const result = await run(patient.id, { medplum: client, force: true, dryRun: true });
   expect([result.outcome, result.erasure.obstacles.join(' ')]).toEqual([
     'refused',
     expect.stringContaining('1 Encounter'),

@@ -275,6 +275,7 @@ async function check(told: readonly (readonly [Act, number])[]): Promise<void> {
       id: own.patient.id ?? '',
       force: true,
       dryRun: false,
+      underWay: 0,
       onProgress: () => undefined,
     });
 
