@@ -1,12 +1,10 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Resource, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { checkpointQuery, OVERLAP, settledAt } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
 import { outboxesCodeQuery } from '../../../core/notifications/delivery/outbox.ts';
-import { activeTagQuery } from '../../../core/notifications/subscription/stored-status.ts';
 import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { OPEN, readPages, readSubscribers, type SubscriberState } from './outbox-store.ts';
@@ -26,14 +24,12 @@ export interface DueOutboxes {
  */
 function searches(checkpoint: Task | undefined, now: number): string[] {
   const code = outboxesCodeQuery(config);
-  const profile = artefactUri(config, 'LocalSubscriptionTermin');
   const settled = settledAt(checkpoint);
   const changed = settled === undefined ? '' : `_lastUpdated=ge${formatInstant(settled - OVERLAP)}&`;
   return [
     `Task?${code}&status=ready&_lastUpdated=le${formatInstant(now - OVERDUE)}&_fields=groupIdentifier`,
     `Task?${code}&status=in-progress,on-hold,accepted,failed&period=le${formatInstant(now)}&_fields=groupIdentifier`,
-    `Subscription?status=requested&_tag:not=${encodeURIComponent(activeTagQuery)}&_fields=meta`,
-    `Subscription?status=active&_profile=${encodeURIComponent(profile)}&_fields=meta`,
+    'Subscription?status=requested&_fields=meta',
     `Subscription?${changed}_fields=meta`,
   ];
 }

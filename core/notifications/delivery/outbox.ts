@@ -234,9 +234,6 @@ export function subscriberQuery(subscribers: readonly string[], config: Artefact
   return `${outboxesCodeQuery(config)}&group-identifier=${encodeURIComponent(owners)}`;
 }
 
-/** Whether the outbox of a requested Subscription says that a handshake must still be started. */
-export const awaitsHandshake = ({ status }: Outbox): boolean => status !== 'ready';
-
 /** The outbox of a new Subscription: the handshake is to be sent. */
 export const newOutbox = (now: number, { heartbeat, end }: DeliveryTimes = {}): Outbox => ({
   status: 'ready',
