@@ -201,8 +201,9 @@ function offered(config: BookingConfig): Profile {
     title: 'What a slot offers where nothing takes its time',
     description:
       'Says of a slot that is taken, narrowed or withdrawn what it is a part of: period (Period, the whole time that is ' +
-      'offered), place (string, whose time it takes), serviceType (CodeableConcept), and revision (unsignedInt, counts ' +
-      'changes of what takes its time that leave the slot as it is). Set by the service.',
+      'offered), place (string, whose time it takes), serviceType (CodeableConcept), revision (unsignedInt, counts changes of ' +
+      'what takes its time that leave the slot as it is), and byHand (boolean, the clinic took it while it was free). Set ' +
+      'by the service.',
     context: ['Slot'],
     differential: [
       { id: 'Extension.extension', min: 1 },

@@ -71,6 +71,7 @@ export function takingSlot(
     whole: time,
     services: undefined,
     revision: 0,
+    isByHand: false,
     use: undefined,
   };
 }

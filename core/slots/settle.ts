@@ -105,7 +105,7 @@ function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): Calen
     if (best) {
       others.splice(others.indexOf(best), 1);
     }
-    const base = best ?? { ...sample, id: newId(), isNew: true, use: undefined, revision: 0 };
+    const base = best ?? { ...sample, id: newId(), isNew: true, use: undefined, revision: 0, isByHand: false };
     result.push({ ...base, ...piece, whole, status: 'free', role: 'offer' });
   }
   const isGone = pieces.length === 0 && members.every((slot) => !occupies(slot));

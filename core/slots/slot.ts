@@ -42,6 +42,8 @@ export interface CalendarSlot extends Interval {
   readonly services: readonly CodeableConcept[] | undefined;
   /** How often it was written only so that it has a new version (`settle`). */
   readonly revision: number;
+  /** Whether somebody else than the service took it while it was free. */
+  readonly isByHand: boolean;
   /** How appointments that refer to it use it, where that is known. */
   readonly use: SlotUse | undefined;
 }
@@ -108,6 +110,7 @@ interface OfferedMark {
   readonly place: string | undefined;
   readonly services: readonly CodeableConcept[];
   readonly revision: number;
+  readonly isByHand: boolean;
 }
 
 function offeredMark({ extension = [] }: Slot, config: ArtefactConfig): OfferedMark {
@@ -121,6 +124,7 @@ function offeredMark({ extension = [] }: Slot, config: ArtefactConfig): OfferedM
     place: partsNamed('place')[0]?.valueString,
     services: partsNamed('serviceType').flatMap(({ valueCodeableConcept }) => valueCodeableConcept ?? []),
     revision: partsNamed('revision')[0]?.valueUnsignedInt ?? 0,
+    isByHand: partsNamed('byHand')[0]?.valueBoolean === true,
   };
 }
 
@@ -168,6 +172,7 @@ export function calendarSlot(resource: Slot, config: ArtefactConfig, use?: SlotU
     whole: mark.period && (role === 'buffer' || contains(mark.period, time)) ? mark.period : time,
     services: resource.serviceType ?? (mark.services.length > 0 ? mark.services : undefined),
     revision: mark.revision,
+    isByHand: mark.isByHand && isTaken({ status }),
     use,
   };
 }
@@ -273,7 +278,8 @@ export function isFromBeforeTaken(changed: Slot, stored: Slot, config: ArtefactC
  */
 export function withMarks(changed: Slot, stored: Slot, config: ArtefactConfig): Slot {
   const [own, theirs] = [marksOf(stored, config), marksOf(changed, config)];
-  const isOffer = calendarSlot(stored, config)?.role === 'offer';
+  const earlier = calendarSlot(stored, config);
+  const isOffer = earlier?.role === 'offer';
   const origin = { system: artefactUri(config, 'LocalSlotOrigin'), value: stored.id ?? '' };
   const identifier = [
     ...(changed.identifier ?? []).filter((one) => !theirs.identifier.includes(one)),
@@ -290,7 +296,9 @@ export function withMarks(changed: Slot, stored: Slot, config: ArtefactConfig): 
   const slot = isOffer ? calendarSlot(marked, config) : undefined;
   const withheld = extension.filter(({ url }) => url === artefactUri(config, 'LocalWithheld'));
   const { start, end } = changed;
-  const written = slot?.role === 'offer' ? { ...offerResource(slot, withheld, config), start, end } : marked;
+  const isByHand = slot?.isByHand || (!isTaken(stored) && isBooked(changed));
+  const written =
+    slot?.role === 'offer' ? { ...offerResource({ ...slot, isByHand }, withheld, config), start, end } : marked;
   return canonicalJson(written) === canonicalJson(changed) ? changed : written;
 }
 
@@ -310,7 +318,7 @@ export function offeredExtensionOf({ whole, place }: CalendarSlot, config: Artef
 }
 
 function offeredExtension(slot: CalendarSlot, config: ArtefactConfig): Extension | undefined {
-  const { start, end, whole, status, role, place, services = [], revision, resource, isNew } = slot;
+  const { start, end, whole, status, role, place, services = [], revision, isByHand, resource, isNew } = slot;
   const isPart = whole.start !== start || whole.end !== end || status === 'entered-in-error';
   const isPublished = !isNew && publishedKeyOf(resource, config)?.kind === 'offer';
   const parts: Extension[] = [
@@ -322,6 +330,7 @@ function offeredExtension(slot: CalendarSlot, config: ArtefactConfig): Extension
       ? services.map((valueCodeableConcept): Extension => ({ url: 'serviceType', valueCodeableConcept }))
       : []),
     ...(revision > 0 ? [{ url: 'revision', valueUnsignedInt: revision }] : []),
+    ...(isByHand && isTaken({ status }) ? [{ url: 'byHand', valueBoolean: true }] : []),
   ];
   return role === 'offer' && parts.length > 0
     ? { url: artefactUri(config, 'LocalOffered'), extension: parts }

@@ -198,6 +198,7 @@ export function bufferSlots(
       whole: slot.whole,
       services: undefined,
       revision: 0,
+      isByHand: false,
       use: undefined,
     };
   };

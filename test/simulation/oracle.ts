@@ -374,7 +374,9 @@ function expected(
   const { duration = 5, grid = duration, before = 0, after = 0 } = plan;
   // Medplum's own appointments name the Slots around them, too.
   const theirs = slots.filter(({ id }) => alone.some((visit) => visit.slots.includes(id))).map(times);
-  const everywhere = [...takings, ...alone, ...theirs];
+  // An overbooking on a Slot has time around it like any other.
+  const overbooked = alone.map((visit) => (isPlaced(visit) ? around(visit, calendar) : visit));
+  const everywhere = [...takings, ...overbooked, ...theirs];
   const spread = (before + after) * MINUTE;
   const blocks = everywhere.map(({ start, end }) => ({ start: start - after * MINUTE, end: end + before * MINUTE }));
   return arranged.map((visits, index): Interval[] => {
@@ -427,11 +429,14 @@ function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Inte
 const together = (all: readonly Interval[], moment: number): number =>
   all.filter(({ start, end }) => start <= moment && moment < end).length;
 
-/** The appointments that have a place of their own: two on one Slot, marked as overbookings, share one. */
+/** The appointments that have a place of their own: an overbooking may share one with what it overlaps. */
 function withOwnPlace(visits: readonly Visit[]): Visit[] {
-  const first = new Map(visits.toReversed().flatMap((one) => one.slots.map((slot) => [slot, one] as const)));
-  return visits.filter((one) => one.slots.every((slot) => first.get(slot) === one));
+  return visits.filter((one, index) => !(one.isOverbooking && isOver(one, visits, index)));
 }
+
+/** Whether an overbooking overlaps another appointment; of two overbookings only the later one does. */
+const isOver = (one: Visit, visits: readonly Visit[], index: number): boolean =>
+  visits.some((other, at) => overlaps(one, other) && (other.isOverbooking ? at < index : true));
 
 /** The Slots that are free although every place is taken at their time. */
 function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {

@@ -519,6 +519,35 @@ export const scenes: readonly Scene[] = [
     faults: 1,
     acts: [[{ does: 'open', hours: '09:30-11:00' }]],
   },
+  {
+    name: "staff write on a slot that a portal books and Medplum's $cancel deletes",
+    calendars: { c: plain },
+    acts: [
+      [a('09:30-10:00', { as: 'z' }), { does: 'native-cancel', what: 'z' }],
+      [{ does: 'write', time: '09:30-10:00', slot: '09:30-10:00' }],
+    ],
+  },
+  {
+    name: 'staff set a slot busy that a portal books and moves',
+    calendars: { c: dense },
+    acts: [
+      [{ does: 'occupy', time: '10:15-10:45' }],
+      [b('10:15-10:45', { as: 'y' }), { does: 'move', portal: 'B', what: 'y', time: '09:45-10:15' }],
+    ],
+  },
+  {
+    name: 'staff write an appointment and a block, with time around appointments',
+    calendars: { c: { ...buffered, grid: 15 } },
+    acts: [[{ does: 'block', time: '09:00-09:20' }], [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }]],
+  },
+  {
+    name: 'staff write two overlapping appointments at one of two places',
+    calendars: { c: { ...dense, capacity: 2 } },
+    acts: [
+      [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
+      [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }],
+    ],
+  },
   // Publishing
   {
     name: 'opening hours change while a portal books',

@@ -34,15 +34,18 @@ export interface PortalOptions {
   readonly assets: Assets;
   /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
   readonly linkSecret?: string | undefined;
-  /** Requests from one address in a minute. */
+  /** Requests from one address in a minute; default: 25 for each booking that it may make in an hour. */
   readonly requestsPerMinute?: number;
-  /** Bookings, holds and changes from one address in a minute. */
+  /** Bookings, holds and changes from one address in a minute; default: 5 for each booking that it may make in an hour. */
   readonly changesPerMinute?: number;
   /** Bookings and moves from one address in an hour, and how many times it may hold at once; default: 12. */
   readonly bookingsPerHour?: number | undefined;
   /** The clock, in milliseconds; default: the system's. */
   readonly now?: () => number;
 }
+
+/** How many appointments one address may book in an hour, unless the installation says otherwise. */
+export const BOOKINGS_PER_HOUR = 12;
 
 /** What every page of the portal works with. */
 export interface Portal {
@@ -113,7 +116,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     now,
     seal: createSeal(sealKey(ownSecret), now),
     news: createNews(service, { endpoint, topic, secret }, now, warn),
-    shares: createShares(options.bookingsPerHour ?? 12, now),
+    shares: createShares(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
     notificationSecret: secret,
     services: () => services(''),
     questionnaire: async ({ key }) => (key === '' ? undefined : questionnaires(key)),

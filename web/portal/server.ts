@@ -11,7 +11,7 @@ import { isFromOwnPage } from './http/same-origin.ts';
 import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
 import { type Failure, failurePage } from './pages/failure.ts';
 import { layout } from './pages/layout.ts';
-import { createPortal, type Portal, type PortalOptions } from './portal.ts';
+import { BOOKINGS_PER_HOUR, createPortal, type Portal, type PortalOptions } from './portal.ts';
 import { portalRoutes } from './routes/routes.ts';
 import { SESSION_LENGTH } from './session/session.ts';
 
@@ -125,7 +125,8 @@ const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
 export function portal(options: PortalOptions): FastifyPluginAsync {
   return async (scope) => {
     const made = createPortal(options, (problem) => scope.log.warn(problem));
-    const { requestsPerMinute = 300, changesPerMinute = 60 } = options;
+    const { bookingsPerHour = BOOKINGS_PER_HOUR } = options;
+    const { requestsPerMinute = 25 * bookingsPerHour, changesPerMinute = 5 * bookingsPerHour } = options;
     const timeWindow = '1 minute';
     await scope.register(helmet, securityHeaders({ isSecure: options.origin.startsWith('https:') }));
     await scope.register(fastifyCookie);

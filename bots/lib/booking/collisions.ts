@@ -52,7 +52,7 @@ async function find(medplum: MedplumClient, written: Slot, slots: readonly Slot[
   const calendar = calendarOf(slots, config);
   const slot = calendar.get(written.id ?? '');
   const beside = slot && isTaken(slot) ? bookedBeside(slot, [...calendar.values()]) : [];
-  if (!slot || beside.length === 0) {
+  if (!slot || (beside.length === 0 && !slot.isByHand)) {
     return [];
   }
   const concerned = [slot, ...beside];

@@ -238,7 +238,8 @@ export async function readRelatedSlots(
   );
   const concerned = [...used, ...lost];
   const time = takesTime(appointment) && ownerOf(appointment, config) === undefined ? timeOf(appointment) : undefined;
-  const unnamed = ids.length === 0 && time ? (await readTaken(medplum, appointment)).schedules : [];
+  const unnamed =
+    concerned.length === 0 && time ? (await readTaken(medplum, { ...appointment, slot: [] })).schedules : [];
   if (concerned.length + unnamed.length === 0) {
     return { slots: [], uses: new Map(), schedules: [], lost, latest: undefined, others: [] };
   }

@@ -83,6 +83,10 @@ async function attempt(
   if (!taking) {
     return { kind: 'announced' };
   }
+  // An offer that somebody has deleted meanwhile can no longer be taken.
+  if (!taking.from.isNew && !calendar.has(taking.from.id)) {
+    return { kind: 'overtaken' };
+  }
   let plan = planTaking(taking, calendar, termsOf, config);
   if (plan.conflict?.status === 'busy-tentative') {
     plan = planTaking(taking, await withoutEnded(medplum, calendar), termsOf, config);

@@ -23,12 +23,11 @@ export const takesTime = (appointment: Appointment): boolean =>
  * The time of an appointment for which it names no Slot in a Schedule: it is taken from every place.
  *
  * @param named - the Slots that it names, as far as they exist
- * @param isKnown - whether all Slots that it names exist; those of a transaction under way do not yet
  */
-export function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[], isKnown: boolean): Interval[] {
+export function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[]): Interval[] {
   const time = timeOf(appointment);
   const covering = named.filter(({ role }) => role !== 'void');
-  return time && isKnown && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
+  return time && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
 }
 
 /** The buffers of an appointment that names no Slot of a Schedule. */
@@ -66,6 +65,7 @@ export interface AppointmentTime extends Interval {
  *
  * @param named - the Slots that it names, as far as they exist
  * @param schedules - the Schedules that it takes time from: those of its Slots or, without any, that of its actor
+ * @param isKnown - whether all Slots that it names exist; those of a transaction under way do not yet
  */
 export function timesTaken(
   appointment: Appointment,
@@ -87,7 +87,7 @@ export function timesTaken(
           ? [{ schedule: id, from: slot, start: around.start, end: around.end }]
           : [];
       });
-    const rest = uncoveredTime(appointment, own, isKnown).map((uncovered): AppointmentTime => {
+    const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered): AppointmentTime => {
       const needed = buffersWithoutSlot({ schedule, services }, appointment, config);
       const interval = withNeeded(uncovered, appointment, needed);
       const reference = { reference: `Schedule/${id}` };

@@ -13,7 +13,7 @@ import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import { search, searchUrl } from '../search.ts';
 
 /** The part of the configuration that collisions depend on. */
-export type CollisionConfig = Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
+export type CollisionConfig = TagConfig & Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
 
 /** An appointment, and the Slot that was written over its time. */
 export interface Collision {
@@ -52,7 +52,7 @@ export function takenByHand(slots: readonly CalendarSlot[], appointments: readon
 /**
  * The appointments that lose their time to something that was written over it and does not say that it is an overbooking:
  * to a Slot that never was on offer, or to an offer that was taken by hand. Which of two such Slots was written last makes
- * no difference.
+ * no difference. A confirmed appointment of a requestor also loses its own Slot to whoever took it at the same moment.
  *
  * @param slot - the one that was written
  * @param beside - the booked ones that it excludes (`bookedBeside`)
@@ -77,12 +77,17 @@ export function collisions(
       .map((appointment) => ({ appointment, ids: slotIdsOf(appointment) }))
       .filter(({ ids }) => ids.includes(under.id) && !ids.includes(taking.id))
       .map(({ appointment }) => ({ appointment, taking }));
+  const isRival = (one: Appointment): boolean =>
+    slot.isByHand && one.status === 'booked' && ownerOf(one, config) !== undefined && slotIdsOf(one).includes(slot.id);
   return isBuffer(slot.resource)
     ? []
-    : beside.flatMap((other) => [
-        ...(takes(slot) ? lostTo(slot, other) : []),
-        ...(byHand.has(other) && takes(other) ? lostTo(other, slot) : []),
-      ]);
+    : [
+        ...losing.filter(isRival).map((appointment) => ({ appointment, taking: slot })),
+        ...beside.flatMap((other) => [
+          ...(takes(slot) ? lostTo(slot, other) : []),
+          ...(byHand.has(other) && takes(other) ? lostTo(other, slot) : []),
+        ]),
+      ];
 }
 
 /**
@@ -127,7 +132,7 @@ const rankOf = ({ status }: Appointment): number => (status === 'proposed' ? 0 :
  * Of two appointments that hold one Slot, the one that gives way: the less binding one; of two of a kind the one that did
  * not come through the service, which alone takes Slots with a lock, else the later one.
  */
-export function loserOf(one: Appointment, other: Appointment, config: CollisionConfig & TagConfig): Appointment {
+export function loserOf(one: Appointment, other: Appointment, config: CollisionConfig): Appointment {
   const isOurs = (appointment: Appointment): number => (ownerOf(appointment, config) === undefined ? 1 : 0);
   const since = ({ meta }: Appointment): string => meta?.lastUpdated ?? '';
   const order =
@@ -166,7 +171,7 @@ export function rivalEntries(
   loser: Appointment,
   winner: Appointment,
   slot: Slot | undefined,
-  config: CollisionConfig & TagConfig,
+  config: CollisionConfig,
 ): BundleEntry[] {
   const isByPeople = (one: Appointment): boolean => rankOf(one) === 2 && ownerOf(one, config) === undefined;
   const mark = { url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true };

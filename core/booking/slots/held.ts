@@ -45,7 +45,7 @@ export function heldSlotIssues(
   }
   const held = `Slot/${stored.id} is held by Appointment/${holder.id} (${holder.status})`;
   const advice = 'To free its time, cancel the appointment; to move it, book it again with its id.';
-  const isLate = isBooked(changed) && changed.status !== stored.status && isFromBeforeTaken(changed, stored, config);
+  const isLate = isBooked(changed) && isFromBeforeTaken(changed, stored, config);
   return [
     ...(isLate
       ? [

@@ -72,12 +72,12 @@ function givenBackSince(history: Bundle): number | undefined {
 }
 
 /**
- * Whether the clinic has taken an offer for itself although a requestor's appointment has it: it is `busy`, and the
- * appointment is not confirmed. A write past the lock is stored like this.
+ * Whether the clinic has taken an offer for itself although a requestor's appointment has it: at the same moment, or it is
+ * `busy`, and the appointment is not confirmed.
  */
-function isTakenByClinic({ role, status }: CalendarSlot, holder: Appointment, config: TagConfig): boolean {
-  const isUnconfirmed = isOpen(holder) && slotStatusOf(slotUseOf(holder)) !== 'busy';
-  return role === 'offer' && status === 'busy' && isUnconfirmed && ownerOf(holder, config) !== undefined;
+function isTakenByClinic({ role, status, isByHand }: CalendarSlot, holder: Appointment, config: TagConfig): boolean {
+  const isUnconfirmed = status === 'busy' && isOpen(holder) && slotStatusOf(slotUseOf(holder)) !== 'busy';
+  return role === 'offer' && (isByHand || isUnconfirmed) && ownerOf(holder, config) !== undefined;
 }
 
 /** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has taken. */
@@ -123,11 +123,10 @@ export function isOutOfSync(
   slots: ReadonlyMap<string, Slot>,
   config: SlotSyncConfig,
 ): boolean {
-  const ids = slotIdsOf(appointment);
-  const own = ids.flatMap((id) => slots.get(id) ?? []);
+  const own = slotIdsOf(appointment).flatMap((id) => slots.get(id) ?? []);
   const named = [...calendarOf(own, config).values()];
   const isUncovered = [...Map.groupBy(named, ({ schedule }) => schedule).values()].some(
-    (ofSchedule) => uncoveredTime(appointment, ofSchedule, ids.length === named.length).length > 0,
+    (ofSchedule) => uncoveredTime(appointment, ofSchedule).length > 0,
   );
   if (isUncovered && ownerOf(appointment, config) === undefined) {
     return true;
@@ -151,9 +150,10 @@ const isOpenOffer = ({ role, status }: CalendarSlot): boolean => role === 'offer
  */
 export function overlapOf(
   appointment: Appointment,
-  { slots, uses, schedules, unnamed = [] }: RelatedSlots,
+  related: RelatedSlots,
   config: SlotSyncConfig,
 ): CalendarSlot | undefined {
+  const { slots, uses, schedules } = related;
   const calendar = calendarOf(slots, config, uses);
   const time = timeOf(appointment);
   const isAsked = holdsSlots(appointment) && slotStatusOf(slotUseOf(appointment)) !== undefined;
@@ -169,15 +169,19 @@ export function overlapOf(
     .flatMap(
       (slot) => others.find((one) => overlaps(one, time) && takesTimeOf(one, slot, termsOf(slot).services)) ?? [],
     );
-  const concerned = ids.size === 0 ? unnamed : [...new Set(named.map(({ schedule }) => schedule))];
-  const uncovered = concerned.flatMap((schedule) =>
+  const uncovered = [...schedulesOf(named, related)].flatMap((schedule) =>
     uncoveredTime(
       appointment,
       named.filter((slot) => slot.schedule === schedule),
-      named.length === ids.size,
     ).flatMap((part) => others.find((one) => one.schedule === schedule && overlaps(one, part)) ?? []),
   );
   return [...inTheWay, ...uncovered][0];
+}
+
+/** The Schedules that an appointment takes time from: those of its Slots, deleted ones included, or that of its actor. */
+function schedulesOf(named: readonly CalendarSlot[], { lost, unnamed = [] }: RelatedSlots): Set<string> {
+  const ofLost = lost.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? []);
+  return new Set([...named.map(({ schedule }) => schedule), ...ofLost, ...unnamed]);
 }
 
 /** Takes the slots that an appointment holds, as its status and those of the others that hold them require. */
@@ -220,21 +224,19 @@ function taken(
 function missingTakings(
   calendar: Calendar,
   appointment: Appointment,
-  { unnamed = [], schedules: known }: RelatedSlots,
+  related: RelatedSlots,
   newId: () => string,
   config: SlotSyncConfig,
 ) {
   const ids = slotIdsOf(appointment);
   const status = slotStatusOf(slotUseOf(appointment));
   const named = ids.flatMap((id) => calendar.get(id) ?? []);
-  const isKnown = new Set(ids).size === new Set(named).size;
-  const schedules = new Set(ids.length === 0 ? unnamed : named.map(({ schedule }) => schedule));
   if (!status || ownerOf(appointment, config) !== undefined) {
     return [];
   }
-  return [...schedules].flatMap((schedule) => {
+  return [...schedulesOf(named, related)].flatMap((schedule) => {
     const own = named.filter((slot) => slot.schedule === schedule);
-    const services = known.find((one) => one.schedule.id === schedule);
+    const services = related.schedules.find((one) => one.schedule.id === schedule);
     const make = (time: Interval, more: Pick<Slot, 'status' | 'comment'>): CalendarSlot => {
       const [start, end] = [formatInstant(time.start), formatInstant(time.end)];
       const reference = { reference: `Schedule/${schedule}` };
@@ -247,7 +249,7 @@ function missingTakings(
         end,
       });
     };
-    return uncoveredTime(appointment, own, isKnown).flatMap((time): CalendarSlot[] => {
+    return uncoveredTime(appointment, own).flatMap((time): CalendarSlot[] => {
       const needed = services ? buffersWithoutSlot(services, appointment, config) : { before: 0, after: 0 };
       const around = withNeeded(time, appointment, needed);
       const buffers = [
@@ -260,7 +262,8 @@ function missingTakings(
 }
 
 /**
- * An open appointment with the Slots that it takes without having named them (`slotEntries`), instead of those that are void.
+ * An open appointment with the Slots that it takes without having named them (`slotEntries`), instead of those that are void
+ * or deleted.
  *
  * @param slots - those that it names
  */
@@ -274,11 +277,11 @@ export function withTakings(
     const isTaking = isResource(resource, 'Slot') && (isBooked(resource) || isBuffer(resource)) && !resource.identifier;
     return fullUrl !== undefined && isTaking ? [{ reference: fullUrl }] : [];
   });
-  const isVoid = (reference: Reference): boolean => {
+  const isGone = (reference: Reference): boolean => {
     const slot = slots.find(({ id }) => id === idIn(reference, 'Slot'));
-    return slot !== undefined && calendarSlot(slot, config)?.role === 'void';
+    return slot === undefined || calendarSlot(slot, config)?.role === 'void';
   };
-  const kept = (appointment.slot ?? []).filter((reference) => !isVoid(reference));
+  const kept = (appointment.slot ?? []).filter((reference) => !isGone(reference));
   return taken.length > 0 ? { ...appointment, slot: [...kept, ...taken] } : appointment;
 }
 

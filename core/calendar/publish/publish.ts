@@ -106,6 +106,7 @@ function newSlot({ key, start, end, resource }: WantedSlot, config: PublishConfi
         whole: { start, end },
         services: undefined,
         revision: 0,
+        isByHand: false,
         use: undefined,
       };
 }

@@ -41,13 +41,16 @@ it('an offer that is taken keeps its services in its mark, and has them again wh
 
 describe('a Slot that somebody else writes', () => {
   it('keeps the marks of the stored one, whatever it brings', () => {
-    const before = inPlace('hand-1', 'nine', '09:00', '09:30', origin('nine'));
+    const before = { ...inPlace('hand-1', 'nine', '09:00', '09:30', origin('nine')), status: 'busy' } as const;
     const sent = nine({ status: 'busy', comment: 'new', extension: [offered('9')], ...origin('other') });
     expect(withMarks(sent, before, config)).toEqual({ ...before, status: 'busy', comment: 'new' });
   });
 
   it('is marked as an offer when it is taken, and otherwise stays as it was sent', () => {
-    expect(withMarks(nine({ status: 'busy' }), nine(), config)).toMatchObject(origin('nine'));
+    const taken = withMarks(nine({ status: 'busy' }), nine(), config);
+    expect(taken).toMatchObject(origin('nine'));
+    expect(seen(taken).isByHand).toBe(true);
+    expect(seen(withMarks(nine(), taken, config)).isByHand).toBe(false);
     const sent = nine({ comment: 'new' });
     expect(withMarks(sent, nine(), config)).toBe(sent);
     const taking = nine({ status: 'busy' });
