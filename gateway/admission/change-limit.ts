@@ -6,11 +6,19 @@ import { nameOf } from '../medplum/current-profile.ts';
 
 const MINUTE = 60_000;
 
-/** Counts the changes of appointments that each requestor has made within a minute. */
+/** Counts the changes of appointments that each requestor makes within a minute, from their beginning. */
 export interface ChangeLimit {
-  /** The seconds until a requestor may change an appointment; 0 if it may now. */
-  readonly secondsLeft: (requestor: string) => number;
-  readonly note: (requestor: string) => void;
+  /**
+   * Counts a change.
+   *
+   * @returns a function that takes it back; or the seconds until the requestor may change an appointment again
+   */
+  readonly take: (requestor: string) => (() => void) | number;
+}
+
+/** A moment, in milliseconds: two changes of the same moment are two. */
+interface Change {
+  readonly at: number;
 }
 
 /**
@@ -18,24 +26,25 @@ export interface ChangeLimit {
  * @param now - the clock, in milliseconds
  */
 export function createChangeLimit(most: number, now: () => number): ChangeLimit {
-  const made = new Map<string, number[]>();
-  const recent = (requestor: string): number[] => {
-    const times = (made.get(requestor) ?? []).filter((time) => time > now() - MINUTE);
-    if (times.length > 0) {
-      made.set(requestor, times);
-    } else {
-      made.delete(requestor);
+  const made = new Map<string, Set<Change>>();
+  const forget = (requestor: string, isOver: (change: Change) => boolean): Set<Change> => {
+    const kept = new Set([...(made.get(requestor) ?? [])].filter((change) => !isOver(change)));
+    made.delete(requestor);
+    if (kept.size > 0) {
+      made.set(requestor, kept);
     }
-    return times;
+    return kept;
   };
   return {
-    secondsLeft: (requestor) => {
-      const times = recent(requestor);
-      const oldest = times.at(-most);
-      return oldest === undefined ? 0 : Math.max(1, Math.ceil((oldest + MINUTE - now()) / 1_000));
-    },
-    note: (requestor) => {
-      made.set(requestor, [...recent(requestor), now()]);
+    take: (requestor) => {
+      const recent = forget(requestor, ({ at }) => at <= now() - MINUTE);
+      const oldest = [...recent].at(-most);
+      if (oldest) {
+        return Math.max(1, Math.ceil((oldest.at + MINUTE - now()) / 1_000));
+      }
+      const change = { at: now() };
+      made.set(requestor, recent.add(change));
+      return () => void forget(requestor, (one) => one === change);
     },
   };
 }
@@ -45,7 +54,7 @@ const diagnosticsOf = ({ requestors }: BookingConfig): string =>
 
 /**
  * Lets a requestor make only so many changes of appointments in a minute. Each change counts, also several of one
- * appointment, which the Bots count once: its subscribers are told of each.
+ * appointment, which the Bots count once: its subscribers are told of each. What was refused, or only judged, does not.
  */
 export function limitingChanges(handler: Handler): Handler {
   return async (exchange, context) => {
@@ -53,17 +62,17 @@ export function limitingChanges(handler: Handler): Handler {
     if (caller?.role !== 'requestor') {
       return handler(exchange, context);
     }
-    const seconds = context.changes.secondsLeft(nameOf(caller));
-    if (seconds > 0) {
+    const taken = context.changes.take(nameOf(caller));
+    if (typeof taken === 'number') {
       const { headers, ...refused } = refusal(
         [{ code: 'too-many-bookings', diagnostics: diagnosticsOf(context.config), expression: 'Appointment' }],
         context.config,
       );
-      return { ...refused, headers: { ...headers, 'retry-after': String(seconds) } };
+      return { ...refused, headers: { ...headers, 'retry-after': String(taken) } };
     }
     const answer = await handler(exchange, context);
-    if (answer.status < 300 && !asksForDryRun(body)) {
-      context.changes.note(nameOf(caller));
+    if ((answer.status >= 400 && answer.status < 500) || asksForDryRun(body)) {
+      taken();
     }
     return answer;
   };

@@ -18,18 +18,48 @@ beforeEach(() => {
 
 test('so many changes within a minute, each requestor by itself', () => {
   let time = 0;
-  const { secondsLeft, note } = createChangeLimit(2, () => time);
-  note('a');
+  const { take } = createChangeLimit(2, () => time);
+  const taken = expect.any(Function);
+  expect(take('a')).toEqual(taken);
   time = 30_000;
-  expect(secondsLeft('a')).toBe(0);
-  note('a');
-  expect([secondsLeft('a'), secondsLeft('b')]).toEqual([30, 0]);
+  expect([take('a'), take('a'), take('b')]).toEqual([taken, 30, taken]);
   time = 60_000;
-  expect(secondsLeft('a')).toBe(0);
-  note('a');
-  expect(secondsLeft('a')).toBe(30);
+  expect([take('a'), take('a')]).toEqual([taken, 30]);
   time = 200_000;
-  expect(secondsLeft('a')).toBe(0);
+  const takeBack = take('a');
+  expect([take('a'), take('a')]).toEqual([taken, 60]);
+  expect(typeof takeBack === 'function' && takeBack()).toBeUndefined();
+  expect([take('a'), take('a')]).toEqual([taken, 60]);
+});
+
+test('those under way count: many at once are no more than the limit', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 3 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
+  const patch = () =>
+    gateway.inject({
+      method: 'PATCH',
+      url: '/fhir/R4/Appointment/a1',
+      headers: { ...bearer, 'content-type': 'application/json-patch+json' },
+      payload: JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]),
+    });
+  const answers = await Promise.all(Array.from({ length: 8 }, patch));
+  expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
+  await gateway.close();
+});
+
+test('what was refused does not count, what may have been done does', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 2 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
+  const patch = async () => {
+    const headers = { ...bearer, 'content-type': 'application/json-patch+json' };
+    const payload = JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]);
+    return (await gateway.inject({ method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers, payload })).statusCode;
+  };
+  fake.answer = () => ({ status: 403, body: {} });
+  expect([await patch(), await patch(), await patch()]).toEqual([403, 403, 403]);
+  fake.answer = () => ({ status: 502, body: {} });
+  expect([await patch(), await patch(), await patch()]).toEqual([503, 503, 429]);
+  await gateway.close();
 });
 
 test('patches of one appointment count one by one, a dry run does not; staff and other portals go on', async () => {
