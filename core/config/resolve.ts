@@ -17,7 +17,7 @@ const notificationsSchema = z.strictObject({
   timeout: z.int().min(1).max(8).default(5),
   maxAttempts: z.int().min(1).max(50).default(18),
   retryAfter: z.int().min(1).max(3600).default(20),
-  maxSubscriptions: z.int().min(1).max(900).default(100),
+  maxSubscriptions: z.int().min(1).max(900).default(20),
   maxAllSubscriptions: z.int().min(50).max(MOST_SUBSCRIPTIONS).default(MOST_SUBSCRIPTIONS),
   keepEventsDays: z.int().min(1).max(3650).default(30),
 });
