@@ -18,7 +18,8 @@ beforeEach(() => {
 
 test('so many changes within a minute, each requestor by itself', () => {
   let time = 0;
-  const { take } = createChangeLimit(2, () => time);
+  const { take: takeSeveral } = createChangeLimit(2, () => time);
+  const take = (requestor: string) => takeSeveral(requestor, 1);
   const taken = expect.any(Function);
   expect(take('a')).toEqual(taken);
   time = 30_000;
@@ -30,6 +31,39 @@ test('so many changes within a minute, each requestor by itself', () => {
   expect([take('a'), take('a')]).toEqual([taken, 60]);
   expect(typeof takeBack === 'function' && takeBack()).toBeUndefined();
   expect([take('a'), take('a')]).toEqual([taken, 60]);
+});
+
+test('what is large counts several times; what is larger than the limit is allowed by itself', () => {
+  let time = 0;
+  const { take } = createChangeLimit(10, () => time);
+  const taken = expect.any(Function);
+  expect([take('a', 6), take('a', 4), take('a', 1)]).toEqual([taken, taken, 60]);
+  time = 60_000;
+  expect(take('a', 20)).toEqual(taken);
+  time = 90_000;
+  expect([take('a', 1), take('a', 20), take('b', 20)]).toEqual([30, 30, taken]);
+  time = 120_000;
+  expect(take('a', 1)).toEqual(taken);
+});
+
+test('a portal stores only so much in a minute: patients with photos count, small ones do not', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 20 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
+  fake.answer = () => ({ status: 201, body: { resourceType: 'Patient', id: 'p1', meta: { versionId: '1' } } });
+  const submit = async (photo: string, headers = {}) => {
+    const patient = { resourceType: 'Patient', photo: [{ contentType: 'image/jpeg', data: photo }] };
+    const payload = JSON.stringify(patient);
+    return gateway.inject({ method: 'POST', url: '/fhir/R4/Patient', headers: { ...fhirJson, ...headers }, payload });
+  };
+  const photo = 'AAAA'.repeat(150_000);
+  const statuses = [];
+  for (let count = 0; count < 4; count++) {
+    statuses.push((await submit(photo)).statusCode);
+  }
+  expect(statuses).toEqual([201, 201, 429, 429]);
+  expect((await submit('AAAA')).statusCode).toBe(201);
+  expect((await submit(photo, { authorization: 'Bearer portal-b' })).statusCode).toBe(201);
+  await gateway.close();
 });
 
 test('those under way count: many at once are no more than the limit', async () => {
