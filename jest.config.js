@@ -1,22 +1,16 @@
-import { scaled } from './test/lib/time-scale.ts';
-
 export const common = {
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
+  // Real modules in processes of their own: those under test are loaded once for all files of a process.
+  runner: ['jest-light-runner', { runtime: 'child_process' }],
+  setupFiles: ['<rootDir>/test/lib/jest.ts'],
+  transform: {},
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
-    ],
-  },
 };
 
 /** Tests that kill, race, wait or try very many texts, and take longer than all others together. */
 const slow = [
   '/test/faults/.*[.]test[.]ts$',
   '/test/contract/races/.*[.]test[.]ts$',
-  '/test/contract/book/slots/simultaneous[.]test[.]ts$',
+  '/test/contract/book/simultaneous[.]test[.]ts$',
   '/test/contract/asynchronous/burst[.]test[.]ts$',
   '/test/contract/notifications/limit[.]test[.]ts$',
   '/test/contract/status/table[.]test[.]ts$',
@@ -37,11 +31,6 @@ const isPlain = process.argv.slice(2).every((word) => word.startsWith('-'));
 export default {
   // Many tests wait for a server rather than for the processor.
   maxWorkers: 3,
-  // Workers never give back what the modules of a file took: one that has grown is replaced after its file.
-  workerIdleMemoryLimit: '1GB',
-  testTimeout: scaled(30_000),
-  // A worker that has nothing left to do still needs a moment to end on a busy machine.
-  workerGracefulExitTimeout: scaled(500),
   projects: [
     {
       ...common,

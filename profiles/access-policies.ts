@@ -175,7 +175,7 @@ function tasks(config: BookingConfig): AccessPolicyResource[] {
     {
       resourceType: 'Task',
       criteria: `Task?code:not=${rowCodes(
-        codesWhere(({ isForStaff }) => !isForStaff),
+        codesWhere(({ forStaff }) => forStaff === undefined),
         config,
       )}`,
       interaction: [...readVersions, ...write, 'delete'],

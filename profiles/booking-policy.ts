@@ -67,6 +67,23 @@ function confirmationDeadline(config: BookingConfig): Profile {
   };
 }
 
+function submitted(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalSubmitted',
+    type: 'Extension',
+    title: 'What the requestor has sent',
+    description:
+      'What of an appointment its requestor has sent, without content: element (string, its name), participant (Reference, no ' +
+      'patient), extension (uri); set by the service. The clinic has set the rest, which a re-submission keeps.',
+    context: ['Meta'],
+    differential: [
+      { id: 'Extension.extension', min: 1 },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalSubmitted') },
+      { id: 'Extension.value[x]', max: '0' },
+    ],
+  };
+}
+
 function alternative(config: BookingConfig): Profile {
   return {
     artefact: 'LocalAlternative',
@@ -91,6 +108,7 @@ export function policyProfiles(config: BookingConfig): Profile[] {
     heldUntil(config),
     holdProlonged(config),
     confirmationDeadline(config),
+    submitted(config),
     alternative(config),
   ];
 }

@@ -5,7 +5,15 @@ import type { CredentialKeys } from '../gateway/sealing/credential-keys.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { type DemoClient, type DemoClientName, ensureClients } from './demo/clients.ts';
-import { clinic, ctService, DEMO_SYSTEM, demoPatient, demoSchedules, hoursService, toSchedule } from './demo/clinic.ts';
+import {
+  clinic,
+  DEMO_SYSTEM,
+  type DemoSchedule,
+  demoPatient,
+  demoSchedules,
+  hoursService,
+  toSchedule,
+} from './demo/clinic.ts';
 import { type StoredSchedule, untilPublished } from './demo/slots.ts';
 import { type Deployment, deploy } from './deploy.ts';
 import { sealingFrom } from './gateway/settings.ts';
@@ -70,22 +78,20 @@ export async function loadDemo(
     ensureClients(deployment, report, keys),
     ensure(deployment, clinic(), report),
   ]);
+  const service = (schedule: DemoSchedule) => hoursService(config, schedule, found('clinic'), found('outpatients'));
   const others = await ensure(
     deployment,
     [
-      ctService(config, found('clinic'), found('outpatients')),
-      ...demoSchedules.map((schedule) => hoursService(config, schedule)),
+      ...demoSchedules.map(service),
       demoPatient(config, 'patient-a', 'Albers', clients['Portal A'].id),
       demoPatient(config, 'patient-b', 'Bruns', clients['Portal B'].id),
     ],
     report,
   );
-  const actorOf = ({ actor, actorKey }: (typeof demoSchedules)[number]): string =>
-    actor === 'Practitioner' ? found(actorKey) : others(actorKey);
   const calendars = demoSchedules.map((schedule) => {
-    const hours = hoursService(config, schedule);
+    const hours = service(schedule);
     const [, id = ''] = others(hours.identifier?.[0]?.value ?? '').split('/');
-    return toSchedule(config, schedule, actorOf(schedule), { ...hours, id });
+    return toSchedule(config, schedule, { ...hours, id }, schedule.practitioner && found(schedule.practitioner));
   });
   const scheduleOf = await ensure(deployment, calendars, report);
   const schedules = demoSchedules.map((schedule) => ({ ...schedule, reference: scheduleOf(schedule.key) }));

@@ -1,11 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { isReminderDue, openTasksQuery, reminderEntries } from '../../core/booking/confirmation/task.ts';
+import { isReminderDue, openTasks, reminderEntries } from '../../core/booking/confirmation/task.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
-import { carryOut, findRows, writeRows } from '../lib/rows.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { ofType, readPages } from '../lib/read.ts';
+import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** Ends a request whose deadline is over, or its Task if the request has ended otherwise. */
 async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<void> {
@@ -29,15 +29,19 @@ async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const now = Date.now();
-  const tasks = await findRows(medplum, openTasksQuery([['_sort', 'due-date,_id']], config));
+  const end = now + RUN_LIMIT;
   const isOver = ({ restriction }: Task): boolean => Date.parse(restriction?.period?.end ?? '') <= now;
-  const due = tasks.filter((task) => isReminderDue(task, now, config));
-  const acts = [
-    ...tasks.filter(isOver).map((task) => () => endRequest(medplum, task)),
-    // Whoever was faster has changed the Task: the next run looks at it again.
-    ...due.map(
-      (task) => () => writeRows(medplum, reminderEntries(task, Date.now(), config), `The reminder of Task/${task.id}`),
-    ),
-  ];
-  await carryOut(acts, now + RUN_LIMIT);
+  async function* acts() {
+    for await (const pages of readPages(medplum, [openTasks({}, config)], { order: 'due-date', end })) {
+      for (const task of ofType('Task', pages.flat())) {
+        if (isOver(task)) {
+          yield () => endRequest(medplum, task);
+        } else if (isReminderDue(task, now, config)) {
+          // Whoever was faster has changed the Task: the next run looks at it again.
+          yield () => writeRows(medplum, reminderEntries(task, Date.now(), config), `The reminder of Task/${task.id}`);
+        }
+      }
+    }
+  }
+  await carryOut(acts(), end);
 }

@@ -1,22 +1,23 @@
 import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange } from '../../core/booking/appointment/change.ts';
+import { inStoredSpelling } from '../../core/booking/appointment/elements.ts';
 import { isHold } from '../../core/booking/appointment/expiry.ts';
-import { inStoredSpelling } from '../../core/booking/appointment/immutable-elements.ts';
 import type { Changer } from '../../core/booking/appointment/status.ts';
+import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { roleOf } from '../../core/booking/caller-role.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
 import { besides, withoutConsequences } from '../../core/booking/issues.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
-import { applyPatch, hasNoEffect } from '../../core/booking/patch/patch.ts';
+import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
-import { asPatchInvalid } from '../../core/booking/patch/rejection.ts';
-import { type PatchRequest, parsePatchRequest } from '../../core/booking/patch/request.ts';
+import { effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
 import { policyIssues } from '../../core/booking/policy/judge.ts';
 import { readsById } from '../../core/booking/search.ts';
 import { type RelatedSlots, slotEntries } from '../../core/booking/slots/synchronize.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
+import { isSameJson } from '../../core/fhir/canonical-json.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
 import { conditionalReferenceIssues } from '../../core/fhir/reference/conditional-reference.ts';
@@ -28,9 +29,9 @@ import {
   completeRelated,
   type Related,
   type RelatedAppointment,
-  readPolicies,
   readRelatedAppointment,
   readRelatedSlots,
+  readSchedulesOf,
 } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -39,6 +40,10 @@ import { newId } from '../lib/new-id.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
 
 type Answer = Appointment | OperationOutcome;
+
+/** If the result of a patch is malformed, the patch itself is invalid. */
+const asPatchInvalid = (issue: Issue): Issue =>
+  issue.code === 'malformed-request' ? { ...issue, code: 'patch-invalid' } : issue;
 
 const refuse = (issues: readonly Issue[]): OperationOutcome =>
   toOperationOutcome(issues.map(asPatchInvalid), config, 'patch');
@@ -80,7 +85,8 @@ function entriesFor(
   slots: RelatedSlots | undefined,
   caller: Requestor,
 ): BundleEntry[] {
-  const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
+  const noted = withSubmitted(result, stored, caller.id, config);
+  const meta = markChange(noted.meta, caller.id, stored.meta?.versionId, config);
   const followed = slots ? slotEntries(result, slots, config, newId, Date.now()) : [];
   return [updateEntry(stored, { ...result, meta }), ...followed, ...taskEntries(result, tasks, Date.now(), config)];
 }
@@ -175,7 +181,8 @@ async function cancellationIssues(
   if (!isAsked || isHold(appointment, config)) {
     return [];
   }
-  const policies = await readPolicies(medplum, slots, calendars);
+  const schedules = await readSchedulesOf(medplum, slots, calendars);
+  const policies = schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
   const start = Date.parse(appointment.start ?? '');
   return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
 }
@@ -214,7 +221,7 @@ async function attempt(
   if (issues.length > 0) {
     return refuse(issues);
   }
-  if (hasNoEffect(stored, result)) {
+  if (isSameJson(stored, result)) {
     return stored;
   }
   const written = await sendTransaction(medplum, entriesFor(target, result, slots, caller));

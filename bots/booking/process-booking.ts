@@ -9,7 +9,7 @@ import {
   inTurns,
   jobIn,
   MOST_ATTEMPTS,
-  overdueQuery,
+  overdueJobs,
   visibleTo,
 } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
@@ -17,8 +17,7 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
-import { carryOut, writeRows } from '../lib/rows.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 const end = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [entry], 'The end of a job');
 
@@ -57,8 +56,8 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
 /** After this time (a day, in milliseconds), a job whose attempts could not even be counted is refused. */
 const LONGEST = 24 * 60 * 60_000;
 
-async function readTasks(medplum: MedplumClient, query: Record<string, string>): Promise<Task[]> {
-  const [found] = await readInTransaction(medplum, [`Task?${new URLSearchParams(query)}`]);
+async function readTasks(medplum: MedplumClient, search: string): Promise<Task[]> {
+  const [found] = await readInTransaction(medplum, [search]);
   return ofType('Task', found);
 }
 
@@ -72,7 +71,7 @@ const givenUp: Issue = {
  * is counted first; a job that has had all of its attempts is refused.
  */
 async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void> {
-  const [task] = await readTasks(medplum, { _id: id });
+  const [task] = await readTasks(medplum, `Task?_id=${id}`);
   if (!task || !jobIn(task)) {
     return;
   }
@@ -96,11 +95,11 @@ async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void
 export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot>): Promise<void> {
   const { input } = event;
   if (input.resourceType === 'Task') {
-    const [task] = await readTasks(medplum, { _id: input.id ?? '' });
+    const [task] = await readTasks(medplum, `Task?_id=${input.id}`);
     return task && run(medplum, task);
   }
   const end = Date.now() + RUN_LIMIT;
-  const left = inTurns(await readTasks(medplum, overdueQuery(Date.now(), config)), Math.random, config);
+  const left = inTurns(await readTasks(medplum, overdueJobs(Date.now(), config)), Math.random, config);
   await carryOut(
     left.map((task) => () => runAgain(medplum, task)),
     end,

@@ -4,6 +4,8 @@ import { validateChange, validateCreation } from '../../core/booking/appointment
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { mustBeAlone, overbookingIssue, takesTime, timesTaken } from '../../core/booking/appointment/overbooking.ts';
 import { holdsSlots, mayBecome } from '../../core/booking/appointment/status.ts';
+import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
+import { isSameJson } from '../../core/fhir/canonical-json.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { withoutEmpty } from '../../core/fhir/without-empty.ts';
@@ -13,6 +15,9 @@ import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
 import { announce } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
+
+/** Whoever writes in Medplum is not the requestor. */
+const NOBODY = '';
 
 /** The header by which Medplum distinguishes a deletion from a change. */
 const DELETION = 'X-Medplum-Deleted-Resource';
@@ -75,20 +80,23 @@ const contested: Issue = {
   expression: 'Appointment.slot',
 };
 
-async function issuesOf(
+/** What is wrong with a write, and what is to be stored instead where it changes what the requestor had sent. */
+async function judge(
   medplum: MedplumClient,
   { input: sent, headers }: BotEvent<Appointment>,
-): Promise<readonly Issue[]> {
+): Promise<{ readonly issues: readonly Issue[]; readonly noted?: Appointment }> {
   if (headers?.[DELETION] !== undefined) {
-    return deletionIssues(sent);
+    return { issues: deletionIssues(sent) };
   }
   const input = withoutEmpty(sent);
   const { stored, patients } = await readForChange(medplum, input);
   if (stored) {
-    return validateChange(stored, input, 'repository', patients, Date.now(), config);
+    const noted = withSubmitted(input, stored, NOBODY, config);
+    const issues = validateChange(stored, input, 'repository', patients, Date.now(), config);
+    return { issues, ...(!isSameJson(noted.meta, input.meta) && { noted }) };
   }
   const issues = validateCreation(input, patients, config);
-  return issues.length > 0 ? issues : takingIssues(medplum, input);
+  return { issues: issues.length > 0 ? issues : await takingIssues(medplum, input) };
 }
 
 /**
@@ -97,16 +105,20 @@ async function issuesOf(
  * service are not checked here, because the Bots apply the same rules themselves.
  *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
- * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
+ * @returns `true` to allow the write, or the Appointment to allow it with a new note of what its requestor has sent, or the
+ *   OperationOutcome with which Medplum refuses it
  * @see specification section 3 and 4.5; https://www.medplum.com/docs/bots/bot-pre-commit
  */
-export async function handler(medplum: MedplumClient, event: BotEvent<Appointment>): Promise<true | OperationOutcome> {
-  const issues = await issuesOf(medplum, event);
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<Appointment>,
+): Promise<true | Appointment | OperationOutcome> {
+  const { issues, noted = true } = await judge(medplum, event);
   if (issues.length > 0) {
     return toOperationOutcome(issues, config, 'patch');
   }
   if (event.headers?.[DELETION] !== undefined) {
     await rememberDeletion(medplum, event.input);
   }
-  return true;
+  return noted;
 }

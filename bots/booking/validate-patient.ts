@@ -6,31 +6,29 @@ import {
   type PolicedAppointment,
 } from '../../core/booking/patient/deactivation.ts';
 import { isActivePatient } from '../../core/booking/patient/identity.ts';
-import type { EffectivePolicy } from '../../core/booking/policy/effective-policy.ts';
+import { effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { idIn } from '../../core/fhir/reference/reference.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
-import { readPolicies } from '../lib/booking/related-reads.ts';
+import { readSchedulesOf } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 
-/** The policies of each appointment; those of a Schedule are read once. */
+/** The policies of each appointment. */
 async function withPolicies(
   medplum: MedplumClient,
   appointments: readonly Appointment[],
   slots: readonly Slot[],
 ): Promise<PolicedAppointment[]> {
-  const bySchedule = new Map<string, EffectivePolicy[]>();
-  for (const slot of slots) {
-    const schedule = slot.schedule.reference ?? '';
-    if (!bySchedule.has(schedule)) {
-      bySchedule.set(schedule, await readPolicies(medplum, [slot]));
-    }
-  }
+  const known = await readSchedulesOf(medplum, slots);
   return appointments.map((appointment) => {
     const own = slots.filter(({ id = '' }) => slotIdsOf(appointment).includes(id));
-    const schedules = new Set(own.map(({ schedule }) => schedule.reference ?? ''));
-    return { appointment, policies: [...schedules].flatMap((one) => bySchedule.get(one) ?? []) };
+    const schedules = new Set(own.map(({ schedule }) => idIn(schedule, 'Schedule')));
+    const policies = known
+      .filter(({ schedule }) => schedules.has(schedule.id))
+      .map(({ schedule, services }) => effectivePolicy(schedule, services, config));
+    return { appointment, policies };
   });
 }
 

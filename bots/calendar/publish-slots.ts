@@ -2,10 +2,11 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { holdersUrl } from '../../core/booking/slots/held.ts';
-import { lookIn, lookQuery, windowsFrom } from '../../core/calendar/publish/publication.ts';
+import { lookIn, windowsFrom } from '../../core/calendar/publish/publication.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { rowSearch } from '../../core/rows/row.ts';
 import type { Interval } from '../../core/time/interval.ts';
 import { union } from '../../core/time/interval-set.ts';
 import { DAY } from '../../core/time/time-zone.ts';
@@ -18,7 +19,7 @@ import { publishWindow } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
-import { RUN_LIMIT } from '../lib/run-limit.ts';
+import { RUN_LIMIT } from '../lib/rows.ts';
 
 /** A period longer than this, in milliseconds, changes a calendar as a whole. */
 const LONG = 14 * DAY;
@@ -106,7 +107,7 @@ async function slotChanged(medplum: MedplumClient, slot: Slot, isDeleted: boolea
 
 /** Makes sure that the look at all Schedules has a row that says when it is due: it finds changes that were missed. */
 async function firstLook(medplum: MedplumClient): Promise<readonly Task[]> {
-  const [rows] = await readInBatch(medplum, [lookQuery(config)]);
+  const [rows] = await readInBatch(medplum, [rowSearch(['publish-all'], {}, config)]);
   const [row] = ofType('Task', rows);
   const look = row && lookIn(row);
   const isKept = look?.due !== undefined && look.status !== 'cancelled';

@@ -265,3 +265,23 @@ export async function retryOvertaken<T>(
     await backOff(Date.now() - start);
   }
 }
+
+/**
+ * Reads, decides and writes until no other request is faster.
+ *
+ * @param attempt - does it once; `unchanged` if there was nothing to write
+ * @param what - names it where it cannot be written
+ * @throws Error when it could not be written, or other requests were faster at each attempt
+ */
+export async function writeInTheEnd(
+  attempt: () => Promise<BundleAnswer['kind'] | 'unchanged'>,
+  what: string,
+): Promise<void> {
+  const result = await retryOvertaken(attempt, (kind) => kind === 'overtaken', { most: config.maxAttempts });
+  if (result === 'overtaken') {
+    throw new Error(`${what} could not be written: other requests were faster at each attempt.`);
+  }
+  if (result !== 'unchanged' && result !== 'done') {
+    throw new Error(`${what} could not be written (${result}).`);
+  }
+}

@@ -195,6 +195,85 @@ export async function readWhole(medplum: MedplumClient, searches: readonly Bundl
   return [...answers.flatMap(resourcesIn), ...(await readRest(medplum, searches, answers))];
 }
 
+/** How results can be ordered so that a page begins where the one before ended: where a resource stands in the order. */
+const orders = {
+  _lastUpdated: ({ meta }: Resource) => meta?.lastUpdated,
+  'due-date': (one: Resource) =>
+    one.resourceType === 'Task' ? (one.restriction?.period?.start ?? one.restriction?.period?.end) : undefined,
+  start: (one: Resource) => (one.resourceType === 'Slot' ? one.start : undefined),
+} as const;
+
+/** How searches are read page by page. */
+interface Paging {
+  /** What their results have, and are ordered by. */
+  readonly order?: keyof typeof orders;
+  readonly isLatestFirst?: boolean;
+  /** How many results a page has: by default as many as Medplum allows. */
+  readonly count?: number;
+  /** No page is begun after it; milliseconds since 1970 UTC. */
+  readonly end?: number;
+}
+
+/** A search on its way: where its next page begins, and how many results that stand there were read already. */
+interface Reading {
+  readonly search: string;
+  readonly from?: string | undefined;
+  readonly skipped: number;
+}
+
+function nextReading(reading: Reading, page: readonly Resource[], order: keyof typeof orders, count: number) {
+  const own = page.filter(({ resourceType }) => reading.search.startsWith(`${resourceType}?`));
+  const last = own.at(-1);
+  const from = own.length < count || !last ? undefined : orders[order](last);
+  const skipped = from === reading.from ? reading.skipped + count : 0;
+  return from === undefined ? undefined : { ...reading, from, skipped };
+}
+
+/**
+ * Reads all that some searches find, page by page and however much it is: a page begins where the one before has ended,
+ * not after so many results, of which Medplum counts ten thousand at most. Results that change, or stand where two pages
+ * meet, may come twice; none is left out.
+ *
+ * @param searches - relative to the FHIR base address
+ * @returns for each page what each of the searches has found: nothing once it is over
+ * @throws ReadError when the server does not answer or refuses one of them
+ */
+export async function* readPages(
+  medplum: MedplumClient,
+  searches: readonly string[],
+  { order = '_lastUpdated', isLatestFirst = false, count = 1_000, end = Number.POSITIVE_INFINITY }: Paging = {},
+): AsyncGenerator<Resource[][]> {
+  const [sort, side] = isLatestFirst ? [`-${order}`, 'le'] : [order, 'ge'];
+  const urlOf = ({ search, from, skipped }: Reading): string =>
+    `${search}&${new URLSearchParams({
+      ...(from !== undefined && { [order]: `${side}${from}` }),
+      _sort: `${sort},_id`,
+      _count: String(count),
+      _offset: String(skipped),
+    })}`;
+  let readings: (Reading | undefined)[] = searches.map((search) => ({ search, skipped: 0 }));
+  while (readings.some((one) => one !== undefined) && Date.now() < end) {
+    const read = await readInTransaction(
+      medplum,
+      readings.flatMap((one) => (one ? [urlOf(one)] : [])),
+    );
+    const pages = readings.map((one) => (one ? (read.shift() ?? []) : []));
+    yield pages;
+    readings = readings.map((one, index) => one && nextReading(one, pages[index] ?? [], order, count));
+  }
+}
+
+/** Reads all that some searches find, each resource once, as it was read last. */
+export async function readAll(medplum: MedplumClient, searches: readonly string[]): Promise<Resource[]> {
+  const found = new Map<string, Resource>();
+  for await (const pages of readPages(medplum, searches)) {
+    for (const one of pages.flat()) {
+      found.set(`${one.resourceType}/${one.id}`, one);
+    }
+  }
+  return [...found.values()];
+}
+
 /** The resources of one type among others. */
 export function ofType<T extends ResourceType>(type: T, resources: readonly Resource[] = []): ExtractResource<T>[] {
   return resources.flatMap((resource) => (isResource(resource, type) ? [resource] : []));

@@ -1,31 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Task } from '@medplum/fhirtypes';
-import { type SearchQuery, searchUrl } from '../../core/booking/search.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { writeUnlessOvertaken } from './medplum.ts';
-import { ofType, readInTransaction } from './read.ts';
-
-/** How many rows one search returns, and how many pages of it there are: the most that Medplum allows. */
-const PAGE = 1_000;
-const MOST_PAGES = 10;
 
 /**
- * The rows that a search finds, with all that changes meanwhile left to the next run.
- *
- * @throws ReadError when the server could not be read
+ * After this many milliseconds a Bot that works through a list begins nothing more: Medplum gives it ten seconds, and
+ * what is left waits for its next run.
  */
-export async function findRows(medplum: MedplumClient, query: SearchQuery): Promise<Task[]> {
-  const rows: Task[] = [];
-  for (let page = 0; page < MOST_PAGES && rows.length === page * PAGE; page++) {
-    const part: SearchQuery = [
-      ['_count', String(PAGE)],
-      ['_offset', String(page * PAGE)],
-    ];
-    const [found] = await readInTransaction(medplum, [searchUrl('Task', [...query, ...part])]);
-    rows.push(...ofType('Task', found));
-  }
-  return rows;
-}
+export const RUN_LIMIT = 6_000;
 
 /**
  * Writes rows, and what belongs to them, in one transaction.

@@ -1,8 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import { removeLeftovers, removeOldEvents } from '../lib/notifications/events/retention.ts';
-
-/** After this many milliseconds, what is left waits for the next run: the Bot has ten seconds. */
-const LIMIT = 6_000;
+import { RUN_LIMIT } from '../lib/rows.ts';
 
 /**
  * Is started by the clock and deletes what is no longer needed: delivered events that are older than
@@ -11,7 +9,7 @@ const LIMIT = 6_000;
  * @throws Error when Medplum does not answer; the next run does it
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
-  const end = Date.now() + LIMIT;
+  const end = Date.now() + RUN_LIMIT;
   const isTime = (): boolean => Date.now() < end;
   await removeOldEvents(medplum, isTime);
   await removeLeftovers(medplum, isTime);

@@ -1,18 +1,19 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
 import {
   CHANGED_AT_ONCE,
   changedQuery,
-  checkpointQuery,
+  checkpointSearch,
   checkpointTask,
   OVERLAP,
   type Recorded,
   settledAt,
 } from '../../core/notifications/delivery/checkpoint.ts';
 import { followed, mustStart, woken } from '../../core/notifications/delivery/delivery-state.ts';
+import { creation } from '../../core/rows/row.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
-import { sendTransaction } from '../lib/medplum.ts';
 import { convertOutboxes } from '../lib/notifications/convert-outboxes.ts';
 import { readDueOutboxes } from '../lib/notifications/due-outboxes.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
@@ -26,11 +27,9 @@ import {
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
+import { RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
-/** After this many milliseconds, what is left waits for the next run: the Bot has ten seconds. */
-const LIMIT = 6_000;
-
-/** The same for outboxes that follow their Subscriptions, so that enough time is left for the events. */
+/** As `RUN_LIMIT`, for outboxes that follow their Subscriptions, so that enough time is left for the events. */
 const TIMES_LIMIT = 2_000;
 
 /** How many rows are written at the same time. */
@@ -61,11 +60,9 @@ async function startDeliveries(medplum: MedplumClient, all: readonly SubscriberS
 }
 
 async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, recorded: Recorded): Promise<void> {
-  const resource = checkpointTask(recorded, config, stored);
-  const request = stored
-    ? { method: 'PUT' as const, url: `Task/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` }
-    : { method: 'POST' as const, url: 'Task', ifNoneExist: checkpointQuery(config) };
-  await sendTransaction(medplum, [{ request, resource }]);
+  const next = checkpointTask(recorded, config, stored);
+  const entry = stored ? updateEntry(stored, next) : creation(next, checkpointSearch(config));
+  await writeRows(medplum, [entry], 'How far all events are recorded');
 }
 
 /**
@@ -105,7 +102,7 @@ async function recordMissedEvents(
   const start = Date.now();
   const [found] = isListened ? await readInTransaction(medplum, [changedQuery(checkpoint, start)]) : [];
   const changed = ofType('Appointment', found);
-  const done = await recordMissing(medplum, changed, () => Date.now() - start < LIMIT);
+  const done = await recordMissing(medplum, changed, () => Date.now() - start < RUN_LIMIT);
   const isAll = done === changed.length && changed.length < CHANGED_AT_ONCE;
   const next = changed[done] ?? changed.at(-1);
   const until = Date.parse(next?.meta?.lastUpdated ?? '') + OVERLAP;
@@ -130,7 +127,7 @@ export async function handler(medplum: MedplumClient): Promise<void> {
     [
       () => startDeliveries(medplum, subscribers, start + TIMES_LIMIT),
       () => recordMissedEvents(medplum, checkpoint, isListened),
-      () => followDeletions(medplum, start + LIMIT),
+      () => followDeletions(medplum, start + RUN_LIMIT),
     ],
     1,
     (act) => act(),

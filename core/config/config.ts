@@ -29,6 +29,7 @@ export const artefacts = {
   LocalHeldUntil: 'StructureDefinition',
   LocalHoldProlonged: 'StructureDefinition',
   LocalConfirmationDeadline: 'StructureDefinition',
+  LocalSubmitted: 'StructureDefinition',
   LocalAlternative: 'StructureDefinition',
   LocalSchedule: 'StructureDefinition',
   LocalSlot: 'StructureDefinition',

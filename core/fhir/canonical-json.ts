@@ -6,3 +6,6 @@ export function canonicalJson(value: unknown): string {
       : inner,
   );
 }
+
+/** Whether two JSON values are equal; the order of an object's names does not count. */
+export const isSameJson = (one: unknown, other: unknown): boolean => canonicalJson(one) === canonicalJson(other);

@@ -8,8 +8,8 @@ interface RowKind {
   readonly display: string;
   /** What it may say about a person: the request that was sent, a reference, or nothing. */
   readonly person: 'request' | 'reference' | 'nothing';
-  /** Whether staff sort, take, set aside and close it. */
-  readonly isForStaff?: true;
+  /** What staff are to do about it: they sort, take, set aside and close it. */
+  readonly forStaff?: string;
   /** Whether nothing reads it any more once it has ended. */
   readonly isPassing?: true;
 }
@@ -36,13 +36,13 @@ const kinds = {
   confirm: {
     display: 'A requested appointment that waits for the clinic',
     person: 'reference',
-    isForStaff: true,
+    forStaff: 'Confirm an appointment',
     isPassing: true,
   },
   collision: {
     display: 'An appointment whose time something else takes: staff decide',
     person: 'reference',
-    isForStaff: true,
+    forStaff: 'Resolve a double booking',
     isPassing: true,
   },
 } as const satisfies Record<string, RowKind>;
@@ -77,17 +77,42 @@ export function isRow({ code }: Task, codes: readonly RowCode[], config: Artefac
   return code?.coding?.some((one) => one.system === system && codes.some((its) => its === one.code)) ?? false;
 }
 
-/** A row with its code; further elements are the kind's own. */
-export const newRow = (
-  code: RowCode,
-  { status, ...more }: Partial<Task> & Pick<Task, 'status'>,
+/**
+ * The search for rows of some kinds, relative to the FHIR base address.
+ *
+ * @param more - further parameters
+ */
+export const rowSearch = (
+  codes: readonly RowCode[],
+  more: Readonly<Record<string, string>>,
   config: ArtefactConfig,
-): Task => ({ resourceType: 'Task', status, intent: 'order', code: { coding: [rowCoding(code, config)] }, ...more });
+): string => `Task?${new URLSearchParams({ code: rowCodes(codes, config), ...more })}`;
+
+/**
+ * A row with its code; further elements are the kind's own.
+ *
+ * @param stored - the row that it replaces, if there is one
+ */
+export function newRow(
+  code: RowCode,
+  more: Partial<Task> & Pick<Task, 'status'>,
+  config: ArtefactConfig,
+  stored?: Task,
+): Task {
+  const { forStaff: text } = rowKinds[code];
+  return {
+    resourceType: 'Task',
+    ...(stored?.id && { id: stored.id }),
+    intent: 'order',
+    code: { coding: [rowCoding(code, config)], ...(text && { text }) },
+    ...more,
+  };
+}
 
 /**
  * The entry that creates a row.
  *
- * @param query - the search that finds the one that there may be already: then nothing is created
+ * @param query - the search that finds the one that there may be already (`rowSearch`): then nothing is created
  */
 export const creation = (resource: Task, query?: string): BundleEntry => ({
   request: { method: 'POST', url: 'Task', ...(query !== undefined && { ifNoneExist: query.replace('Task?', '') }) },

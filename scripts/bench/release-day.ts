@@ -11,7 +11,7 @@ import { wholeNumber } from '../cli/whole-number.ts';
 import { created, createSlots, post } from './create.ts';
 import { findInstallation, type Installation } from './installation.ts';
 import { circumstancesText, describeCircumstances, load } from './machine.ts';
-import { type Answered, holdersOf, resultOf } from './release-day/result.ts';
+import { type Answered, resultOf, slotsHeldBy } from './release-day/result.ts';
 import { appointmentFor } from './targets.ts';
 
 interface ReleaseDayArguments {
@@ -139,7 +139,7 @@ async function readHeld(slots: readonly Slot[], { medplum, tokens }: Installatio
     if (!isResource(body, 'Bundle')) {
       throw new Error(`The appointments could not be read: ${JSON.stringify(body).slice(0, 300)}`);
     }
-    held.push(...(body.entry ?? []).flatMap(({ resource }) => holdersOf(resource)));
+    held.push(...(body.entry ?? []).flatMap(({ resource }) => slotsHeldBy(resource)));
   }
   return held;
 }

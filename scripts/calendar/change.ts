@@ -1,10 +1,12 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import { changeSchedule, changeService, type HoursChange } from '../../core/calendar/change/opening-hours.ts';
+import { servicesOf, withChange } from '../../core/calendar/opening-hours.ts';
+import { DAY } from '../../core/time/time-zone.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { findService, findTarget, labelOf, type Target } from './find.ts';
 import { parseHours } from './hours-text.ts';
 import { preview } from './preview.ts';
-import { type Calendars, nameOf, servicesOf } from './read.ts';
+import { type Calendars, nameOf, readSlots } from './read.ts';
 import { follow, open, requireUsable, type Session, save, type WritingArguments } from './session.ts';
 import { previewText, serviceName } from './texts.ts';
 
@@ -27,17 +29,6 @@ export function hoursChange({ hours, ...others }: HoursArguments): HoursChange {
   return { ...Object.fromEntries(given), ...(hours !== undefined && { hours: parseHours(hours) }) };
 }
 
-/** The calendars as they would be after a change. */
-function changed(calendars: Calendars, resource: Calendars['schedules'][number] | Calendars['services'][number]) {
-  const replace = <T extends { readonly id?: string }>(one: T, other: T): T => (one.id === other.id ? other : one);
-  return resource.resourceType === 'Schedule'
-    ? {
-        ...calendars,
-        schedules: calendars.schedules.map((one) => replace(one, { ...resource, id: resource.id ?? '' })),
-      }
-    : { ...calendars, services: calendars.services.map((one) => replace(one, resource)) };
-}
-
 async function printPreview(session: Session, target: Target, calendars: Calendars): Promise<void> {
   if (target.schedules.length === 0) {
     console.log('No schedule offers this service: nothing is published.');
@@ -46,7 +37,9 @@ async function printPreview(session: Session, target: Target, calendars: Calenda
     const schedule = calendars.schedules.find((one) => one.id === id);
     if (schedule) {
       console.log(`${nameOf(schedule, calendars)} (Schedule/${id})`);
-      const found = await preview(session.medplum, schedule, calendars, Date.now(), session.config);
+      const now = Date.now();
+      const slots = await readSlots(session.medplum, schedule.id, now - DAY);
+      const found = await preview(session.medplum, schedule, slots, calendars, now, session.config);
       for (const line of previewText(found)) {
         console.log(`  ${line}`);
       }
@@ -77,7 +70,7 @@ async function apply(
 ): Promise<void> {
   requireUsable(resource);
   if (given.dryRun) {
-    await printPreview(session, target, changed(session.calendars, resource));
+    await printPreview(session, target, withChange(session.calendars, resource, session.config));
     return;
   }
   const since = Date.now();

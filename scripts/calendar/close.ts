@@ -7,13 +7,14 @@ import {
   emptyClosedDays,
   reopen,
 } from '../../core/calendar/change/closed-days-list.ts';
+import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { periodInterval } from '../../core/calendar/time/not-available.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
 import { closedDay, publicHolidays } from './closed-days.ts';
 import { findTarget } from './find.ts';
-import { publishingIn, searchAll } from './read.ts';
+import { searchAll } from './read.ts';
 import { follow, open, type Session, save, type WritingArguments } from './session.ts';
 
 interface CloseArguments extends WritingArguments {
@@ -73,7 +74,7 @@ async function warnOfBookings({ medplum }: Session, { start, end }: ClosedDay, s
 /** Schedules that follow the list of closed days. */
 function publishedSchedules({ calendars, config }: Session): string[] {
   return calendars.schedules
-    .filter((schedule) => publishingIn(schedule, calendars, config).kind !== 'off')
+    .filter((schedule) => openingHoursOf(schedule, calendars, config).publishing.kind !== 'off')
     .map(({ id }) => id);
 }
 
@@ -84,7 +85,7 @@ async function closeSchedule(session: Session, name: string, day: ClosedDay, giv
   if (target.kind !== 'schedule') {
     throw new Error(`'${name}' is a service. Name one schedule, or leave --schedule out to close all of them.`);
   }
-  const publishing = publishingIn(target.schedule, calendars, config);
+  const publishing = openingHoursOf(target.schedule, calendars, config).publishing;
   const zone = publishing.kind === 'on' ? publishing.calendars[0]?.parameters.timeZone : undefined;
   const { value } = periodInterval({ start: day.start, end: day.end }, zone ?? config.timeZone, 'during');
   const slot: Slot = {

@@ -1,5 +1,6 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { type Calendars, nameOf, servicesOf } from './read.ts';
+import { schedulesOf } from '../../core/calendar/opening-hours.ts';
+import { type Calendars, nameOf } from './read.ts';
 
 type StoredSchedule = Calendars['schedules'][number];
 
@@ -38,7 +39,7 @@ export function findTarget(text: string, calendars: Calendars): Target {
     ...calendars.services
       .filter((service) => isService(service, text))
       .flatMap((service): Target[] => {
-        const schedules = calendars.schedules.filter((one) => servicesOf(one, calendars).includes(service));
+        const schedules = schedulesOf(service, calendars);
         return service.id ? [{ kind: 'service', service: { ...service, id: service.id }, schedules }] : [];
       }),
   ];

@@ -1,30 +1,24 @@
 import type { HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
-
-/** The days of the week as FHIR names them, from Monday on. */
-const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-
-type Day = (typeof days)[number];
+import { isWeekday, type Weekday, weekdays } from '../../core/calendar/time/weekly-hours.ts';
 
 /** How weekly hours are written on a command line. */
 export const HOURS_HELP =
   'Write hours as "mon-fri 09:00-12:30", several times as "mon,wed 08:00-12:00,14:00-18:00", and several groups of days ' +
   'with a semicolon between them. "sat 00:00-24:00" is the whole day.';
 
-const isDay = (text: string): text is Day => days.some((day) => day === text);
-
-function daysIn(text: string): Day[] {
+function daysIn(text: string): Weekday[] {
   return text.split(',').flatMap((part) => {
     const [from = '', to = from, ...rest] = part.toLowerCase().split('-');
-    if (!isDay(from) || !isDay(to) || rest.length > 0 || days.indexOf(from) > days.indexOf(to)) {
-      throw new Error(`'${part}' is not a day or a range of days: ${days.join(', ')}. ${HOURS_HELP}`);
+    if (!isWeekday(from) || !isWeekday(to) || rest.length > 0 || weekdays.indexOf(from) > weekdays.indexOf(to)) {
+      throw new Error(`'${part}' is not a day or a range of days: ${weekdays.join(', ')}. ${HOURS_HELP}`);
     }
-    return days.slice(days.indexOf(from), days.indexOf(to) + 1);
+    return weekdays.slice(weekdays.indexOf(from), weekdays.indexOf(to) + 1);
   });
 }
 
 const timePattern = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
 
-function timesIn(daysOfWeek: Day[], text: string): HealthcareServiceAvailableTime {
+function timesIn(daysOfWeek: Weekday[], text: string): HealthcareServiceAvailableTime {
   const [from = '', to = '', ...rest] = text.split('-');
   if (from === '00:00' && to === '24:00') {
     return { daysOfWeek, allDay: true };
@@ -59,8 +53,8 @@ export function parseHours(text: string): HealthcareServiceAvailableTime[] {
   });
 }
 
-function daysText(names: readonly Day[]): string {
-  const indices = names.map((name) => days.indexOf(name)).sort((a, b) => a - b);
+function daysText(names: readonly Weekday[]): string {
+  const indices = names.map((name) => weekdays.indexOf(name)).sort((a, b) => a - b);
   const runs: number[][] = [];
   for (const index of indices) {
     const last = runs.at(-1);
@@ -71,7 +65,7 @@ function daysText(names: readonly Day[]): string {
     }
   }
   return runs
-    .map((run) => [run[0], run.at(-1)].map((index) => days[index ?? -1] ?? '?'))
+    .map((run) => [run[0], run.at(-1)].map((index) => weekdays[index ?? -1] ?? '?'))
     .map(([from, to]) => (from === to ? from : `${from}-${to}`))
     .join(',');
 }

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { lookIn, lookQuery, publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
+import { lookIn, publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { rowCodes } from '../../core/rows/row.ts';
 import { searchAll } from './read.ts';
 
 /** How far the publication of some schedules has come. */
@@ -34,7 +35,7 @@ const PATIENCE = 90_000;
 const isOver = ({ status }: Task): boolean => status === 'completed' || status === 'failed';
 
 async function readTasks(medplum: MedplumClient, config: BookingConfig): Promise<Map<string, Task>> {
-  const tasks = await searchAll(medplum, 'Task', publicationQuery({}, config).replace('Task?', ''));
+  const tasks = await searchAll(medplum, 'Task', { code: rowCodes(['publish'], config) });
   return new Map(tasks.map((task) => [publicationIn(task)?.schedule ?? '', task]));
 }
 
@@ -47,7 +48,7 @@ async function hasBegun(
   if (by === 'schedule') {
     return schedules.every((id) => Date.parse(tasks.get(id)?.meta?.lastUpdated ?? '') >= since);
   }
-  const [task] = await searchAll(medplum, 'Task', lookQuery(config).replace('Task?', ''));
+  const [task] = await searchAll(medplum, 'Task', { code: rowCodes(['publish-all'], config) });
   const look = task && lookIn(task);
   return look !== undefined && look.began >= since && look.offset === undefined;
 }

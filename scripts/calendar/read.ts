@@ -1,35 +1,18 @@
 import type { MedplumClient } from '@medplum/core';
-import type {
-  ExtractResource,
-  HealthcareService,
-  Practitioner,
-  Resource,
-  ResourceType,
-  Schedule,
-  Slot,
-  Task,
-} from '@medplum/fhirtypes';
-import { offersAllServices, type Publishing, publishingOf } from '../../core/calendar/parameters/schedule-calendar.ts';
-import { closedDays, isClosedDays } from '../../core/calendar/publish/closed-days.ts';
-import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
-import type { Closure } from '../../core/calendar/time/not-available.ts';
+import type { ExtractResource, Practitioner, Resource, ResourceType, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { actorTypes, type HoursData, hoursData } from '../../core/calendar/opening-hours.ts';
+import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
+import { rowCodes } from '../../core/rows/row.ts';
 
 const FRESH = { cache: 'reload' } as const;
 
 /** How many resources one page has. */
 const PAGE = 1000;
 
-/** The calendars of a project: its schedules, and everything that their opening hours are made of. */
-export interface Calendars {
-  readonly schedules: readonly (Schedule & { readonly id: string })[];
-  /** Those that take appointments: the list of closed days is left out. */
-  readonly services: readonly HealthcareService[];
-  readonly closed: readonly HealthcareService[];
-  /** By reference. */
-  readonly actors: ReadonlyMap<string, Resource>;
+/** The calendars of a project. */
+export interface Calendars extends HoursData {
   /** The Tasks that record how far each schedule is published, by the schedule's id. */
   readonly publications: ReadonlyMap<string, Task>;
 }
@@ -49,54 +32,33 @@ export async function searchAll<T extends ResourceType>(
   return found;
 }
 
-const actorTypes = ['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole'] as const;
+/** How many ids go into the address of one search. */
+const CHUNK = 100;
 
-async function readActors(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<Map<string, Resource>> {
+async function readActors(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<Resource[]> {
   const references = [...new Set(schedules.flatMap(({ actor }) => actor.flatMap(({ reference }) => reference ?? [])))];
-  const actors = new Map<string, Resource>();
+  const actors: Resource[] = [];
   for (const type of actorTypes) {
     const ids = references.filter((one) => one.startsWith(`${type}/`)).map((one) => one.slice(type.length + 1));
-    for (let index = 0; index < ids.length; index += 100) {
-      for (const actor of await searchAll(medplum, type, { _id: ids.slice(index, index + 100).join(',') })) {
-        actors.set(`${type}/${actor.id}`, actor);
-      }
+    for (let index = 0; index < ids.length; index += CHUNK) {
+      actors.push(...(await searchAll(medplum, type, { _id: ids.slice(index, index + CHUNK).join(',') })));
     }
   }
   return actors;
 }
-
-const hasId = <T extends Resource>(resource: T): resource is T & { readonly id: string } => resource.id !== undefined;
 
 /** Reads all calendars of a project. */
 export async function readCalendars(medplum: MedplumClient, config: BookingConfig): Promise<Calendars> {
   const [schedules, services, tasks] = await Promise.all([
     searchAll(medplum, 'Schedule', '_sort=_id'),
     searchAll(medplum, 'HealthcareService', '_sort=_id'),
-    searchAll(medplum, 'Task', publicationQuery({}, config).replace('Task?', '')),
+    searchAll(medplum, 'Task', { code: rowCodes(['publish'], config) }),
   ]);
   return {
-    schedules: schedules.filter(hasId),
-    services: services.filter((service) => !isClosedDays(service, config)),
-    closed: services.filter((service) => isClosedDays(service, config)),
-    actors: await readActors(medplum, schedules),
+    ...hoursData([...schedules, ...services, ...(await readActors(medplum, schedules))], config),
     publications: new Map(tasks.map((task) => [publicationIn(task)?.schedule ?? '', task])),
   };
 }
-
-/** The services that a schedule offers. */
-export function servicesOf(schedule: Schedule, { services }: Pick<Calendars, 'services'>): HealthcareService[] {
-  const ids = serviceIdsOf(schedule);
-  return services.filter(({ id = '' }) => offersAllServices(schedule) || ids.includes(id));
-}
-
-/** What is published for a schedule, or why nothing is. */
-export function publishingIn(schedule: Schedule, calendars: Calendars, config: BookingConfig): Publishing {
-  const actor = calendars.actors.get(schedule.actor[0]?.reference ?? '');
-  return publishingOf({ schedule, services: servicesOf(schedule, calendars), actor }, config);
-}
-
-/** The closures of the whole installation. */
-export const closuresIn = ({ closed }: Calendars, config: BookingConfig): Closure[] => closedDays(closed, config);
 
 function isPractitioner(resource: Resource | undefined): resource is Practitioner {
   return resource?.resourceType === 'Practitioner';

@@ -1,12 +1,14 @@
 import type { HealthcareService, Task } from '@medplum/fhirtypes';
 import { closedDaysIn } from '../../core/calendar/change/closed-days-list.ts';
-import { lookQuery, lookTask, publicationTask } from '../../core/calendar/publish/publication.ts';
+import { openingHoursOf, servicesOf } from '../../core/calendar/opening-hours.ts';
+import { lookTask, publicationTask } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { rowCodes } from '../../core/rows/row.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
 import { findTarget } from './find.ts';
 import { hoursText } from './hours-text.ts';
-import { type Calendars, nameOf, publishingIn, searchAll, servicesOf } from './read.ts';
+import { type Calendars, nameOf, searchAll } from './read.ts';
 import { follow, open, type Session, type WritingArguments } from './session.ts';
 import { reasonOf, serviceName, stateOf, weeklyText } from './texts.ts';
 
@@ -14,7 +16,7 @@ type StoredSchedule = Calendars['schedules'][number];
 
 function listRow(schedule: StoredSchedule, { calendars, config }: Session): string[] {
   const services = servicesOf(schedule, calendars).map(serviceName);
-  const reason = reasonOf(publishingIn(schedule, calendars, config), schedule);
+  const reason = reasonOf(openingHoursOf(schedule, calendars, config).publishing, schedule);
   const state = stateOf(calendars.publications.get(schedule.id));
   return [nameOf(schedule, calendars), services.join(', '), reason ?? state, `Schedule/${schedule.id}`];
 }
@@ -47,7 +49,7 @@ async function countFree({ medplum }: Session, { id }: StoredSchedule, now: numb
 
 async function showSchedule(schedule: StoredSchedule, session: Session): Promise<void> {
   const { calendars, config } = session;
-  const publishing = publishingIn(schedule, calendars, config);
+  const publishing = openingHoursOf(schedule, calendars, config).publishing;
   const reason = reasonOf(publishing, schedule);
   const horizon = schedule.planningHorizon?.end;
   console.log(`${nameOf(schedule, calendars)} (Schedule/${schedule.id})`);
@@ -97,7 +99,7 @@ async function putInLine({ medplum, config }: Session, schedule: string, stored:
 
 /** Requests a look at all schedules, after which the server publishes what is due. */
 async function startLook({ medplum, config }: Session, now: number): Promise<void> {
-  const [stored] = await searchAll(medplum, 'Task', lookQuery(config).replace('Task?', ''));
+  const [stored] = await searchAll(medplum, 'Task', { code: rowCodes(['publish-all'], config) });
   const task = lookTask({ status: 'requested', due: now, began: now, offset: 0 }, config);
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
@@ -108,7 +110,8 @@ export async function publish(name: string | undefined, given: WritingArguments)
   const { calendars, config } = session;
   const schedules = name === undefined ? calendars.schedules : findTarget(name, calendars).schedules;
   const chosen = schedules.filter(
-    (schedule) => calendars.publications.has(schedule.id) || publishingIn(schedule, calendars, config).kind !== 'off',
+    (schedule) =>
+      calendars.publications.has(schedule.id) || openingHoursOf(schedule, calendars, config).publishing.kind !== 'off',
   );
   const since = Date.now();
   for (const [index, { id }] of chosen.entries()) {

@@ -1,10 +1,9 @@
 import type { HealthcareService, Schedule, Task } from '@medplum/fhirtypes';
 import type { Publishing } from '../../core/calendar/parameters/schedule-calendar.ts';
+import type { Preview } from '../../core/calendar/publish/preview.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
-import type { WeeklyHours } from '../../core/calendar/time/weekly-hours.ts';
-import type { Preview } from './preview.ts';
-
-const names = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+import { dayNames, type WeeklyHours } from '../../core/calendar/time/weekly-hours.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
 
 const two = (value: number): string => String(value).padStart(2, '0');
 const clock = (milliseconds: number): string =>
@@ -13,8 +12,8 @@ const clock = (milliseconds: number): string =>
 /** Weekly hours, one line for each time of the week. */
 export function weeklyText(hours: readonly WeeklyHours[]): string[] {
   return hours.map(({ days, start, end }) => {
-    const dayNames = days.map((day) => names[day] ?? '?').join(',');
-    return `${dayNames} ${clock(start)}-${end === 0 ? '24:00' : clock(end)}`;
+    const named = days.map((day) => dayNames[day] ?? '?').join(',');
+    return `${named} ${clock(start)}-${end === 0 ? '24:00' : clock(end)}`;
   });
 }
 
@@ -48,8 +47,8 @@ export function stateOf(task: Task | undefined): string {
   return words[status];
 }
 
-const range = (starts: readonly string[]): string => {
-  const days = starts.map((start) => start.slice(0, 10)).sort();
+const range = (starts: readonly number[]): string => {
+  const days = starts.map((start) => formatInstant(start).slice(0, 10));
   return days.length > 0 ? ` (${days[0]} to ${days.at(-1)})` : '';
 };
 

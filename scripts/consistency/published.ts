@@ -1,11 +1,14 @@
 import type { MedplumClient } from '@medplum/core';
 import { type Finding, finding } from '../../core/booking/consistency/finding.ts';
 import { type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
+import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
+import type { Preview } from '../../core/calendar/publish/preview.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
-import { type Preview, previewFor } from '../calendar/preview.ts';
-import { type Calendars, publishingIn, readCalendars } from '../calendar/read.ts';
+import { preview } from '../calendar/preview.ts';
+import { type Calendars, readCalendars } from '../calendar/read.ts';
 
 /** Called with how many schedules have been compared, and how many there are. */
 export type OnProgress = (done: number, all: number) => void;
@@ -22,11 +25,13 @@ function isSettled(id: string, { publications }: Calendars): boolean {
 }
 
 function differenceIn({ published, withdrawn, changed }: Preview, until: number): string | undefined {
-  const missing = published.filter((start) => Date.parse(start) < until);
+  const missing = published.filter((start) => start < until);
   const parts = Object.entries({ published: missing, withdrawn, changed }).filter(([, starts]) => starts.length > 0);
-  const [first] = parts.flatMap(([, starts]) => starts).sort();
+  const first = parts.flatMap(([, starts]) => starts).sort((one, other) => one - other)[0];
   const counts = parts.map(([what, { length }]) => `${length} to be ${what}`).join(', ');
-  return first === undefined ? undefined : `Slots differ from its opening hours: ${counts}, the first at ${first}.`;
+  return first === undefined
+    ? undefined
+    : `Slots differ from its opening hours: ${counts}, the first at ${formatInstant(first)}.`;
 }
 
 /**
@@ -51,11 +56,11 @@ export async function findUnpublished(
     (schedule) =>
       (wanted.length === 0 || wanted.includes(`Schedule/${schedule.id}`)) &&
       isSettled(schedule.id, calendars) &&
-      publishingIn(schedule, calendars, config).kind !== 'kept',
+      openingHoursOf(schedule, calendars, config).publishing.kind !== 'kept',
   );
   const findings: Finding[] = [];
   for (const [index, schedule] of chosen.entries()) {
-    const seen = await previewFor(medplum, schedule, slots.get(schedule.id) ?? [], calendars, now, config);
+    const seen = await preview(medplum, schedule, slots.get(schedule.id) ?? [], calendars, now, config);
     const difference = differenceIn(seen, publishedUntil(schedule.id, calendars));
     findings.push(...(difference ? [finding('published-differs', `Schedule/${schedule.id}`, difference)] : []));
     onProgress(index + 1, chosen.length);

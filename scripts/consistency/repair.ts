@@ -3,11 +3,11 @@ import type { Appointment, Task } from '@medplum/fhirtypes';
 import { neededSlotStatus } from '../../core/booking/appointment/status.ts';
 import type { Finding, Rule } from '../../core/booking/consistency/finding.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
-import { publicationQuery, publicationTask } from '../../core/calendar/publish/publication.ts';
+import { holdersOf } from '../../core/booking/slots/holders.ts';
+import { publicationOf, publicationTask } from '../../core/calendar/publish/publication.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { bufferOf } from '../../core/slots/slot.ts';
-import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { untilPublished } from '../calendar/progress.ts';
 import { searchAll } from '../calendar/read.ts';
 
@@ -23,9 +23,9 @@ export type Remedy =
 type RemedyFor = (id: string, state: ResourceSet, config: BookingConfig) => readonly Remedy[];
 
 const holdersFollow: RemedyFor = (id, state) =>
-  resourcesOfType(state, 'Appointment')
-    .filter((one) => neededSlotStatus(one) !== undefined && slotIdsOf(one).includes(id))
-    .map((one): Remedy => ({ kind: 'follow', appointment: one.id ?? '' }));
+  (holdersOf(resourcesOfType(state, 'Appointment').filter(neededSlotStatus)).get(id) ?? []).map(
+    (one): Remedy => ({ kind: 'follow', appointment: one.id ?? '' }),
+  );
 
 const bookedIsReleased: RemedyFor = (id, state, config) => {
   const buffer = findResource(state, 'Slot', id);
@@ -63,7 +63,7 @@ async function execute(medplum: MedplumClient, input: unknown, config: BookingCo
 }
 
 async function requestPublication(medplum: MedplumClient, schedule: string, config: BookingConfig): Promise<void> {
-  const query = publicationQuery({ focus: `Schedule/${schedule}` }, config).replace('Task?', '');
+  const query = publicationOf(schedule, config).replace('Task?', '');
   const [stored] = await searchAll(medplum, 'Task', query);
   const task: Task = publicationTask({ schedule, status: 'requested', due: Date.now() }, config);
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));

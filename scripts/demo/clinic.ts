@@ -31,8 +31,8 @@ export const demoIdentifier = (value: string): [{ system: string; value: string 
 /** A bookable schedule of the demo clinic. */
 export interface DemoSchedule {
   readonly key: string;
-  readonly actor: 'Practitioner' | 'HealthcareService';
-  readonly actorKey: string;
+  /** The key of the practitioner; without one it is the calendar of its service. */
+  readonly practitioner?: string;
   readonly title: string;
   readonly service: keyof typeof services;
   readonly specialty: keyof typeof specialties;
@@ -50,8 +50,7 @@ const consultingHours = 'mon-fri 08:00-12:00,13:00-16:00';
 export const demoSchedules: readonly DemoSchedule[] = [
   {
     key: 'schedule-moreau',
-    actor: 'Practitioner',
-    actorKey: 'moreau',
+    practitioner: 'moreau',
     title: 'Dr. Ada Moreau, general medicine',
     service: 'general-consultation',
     specialty: 'general-medicine',
@@ -61,8 +60,7 @@ export const demoSchedules: readonly DemoSchedule[] = [
   },
   {
     key: 'schedule-weber',
-    actor: 'Practitioner',
-    actorKey: 'weber',
+    practitioner: 'weber',
     title: 'Dr. Jonas Weber, surgery',
     service: 'surgical-consultation',
     specialty: 'surgery',
@@ -72,8 +70,6 @@ export const demoSchedules: readonly DemoSchedule[] = [
   },
   {
     key: 'schedule-ct',
-    actor: 'HealthcareService',
-    actorKey: 'ct',
     title: 'Computed tomography',
     service: 'CT',
     specialty: 'radiology',
@@ -98,25 +94,30 @@ const practiceSettings: Readonly<Record<keyof typeof specialties, string>> = {
   paediatrics: 'KIJU',
 };
 
-function specialtyOf(config: BookingConfig, name: keyof typeof specialties): CodeableConcept[] {
+/** The specialty of a schedule, coded. */
+function specialty(config: BookingConfig, { specialty: name }: DemoSchedule): CodeableConcept[] {
   const own = concept(config, 'LocalSpecialty', name, specialties[name]);
   const system = config.appointmentRules?.specialty[0]?.systems[0];
   return [system ? { coding: [{ system, code: practiceSettings[name] }, ...(own.coding ?? [])] } : own];
 }
 
-/** The specialty of a schedule, coded. */
-export const specialty = (config: BookingConfig, schedule: DemoSchedule): CodeableConcept[] =>
-  specialtyOf(config, schedule.specialty);
-
 /** What refers to no other demo data: the clinic, its place, its people. */
 export function clinic(): (Organization | Location | Practitioner)[] {
   return [
-    { resourceType: 'Organization', identifier: demoIdentifier('clinic'), active: true, name: 'Demo clinic' },
+    {
+      resourceType: 'Organization',
+      identifier: demoIdentifier('clinic'),
+      active: true,
+      name: 'Demo clinic',
+      // One of the numbers that Germany keeps for films and examples.
+      telecom: [{ system: 'phone', value: '+49 30 23125 000' }],
+    },
     {
       resourceType: 'Location',
       identifier: demoIdentifier('outpatients'),
       status: 'active',
       name: 'Outpatient clinic',
+      address: { line: ['Seeweg 1'], postalCode: '10115', city: 'Berlin' },
     },
     {
       resourceType: 'Practitioner',
@@ -133,28 +134,21 @@ export function clinic(): (Organization | Location | Practitioner)[] {
   ];
 }
 
-/** The CT as a service of the clinic. */
-export function ctService(config: BookingConfig, organization: string, location: string): HealthcareService {
-  return {
-    resourceType: 'HealthcareService',
-    identifier: demoIdentifier('ct'),
-    active: true,
-    name: 'Computed tomography',
-    providedBy: { reference: organization },
-    location: [{ reference: location }],
-    type: [concept(config, 'LocalServiceType', 'CT', services.CT)],
-    specialty: specialtyOf(config, 'radiology'),
-  };
-}
-
-/** The opening hours of a schedule, as a service that it offers. */
-export function hoursService(config: BookingConfig, schedule: DemoSchedule): HealthcareService {
+/** A service of the clinic, with the opening hours of the schedule that offers it. */
+export function hoursService(
+  config: BookingConfig,
+  schedule: DemoSchedule,
+  organization: string,
+  location: string,
+): HealthcareService {
   const { key, service, hours, duration } = schedule;
   const resource: HealthcareService = {
     resourceType: 'HealthcareService',
     identifier: demoIdentifier(key.replace('schedule', 'hours')),
     active: true,
     name: services[service],
+    providedBy: { reference: organization },
+    location: [{ reference: location }],
     type: [concept(config, 'LocalServiceType', service, services[service])],
     specialty: specialty(config, schedule),
   };
@@ -171,8 +165,8 @@ function partsOf(value: number): Extension[] {
 export function toSchedule(
   config: BookingConfig,
   schedule: DemoSchedule,
-  actor: string,
   hours: HealthcareService & { readonly id: string },
+  actor = `HealthcareService/${hours.id}`,
 ): Schedule {
   return {
     resourceType: 'Schedule',

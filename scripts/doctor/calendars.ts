@@ -1,5 +1,6 @@
+import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { type Calendars, nameOf, publishingIn, readCalendars } from '../calendar/read.ts';
+import { type Calendars, nameOf, readCalendars } from '../calendar/read.ts';
 import { reasonOf } from '../calendar/texts.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 
@@ -57,7 +58,7 @@ async function readSilent(installation: Installation): Promise<{ all: number; si
   const silent: Silent[] = [];
   let lookedAt = 0;
   for (const schedule of calendars.schedules.filter(({ active }) => active !== false)) {
-    const publishing = publishingIn(schedule, calendars, config);
+    const publishing = openingHoursOf(schedule, calendars, config).publishing;
     const isSwitchedOff = publishing.kind === 'off' && publishing.reason === 'switched-off';
     const hasNone = publishing.kind === 'on' && publishing.calendars.length === 0;
     const refused = calendars.publications.get(schedule.id)?.statusReason?.text;

@@ -1,5 +1,4 @@
 import type { Task } from '@medplum/fhirtypes';
-import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
 import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { type RowCode, rowCodes } from '../../core/rows/row.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
@@ -121,7 +120,7 @@ export function assessClock(age: number | undefined): Verdict {
 }
 
 async function readClock(installation: Installation): Promise<number | undefined> {
-  const [cursor] = await tasks(installation, CHECKPOINT);
+  const [cursor] = await tasks(installation, 'announce');
   return cursor && Date.now() - Date.parse(cursor.meta?.lastUpdated ?? '');
 }
 

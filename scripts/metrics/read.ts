@@ -1,10 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
-import { openTasksQuery } from '../../core/booking/confirmation/task.ts';
+import { openStatuses } from '../../core/booking/confirmation/task.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
 import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { eventsQuery } from '../../core/notifications/events/event.ts';
 import { type RowCode, rowCodes } from '../../core/rows/row.ts';
@@ -62,9 +61,13 @@ async function queueOf(
 
 /** Counts the requests whose deadline has passed, and looks at the one whose deadline passed first. */
 async function readOverdue(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> {
-  const due = [['due-date', `lt${formatInstant(now)}`]] as const;
-  const query = Object.fromEntries(openTasksQuery(due, config));
-  const found = await medplum.search('Task', { ...query, _sort: 'due-date', _count: '1', _total: 'accurate' }, noStore);
+  const overdue = {
+    code: rowCodes(['confirm'], config),
+    status: openStatuses.join(','),
+    'due-date': `lt${formatInstant(now)}`,
+  };
+  const first = { ...overdue, _sort: 'due-date', _count: '1', _total: 'accurate' };
+  const found = await medplum.search('Task', first, noStore);
   const deadline = found.entry?.[0]?.resource?.restriction?.period?.end;
   return { count: found.total ?? 0, oldest: deadline ? since(deadline, now) : 0 };
 }
@@ -121,7 +124,7 @@ export async function readWaiting(medplum: MedplumClient, config: BookingConfig,
     queueOf(medplum, 'Appointment', { status: 'pending' }, now),
     readOverdue(medplum, config, now),
     queueOf(medplum, 'Appointment', { status: 'proposed' }, now),
-    tasksOf(medplum, CHECKPOINT, config),
+    tasksOf(medplum, 'announce', config),
   ]);
   const clock = checkpoint && since(checkpoint.meta?.lastUpdated, now);
   return { waiting: { notifications, jobs, requests, overdue, holds }, subscriptions, clock };

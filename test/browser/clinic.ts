@@ -28,6 +28,8 @@ export interface TestServiceOptions {
   readonly confirmWithin?: number;
   /** How many minutes a time is held. */
   readonly holdFor?: number;
+  /** Another calendar of the same service. */
+  readonly like?: Schedule | undefined;
 }
 
 /** The origin of the pages. */
@@ -67,13 +69,15 @@ export async function aService(options: TestServiceOptions): Promise<TestService
     doctor = 'Dr. Mira Lindner',
     confirmWithin,
     holdFor,
+    like,
   } = options;
   const policy = Object.entries({ confirmWithin, holdFor }).flatMap(([url, value]) =>
     value === undefined ? [] : [{ url, valueDuration: { value, code: 'min' } }],
   );
-  const code = `test-${randomUUID()}`;
+  const [other] = like?.serviceType?.[0]?.coding ?? [];
+  const code = other?.code ?? `test-${randomUUID()}`;
   const system = artefactUri(config, 'LocalServiceType');
-  const name = options.name ?? `Visit ${code.slice(5, 13)}`;
+  const name = options.name ?? other?.display ?? `Visit ${code.slice(5, 13)}`;
   const schedule = await aSchedule({
     serviceType: [{ coding: [{ system, code, display: name }] }],
     actor: [{ display: doctor }],

@@ -49,6 +49,11 @@ test('a patient books in a browser of 2022', async ({ page }) => {
   expect([back, ink]).toEqual(['rgb(10, 92, 143)', 'rgb(255, 255, 255)']);
   await submit.click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointment is booked');
+  await visit(page, service);
+  await page.getByRole('button', { name: /09:30/ }).click();
+  await expect(page.locator('[name=family]')).toBeVisible();
+  await page.getByRole('radio', { name: 'Kim Muster' }).check();
+  await expect(page.locator('[name=family]')).toBeHidden();
   await page.goto(origin);
   const body = await page.locator('body').evaluate((one) => getComputedStyle(one).backgroundColor);
   expect(body).not.toBe('rgba(0, 0, 0, 0)');

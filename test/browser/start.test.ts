@@ -12,6 +12,10 @@ test('the start page leads to the interface, without a script and without anythi
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Appointment booking');
   await expect(page.getByRole('link', { name: 'what it can do' })).toHaveAttribute('href', /\/fhir\/R4\/metadata$/);
   await expectAccessible(page);
+  for (const path of ['', '/portal/', '/front-desk/']) {
+    await page.goto(`${origin}${path}`);
+    await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', /^data:image\/svg\+xml,%3Csvg/);
+  }
   expect(new Set(asked)).toEqual(new Set([origin]));
   const policy = (await response?.headerValue('content-security-policy')) ?? '';
   expect(policy).toContain("default-src 'none'");

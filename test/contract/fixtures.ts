@@ -118,6 +118,15 @@ export async function slotsOf({ id }: Schedule): Promise<string[]> {
 /** The appointments stored on a slot. */
 export const appointmentsOn = ({ id }: Slot) => stored('Appointment', `slot=Slot/${id}`);
 
+/** Makes something when a test asks for it first: tests that leave it as it is share it. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** Runs an action so many times at once. */
 export const simultaneously = <T>(count: number, action: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => action(index)));

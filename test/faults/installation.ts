@@ -25,6 +25,13 @@ export async function prepareInstallation(
   environment: Readonly<Record<string, string>> = {},
   changes: object = {},
 ): Promise<Installation> {
+  const before = { ...process.env };
+  atEnd(() => {
+    for (const name of Object.keys(process.env)) {
+      Reflect.deleteProperty(process.env, name);
+    }
+    Object.assign(process.env, before);
+  });
   const installation = await prepareService({ LOG_LEVEL: 'silent', ...environment }, changes);
   atEnd(installation.end);
   Object.assign(process.env, installation.addresses);

@@ -5,9 +5,10 @@ import { type Sandbox, startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
+import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import { botSource } from '../../core/config/bots.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
+import { rowCodes } from '../../core/rows/row.ts';
 import { withMarks } from '../../core/slots/slot.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { bundleBot } from '../../scripts/build/bots.ts';
@@ -143,9 +144,13 @@ const slotsOf = ({ id }: Schedule): Promise<Slot[]> =>
 const keysOf = (slots: readonly Slot[]): string[] => slots.map(({ identifier }) => identifier?.[0]?.value ?? '');
 
 async function publicationOf({ id }: Schedule): Promise<Task | undefined> {
-  return medplum.searchOne('Task', publicationQuery({ focus: `Schedule/${id}` }, config).replace('Task?', ''), {
-    cache: 'reload',
-  });
+  return medplum.searchOne(
+    'Task',
+    { code: rowCodes(['publish'], config), focus: `Schedule/${id}` },
+    {
+      cache: 'reload',
+    },
+  );
 }
 
 /** What Medplum does by itself: it starts the Bot on a requested Task, and by the clock, whose minutes pass at once. */

@@ -1,162 +1,458 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { InjectOptions } from 'fastify';
+import fc from 'fast-check';
+import type { FastifyRequest, InjectOptions } from 'fastify';
+import { headerOf } from '../../gateway/handler.ts';
+import { servedTypeNames } from '../../gateway/served-types.ts';
 import { bearer, fhirJson, searchset, withGateway } from './fake-medplum.ts';
 
-const { fake, inject, gateway } = withGateway();
+describe('routes', () => {
+  const { fake, inject, gateway } = withGateway();
 
-beforeEach(() => {
-  fake.answer = () => ({ body: searchset(fake.url, 'Slot', []) });
-});
-
-const form = { ...bearer, 'content-type': 'application/x-www-form-urlencoded' };
-const jsonPatch = { ...bearer, 'content-type': 'application/json-patch+json' };
-const formats = 'application/fhir+json, application/json, application/fhir+xml, application/xml, text/xml';
-
-/** What is said against a request, which must not reach Medplum. */
-async function refused(request: InjectOptions) {
-  const answer = await inject({ headers: bearer, ...request });
-  expect(fake.received).toEqual([]);
-  const [{ diagnostics, expression }] = answer.json().issue;
-  return { status: answer.statusCode, headers: answer.headers, diagnostics, expression };
-}
-
-describe('a request is refused, and told what is supported', () => {
-  test('in another format', async () => {
-    const { status, diagnostics } = await refused({ url: '/fhir/R4/Slot', headers: { ...bearer, accept: 'text/csv' } });
-    expect([status, diagnostics]).toEqual([406, `Supported formats: ${formats}.`]);
+  beforeEach(() => {
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', []) });
   });
 
-  test.each([
-    ['is of another type', 'text/csv', 'x'],
-    ['cannot be read', 'application/fhir+json', '{'],
-    ['is too large', 'application/fhir+json', `"${'x'.repeat(1024 * 1024)}"`],
-  ])('in another format, whatever it sends: a body that %s', async (_, type, payload) => {
-    const headers = { ...bearer, accept: 'text/csv', 'content-type': type };
-    const { status } = await refused({ method: 'POST', url: '/fhir/R4/Patient', headers, payload });
-    expect(status).toBe(406);
-  });
+  const form = { ...bearer, 'content-type': 'application/x-www-form-urlencoded' };
+  const jsonPatch = { ...bearer, 'content-type': 'application/json-patch+json' };
+  const formats = 'application/fhir+json, application/json, application/fhir+xml, application/xml, text/xml';
 
-  test.each<[string, 'POST' | 'PATCH', string, string]>([
-    ['a resource', 'POST', 'Patient', `${formats}, in UTF-8, not encoded`],
-    [
-      'a patch',
-      'PATCH',
-      'Appointment/a1',
-      `${formats} (FHIRPath Patch), application/json-patch+json, in UTF-8, not encoded`,
-    ],
-    ['a form', 'POST', 'Slot/_search', 'application/x-www-form-urlencoded'],
-  ])('with another type than that of %s', async (_, method, path, supported) => {
-    const headers = { ...bearer, 'content-type': 'text/csv' };
-    const { status, diagnostics } = await refused({ method, url: `/fhir/R4/${path}`, headers, payload: 'x' });
-    expect([status, diagnostics]).toEqual([415, `Supported: ${supported}.`]);
-  });
-});
+  /** What is said against a request, which must not reach Medplum. */
+  async function refused(request: InjectOptions) {
+    const answer = await inject({ headers: bearer, ...request });
+    expect(fake.received).toEqual([]);
+    const [{ diagnostics, expression }] = answer.json().issue;
+    return { status: answer.statusCode, headers: answer.headers, diagnostics, expression };
+  }
 
-describe('a body', () => {
-  test.each<[string, 'POST' | 'PUT' | 'PATCH', string, string]>([
-    ['a resource', 'POST', 'Patient', 'The body must be a FHIR resource.'],
-    ['a resource', 'PUT', 'Patient/p1', 'The body must be a FHIR resource.'],
-    ['a resource', 'POST', 'Appointment/$book', 'The body must be a FHIR resource.'],
-    ['a resource', 'POST', 'Appointment/$hold', 'The body must be a FHIR resource.'],
-    ['a patch', 'PATCH', 'Appointment/a1', 'The body must be a patch.'],
-  ])('must be %s for %s %s', async (_, method, path, diagnostics) => {
-    const url = `/fhir/R4/${path}`;
-    const bodies: (object | undefined)[] = [
-      { headers: fhirJson, payload: '[]' },
-      { headers: fhirJson, payload: 'null' },
-      {},
-    ];
-    for (const body of bodies) {
-      const said = await refused({ method, url, ...body });
-      expect(said).toMatchObject({ status: 400, diagnostics, expression: ['http.body'] });
-    }
-  });
-
-  test('that cannot be read is refused before it is looked at', async () => {
-    const request = { method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers: jsonPatch, payload: '{' } as const;
-    expect(await refused(request)).toMatchObject({ status: 400, diagnostics: 'The body is not valid JSON.' });
-  });
-
-  test('is not needed where a client names a type and sends nothing', async () => {
-    const { statusCode } = await inject({
-      method: 'POST',
-      url: '/fhir/R4/Slot/_search',
-      headers: fhirJson,
+  describe('a request is refused, and told what is supported', () => {
+    test('in another format', async () => {
+      const { status, diagnostics } = await refused({
+        url: '/fhir/R4/Slot',
+        headers: { ...bearer, accept: 'text/csv' },
+      });
+      expect([status, diagnostics]).toEqual([406, `Supported formats: ${formats}.`]);
     });
-    expect(statusCode).toBe(200);
-  });
 
-  test('of an operation that needs none may be left out', async () => {
-    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'history' } });
-    const { statusCode } = await inject({
-      method: 'POST',
-      url: '/fhir/R4/Subscription/u1/$events',
-      headers: bearer,
+    test.each([
+      ['is of another type', 'text/csv', 'x'],
+      ['cannot be read', 'application/fhir+json', '{'],
+      ['is too large', 'application/fhir+json', `"${'x'.repeat(1024 * 1024)}"`],
+    ])('in another format, whatever it sends: a body that %s', async (_, type, payload) => {
+      const headers = { ...bearer, accept: 'text/csv', 'content-type': type };
+      const { status } = await refused({ method: 'POST', url: '/fhir/R4/Patient', headers, payload });
+      expect(status).toBe(406);
     });
-    expect(statusCode).toBe(200);
-  });
-});
 
-describe('the form of a search', () => {
-  const search = (payload: string, app = gateway()) =>
-    app.inject({ method: 'POST', url: '/fhir/R4/Slot/_search', headers: form, payload });
-
-  test('has 65536 bytes at most; a larger one is a wrong search: 400', async () => {
-    const start = 'identifier=x&_format=';
-    const most = await search(start.padEnd(65_536, ' '));
-    expect(most.statusCode).toBe(200);
-    const answer = await search(start.padEnd(65_537, ' '));
-    expect([answer.statusCode, answer.headers.connection, answer.json().issue]).toMatchObject([
-      400,
-      undefined,
+    test.each<[string, 'POST' | 'PATCH', string, string]>([
+      ['a resource', 'POST', 'Patient', `${formats}, in UTF-8, not encoded`],
       [
-        {
-          details: { coding: [{ code: 'malformed-request' }] },
-          diagnostics: 'The form of a search can have at most 65536 bytes.',
-          expression: ['http.body'],
-        },
+        'a patch',
+        'PATCH',
+        'Appointment/a1',
+        `${formats} (FHIRPath Patch), application/json-patch+json, in UTF-8, not encoded`,
       ],
-    ]);
-  });
-
-  test('that is not as long as it says is no search, and no failure of the service', async () => {
-    const answer = await inject({
-      method: 'POST',
-      url: '/fhir/R4/Slot/_search',
-      headers: { ...form, 'content-length': '100' },
-      payload: 'identifier=x',
+      ['a form', 'POST', 'Slot/_search', 'application/x-www-form-urlencoded'],
+    ])('with another type than that of %s', async (_, method, path, supported) => {
+      const headers = { ...bearer, 'content-type': 'text/csv' };
+      const { status, diagnostics } = await refused({ method, url: `/fhir/R4/${path}`, headers, payload: 'x' });
+      expect([status, diagnostics]).toEqual([415, `Supported: ${supported}.`]);
     });
-    expect([answer.statusCode, answer.json().issue[0].code]).toEqual([400, 'structure']);
+  });
+
+  describe('a body', () => {
+    test.each<[string, 'POST' | 'PUT' | 'PATCH', string, string]>([
+      ['a resource', 'POST', 'Patient', 'The body must be a FHIR resource.'],
+      ['a resource', 'PUT', 'Patient/p1', 'The body must be a FHIR resource.'],
+      ['a resource', 'POST', 'Appointment/$book', 'The body must be a FHIR resource.'],
+      ['a resource', 'POST', 'Appointment/$hold', 'The body must be a FHIR resource.'],
+      ['a patch', 'PATCH', 'Appointment/a1', 'The body must be a patch.'],
+    ])('must be %s for %s %s', async (_, method, path, diagnostics) => {
+      const url = `/fhir/R4/${path}`;
+      const bodies: (object | undefined)[] = [
+        { headers: fhirJson, payload: '[]' },
+        { headers: fhirJson, payload: 'null' },
+        {},
+      ];
+      for (const body of bodies) {
+        const said = await refused({ method, url, ...body });
+        expect(said).toMatchObject({ status: 400, diagnostics, expression: ['http.body'] });
+      }
+    });
+
+    test('that cannot be read is refused before it is looked at', async () => {
+      const request = { method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers: jsonPatch, payload: '{' } as const;
+      expect(await refused(request)).toMatchObject({ status: 400, diagnostics: 'The body is not valid JSON.' });
+    });
+
+    test('is not needed where a client names a type and sends nothing', async () => {
+      const { statusCode } = await inject({
+        method: 'POST',
+        url: '/fhir/R4/Slot/_search',
+        headers: fhirJson,
+      });
+      expect(statusCode).toBe(200);
+    });
+
+    test('of an operation that needs none may be left out', async () => {
+      fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'history' } });
+      const { statusCode } = await inject({
+        method: 'POST',
+        url: '/fhir/R4/Subscription/u1/$events',
+        headers: bearer,
+      });
+      expect(statusCode).toBe(200);
+    });
+  });
+
+  describe('the form of a search', () => {
+    const search = (payload: string, app = gateway()) =>
+      app.inject({ method: 'POST', url: '/fhir/R4/Slot/_search', headers: form, payload });
+
+    test('has 65536 bytes at most; a larger one is a wrong search: 400', async () => {
+      const start = 'identifier=x&_format=';
+      const most = await search(start.padEnd(65_536, ' '));
+      expect(most.statusCode).toBe(200);
+      const answer = await search(start.padEnd(65_537, ' '));
+      expect([answer.statusCode, answer.headers.connection, answer.json().issue]).toMatchObject([
+        400,
+        undefined,
+        [
+          {
+            details: { coding: [{ code: 'malformed-request' }] },
+            diagnostics: 'The form of a search can have at most 65536 bytes.',
+            expression: ['http.body'],
+          },
+        ],
+      ]);
+    });
+
+    test('that is not as long as it says is no search, and no failure of the service', async () => {
+      const answer = await inject({
+        method: 'POST',
+        url: '/fhir/R4/Slot/_search',
+        headers: { ...form, 'content-length': '100' },
+        payload: 'identifier=x',
+      });
+      expect([answer.statusCode, answer.json().issue[0].code]).toEqual([400, 'structure']);
+    });
+  });
+
+  describe('a method that a path has not', () => {
+    test.each([
+      ['DELETE', 'Slot/s_1', 404],
+      ['DELETE', 'Slot/s1', 405],
+      ['PUT', 'Appointment/a_1/_history/1', 404],
+      ['PUT', 'Appointment/a1/_history/1', 405],
+      ['OPTIONS', 'Slot', 405],
+      ['HEAD', 'Appointment/$book', 405],
+      ['PATCH', 'async/t_1', 404],
+      ['PATCH', 'async/t1', 405],
+    ] as const)('%s %s: %i', async (method, path, status) => {
+      const answer = await inject({ method, url: `/fhir/R4/${path}`, headers: bearer });
+      expect([answer.statusCode, fake.received]).toEqual([status, []]);
+      expect(answer.headers.allow === undefined).toBe(status === 404);
+    });
+
+    test('is refused without a token, in the format of the client', async () => {
+      const headers = { accept: 'application/fhir+xml' };
+      const answer = await inject({ method: 'DELETE', url: '/fhir/R4/Slot/s1', headers });
+      expect([answer.statusCode, answer.headers['content-type']]).toEqual([405, 'application/fhir+xml; charset=utf-8']);
+    });
+  });
+
+  test('the description of the interface is not to be stored', async () => {
+    const { headers } = await inject({ url: '/fhir/R4/openapi.json', headers: bearer });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+    });
   });
 });
 
-describe('a method that a path has not', () => {
+describe('allow list', () => {
+  const { fake, inject } = withGateway();
+
+  beforeEach(() => {
+    fake.answer = () => undefined;
+  });
+
+  async function expectRefused(request: InjectOptions, status: number): Promise<void> {
+    const answer = await inject(request);
+    expect(answer.statusCode).toBe(status);
+    expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
+    expect(answer.json().resourceType).toBe('OperationOutcome');
+    expect(fake.received).toEqual([]);
+  }
+
+  describe('what is not served does not exist', () => {
+    test.each([
+      ['GET', '/'],
+      ['GET', '/fhir/R4/_history'],
+      ['GET', '/fhir/R4/Bot'],
+      ['GET', '/fhir/R4/Bot/1'],
+      ['POST', '/fhir/R4/Bot/$execute'],
+      ['POST', '/fhir/R4/$graphql'],
+      ['GET', '/fhir/R4/Binary/1'],
+      ['GET', '/fhir/R4/ProjectMembership'],
+      ['GET', '/admin/projects/1'],
+      ['GET', '/auth/login'],
+      ['POST', '/auth/me'],
+      ['GET', '/fhir/R4/slot'],
+      ['GET', '/fhir/R4//Slot'],
+      ['GET', '//fhir/R4/Slot'],
+      ['GET', '/fhir/R4/Slot;x=1'],
+      ['GET', '/fhir/R4/Slot/..%2fBot'],
+      ['GET', '/fhir/R4/Slot/%2e%2e/Bot'],
+      ['GET', '/fhir/R4/Appointment/..%2fBot'],
+      ['GET', '/fhir/R4/Slot/1/_history'],
+      ['GET', '/fhir/R4/Slot/1/_history/1'],
+      ['GET', '/fhir/R4/Appointment/_history'],
+      ['GET', '/fhir/R4/Appointment/1/_history/1/2'],
+      ['GET', '/fhir/R4/Appointment/a_b'],
+      ['GET', `/fhir/R4/Appointment/${'a'.repeat(65)}`],
+      ['GET', `/fhir/R4/Appointment/${'a'.repeat(500)}`],
+      ['GET', '/fhir/R4/Appointment/$find'],
+      ['POST', '/fhir/R4/Appointment/$find'],
+      ['POST', '/fhir/R4/Appointment/%2524book'],
+      ['POST', '/fhir/R4/Appointment/$BOOK'],
+      ['POST', '/fhir/R4/Appointment/1/$book'],
+      ['GET', '/fhir/R4/Patient/1/$everything'],
+    ] as const)('%s %s is 404', async (method, url) => {
+      const withBody = method === 'POST' ? { headers: fhirJson, payload: '{}' } : { headers: bearer };
+      await expectRefused({ method, url, ...withBody }, 404);
+    });
+
+    test.each(['/fhir/R4', '/fhir/R4/', '/fhir/R4/Slot/..', '/fhir/R4/Slot/%2e%2e'])(
+      'GET %s is 405: only a batch is sent there',
+      (url) => expectRefused({ url, headers: bearer }, 405),
+    );
+
+    test.each(['/%zz', '/fhir/R4/Slot/%'])('%s is 400', (url) => expectRefused({ url, headers: bearer }, 400));
+
+    test('whatever the path, only types of the service are asked for', async () => {
+      const part = fc.constantFrom(
+        '/',
+        '..',
+        '%2e',
+        '%2f',
+        '%5c',
+        '\\',
+        ';',
+        '$',
+        '%24',
+        'Slot',
+        'Bot',
+        'fhir',
+        'R4',
+        '.',
+        '%00',
+        '?',
+        '#',
+        'x',
+      );
+      const served = new RegExp(`^/fhir/R4/(${servedTypeNames.join('|')})(/[A-Za-z0-9.-]{1,64})?$`);
+      let reached = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
+          fake.received.length = 0;
+          await inject({ url: `/fhir/R4/${parts.join('')}`, headers: bearer });
+          reached += fake.received.length;
+          const paths = fake.received.map(({ path }) => path);
+          expect(paths.filter((path) => !served.test(path) || /\/\.{1,2}(\/|$)/.test(path))).toEqual([]);
+        }),
+        { numRuns: 300, examples: [[['Slot', '/', 'x']], [['Slot', '/', '..', '%2e']]] },
+      );
+      expect(reached).toBeGreaterThan(0);
+    });
+  });
+
+  describe('methods that a path has not are 405, and Allow names those it has', () => {
+    test.each([
+      ['PUT', '/fhir/R4/Appointment/1', 'GET, PATCH, HEAD'],
+      ['DELETE', '/fhir/R4/Appointment/1', 'GET, PATCH, HEAD'],
+      ['POST', '/fhir/R4/Appointment', 'GET, HEAD'],
+      ['DELETE', '/fhir/R4/Patient/1', 'GET, PUT, HEAD'],
+      ['PATCH', '/fhir/R4/Patient/1', 'GET, PUT, HEAD'],
+      ['PUT', '/fhir/R4/Patient', 'GET, POST, HEAD'],
+      ['GET', '/fhir/R4/Appointment/$book', 'POST'],
+      ['POST', '/fhir/R4/Slot', 'GET, HEAD'],
+      ['PUT', '/fhir/R4/Slot/1', 'GET, HEAD'],
+      ['PUT', '/fhir/R4/Subscription', 'GET, POST, HEAD'],
+      ['PATCH', '/fhir/R4/Subscription/1', 'GET, PUT, DELETE, HEAD'],
+      ['DELETE', '/fhir/R4/Subscription/1/$status', 'GET, POST, HEAD'],
+      ['POST', '/fhir/R4/metadata', 'GET, HEAD'],
+    ] as const)('%s %s', async (method, url, allow) => {
+      const answer = await inject({
+        method,
+        url,
+        headers: { ...bearer, 'content-type': 'text/x' },
+        payload: 'x',
+      });
+      expect(answer.statusCode).toBe(405);
+      expect(answer.headers.allow).toBe(allow);
+      expect(answer.json().issue[0].code).toBe('not-supported');
+      expect(fake.received).toEqual([]);
+    });
+  });
+
+  describe('authentication', () => {
+    test.each([undefined, 'Basic YTpi', 'Bearer', 'Bearer a b', 'portal-a'])('%s is 401', async (authorization) => {
+      const headers = authorization === undefined ? {} : { authorization };
+      const answer = await inject({ url: '/fhir/R4/Slot', headers });
+      expect(answer.statusCode).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Bearer');
+      expect(answer.json().issue[0].code).toBe('login');
+      expect(fake.received).toEqual([]);
+    });
+
+    test('a token that Medplum refuses is 401, and Medplum got it untouched', async () => {
+      fake.answer = () => ({ status: 401, body: { resourceType: 'OperationOutcome', issue: [] } });
+      const answer = await inject({ url: '/fhir/R4/Slot/1', headers: bearer });
+      expect(answer.statusCode).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+      expect(fake.received[0]?.headers.authorization).toBe('Bearer portal-a');
+    });
+
+    test('no header of the client but the allowed ones reaches Medplum', async () => {
+      await inject({
+        url: '/fhir/R4/Slot/1',
+        headers: {
+          ...bearer,
+          'x-medplum': 'extended',
+          'x-medplum-on-behalf-of': 'Practitioner/1',
+          prefer: 'respond-async',
+          cookie: 'a=b',
+          'x-forwarded-for': '1.2.3.4',
+          forwarded: 'for=1.2.3.4',
+          'x-request-id': 'abc-1',
+          traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+          accept: 'application/json',
+        },
+      });
+      expect(Object.keys(fake.received[0]?.headers ?? {}).sort()).toEqual([
+        'accept',
+        'authorization',
+        'connection',
+        'host',
+        'traceparent',
+        'x-request-id',
+      ]);
+      expect(fake.received[0]?.headers['x-request-id']).toBe('abc-1');
+    });
+  });
+
+  describe('bodies', () => {
+    const post = (payload: string | Buffer, headers: Record<string, string> = fhirJson): InjectOptions => ({
+      method: 'POST',
+      url: '/fhir/R4/Patient',
+      headers,
+      payload,
+    });
+    test.each<[string, InjectOptions, number]>([
+      ['no Content-Type', post(Buffer.from('{}'), bearer), 415],
+      ['compressed', post('x', { ...fhirJson, 'content-encoding': 'gzip' }), 415],
+      ['not JSON', post('{"a":'), 400],
+      ['half a million values', post(`{"a":[${'0,'.repeat(500_000)}0]}`), 400],
+      ['a million levels', post('['.repeat(1_000_000)), 400],
+      ['more than 1 MB', post(`{"a":"${'x'.repeat(1024 * 1024)}"}`), 413],
+    ])('%s', (_name, request, status) => expectRefused(request, status));
+
+    test('malformed bodies carry the code malformed-request', async () => {
+      const answer = await inject({ method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: '{' });
+      expect(answer.json().issue[0].details.coding[0].code).toBe('malformed-request');
+    });
+  });
+});
+
+describe('handler', () => {
+  const { fake, inject } = withGateway();
+
+  beforeEach(() => {
+    fake.answer = ({ path }) => (path.endsWith('/s1') ? { body: slot } : { body: searchset(fake.url, 'Slot', [slot]) });
+  });
+
+  const slot = { resourceType: 'Slot', id: 's1' };
+  const get = (url: string, headers = {}) => inject({ url: `/fhir/R4/${url}`, headers: { ...bearer, ...headers } });
+
+  const search = (query: string, form: string, headers = {}) =>
+    inject({
+      method: 'POST',
+      url: `/fhir/R4/Slot/_search${query}`,
+      headers: { ...bearer, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      payload: form,
+    });
+
   test.each([
-    ['DELETE', 'Slot/s_1', 404],
-    ['DELETE', 'Slot/s1', 405],
-    ['PUT', 'Appointment/a_1/_history/1', 404],
-    ['PUT', 'Appointment/a1/_history/1', 405],
-    ['OPTIONS', 'Slot', 405],
-    ['HEAD', 'Appointment/$book', 405],
-    ['PATCH', 'async/t_1', 404],
-    ['PATCH', 'async/t1', 405],
-  ] as const)('%s %s: %i', async (method, path, status) => {
-    const answer = await inject({ method, url: `/fhir/R4/${path}`, headers: bearer });
-    expect([answer.statusCode, fake.received]).toEqual([status, []]);
-    expect(answer.headers.allow === undefined).toBe(status === 404);
+    [undefined, undefined],
+    ['a', 'a'],
+    [['a', 'b'], 'a, b'],
+  ])('a header that was sent as %j has the value %j', (sent, value) => {
+    const request = { headers: { ...(sent !== undefined && { 'x-sent': sent }) } };
+    expect(headerOf(request as unknown as FastifyRequest, 'x-sent')).toBe(value);
   });
 
-  test('is refused without a token, in the format of the client', async () => {
-    const headers = { accept: 'application/fhir+xml' };
-    const answer = await inject({ method: 'DELETE', url: '/fhir/R4/Slot/s1', headers });
-    expect([answer.statusCode, answer.headers['content-type']]).toEqual([405, 'application/fhir+xml; charset=utf-8']);
-  });
-});
+  describe('what is passed on to Medplum', () => {
+    test('is the trace of the client, as far as it was sent', async () => {
+      const traced = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' };
+      await get('Slot/s1', traced);
+      await get('Slot/s1');
+      const [first, second] = fake.received;
+      expect(first?.headers).toMatchObject(traced);
+      expect(Object.keys(second?.headers ?? {}).filter((name) => name.startsWith('trace'))).toEqual([]);
+    });
 
-test('the description of the interface is not to be stored', async () => {
-  const { headers } = await inject({ url: '/fhir/R4/openapi.json', headers: bearer });
-  expect(headers).toMatchObject({
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
+    test('is a wish for JSON, the token, and the id of the request', async () => {
+      const answer = await get('Slot/s1', { accept: 'application/fhir+xml', 'x-request-id': 'r-1' });
+      expect(answer.headers['x-request-id']).toBe('r-1');
+      expect(fake.received[0]?.headers).toMatchObject({
+        ...bearer,
+        accept: 'application/fhir+json',
+        'x-request-id': 'r-1',
+      });
+    });
+
+    test('is the query up to its end', async () => {
+      await get('Slot?identifier=a?b');
+      expect(fake.received[0]?.query.get('identifier')).toBe('a?b');
+    });
+  });
+
+  describe('how an answer is written', () => {
+    const xml = 'application/fhir+xml; charset=utf-8';
+    const json = 'application/fhir+json; charset=utf-8';
+
+    test.each([
+      ['Slot/s1?_format=xml', xml],
+      ['Slot/s1?_format=%20xml%20', xml],
+      ['Slot/s1?_format=', json],
+      ['Slot/s1?_format=%20', json],
+      ['Slot/s1', json],
+    ])('%s is answered as %s', async (url, type) => {
+      expect((await get(url)).headers['content-type']).toBe(type);
+    });
+
+    test.each([
+      ['', '_format=xml', xml],
+      ['?_format=xml', '', xml],
+      ['?_format=xml', '_format=json', xml],
+      ['', 'identifier=x', json],
+    ])('a search by POST with the query %j and the form %j is answered as %s', async (query, form, type) => {
+      const answer = await search(query, form);
+      expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, type]);
+    });
+
+    test('a form that asks for what is not there is refused: 406', async () => {
+      const answer = await search('', '_format=turtle');
+      expect([answer.statusCode, answer.headers['content-type'], fake.received]).toEqual([406, json, []]);
+    });
+
+    test.each([
+      ['Slot/s1?_pretty=true', true],
+      ['Slot/s1?_pretty=false', false],
+      ['Slot/s1?_pretty', false],
+      ['Slot/s1', false],
+    ])('%s is written for human readers: %s', async (url, isPretty) => {
+      expect((await get(url)).body.includes('\n')).toBe(isPretty);
+    });
   });
 });

@@ -16,7 +16,7 @@ import {
   TestStatus,
 } from '@stryker-mutator/api/test-runner';
 import fc from 'fast-check';
-import { registerTestHooks } from './hooks.ts';
+import { registerTestHooks } from '../lib/test-hooks.ts';
 import { shareWithContexts } from './share.ts';
 import { fileOf, loadSuite, type Result, type Suite } from './suite.ts';
 

@@ -1,5 +1,5 @@
 import { addEventHandler, getState, resetState, run, type State, setState } from 'jest-circus';
-import { testUrl } from './hooks.ts';
+import { testUrl } from '../lib/test-hooks.ts';
 
 type Block = State['rootDescribeBlock'];
 type Test = Extract<Block['children'][number], { type: 'test' }>;

@@ -1,10 +1,8 @@
 import { common } from '../../jest.config.js';
-import { scaled } from '../lib/time-scale.ts';
 
 /** The samples of docs/operations, run by the programs they are for: nginx, promtool and systemd-analyze must be there. */
 export default {
   ...common,
   rootDir: '../..',
   testMatch: ['<rootDir>/test/operations/**/*.test.ts'],
-  testTimeout: scaled(30_000),
 };

@@ -124,6 +124,10 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
   ],
+  LocalSubmitted: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['its parts', { extension: undefined }, 'Extension.extension'],
+  ],
   LocalAlternative: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['its parts', { extension: undefined }, 'Extension.extension'],

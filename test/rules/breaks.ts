@@ -26,7 +26,7 @@ const answers = 'core/booking/book/request/questionnaire-response.ts';
 const terminology = 'profiles/terminology.ts';
 const search = 'gateway/search/rewrite.ts';
 const async = 'gateway/interactions/async-book.ts';
-const immutable = 'core/booking/appointment/immutable-elements.ts';
+const immutable = 'core/booking/appointment/elements.ts';
 const events = 'core/notifications/events/appointment-events.ts';
 
 const ignoring = (condition: string): readonly Edit[] => [
@@ -63,10 +63,9 @@ const tags = {
 const statusOfJob = "return answer ?? problem('bad-gateway', 'The result of the booking cannot be read.');";
 
 const fhirPathPatch = 'core/booking/patch/fhirpath-patch.ts';
-const operations = '> = { add, insert, delete: remove, replace, move };';
 const withoutOperation = (name: string): Break => ({
   rule: 'PATCH on Appointment, FHIRPath Patch at least',
-  edits: [edit(fhirPathPatch, operations, `${operations.slice(0, -2)}, ${name}: (document) => ({ document }) };`)],
+  edits: [edit(fhirPathPatch, 'found : compilers[type](', `found : type === '${name}' ? [] : compilers[type](`)],
 });
 
 const changeable = (from: string, to = ''): Break => ({
@@ -341,9 +340,10 @@ export const breaks: readonly Break[] = [
     fails: ['not available in the changed form: 409, and not one byte changed'],
   },
   ...['add', 'insert', 'replace', 'move', 'delete'].map(withoutOperation),
-  changeable('...slotIssues(stored, result, baseUrl),'),
-  changeable("(['start', 'end'] as const).flatMap((name) => {", "(['start'] as const).flatMap((name) => {"),
-  changeable("(['start', 'end'] as const).flatMap((name) => {", "(['end'] as const).flatMap((name) => {"),
+  changeable("changedBy: 'book', compared: slots, "),
+  ...['start', 'end'].map((name) =>
+    changeable(`${name}: { isRequired: true, changedBy: 'book',`, `${name}: { isRequired: true,`),
+  ),
   changeable('...patientIssues(stored, result, baseUrl),'),
   {
     rule: 'cancelling by PATCH',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
-import { publishingIn, readCalendars } from '../../scripts/calendar/read.ts';
+import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
+import { readCalendars } from '../../scripts/calendar/read.ts';
 import { type Demo, loadDemo } from '../../scripts/demo.ts';
 import type { Deployment } from '../../scripts/deploy.ts';
 import { config, type Installation, present, startInstallation } from './installation.ts';
@@ -44,7 +45,10 @@ test('the schedules have opening hours that can be published', async () => {
   const calendars = await readCalendars(medplum, config);
   expect(calendars.schedules).toHaveLength(3);
   for (const schedule of calendars.schedules) {
-    expect(publishingIn(schedule, calendars, config)).toMatchObject({ kind: 'on', calendars: [expect.anything()] });
+    expect(openingHoursOf(schedule, calendars, config).publishing).toMatchObject({
+      kind: 'on',
+      calendars: [expect.anything()],
+    });
   }
 });
 

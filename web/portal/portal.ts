@@ -58,6 +58,8 @@ export interface Portal {
   readonly notificationSecret: string;
   readonly now: () => number;
   readonly services: () => Promise<readonly BookableService[] | Refusal>;
+  /** The clinic's telephone, as its record has it; `undefined` if there is none, or it is not known yet. */
+  readonly phone: () => Promise<string | undefined>;
   /** The questions of a service, if the clinic has any. */
   readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
 }
@@ -100,11 +102,17 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
   const secret = notificationSecret(ownSecret);
   const endpoint = options.notificationsUrl ?? `${origin}${path}/notifications`;
   const service = bookingService({ ...options, now });
-  const services = remember(
+  const remembered = remember(
     () => readServices(service, extensions),
     (value) => !isRefusal(value),
     now,
   );
+  let last: readonly BookableService[] | undefined;
+  const services = async (): Promise<readonly BookableService[] | Refusal> => {
+    const found = await remembered('');
+    last = isRefusal(found) ? last : found;
+    return found;
+  };
   const questionnaires = remember(
     (key) => readQuestionnaire(service, key),
     (value) => value === undefined || !isRefusal(value),
@@ -118,7 +126,14 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     news: createNews(service, { endpoint, topic, secret }, now, warn),
     shares: createShares(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
     notificationSecret: secret,
-    services: () => services(''),
+    services,
+    // It does not change with the hour: a page that says that the clinic does not answer still has it.
+    phone: async () => {
+      const found = last ?? (await services());
+      return isRefusal(found)
+        ? undefined
+        : found.flatMap(({ schedules }) => schedules).find(({ phone }) => phone)?.phone;
+    },
     questionnaire: async ({ key }) => (key === '' ? undefined : questionnaires(key)),
   };
 }

@@ -84,7 +84,7 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
     case 'part':
       return reply.type('text/html; charset=utf-8').send(answer.body.text);
     case 'page': {
-      const page = layout(visit, answer);
+      const page = layout(visit, answer, await visit.portal.phone());
       const small = answer.isPublic && (await compressed(page, reply.request.headers['accept-encoding']));
       reply.code(answer.status ?? 200).type('text/html; charset=utf-8');
       return small ? reply.header('content-encoding', 'gzip').send(small) : reply.send(page);

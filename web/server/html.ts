@@ -42,6 +42,11 @@ export function html(strings: TemplateStringsArray, ...values: readonly Content[
   return new Html(strings.reduce((text, string, index) => `${text}${toMarkup(values[index - 1])}${string}`));
 }
 
+/** The sign of the pages in a browser's tabs: a sheet of a calendar with a tick. */
+export const icon = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1" y="2" width="14" height="13" rx="2" fill="#0a5c8f"/><path d="M1.5 5.5h13M5 1v2.5M11 1v2.5M5 10l2 2 4-4" fill="none" stroke="#fff" stroke-width="1.5"/></svg>',
+)}">`;
+
 /** An attribute without a value, such as `checked`, if the condition holds. The name is never input. */
 export function flag(name: 'checked' | 'selected' | 'required' | 'disabled' | 'multiple', isSet: boolean): Html {
   return new Html(isSet ? ` ${name}` : '');

@@ -1,7 +1,7 @@
 import helmet from '@fastify/helmet';
 import type { FastifyPluginAsync } from 'fastify';
 import { type Assets, serveAssets } from './assets.ts';
-import { html } from './html.ts';
+import { html, icon } from './html.ts';
 import { caching, type PageRights, securityHeaders } from './security.ts';
 
 /** An application that is one script: the same page at every address, and the script shows what belongs there. */
@@ -25,11 +25,12 @@ function shell({ title, assets, path, settings = {} }: SinglePage): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+${icon}
 <title>${title}</title>
 ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
 <script type="module" src="${path}/assets/${script}"></script>
 </head>
-<body><div id="root"></div><noscript>${title}: JavaScript is switched off in this browser.</noscript></body>
+<body><div id="root"></div><noscript>${title}: JavaScript is switched off in this browser. <span lang="de">JavaScript ist in diesem Browser abgeschaltet.</span></noscript></body>
 </html>`.text;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
-import { html } from '../server/html.ts';
+import { html, icon } from '../server/html.ts';
 import { type Language, preferredLanguage } from '../server/language.ts';
 import { caching, securityHeaders } from '../server/security.ts';
 
@@ -43,6 +43,7 @@ function startPage(language: Language, { ways, baseUrl }: StartOptions): string 
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+${icon}
 <title>${words.title}</title>
 <link rel="stylesheet" href="/start.css">
 </head>

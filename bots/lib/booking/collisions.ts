@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { BundleEntry, Slot } from '@medplum/fhirtypes';
+import { searchUrl } from '../../../core/booking/search.ts';
 import {
   bookedBeside,
   type Collision,
@@ -7,36 +8,29 @@ import {
   collisionTask,
   givenWay,
   givesWay,
-  holdersOf,
   overlapEntries,
   takenByHand,
 } from '../../../core/booking/slots/collision.ts';
+import { holderSearch } from '../../../core/booking/slots/holders.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { config } from '../config.ts';
-import { sendTransaction } from '../medplum.ts';
-import { ofType, readInBatch } from '../read.ts';
+import { writeUnlessOvertaken } from '../medplum.ts';
+import { ofType, readInBatch, readPages } from '../read.ts';
 import { syncAppointment } from './slot-sync.ts';
 
 /** How many Slots are read at a time. */
 const PAGE = 200;
 
-/** A Slot as it is stored, and one page of the taken Slots of its Schedule that overlap it. */
-async function readOverlapping(medplum: MedplumClient, { id, schedule, start, end }: Slot, offset: number) {
-  const query = new URLSearchParams([
+/** The search for the taken Slots of the Schedule of a Slot that overlap it. */
+const overlapping = ({ schedule, start, end }: Slot): string =>
+  searchUrl('Slot', [
     ['schedule', schedule.reference ?? ''],
     ['status', 'busy,busy-tentative,busy-unavailable'],
     ['start', `lt${end}`],
     ['end', `gt${start}`],
-    ['_sort', 'start,_id'],
-    ['_count', String(PAGE)],
-    ['_offset', String(offset)],
   ]);
-  const [own, page] = await readInBatch(medplum, [`Slot?_id=${id}`, `Slot?${query}`]);
-  const slots = new Map([...ofType('Slot', own), ...ofType('Slot', page)].map((slot) => [slot.id, slot]));
-  return { slots: [...slots.values()], isLast: ofType('Slot', page).length < PAGE };
-}
 
 /** Those that are still as they were read: an appointment that had one of them until just now has written it since. */
 async function unchanged(medplum: MedplumClient, slots: readonly CalendarSlot[]): Promise<readonly CalendarSlot[]> {
@@ -56,7 +50,7 @@ async function find(medplum: MedplumClient, written: Slot, slots: readonly Slot[
     return [];
   }
   const concerned = [slot, ...beside];
-  const [found] = await readInBatch(medplum, [holdersOf(concerned).request?.url ?? '']);
+  const [found] = await readInBatch(medplum, [holderSearch(concerned.map(({ id }) => id))]);
   const appointments = ofType('Appointment', found);
   const byHand = takenByHand(concerned, appointments);
   const stays = await unchanged(medplum, byHand);
@@ -64,25 +58,20 @@ async function find(medplum: MedplumClient, written: Slot, slots: readonly Slot[
   return isKnown(slot) ? collisions(slot, beside.filter(isKnown), appointments, Date.now(), config) : [];
 }
 
-async function write(medplum: MedplumClient, entry: BundleEntry[], appointment: Appointment): Promise<void> {
-  const { kind } = await sendTransaction(medplum, entry);
-  // Overtaken: the appointment has changed in the meantime, and is checked again when Medplum reports that change.
-  if (kind !== 'done' && kind !== 'overtaken') {
-    throw new Error(`The collision of Appointment/${appointment.id} could not be resolved (${kind}).`);
-  }
-}
-
 async function resolve(medplum: MedplumClient, collision: Collision): Promise<void> {
   const { appointment } = collision;
+  // Overtaken, the appointment has changed in the meantime: it is checked again when Medplum reports that change.
+  const write = (entry: BundleEntry[]) =>
+    writeUnlessOvertaken(medplum, entry, `The collision of Appointment/${appointment.id}`);
   if (!givesWay(collision)) {
     const isBlock = collision.taking.status === 'busy-unavailable';
     const entries = isBlock
       ? [collisionTask(collision, config)]
       : overlapEntries(appointment, collision.taking, config);
-    await write(medplum, entries, appointment);
+    await write(entries);
     return;
   }
-  await write(medplum, [updateEntry(appointment, givenWay(collision, config))], appointment);
+  await write([updateEntry(appointment, givenWay(collision, config))]);
   await syncAppointment(medplum, appointment);
 }
 
@@ -99,11 +88,12 @@ export async function resolveCollisions(medplum: MedplumClient, taking: Slot): P
     return;
   }
   const found = new Map<string | undefined, Collision>();
-  let isLast = false;
-  for (let offset = 0; !isLast; offset += PAGE) {
-    const page = await readOverlapping(medplum, taking, offset);
-    isLast = page.isLast;
-    for (const collision of await find(medplum, taking, page.slots)) {
+  const searches = [`Slot?_id=${taking.id}`, overlapping(taking)];
+  let own: Slot[] = [];
+  for await (const pages of readPages(medplum, searches, { order: 'start', count: PAGE })) {
+    const [itself, beside] = pages.map((page) => ofType('Slot', page));
+    own = own.length > 0 ? own : (itself ?? []);
+    for (const collision of await find(medplum, taking, [...own, ...(beside ?? [])])) {
       found.set(collision.appointment.id, collision);
     }
   }

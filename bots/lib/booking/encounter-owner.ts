@@ -3,7 +3,7 @@ import type { Encounter } from '@medplum/fhirtypes';
 import { appointmentsOf, withOwners } from '../../../core/booking/encounter/owner.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
-import { type BundleAnswer, retryOvertaken, sendTransaction } from '../medplum.ts';
+import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 
 /** Reads, decides and writes once. */
@@ -27,12 +27,5 @@ async function attempt(medplum: MedplumClient, id: string): Promise<BundleAnswer
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
  */
 export async function shareEncounter(medplum: MedplumClient, id: string): Promise<void> {
-  const result = await retryOvertaken(
-    () => attempt(medplum, id),
-    (kind) => kind === 'overtaken',
-    { most: config.maxAttempts },
-  );
-  if (result !== 'unchanged' && result !== 'done') {
-    throw new Error(`The tags of Encounter/${id} could not be written (${result}).`);
-  }
+  await writeInTheEnd(() => attempt(medplum, id), `The tags of Encounter/${id}`);
 }

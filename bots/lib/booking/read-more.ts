@@ -4,7 +4,7 @@ import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import type { Knowledge, Questions, Wanted } from '../../../core/booking/book/knowledge.ts';
 import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
 import { type Role, roleOf } from '../../../core/booking/caller-role.ts';
-import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
+import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
 import {
   countedSlotReads,
   type Quota,
@@ -87,7 +87,6 @@ const histories: Read<'histories'> = async (medplum, ids, { interval }) => {
     medplum,
     ids.map((id) => `Appointment/${id}/_history?_count=${VERSIONS}`),
   );
-  const cut = new Set(ids.filter((_, index) => (found[index]?.total ?? 0) > VERSIONS));
   const versions = found.map(({ entry = [] }) =>
     ofType(
       'Appointment',
@@ -98,7 +97,6 @@ const histories: Read<'histories'> = async (medplum, ids, { interval }) => {
   const then = await readInBatch(medplum, slots.length > 0 ? [`Slot?_id=${slots.join(',')}&_count=1000`] : []);
   return {
     versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])),
-    cut,
     slots: ofType('Slot', then.flat()),
   };
 };
@@ -131,7 +129,7 @@ async function readUsage(
 ): Promise<readonly [string, Usage]> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [rows, found = []] = await readInTransaction(medplum, [
-      `Task?${quotaRowSearch(quota, config)}`,
+      quotaRowSearch(quota, config),
       searchUrl('Appointment', quota.query),
     ]);
     const [row] = ofType('Task', rows);
@@ -160,8 +158,7 @@ const reads: { readonly [Name in keyof Questions]: Read<Name> } = {
   around: async (medplum, times) => ({ slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))) }),
   usage: async (medplum, quotas, context) =>
     new Map(await mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context))),
-  tasks: async (medplum, ids) =>
-    ofType('Task', (await readInBatch(medplum, [searchUrl('Task', tasksOfQuery(ids, config))])).flat()),
+  tasks: async (medplum, ids) => ofType('Task', (await readInBatch(medplum, [openTasksOf(ids, config)])).flat()),
   histories,
   patients: async (medplum, ids) => readSurvivors(medplum, byId(await patientsById(medplum, ids))),
   authored: async (medplum, ids) => resourceSet(await patientsById(medplum, ids)),

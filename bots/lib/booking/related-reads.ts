@@ -3,18 +3,18 @@ import type { Appointment, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { takesTime, timeOf } from '../../../core/booking/appointment/overbooking.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
-import { holdsSlots, slotUseOf, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
-import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
+import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
+import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
-import { search, searchUrl } from '../../../core/booking/search.ts';
+import { search } from '../../../core/booking/search.ts';
+import { holderSearch, usesOf } from '../../../core/booking/slots/holders.ts';
 import { merged, slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { keptSlots, lostOffer, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { calendarOf, isBooked } from '../../../core/slots/slot.ts';
-import { isHeld, type SlotUse, slotIdsOf, strongestUse } from '../../../core/slots/slot-use.ts';
+import { isHeld, slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { reachOf, type ScheduleServices } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
 import { ofType, readHistories, readInBatch, readWhole } from '../read.ts';
@@ -58,7 +58,7 @@ export async function readRelatedAppointment(
     `Appointment?_id=${one}`,
     `Slot?_has:Appointment:slot:_id=${one}&${MOST}${withCalendars ? WITH_CALENDARS : ''}`,
     `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
-    searchUrl('Task', tasksOfQuery([id], config)),
+    openTasksOf([id], config),
   ]);
   return {
     appointment: ofType('Appointment', appointments)[0],
@@ -150,17 +150,6 @@ async function readKept(medplum: MedplumClient, { id }: Appointment, slots: read
   return history ? keptSlots(taken, history, config) : new Set();
 }
 
-/** How appointments other than one use slots, and that one as it is now. */
-function usesIn(appointments: readonly Appointment[], own: string | undefined): Map<string, SlotUse> {
-  const uses = new Map<string, SlotUse>();
-  for (const other of appointments.filter(({ id }) => id !== own)) {
-    for (const id of slotIdsOf(other)) {
-      uses.set(id, strongestUse(slotUseOf(other), uses.get(id)) ?? slotUseOf(other));
-    }
-  }
-  return uses;
-}
-
 /** What was read of the slots of an appointment. */
 export interface RelatedSlotsRead extends RelatedSlots {
   /** The appointment as it was once the slots had been read; absent if it names none of them by then. */
@@ -205,19 +194,16 @@ const scheduleIdsOf = (slots: readonly Slot[]): string[] => [
 ];
 
 /**
- * The booking policies of the Schedules of some Slots.
+ * The Schedules of some Slots, with their services.
  *
  * @param known - Schedules, with their actors, that have been read already
  * @throws ReadError when the server could not be read
  */
-export async function readPolicies(
+export const readSchedulesOf = (
   medplum: MedplumClient,
   slots: readonly Slot[],
   known: readonly Resource[] = [],
-): Promise<EffectivePolicy[]> {
-  const schedules = await readSchedules(medplum, scheduleIdsOf(slots), known);
-  return schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
-}
+): Promise<ScheduleServices[]> => readSchedules(medplum, scheduleIdsOf(slots), known);
 
 /**
  * Everything that the slots of an appointment depend on, with the Bot's own rights.
@@ -243,7 +229,7 @@ export async function readRelatedSlots(
   if (concerned.length + unnamed.length === 0) {
     return { slots: [], uses: new Map(), schedules: [], lost, latest: undefined, others: [] };
   }
-  const schedules = unnamed.length > 0 ? unnamed : await readSchedules(medplum, scheduleIdsOf(concerned));
+  const schedules = unnamed.length > 0 ? unnamed : await readSchedulesOf(medplum, concerned);
   const reach = 2 * reachOf(schedules, config);
   const calendar = [...calendarOf(concerned, config).values()];
   const own = time ? schedules.map(({ schedule: { id = '' } }) => ({ ...time, schedule: id })) : [];
@@ -276,7 +262,8 @@ export async function readRelatedSlots(
   ]);
   const slots = [...new Map(ofType('Slot', found).map((slot) => [slot.id, slot])).values()];
   const appointments = ofType('Appointment', found);
-  const uses = usesIn(appointments, appointment.id);
+  const others = appointments.filter(({ id }) => id !== appointment.id);
+  const uses = usesOf(others);
   const released = holdsSlots(appointment)
     ? []
     : slots.filter(({ id = '' }) => ids.includes(id) && !isHeld(uses.get(id)));
@@ -286,7 +273,7 @@ export async function readRelatedSlots(
     schedules,
     lost,
     latest: appointments.find(({ id }) => id === appointment.id),
-    others: appointments.filter(({ id }) => id !== appointment.id),
+    others,
     unnamed: unnamed.flatMap(({ schedule }) => schedule.id ?? []),
     kept: await readKept(medplum, appointment, released),
   };
@@ -322,16 +309,9 @@ export async function readTaken(medplum: MedplumClient, appointment: Appointment
     const schedules = await readSchedules(medplum, [...new Set(single.flatMap(({ id }) => id ?? []))]);
     return { slots: [], appointments: [], schedules, isKnown: true };
   }
-  const [slots, holders] = await readInBatch(medplum, [
-    idSearch('Slot', ids),
-    searchUrl('Appointment', [
-      ['slot', ids.map((id) => `Slot/${id}`).join(',')],
-      ['status', statusQuery(holdsSlots)],
-      ['_count', '200'],
-    ]),
-  ]);
+  const [slots, holders] = await readInBatch(medplum, [idSearch('Slot', ids), holderSearch(ids)]);
   const found = ofType('Slot', slots);
-  const schedules = await readSchedules(medplum, scheduleIdsOf(found));
+  const schedules = await readSchedulesOf(medplum, found);
   return {
     slots: found,
     appointments: ofType('Appointment', holders),

@@ -9,7 +9,7 @@ import { overlapOf, slotEntries, withTakings } from '../../../core/booking/slots
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { config } from '../config.ts';
-import { type BundleAnswer, retryOvertaken, sendTransaction } from '../medplum.ts';
+import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
@@ -69,19 +69,7 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
  * @see specification section 3
  */
 export async function syncAppointment(medplum: MedplumClient, seen: Appointment): Promise<void> {
-  const result = await retryOvertaken(
-    () => attempt(medplum, seen),
-    (kind) => kind === 'overtaken',
-    { most: config.maxAttempts },
-  );
-  if (result === 'overtaken') {
-    throw new Error(
-      `The slots of Appointment/${seen.id} could not be written: other requests changed them at each attempt.`,
-    );
-  }
-  if (result !== 'unchanged' && result !== 'done') {
-    throw new Error(`The slots of Appointment/${seen.id} could not be written (${result}).`);
-  }
+  await writeInTheEnd(() => attempt(medplum, seen), `The slots of Appointment/${seen.id}`);
 }
 
 /** Cancels or transfers the open appointments of a patient, as the state of the patient requires. */

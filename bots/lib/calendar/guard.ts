@@ -1,20 +1,19 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
-import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
+import { holderSearch, holdersOf } from '../../../core/booking/slots/holders.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
-import { publicationIn, publicationQuery, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { publicationIn, publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
-import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { reachOf, termsFor } from '../../../core/slots/terms.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readInBatch, readInTransaction } from '../read.ts';
-import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
+import { type KeyedHours, readOpeningHours } from './opening-hours.ts';
 
 /** How many Slots are read: of a block of many weeks the nearest ones are announced, the others follow within seconds. */
 const MOST = '1000';
@@ -30,23 +29,11 @@ export type Announced =
 /** A calendar in which Slots of ended holds and requests are free, as far as they are in the way. */
 async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise<Calendar> {
   const tentative = [...calendar.values()].filter(({ status }) => status === 'busy-tentative');
-  const [found] = await readInBatch(
-    medplum,
-    tentative.length > 0
-      ? [
-          searchUrl('Appointment', [
-            ['slot', tentative.map(({ id }) => `Slot/${id}`).join(',')],
-            ['status', statusQuery(holdsSlots)],
-            ['_count', MOST],
-          ]),
-        ]
-      : [],
-  );
-  const holders = ofType('Appointment', found);
-  const isOver = ({ id }: CalendarSlot): boolean => {
-    const own = holders.filter((one) => slotIdsOf(one).includes(id));
-    return own.length > 0 && own.every((one) => hasEnded(one, Date.now(), config));
-  };
+  const ids = tentative.map(({ id }) => id);
+  const [found] = await readInBatch(medplum, ids.length > 0 ? [holderSearch(ids)] : []);
+  const holders = holdersOf(ofType('Appointment', found));
+  const isOver = ({ id }: CalendarSlot): boolean =>
+    holders.get(id)?.every((one) => hasEnded(one, Date.now(), config)) ?? false;
   const ended = tentative.filter(isOver).map((slot) => [slot.id, { ...slot, status: 'free' as const }] as const);
   return new Map([...calendar, ...ended]);
 }
@@ -60,7 +47,7 @@ function rowEntries(row: Task | undefined, taking: Taking, excluded: readonly Ca
 
 async function attempt(
   medplum: MedplumClient,
-  hours: OpeningHours,
+  hours: KeyedHours,
   time: Interval,
   by: string,
   takingIn: (calendar: Calendar) => Taking | undefined,
@@ -74,7 +61,7 @@ async function attempt(
       ['_sort', 'start'],
       ['_count', MOST],
     ]),
-    publicationQuery({ focus: `Schedule/${schedule.id}` }, config),
+    publicationOf(schedule.id, config),
   ]);
   const now = Date.now();
   const termsOf = termsFor([hours], config);
@@ -121,7 +108,7 @@ export async function announce(
   schedule: string,
   time: Interval,
   by: string,
-  takingIn: (calendar: Calendar, hours: OpeningHours) => Taking | undefined,
+  takingIn: (calendar: Calendar, hours: KeyedHours) => Taking | undefined,
 ): Promise<Announced> {
   const hours = await readOpeningHours(medplum, schedule);
   if (!hours) {

@@ -6,7 +6,7 @@ import {
   claimedAs,
   type Publication,
   publicationIn,
-  publicationQuery,
+  publicationOf,
   publicationTask,
   rowEntry,
   windowsFrom,
@@ -18,7 +18,7 @@ import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
+import { type KeyedHours, readOpeningHours } from './opening-hours.ts';
 import { type Guard, publishWindow, type WindowResult } from './window.ts';
 
 /** A run that has claimed a row, and not given it back after this time, counts as dead; in milliseconds. */
@@ -49,7 +49,7 @@ const overtaken: Turn = { kind: 'overtaken' };
  * @throws ReadError when the server could not be read
  */
 export async function publicationRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
-  const [found] = await readInBatch(medplum, [publicationQuery({ focus: `Schedule/${schedule}` }, config)]);
+  const [found] = await readInBatch(medplum, [publicationOf(schedule, config)]);
   return ofType('Task', found)[0];
 }
 
@@ -58,7 +58,7 @@ export const writeRow = (medplum: MedplumClient, row: Task, changed: Task): Prom
   writeRows(medplum, [rowEntry(row, changed)], `Task/${row.id}`);
 
 /** The end of what is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
-function publishedUntil({ schedule, publishing }: OpeningHours, now: number): number | undefined {
+function publishedUntil({ schedule, publishing }: KeyedHours, now: number): number | undefined {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const ends = calendars.flatMap(
     ({ parameters }) =>
@@ -68,7 +68,7 @@ function publishedUntil({ schedule, publishing }: OpeningHours, now: number): nu
 }
 
 /** The search for the last Slots from the end of what is to be published. */
-const lastSlots = ({ schedule }: OpeningHours, end: number): string =>
+const lastSlots = ({ schedule }: KeyedHours, end: number): string =>
   `Slot?${new URLSearchParams({
     schedule: `Schedule/${schedule.id}`,
     'status:not': 'entered-in-error',
@@ -78,7 +78,7 @@ const lastSlots = ({ schedule }: OpeningHours, end: number): string =>
   })}`;
 
 /** The search that finds something if a Slot of the Schedule was taken since an instant. */
-const takenSlots = ({ schedule }: OpeningHours, since: number): string =>
+const takenSlots = ({ schedule }: KeyedHours, since: number): string =>
   `Slot?${new URLSearchParams({
     schedule: `Schedule/${schedule.id}`,
     status: 'busy,busy-tentative,busy-unavailable',
@@ -130,7 +130,7 @@ function claimOf(medplum: MedplumClient, written: Task, publication: Publication
 /** Publishes a window; a booking or a guard that changes something meanwhile has it read again, some times. */
 async function publishPersistently(
   medplum: MedplumClient,
-  hours: OpeningHours,
+  hours: KeyedHours,
   window: Interval,
   claim: Claim,
   until: number,
@@ -157,7 +157,7 @@ async function publishPersistently(
 async function publishWindows(
   medplum: MedplumClient,
   claim: Claim,
-  hours: OpeningHours,
+  hours: KeyedHours,
   to: { readonly end: number; readonly last: number },
   until: number,
 ): Promise<Turn> {

@@ -15,17 +15,17 @@ import {
   lookIn,
   lookTask,
   publicationIn,
-  publicationQuery,
+  publicationOf,
   publicationTask,
-  rowQuery,
 } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
+import { rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
-import { RUN_LIMIT } from '../run-limit.ts';
+import { RUN_LIMIT } from '../rows.ts';
 import { readOpeningHoursOf } from './opening-hours.ts';
 import { LEASE, publishTurn, writeRow } from './publication.ts';
 import { requestEntry } from './request.ts';
@@ -52,7 +52,7 @@ const takesPart = (schedule: Schedule): boolean => offersAllServices(schedule) |
 /** The rows of Schedules by the Schedule's id. */
 async function rowsOf(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<Map<string | undefined, Task>> {
   const focus = schedules.map(({ id }) => `Schedule/${id}`).join(',');
-  const query = publicationQuery({ focus, _count: `${COUNT}` }, config);
+  const query = rowSearch(['publish'], { focus, _count: `${COUNT}` }, config);
   const [found] = await readInBatch(medplum, schedules.length > 0 ? [query] : []);
   return new Map(ofType('Task', found).map((row) => [idIn(row.focus, 'Schedule'), row]));
 }
@@ -83,7 +83,7 @@ export async function markOutdated(
     const row = rows.get(schedule.id);
     const standing = { publication: row && publicationIn(row), takesPart: takesPart(schedule), inputs };
     const publication = outdated(schedule.id, standing, now);
-    const query = publicationQuery({ focus: `Schedule/${schedule.id}` }, config);
+    const query = publicationOf(schedule.id, config);
     return publication ? [requestEntry(row, publicationTask(publication, config), query)] : [];
   });
   const marked: Task[] = [];
@@ -147,9 +147,13 @@ async function readLine(medplum: MedplumClient): Promise<Line & { readonly busy:
   const now = Date.now();
   const due = { 'due-date': `le${formatInstant(now)}`, _sort: 'due-date', _count: `${PAGE}` };
   const [nearest, others, busy = [], booked = []] = await readInBatch(medplum, [
-    rowQuery({ status: 'requested,accepted', ...due }, config),
-    rowQuery({ status: 'in-progress,completed,failed', ...due }, config),
-    rowQuery({ status: 'accepted,in-progress', 'due-date': `gt${formatInstant(now)}`, _count: `${BY_ALL}` }, config),
+    rowSearch(['publish', 'publish-all'], { status: 'requested,accepted', ...due }, config),
+    rowSearch(['publish', 'publish-all'], { status: 'in-progress,completed,failed', ...due }, config),
+    rowSearch(
+      ['publish', 'publish-all'],
+      { status: 'accepted,in-progress', 'due-date': `gt${formatInstant(now)}`, _count: `${BY_ALL}` },
+      config,
+    ),
     `Appointment?${new URLSearchParams({ _lastUpdated: `gt${formatInstant(now - QUIET_AFTER)}`, _count: '1', _fields: 'id' })}`,
   ]);
   return {

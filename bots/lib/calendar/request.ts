@@ -1,14 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Task } from '@medplum/fhirtypes';
 import {
-  lookQuery,
   lookTask,
   publicationIn,
-  publicationQuery,
+  publicationOf,
   publicationTask,
   rowEntry,
 } from '../../../core/calendar/publish/publication.ts';
-import { creation } from '../../../core/rows/row.ts';
+import { creation, rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { retryOvertaken } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
@@ -56,7 +55,7 @@ async function request(
 export function requestLook(medplum: MedplumClient): Promise<Task | undefined> {
   const now = Date.now();
   const look = lookTask({ status: 'accepted', due: now, began: now, offset: 0 }, config);
-  return request(medplum, lookQuery(config), () => look, 'The look at all Schedules');
+  return request(medplum, rowSearch(['publish-all'], {}, config), () => look, 'The look at all Schedules');
 }
 
 /**
@@ -65,7 +64,7 @@ export function requestLook(medplum: MedplumClient): Promise<Task | undefined> {
  * @throws Error when it could not be requested
  */
 export async function requestPublication(medplum: MedplumClient, schedule: string): Promise<void> {
-  const query = publicationQuery({ focus: `Schedule/${schedule}` }, config);
+  const query = publicationOf(schedule, config);
   const change = (row: Task | undefined): Task | undefined => {
     const { status, from, due } = (row && publicationIn(row)) ?? {};
     const isRequested = status === 'requested' && from === undefined && due !== undefined;

@@ -9,7 +9,7 @@ import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
-import type { OpeningHours } from './opening-hours.ts';
+import type { KeyedHours } from './opening-hours.ts';
 
 /** How many resources one search gives at most. */
 const PAGE = 1000;
@@ -50,7 +50,7 @@ async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise
 }
 
 /** What a window depends on, but for the appointments that hold its Slots. */
-async function readWindow(medplum: MedplumClient, hours: OpeningHours, window: Interval): Promise<PublishState> {
+async function readWindow(medplum: MedplumClient, hours: KeyedHours, window: Interval): Promise<PublishState> {
   const slots = await readSlots(medplum, hours.schedule.id, slotsToRead(window));
   const { horizonWeeks } = config.calendar;
   return { ...hours, slots, held: new Set(), window, now: Date.now(), horizonWeeks };
@@ -60,7 +60,7 @@ const freeOnes = (changes: readonly SlotChange[]): string[] =>
   changes.flatMap(({ stored }) => (stored?.status === 'free' ? (stored.id ?? []) : []));
 
 /** Decides about a window. What looks free is looked up among the appointments before it is touched. */
-async function plan(medplum: MedplumClient, hours: OpeningHours, window: Interval): Promise<PublishPlan> {
+async function plan(medplum: MedplumClient, hours: KeyedHours, window: Interval): Promise<PublishPlan> {
   const state = await readWindow(medplum, hours, window);
   const first = planSlots(state, config);
   const held = await readHeld(medplum, freeOnes(first.changes));
@@ -112,7 +112,7 @@ function refused({ issue }: OperationOutcome): CalendarProblem {
  */
 export async function publishWindow(
   medplum: MedplumClient,
-  hours: OpeningHours,
+  hours: KeyedHours,
   window: Interval,
   guard?: Guard,
 ): Promise<WindowResult> {

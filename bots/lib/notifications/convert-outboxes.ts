@@ -6,7 +6,7 @@ import {
   formerStatusQuery,
   withTrueStatus,
 } from '../../../core/notifications/delivery/former-outbox.ts';
-import { type Outboxes, subscriberQuery, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
+import { type Outboxes, outboxesSearch, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import { sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
@@ -27,7 +27,7 @@ const markEntry = (task: Task): BundleEntry => ({
 /** Takes outboxes that an earlier version kept over into the row of their subscriber. */
 async function takeOver(medplum: MedplumClient, subscriber: string, tasks: readonly Task[]): Promise<void> {
   await sendTransaction(medplum, [newRowEntry(subscriber)]);
-  const [found = []] = await readInTransaction(medplum, [`Task?${subscriberQuery([subscriber], config)}`]);
+  const [found = []] = await readInTransaction(medplum, [outboxesSearch([subscriber], config)]);
   const [row] = rowsIn(found);
   const former = tasks.flatMap((task) => formerOutbox(task) ?? []);
   const change = (outboxes: Outboxes): Outboxes => ({

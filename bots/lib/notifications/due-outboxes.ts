@@ -2,12 +2,12 @@ import type { MedplumClient } from '@medplum/core';
 import type { Resource, Task } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { checkpointQuery, OVERLAP, settledAt } from '../../../core/notifications/delivery/checkpoint.ts';
+import { checkpointSearch, OVERLAP, settledAt } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
-import { outboxesCodeQuery } from '../../../core/notifications/delivery/outbox.ts';
+import { rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
-import { ofType, readInTransaction } from '../read.ts';
-import { OPEN, readPages, readSubscribers, type SubscriberState } from './outbox-store.ts';
+import { ofType, readAll, readInTransaction } from '../read.ts';
+import { OPEN, readSubscribers, type SubscriberState } from './outbox-store.ts';
 
 /** What a run started by the clock begins with. */
 export interface DueOutboxes {
@@ -23,12 +23,13 @@ export interface DueOutboxes {
  * The searches for the outboxes that are due by themselves, and for Subscriptions whose outboxes may have to follow them.
  */
 function searches(checkpoint: Task | undefined, now: number): string[] {
-  const code = outboxesCodeQuery(config);
+  const rows = (narrowed: Readonly<Record<string, string>>): string =>
+    rowSearch(['outboxes'], { ...narrowed, _fields: 'groupIdentifier' }, config);
   const settled = settledAt(checkpoint);
   const changed = settled === undefined ? '' : `_lastUpdated=ge${formatInstant(settled - OVERLAP)}&`;
   return [
-    `Task?${code}&status=ready&_lastUpdated=le${formatInstant(now - OVERDUE)}&_fields=groupIdentifier`,
-    `Task?${code}&status=in-progress,on-hold,accepted,failed&period=le${formatInstant(now)}&_fields=groupIdentifier`,
+    rows({ status: 'ready', _lastUpdated: `le${formatInstant(now - OVERDUE)}` }),
+    rows({ status: 'in-progress,on-hold,accepted,failed', period: `le${formatInstant(now)}` }),
     'Subscription?status=requested&_fields=meta',
     `Subscription?${changed}_fields=meta`,
   ];
@@ -46,13 +47,12 @@ const subscriberOf = (resource: Resource): string | undefined =>
  * @throws Error when the server does not answer
  */
 export async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
-  const code = outboxesCodeQuery(config);
   const [checkpoints, open = []] = await readInTransaction(medplum, [
-    `Task?${checkpointQuery(config)}`,
-    `Task?${code}&status=${OPEN}&_count=1&_fields=id`,
+    checkpointSearch(config),
+    rowSearch(['outboxes'], { status: OPEN, _count: '1', _fields: 'id' }, config),
   ]);
   const [checkpoint] = ofType('Task', checkpoints);
-  const found = await readPages(medplum, searches(checkpoint, now));
+  const found = await readAll(medplum, searches(checkpoint, now));
   const subscribers = [...new Set(found.flatMap((one) => subscriberOf(one) ?? []))];
   return { checkpoint, isListened: open.length > 0, subscribers: await readSubscribers(medplum, subscribers) };
 }

@@ -2,24 +2,25 @@ import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf, requestorQuery, requestorTag } from '../../../core/fhir/tags.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { withTrueStatus } from '../../../core/notifications/delivery/former-outbox.ts';
 import {
   noOutboxes,
   type Outbox,
   type Outboxes,
-  outboxesCodeQuery,
   outboxesOf,
+  outboxesSearch,
   outboxesTask,
-  subscriberQuery,
   withOutbox,
 } from '../../../core/notifications/delivery/outbox.ts';
 import {
   type SubscriptionParameters,
   storedParameters,
 } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { creation, rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
-import { ofType, readInTransaction } from '../read.ts';
+import { ofType, readAll, readInTransaction } from '../read.ts';
 
 /** The outboxes of a subscriber as they were read, and the Task in which they are kept. */
 export interface OutboxRow {
@@ -39,27 +40,8 @@ export interface SubscriptionOutbox {
   readonly outbox: Outbox;
 }
 
-/** How many resources one search returns: the most that Medplum allows. */
-const PAGE = 1000;
-
 /** The statuses of rows to which events are still written. */
 export const OPEN = 'ready,in-progress,on-hold,accepted,failed';
-
-/** The resources that some searches find, page by page. */
-export async function readPages(medplum: MedplumClient, queries: readonly string[]): Promise<Resource[]> {
-  const found: Resource[] = [];
-  let left = queries;
-  for (let offset = 0; left.length > 0; offset += PAGE) {
-    const page = `_sort=_id&_count=${PAGE}&_offset=${offset}`;
-    const pages = await readInTransaction(
-      medplum,
-      left.map((query) => `${query}&${page}`),
-    );
-    found.push(...pages.flat());
-    left = left.filter((_, index) => pages[index]?.length === PAGE);
-  }
-  return found;
-}
 
 /** The outboxes in some Tasks. */
 export const rowsIn = (resources: readonly Resource[]): OutboxRow[] =>
@@ -72,8 +54,8 @@ export const rowsIn = (resources: readonly Resource[]): OutboxRow[] =>
  * @throws Error when the server does not answer
  */
 export async function readOpenRows(medplum: MedplumClient, concerned?: string): Promise<OutboxRow[]> {
-  const own = concerned === undefined ? '' : `&identifier=${encodeURIComponent(concerned)}`;
-  return rowsIn(await readPages(medplum, [`Task?${outboxesCodeQuery(config)}&status=${OPEN}${own}`]));
+  const narrowed = { status: OPEN, ...(concerned !== undefined && { identifier: concerned }) };
+  return rowsIn(await readAll(medplum, [rowSearch(['outboxes'], narrowed, config)]));
 }
 
 /** How many subscribers one search names. */
@@ -110,7 +92,7 @@ export async function readSubscriptionsOf(
   rows: readonly OutboxRow[],
 ): Promise<SubscriptionOutbox[]> {
   const byOwner = new Map(rows.map((row) => [row.outboxes.subscriber, row]));
-  const found = await readPages(medplum, subscriptionQueries([...byOwner.keys()]));
+  const found = await readAll(medplum, subscriptionQueries([...byOwner.keys()]));
   return ofType('Subscription', found).flatMap((stored) => {
     const row = byOwner.get(ownerOf(stored, config) ?? '');
     return (row && joined(row, stored)) ?? [];
@@ -132,8 +114,7 @@ export async function readSubscribers(
   medplum: MedplumClient,
   subscribers: readonly string[],
 ): Promise<SubscriberState[]> {
-  const rows =
-    subscribers.length > 0 ? rowsIn(await readPages(medplum, [`Task?${subscriberQuery(subscribers, config)}`])) : [];
+  const rows = subscribers.length > 0 ? rowsIn(await readAll(medplum, [outboxesSearch(subscribers, config)])) : [];
   const subscriptions = await readSubscriptionsOf(medplum, rows);
   return rows.map((row) => ({ row, subscriptions: subscriptions.filter((one) => one.row === row) }));
 }
@@ -152,7 +133,7 @@ export async function readOutbox(
     return undefined;
   }
   const [tasks = [], found] = await readInTransaction(medplum, [
-    `Task?${subscriberQuery([owner], config)}`,
+    outboxesSearch([owner], config),
     `Subscription?_id=${known.id}`,
   ]);
   const [row] = rowsIn(tasks);
@@ -161,16 +142,12 @@ export async function readOutbox(
 }
 
 /** The entry that makes the row of a subscriber that has none. */
-export const newRowEntry = (subscriber: string): BundleEntry => ({
-  request: { method: 'POST', url: 'Task', ifNoneExist: subscriberQuery([subscriber], config) },
-  resource: outboxesTask(noOutboxes(subscriber), config),
-});
+export const newRowEntry = (subscriber: string): BundleEntry =>
+  creation(outboxesTask(noOutboxes(subscriber), config), outboxesSearch([subscriber], config));
 
 /** The entry that stores the outboxes of a subscriber, on condition of the version that was read. */
-export const rowEntry = ({ task }: OutboxRow, outboxes: Outboxes): BundleEntry => ({
-  request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
-  resource: outboxesTask(outboxes, config, task),
-});
+export const rowEntry = ({ task }: OutboxRow, outboxes: Outboxes): BundleEntry =>
+  updateEntry(task, outboxesTask(outboxes, config, task));
 
 /** The entry that stores a new Subscription. */
 export function newSubscriptionEntry(fullUrl: string, subscription: Subscription): BundleEntry {

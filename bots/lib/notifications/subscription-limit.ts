@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { requestorQuery } from '../../../core/fhir/tags.ts';
-import { subscriberQuery } from '../../../core/notifications/delivery/outbox.ts';
+import { outboxesSearch } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { readInTransaction } from '../read.ts';
@@ -48,7 +48,7 @@ function openSubscriptionsQuery(subscriber: string): string {
  */
 export async function findPlace(medplum: MedplumClient, subscriber: string): Promise<OutboxRow | Issue | 'overtaken'> {
   const [tasks = [], open = [], last = []] = await readInTransaction(medplum, [
-    `Task?${subscriberQuery([subscriber], config)}`,
+    outboxesSearch([subscriber], config),
     openSubscriptionsQuery(subscriber),
     lastPlaceQuery(),
   ]);

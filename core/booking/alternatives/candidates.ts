@@ -3,7 +3,7 @@ import { parseInstant } from '../../fhir/instant.ts';
 import type { Alternative } from '../../fhir/outcome/outcome.ts';
 import { findChain } from '../../slots/chain.ts';
 import type { Interval } from '../../time/interval.ts';
-import { MOST_SLOTS } from '../appointment/bounds.ts';
+import { MOST_SLOTS } from '../appointment/elements.ts';
 import type { StartBounds } from '../policy/judge.ts';
 
 /** Free Slots of one Schedule, and when an appointment in it may start. */

@@ -7,11 +7,10 @@ import { besides } from '../issues.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { addedActorIssues } from './actors.ts';
 import { displayIssues } from './display.ts';
+import { immutableIssues, reservedIssues } from './elements.ts';
 import { hasRunOut } from './expiry.ts';
-import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';
 import { publisherIssues } from './publisher-rules.ts';
-import { reservedIssues } from './reserved-elements.ts';
 import { type Changer, isOpen, statusIssues, transitionIssues } from './status.ts';
 
 /** The part of the configuration that changes depend on. */

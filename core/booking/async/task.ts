@@ -13,7 +13,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { newRow, rowCodes, valueIn, valuesBut } from '../../rows/row.ts';
+import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import type { Role } from '../caller-role.ts';
 import type { ResourceSet } from '../resource-set.ts';
 
@@ -95,16 +95,18 @@ const OVERDUE_COUNT = '1000';
  *
  * @param now - milliseconds since 1970 UTC
  */
-export function overdueQuery(now: number, config: TagConfig): Record<string, string> {
-  return {
-    code: rowCodes(['book'], config),
-    status: 'requested',
-    _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
-    _sort: '_lastUpdated',
-    _count: OVERDUE_COUNT,
-    _fields: 'id',
-  };
-}
+export const overdueJobs = (now: number, config: TagConfig): string =>
+  rowSearch(
+    ['book'],
+    {
+      status: 'requested',
+      _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
+      _sort: '_lastUpdated',
+      _count: OVERDUE_COUNT,
+      _fields: 'id',
+    },
+    config,
+  );
 
 /** Left-over jobs in the order in which they are carried out: one of each owner, then the next of each. */
 export function inTurns(tasks: readonly Task[], random: () => number, config: TagConfig): Task[] {

@@ -11,8 +11,6 @@ import type { ScheduleTime } from '../slots/reads.ts';
 export interface Histories {
   /** The versions with their authors, the oldest first, by the id of the appointment. */
   readonly versions: ReadonlyMap<string, readonly Appointment[]>;
-  /** Ids of the appointments of which only the latest versions are included. */
-  readonly cut?: ReadonlySet<string>;
   /** The Slots of those versions whose time is the time of the booking. */
   readonly slots: readonly Slot[];
 }

@@ -9,6 +9,7 @@ import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffe
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/display.ts';
 import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
+import { allOf, clinicPartOf, type Submitted, submittedIn, submittedOf } from '../appointment/submitted.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
@@ -16,7 +17,6 @@ import type { BookingContext } from './context.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
 import type { BookRequest } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
-import { type ClinicPart, clinicPartOf } from './resubmission/clinic-part.ts';
 import { heirOf } from './resubmission/heir.ts';
 import { type EarlierAppointments, findEarlierAppointments, givingBack } from './resubmission/reschedule.ts';
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmission/resubmit.ts';
@@ -35,6 +35,8 @@ export interface Given {
 export interface Situation extends Given {
   readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
+  /** What its requestor has sent of the appointment that is sent again, if it is known. */
+  readonly submitted: Submitted | undefined;
   /** The slots as they are stored. */
   readonly stored: Calendar;
   /** The slots as this booking may count them: its own earlier ones, and those of expired holds and requests, are free. */
@@ -76,19 +78,28 @@ function countedCalendar(stored: Calendar, earlier: EarlierAppointments, given: 
   return ids.length === 0 ? stored : settle(stored, withGivenBack(stored, ids, context.config), settling(given));
 }
 
-const nothing: ClinicPart = { elements: new Set(), participants: new Set(), extensions: new Set() };
+const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
-/** What the clinic has set in the appointment that is sent again. A hold belongs to the requestor alone. */
-function clinicPart({ previous }: EarlierAppointments, { known, context: { config } }: Given): ClinicPart {
-  const { versions, cut } = known.histories ?? {};
-  const { id = '' } = previous ?? {};
-  return previous && !isHold(previous, config) ? clinicPartOf(versions?.get(id) ?? [], config, cut?.has(id)) : nothing;
+/** What its requestor has sent of the appointment that is sent again. A hold is the requestor's alone. */
+function submittedBefore({ previous }: EarlierAppointments, { known, context: { config } }: Given) {
+  const versions = known.histories?.versions.get(previous?.id ?? '');
+  const unnoted = previous && isHold(previous, config) ? allOf(previous) : versions && submittedIn(versions, config);
+  return previous && (submittedOf(previous, config) ?? unnoted);
+}
+
+/** What the clinic has set in the appointment that is sent again. */
+function clinicPart(
+  { previous }: EarlierAppointments,
+  submitted: Submitted | undefined,
+  { context: { config } }: Given,
+) {
+  return previous && submitted && !isHold(previous, config) ? clinicPartOf(previous, submitted) : nothing;
 }
 
 /** The request with what is kept of the stored appointment. What staff send replaces even what the clinic has set. */
 function withStored(
   { previous }: EarlierAppointments,
-  clinic: ClinicPart,
+  clinic: Submitted,
   { participants }: ResolvedParticipants,
   given: Given,
 ): BookRequest {
@@ -108,7 +119,7 @@ function withStored(
 function participantsOf(
   request: BookRequest,
   earlier: EarlierAppointments,
-  clinic: ClinicPart,
+  clinic: Submitted,
   { state, known, context }: Given,
 ): ResolvedParticipants {
   const heir = (id: string) => heirOf(id, earlier, known.patients, context.config.baseUrl);
@@ -139,14 +150,15 @@ export function situationOf(asked: Given): Situation {
   const state = new Map([...asked.state, ...(known.authored ?? [])]);
   const given = { ...asked, state };
   const earlier = findEarlierAppointments(given.request, changeable(given), context);
-  const clinic = clinicPart(earlier, given);
+  const submitted = submittedBefore(earlier, given);
+  const clinic = clinicPart(earlier, submitted, given);
   const resolved = participantsOf(given.request, earlier, clinic, given);
   const request = withStored(earlier, clinic, resolved, given);
   const stored = storedCalendar(given, earlier);
   const calendar = countedCalendar(stored, earlier, given);
   const selected = selectSlots(request, state, calendar);
   const verdict = applyPolicy(request, earlier, patientsIn(resolved), state, known, context);
-  return { ...given, request, earlier, resolved, stored, calendar, selected, verdict };
+  return { ...given, request, earlier, submitted, resolved, stored, calendar, selected, verdict };
 }
 
 /** The slots that the booking takes its time from; where none could be selected, those that it names. */

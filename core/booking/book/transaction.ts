@@ -18,6 +18,7 @@ import { withTaken } from '../../slots/take.ts';
 import { bufferSlots } from '../../slots/terms.ts';
 import { afterItsEnd } from '../appointment/expiry.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
+import { withSubmitted } from '../appointment/submitted.ts';
 import { withRequestTasks } from '../confirmation/task.ts';
 import { quotaEntries } from '../policy/quota.ts';
 import type { BookingContext } from './context.ts';
@@ -125,7 +126,8 @@ function createEntry(appointment: Appointment, { requestor, config }: BookingCon
 function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry[] {
   const { earlier, context } = situation;
   const { previous, replaced } = earlier;
-  const appointment = appointmentOf(situation, outcome);
+  const sent = appointmentOf(situation, outcome);
+  const appointment = withSubmitted(sent, previous, context.requestor, context.config, situation.submitted);
   return [
     previous ? changeEntry(previous, appointment, context) : createEntry(appointment, context),
     ...(replaced ? [changeEntry(replaced, { ...replaced, status: 'cancelled' }, context)] : []),

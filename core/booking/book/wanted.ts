@@ -6,6 +6,7 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { reachOf } from '../../slots/terms.ts';
 import { overlaps } from '../../time/interval.ts';
 import { endOf, isHold } from '../appointment/expiry.ts';
+import { submittedOf } from '../appointment/submitted.ts';
 import { resourcesOfType } from '../resource-set.ts';
 import { merged, type ScheduleTime } from '../slots/reads.ts';
 import { schedulesConcerned } from './apply-policy.ts';
@@ -113,11 +114,15 @@ const usage: When<'usage'> = ({ known, verdict: { quotas } }, found) =>
 
 const isMalformed = (found: readonly Issue[]): boolean => found.some(({ code }) => bookingErrors[code].status === 400);
 
-/** The histories of the appointment that is sent again, and of those that the request may have made before. */
+/**
+ * The histories of those appointments that the request may have made before, and of the one that is sent again if it does
+ * not note what its requestor has sent.
+ */
 const histories: When<'histories'> = (situation, found) => {
   const { earlier, known, context } = situation;
   const { previous } = earlier;
-  const moved = previous?.id && !isHold(previous, context.config) ? [previous.id] : [];
+  const isNoted = previous && (isHold(previous, context.config) || submittedOf(previous, context.config));
+  const moved = previous?.id && !isNoted ? [previous.id] : [];
   const ids = [...new Set([...moved, ...perhapsMoved(situation)])];
   const isKnown = ids.every((id) => known.histories?.versions.has(id));
   return isKnown || isMalformed(found) ? undefined : ids;

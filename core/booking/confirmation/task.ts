@@ -5,9 +5,8 @@ import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { creation, moment, newRow, rowCodes, rowCoding, valueIn, valuesBut } from '../../rows/row.ts';
+import { creation, moment, newRow, rowCoding, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { endOf, hasRunOut, isWaiting } from '../appointment/expiry.ts';
-import type { SearchQuery } from '../search.ts';
 
 /** The part of the configuration that the Tasks of requests depend on. */
 export type RequestTaskConfig = TagConfig & Pick<BookingConfig, 'requests' | 'timeZone'>;
@@ -27,19 +26,16 @@ export const openStatuses: readonly Task['status'][] = [
 export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(status);
 
 /**
- * The search for the open Tasks of requests.
+ * The search for the open Tasks of requests, as a search for rows.
  *
  * @param more - further parameters
  */
-export function openTasksQuery(more: SearchQuery, config: ArtefactConfig): SearchQuery {
-  return [['code', rowCodes(['confirm'], config)], ['status', openStatuses.join(',')], ...more];
-}
+export const openTasks = (more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
+  rowSearch(['confirm'], { status: openStatuses.join(','), ...more }, config);
 
 /** The search for the open Tasks of some appointments. */
-export function tasksOfQuery(appointments: readonly string[], config: ArtefactConfig): SearchQuery {
-  const focus = appointments.map((id) => `Appointment/${id}`).join(',');
-  return openTasksQuery([['focus', focus]], config);
-}
+export const openTasksOf = (appointments: readonly string[], config: ArtefactConfig): string =>
+  openTasks({ focus: appointments.map((id) => `Appointment/${id}`).join(',') }, config);
 
 /** What a new Task depends on besides its appointment. */
 export interface RequestContext {
@@ -91,7 +87,6 @@ function newTask(
 ): Task {
   const { now, config } = context;
   const more = {
-    code: { coding: [rowCoding('confirm', config)], text: 'Confirm an appointment' },
     ...wish(appointment, now, config),
     focus: { reference: focus },
     ...(patient && { for: patient }),

@@ -3,6 +3,7 @@ import { parseInstant } from '../../fhir/instant.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import { unfittingSlots } from '../slots/holders.ts';
 import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf } from './finding.ts';
 
 type Rule = (
@@ -28,16 +29,11 @@ const isNeeded = ({ id = '', status }: Slot, state: ResourceSet): boolean =>
   resourcesOfType(state, 'Appointment').some((one) => neededSlotStatus(one) === status && slotIdsOf(one).includes(id));
 
 const unfittingStatus: Rule = (appointment, slots, state) => {
-  const wanted = neededSlotStatus(appointment);
-  return slots
-    .filter((slot) => slot.status !== wanted && !isNeeded(slot, state))
-    .map((slot) =>
-      finding(
-        'slot-status',
-        keyOf(slot),
-        `It is ${slot.status}, but ${keyOf(appointment)} is ${appointment.status} and needs it ${wanted}.`,
-      ),
-    );
+  const key = keyOf(appointment);
+  const what = `${key} is ${appointment.status} and needs it ${neededSlotStatus(appointment)}`;
+  return unfittingSlots(appointment, slots)
+    .filter((slot) => !isNeeded(slot, state))
+    .map((slot) => finding('slot-status', keyOf(slot), `It is ${slot.status}, but ${what}.`));
 };
 
 function covers(slots: readonly Slot[], { start, end }: Appointment): boolean {

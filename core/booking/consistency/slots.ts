@@ -2,23 +2,10 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { type CalendarSlot, calendarOf, isBooked, isMarked, isOverbooking } from '../../slots/slot.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
-import { holdsSlots } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import { holdersOf } from '../slots/holders.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, keyOf } from './finding.ts';
-
-type Holders = ReadonlyMap<string, readonly Appointment[]>;
-
-function holdersOf(state: ResourceSet): Holders {
-  const holders = new Map<string, Appointment[]>();
-  for (const appointment of resourcesOfType(state, 'Appointment').filter(holdsSlots)) {
-    for (const id of slotIdsOf(appointment)) {
-      holders.set(id, [...(holders.get(id) ?? []), appointment]);
-    }
-  }
-  return holders;
-}
 
 /**
  * Whether the service took a slot, not the clinic: a Bot has written it. Where Medplum does not show the author, a slot
@@ -36,8 +23,12 @@ function listed(keys: readonly string[]): string {
   return [...keys.slice(0, MOST_NAMED), ...more].join(' and ');
 }
 
-function issuesOfSlot(slot: Slot, holders: Holders, state: ResourceSet, context: ConsistencyContext): Finding[] {
-  const appointments = holders.get(slot.id ?? '') ?? [];
+function issuesOfSlot(
+  slot: Slot,
+  appointments: readonly Appointment[],
+  state: ResourceSet,
+  context: ConsistencyContext,
+): Finding[] {
   const schedule = idIn(slot.schedule, 'Schedule');
   const key = keyOf(slot);
   return [
@@ -70,13 +61,13 @@ function issuesOfParts(origin: string, parts: readonly CalendarSlot[]): Finding[
  * (`published-differs`).
  */
 export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): Finding[] {
-  const holders = holdersOf(state);
+  const holders = holdersOf(resourcesOfType(state, 'Appointment'));
   const slots = resourcesOfType(state, 'Slot');
   const offers = [...calendarOf(slots, context.config).values()].filter(
     ({ status, role }) => status !== 'entered-in-error' && role === 'offer',
   );
   return [
-    ...slots.flatMap((slot) => issuesOfSlot(slot, holders, state, context)),
+    ...slots.flatMap((slot) => issuesOfSlot(slot, holders.get(slot.id ?? '') ?? [], state, context)),
     ...[...Map.groupBy(offers, ({ origin }) => origin)].flatMap(([origin, parts]) => issuesOfParts(origin, parts)),
   ];
 }

@@ -11,8 +11,8 @@ import {
 } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
-import { holdsSlots } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import { holdersOf } from '../slots/holders.ts';
 import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
 
 /** The Slots of a Schedule that are compared. */
@@ -101,7 +101,7 @@ function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
 
 /** Finds buffers of slots that no appointment holds. */
 function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Finding[] {
-  const held = new Set(resourcesOfType(state, 'Appointment').filter(holdsSlots).flatMap(slotIdsOf));
+  const held = holdersOf(resourcesOfType(state, 'Appointment'));
   return resourcesOfType(state, 'Slot').flatMap((slot) => {
     const booked = bufferOf(slot, config);
     return booked === undefined || held.has(booked)

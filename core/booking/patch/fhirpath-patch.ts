@@ -1,6 +1,139 @@
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
-import type { FhirPathOperation, FhirPathOperationName } from './fhirpath-operations.ts';
-import { type Edited, type EditProblem, insertAt, type Location, removeAt, replaceAt, valueAt } from './json-edit.ts';
+import { elementsOf } from '../../fhir/types/element.ts';
+import { type Edit, type EditProblem, type Location, valueAt } from './edit.ts';
+import { pathProblem } from './fhirpath-subset.ts';
+
+/** A value in a Parameters resource, with the type that its property is named after (`Code` in `valueCode`). */
+interface PatchValue {
+  readonly value: unknown;
+  readonly type: string;
+}
+
+/** One operation of a FHIRPath Patch. */
+export interface FhirPathOperation {
+  readonly type: FhirPathOperationName;
+  readonly path: string;
+  readonly name?: string | undefined;
+  readonly value?: PatchValue | undefined;
+  readonly index?: number | undefined;
+  readonly source?: number | undefined;
+  readonly destination?: number | undefined;
+}
+
+/** The parts of each operation besides `type` and `path` (https://hl7.org/fhir/R4/fhirpatch.html). */
+const needs = {
+  add: ['name', 'value'],
+  insert: ['index', 'value'],
+  delete: [],
+  replace: ['value'],
+  move: ['source', 'destination'],
+} as const;
+
+type FhirPathOperationName = keyof typeof needs;
+
+const elementName = /^_?[A-Za-z][A-Za-z0-9]{0,63}$/;
+
+const partsOf = (parameter: unknown): readonly unknown[] =>
+  isObject(parameter) && Array.isArray(parameter.part) ? parameter.part : [];
+
+function valueIn(part: unknown): PatchValue | undefined {
+  if (!isObject(part)) {
+    return undefined;
+  }
+  const [property] = Object.keys(part).filter((name) => /^value[A-Z]/.test(name));
+  if (property !== undefined) {
+    return { value: part[property], type: property.slice('value'.length) };
+  }
+  return Array.isArray(part.part) ? { value: elementOf(part.part), type: 'BackboneElement' } : undefined;
+}
+
+/** An element without a data type of its own is given as one part for each child; repeated names form a list. */
+function elementOf(parts: readonly unknown[]): Record<string, unknown> {
+  const values = new Map<string, unknown[]>();
+  for (const part of parts) {
+    const name = isObject(part) && typeof part.name === 'string' ? part.name : '';
+    const value = valueIn(part)?.value;
+    if (elementName.test(name) && name !== 'constructor' && name !== 'prototype' && value !== undefined) {
+      const present = values.get(name);
+      present ? present.push(value) : values.set(name, [value]);
+    }
+  }
+  return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? all[0] : all]));
+}
+
+function positionIn(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined;
+}
+
+function nameIn(value: unknown): string | undefined {
+  return typeof value === 'string' && elementName.test(value) ? value : undefined;
+}
+
+/**
+ * Reads an operation of a FHIRPath Patch.
+ *
+ * @param parameter - an entry of `Parameters.parameter`, of any content
+ * @param at - its position there
+ * @returns the operation, or a `patch-invalid`
+ * @see specification 2.5; https://hl7.org/fhir/R4/fhirpatch.html
+ */
+export function readFhirPathOperation(parameter: unknown, at: number): FhirPathOperation | Issue {
+  const expression = `Parameters.parameter[${at}]`;
+  const invalid = (diagnostics: string): Issue => ({ code: 'patch-invalid', diagnostics, expression });
+  const parts = partsOf(parameter);
+  const part = (name: string) => parts.filter((one) => isObject(one) && one.name === name);
+  const value = (name: string): unknown => valueIn(part(name)[0])?.value;
+  const [type, path] = [value('type'), value('path')];
+  if (!isObject(parameter) || parameter.name !== 'operation') {
+    return invalid('Every parameter of a patch must be named operation.');
+  }
+  if (typeof type !== 'string' || !isOperationName(type)) {
+    return invalid(`type must be a valueCode, one of ${Object.keys(needs).join(', ')}.`);
+  }
+  const problem = typeof path === 'string' ? pathProblem(path) : 'path must be a valueString.';
+  if (typeof path !== 'string' || problem) {
+    return invalid(problem ?? '');
+  }
+  const operation: FhirPathOperation = {
+    type,
+    path,
+    name: nameIn(value('name')),
+    value: valueIn(part('value')[0]),
+    index: positionIn(value('index')),
+    source: positionIn(value('source')),
+    destination: positionIn(value('destination')),
+  };
+  const missing = needs[type].filter((name) => operation[name] === undefined || part(name).length !== 1);
+  return missing.length > 0 ? invalid(`${type} needs one ${missing.join(' and one ')}, of the right type.`) : operation;
+}
+
+function isOperationName(value: string): value is FhirPathOperationName {
+  return Object.hasOwn(needs, value);
+}
+
+/**
+ * What the operations of one FHIRPath Patch may cost together: elements looked at, each once for every step of a path. A
+ * hundred simple operations on an appointment with two hundred elements in lists stay below it.
+ */
+export const MOST_COST = 100_000;
+
+/** The number of entries in all lists of a JSON value: how many elements a path may have to visit. */
+function entriesIn(value: unknown): number {
+  const inner: readonly unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [];
+  return inner.reduce<number>((sum, one) => sum + entriesIn(one), Array.isArray(value) ? inner.length : 0);
+}
+
+/**
+ * What the paths of a patch cost at most, known before any of them is evaluated.
+ *
+ * @param document - as it is before the first operation, at most as deep as `DEEPEST`; the values of the operations count, too
+ */
+export function costOf(document: unknown, operations: readonly FhirPathOperation[]): number {
+  const entries = 1 + entriesIn(document) + entriesIn(operations.map(({ value }) => value?.value));
+  const steps = operations.flatMap(({ path }) => path.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []);
+  return steps.length * entries;
+}
 
 /**
  * Evaluates a FHIRPath.
@@ -9,30 +142,6 @@ import { type Edited, type EditProblem, insertAt, type Location, removeAt, repla
  * @throws when the path cannot be evaluated
  */
 export type Evaluate = (path: string, resource: unknown) => readonly string[];
-
-/** The elements of an Appointment that repeat, by the element they belong to: adding to them appends to a list. */
-export const repeating: Readonly<Record<string, readonly string[]>> = {
-  Appointment: [
-    'contained',
-    'extension',
-    'modifierExtension',
-    'identifier',
-    'serviceCategory',
-    'serviceType',
-    'specialty',
-    'reasonCode',
-    'reasonReference',
-    'supportingInformation',
-    'slot',
-    'basedOn',
-    'participant',
-    'requestedPeriod',
-  ],
-  participant: ['extension', 'modifierExtension', 'type'],
-  meta: ['extension', 'profile', 'security', 'tag'],
-};
-
-const everywhere: readonly string[] = ['coding', 'extension'];
 
 /** FHIRPath sees the extensions of a primitive element below the element; in JSON they are beside it. */
 function asSeenByFhirPath(document: unknown): unknown {
@@ -44,18 +153,16 @@ function asSeenByFhirPath(document: unknown): unknown {
 
 /** The location of an element in the JSON of its resource. */
 function locate(document: unknown, elementPath: string): Location {
-  const location: (string | number)[] = [];
+  const location: string[] = [];
   for (const [, name, position] of elementPath.matchAll(/\.([^.[\]]+)|\[(\d+)\]/g)) {
     const container = valueAt(document, location);
     const isThere = name === undefined || (isObject(container) && Object.hasOwn(container, name));
     const others = isObject(container) && !isThere ? Object.keys(container) : [];
     const choice = others.find((key) => key === `_${name}` || (name === 'value' && /^value[A-Z]/.test(key)));
-    location.push(position === undefined ? (choice ?? name ?? '') : Number(position));
+    location.push(position ?? choice ?? name ?? '');
   }
   return location;
 }
-
-const isProblem = (found: Location | EditProblem): found is EditProblem => 'problem' in found;
 
 /** The one element that a path leads to. */
 function single(document: unknown, path: string, evaluate: Evaluate): Location | EditProblem {
@@ -75,78 +182,81 @@ function collection(document: unknown, path: string, evaluate: Evaluate): Locati
     Array.isArray(entries) &&
     entries.length === found.length &&
     !/\[\d+\]$/.test(path) &&
-    found.every((one, index) => one.slice(0, -1).join() === list.join() && one.at(-1) === index);
+    found.every((one, index) => one.join() === [...list, index].join());
   return isWhole ? list : { problem: `The path ${path} must lead to an existing list as a whole.` };
 }
 
-function add(document: unknown, { path, name = '', value }: FhirPathOperation, evaluate: Evaluate): Edited {
-  const parent = single(document, path, evaluate);
-  if (isProblem(parent)) {
-    return parent;
+/** Whether an element repeats, by the type of the element that it belongs to: adding to it appends to a list. */
+function repeats(document: unknown, owner: Location, name: string): boolean {
+  let type: string | undefined = 'Appointment';
+  for (const [index, step] of owner.entries()) {
+    const inner = valueAt(document, owner.slice(0, index + 1));
+    const isEntry = /^\d+$/.test(step);
+    type = isEntry || type === undefined ? type : step.startsWith('_') ? 'Element' : elementsOf(type)?.get(step)?.type;
+    type = isEntry && type === 'Resource' && isObject(inner) ? String(inner.resourceType) : type;
   }
-  const typed = name === 'value' && parent.some((step) => step === 'extension') ? `value${value?.type}` : name;
-  const target = [...parent, typed];
-  const present = valueAt(document, target);
-  const owner = parent.findLast((step) => typeof step === 'string') ?? 'Appointment';
-  const isList = everywhere.includes(name) || repeating[owner]?.includes(name);
-  if (Array.isArray(present)) {
-    return insertAt(document, [...target, present.length], value?.value);
-  }
-  return present === undefined
-    ? insertAt(document, target, isList ? [value?.value] : value?.value)
-    : { problem: `${path}.${name} already exists; use replace.` };
+  return (type !== undefined && elementsOf(type)?.get(name)?.repeats) === true;
 }
 
-function replace(document: unknown, { path, value }: FhirPathOperation, evaluate: Evaluate): Edited {
-  const target = single(document, path, evaluate);
-  if (isProblem(target)) {
-    return target;
-  }
-  const last = target.at(-1);
-  const typed = typeof last === 'string' && /^value[A-Z]/.test(last) ? `value${value?.type}` : last;
-  const removed = typed === last ? { document } : removeAt(document, target);
-  if (typed === last || 'problem' in removed) {
-    return replaceAt(document, target, value?.value);
-  }
-  return insertAt(removed.document, [...target.slice(0, -1), String(typed)], value?.value);
-}
+const named = (location: Location, value: PatchValue | undefined): Location => [
+  ...location.slice(0, -1),
+  `value${value?.type}`,
+];
 
-function move(document: unknown, { path, source = 0, destination = 0 }: FhirPathOperation, evaluate: Evaluate): Edited {
-  const list = collection(document, path, evaluate);
-  if (isProblem(list)) {
-    return list;
-  }
-  const value = valueAt(document, [...list, source]);
-  const removed = removeAt(document, [...list, source]);
-  return 'problem' in removed ? removed : insertAt(removed.document, [...list, destination], value);
-}
+type Compiled = readonly Edit[] | EditProblem;
 
-function insert(document: unknown, { path, index = 0, value }: FhirPathOperation, evaluate: Evaluate): Edited {
-  const list = collection(document, path, evaluate);
-  return isProblem(list) ? list : insertAt(document, [...list, index], value?.value);
-}
-
-function remove(document: unknown, { path }: FhirPathOperation, evaluate: Evaluate): Edited {
-  const target = single(document, path, evaluate);
-  return isProblem(target) ? target : removeAt(document, target, true);
-}
-
-const apply: Readonly<
-  Record<FhirPathOperationName, (document: unknown, operation: FhirPathOperation, evaluate: Evaluate) => Edited>
-> = { add, insert, delete: remove, replace, move };
+/** What an operation does to the element, or the list, that its path leads to. */
+const compilers: Readonly<
+  Record<FhirPathOperationName, (document: unknown, at: Location, operation: FhirPathOperation) => Compiled>
+> = {
+  add(document, at, { path, name = '', value: given }) {
+    const value = given?.value;
+    const isTyped = name === 'value' && at.includes('extension');
+    const target = isTyped ? named([...at, name], given) : [...at, name];
+    const present = valueAt(document, target);
+    if (Array.isArray(present)) {
+      return [{ op: 'add', path: [...target, '-'], value }];
+    }
+    return present === undefined
+      ? [{ op: 'add', path: target, value: repeats(document, at, name) ? [value] : value }]
+      : { problem: `${path}.${name} already exists; use replace.` };
+  },
+  insert: (_, at, { index, value }) => [{ op: 'add', path: [...at, String(index)], value: value?.value }],
+  /** FHIR has no empty lists: the last entry takes its list along. */
+  delete(document, at) {
+    const siblings = valueAt(document, at.slice(0, -1));
+    const isLast = Array.isArray(siblings) && siblings.length === 1;
+    return [{ op: 'remove', path: isLast ? at.slice(0, -1) : at }];
+  },
+  replace(_, at, { value: given }) {
+    const value = given?.value;
+    return /^value[A-Z]/.test(at.at(-1) ?? '')
+      ? [
+          { op: 'remove', path: at },
+          { op: 'add', path: named(at, given), value },
+        ]
+      : [{ op: 'replace', path: at, value }];
+  },
+  move: (_, at, { source, destination }) => [
+    { op: 'move', from: [...at, String(source)], path: [...at, String(destination)] },
+  ],
+};
 
 /**
- * Applies one operation of a FHIRPath Patch. Unlike in FHIR's own table, a `delete` of what does not exist is refused, too,
- * so that a portal that misspells a path learns of it.
+ * Compiles one operation of a FHIRPath Patch to edits. Unlike in FHIR's own table, a `delete` of what does not exist is
+ * refused, too, so that a portal that misspells a path learns of it.
  *
- * @param document - left unchanged
+ * @param document - as the operations before have left it
  * @param evaluate - the FHIRPath engine
  * @see https://hl7.org/fhir/R4/fhirpatch.html
  */
-export function applyFhirPathOperation(document: unknown, operation: FhirPathOperation, evaluate: Evaluate): Edited {
+export function compile(document: unknown, operation: FhirPathOperation, evaluate: Evaluate): Compiled {
+  const { type, path } = operation;
   try {
-    return apply[operation.type](document, operation, evaluate);
+    const find = type === 'insert' || type === 'move' ? collection : single;
+    const found = find(document, path, evaluate);
+    return 'problem' in found ? found : compilers[type](document, found, operation);
   } catch {
-    return { problem: `The path ${operation.path} cannot be evaluated.` };
+    return { problem: `The path ${path} cannot be evaluated.` };
   }
 }

@@ -2,21 +2,33 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { parseJson } from '../../fhir/parse-json.ts';
+import { isId } from '../../fhir/reference/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
-import { grownListIssues } from '../appointment/bounds.ts';
+import { grownListIssues, unpatchableIssues } from '../appointment/elements.ts';
 import { besides } from '../issues.ts';
-import { costOf, MOST_COST } from './cost.ts';
-import { type FhirPathOperation, readFhirPathPatch } from './fhirpath-operations.ts';
-import { applyFhirPathOperation, type Evaluate } from './fhirpath-patch.ts';
-import { type Edited, isEqual } from './json-edit.ts';
-import { applyJsonOperation, type JsonOperation, readJsonPatch } from './json-patch.ts';
+import { applyEdit, type Edit, type Edited } from './edit.ts';
+import {
+  compile,
+  costOf,
+  type Evaluate,
+  type FhirPathOperation,
+  MOST_COST,
+  readFhirPathOperation,
+} from './fhirpath-patch.ts';
+import { readJsonOperation } from './json-patch.ts';
 
-/** A patch as read, in either form. */
-export type Patch =
-  | { readonly kind: 'fhirpath'; readonly operations: readonly FhirPathOperation[] }
-  | { readonly kind: 'json'; readonly operations: readonly JsonOperation[] };
+/** An operation of a patch, in either form. */
+type Operation = Edit | FhirPathOperation;
+
+/** A patch as read. */
+export type Patch = readonly Operation[];
+
+const isFhirPath = (operation: Operation): operation is FhirPathOperation => 'type' in operation;
+
+const isIssue = (read: Operation | Issue): read is Issue => 'code' in read;
 
 /** The most operations that a patch can have. */
 const MOST_OPERATIONS = 100;
@@ -64,40 +76,38 @@ export function readPatch(sent: unknown): Patch | { readonly issues: readonly Is
   if (problem) {
     return invalid(problem);
   }
-  if (isResource(sent, 'Parameters')) {
-    const operations = readFhirPathPatch(sentOperations);
-    return 'issues' in operations ? operations : { kind: 'fhirpath', operations };
+  const readOperation = isResource(sent, 'Parameters') ? readFhirPathOperation : readJsonOperation;
+  const read = sentOperations.map((one: unknown, index): Operation | Issue => readOperation(one, index));
+  const issues = read.filter(isIssue);
+  return issues.length > 0 ? { issues } : read.flatMap((one) => (isIssue(one) ? [] : [one]));
+}
+
+/** A request to patch an appointment. */
+export interface PatchRequest {
+  readonly id: string;
+  readonly patch: Patch;
+  /** The version that the appointment must have. */
+  readonly ifMatch?: string | undefined;
+}
+
+/**
+ * Reads a request to patch an appointment from the form in which the Bot receives it: Parameters with `id` (valueId),
+ * `ifMatch` (valueString, a version), and `patch` (a Parameters resource, or valueString with a JSON Patch).
+ *
+ * @param input - of any content, because whoever may call the Bot can send anything
+ * @returns the request, or `patch-invalid` for each problem of the patch
+ */
+export function parsePatchRequest(input: unknown): PatchRequest | { readonly issues: readonly Issue[] } {
+  const parameters: readonly unknown[] =
+    isResource(input, 'Parameters') && Array.isArray(input.parameter) ? input.parameter : [];
+  const named = (name: string) => parameters.filter(isObject).find((one) => one.name === name) ?? {};
+  const [{ valueId: id }, { valueString: ifMatch }] = [named('id'), named('ifMatch')];
+  const { resource, valueString: json } = named('patch');
+  if (!isId(id)) {
+    return { issues: [{ code: 'patch-invalid', diagnostics: 'The parameter id must be the id of an Appointment.' }] };
   }
-  const operations = readJsonPatch(sentOperations);
-  return 'issues' in operations ? operations : { kind: 'json', operations };
-}
-
-/** Changes to what only the server writes, or to what identifies the resource. */
-function serverIssues(stored: Appointment, result: Readonly<Record<string, unknown>>): Issue[] {
-  const meta = isObject(result.meta) ? result.meta : {};
-  const { tag: _, profile: __, security: ___, ...kept } = stored.meta ?? {};
-  const touched = Object.entries(kept).filter(([name, value]) => !isEqual(meta[name], value));
-  const added = Object.keys(meta).filter(
-    (name) => !(name in (stored.meta ?? {})) && !/^_?(tag|profile|security)$/.test(name),
-  );
-  return [
-    ...(result.resourceType === 'Appointment' ? [] : ['resourceType']),
-    ...(result.id === stored.id ? [] : ['id']),
-    ...[...touched.map(([name]) => name), ...added].map((name) => `meta.${name}`),
-  ].map((name) => ({
-    code: 'patch-invalid',
-    diagnostics: `${name} of an appointment is set by the server and cannot be patched.`,
-    expression: `Appointment.${name}`,
-  }));
-}
-
-/** A patch must not change who may see an appointment. */
-function securityIssues(stored: Appointment, { meta }: Readonly<Record<string, unknown>>): Issue[] {
-  const labels = isObject(meta) ? meta.security : undefined;
-  const diagnostics = 'The security labels of an appointment cannot be patched.';
-  return isEqual(labels, stored.meta?.security)
-    ? []
-    : [{ code: 'immutable-element', diagnostics, expression: 'Appointment.meta.security' }];
+  const patch = readPatch(resource ?? (typeof json === 'string' ? parseJson(json) : undefined));
+  return 'issues' in patch ? patch : { id, patch, ...(typeof ifMatch === 'string' && { ifMatch }) };
 }
 
 /** Unsupported elements that a patch adds; existing ones may stay. */
@@ -107,12 +117,6 @@ function addedIssues(stored: Appointment, result: unknown): Issue[] {
     ...unsupportedIssues(result, 'Appointment').filter(({ expression }) => !known.has(expression)),
     ...narrativeIssues(result, 'Appointment', stored),
   ];
-}
-
-function steps(patch: Patch, evaluate: Evaluate): ((document: unknown) => Edited)[] {
-  return patch.kind === 'json'
-    ? patch.operations.map((operation) => (document) => applyJsonOperation(document, operation))
-    : patch.operations.map((operation) => (document) => applyFhirPathOperation(document, operation, evaluate));
 }
 
 /** What a patch makes of an appointment. */
@@ -128,15 +132,21 @@ export interface Patched {
 /** The result as an Appointment, with everything that is wrong with its form. */
 function readResult(stored: Appointment, document: Readonly<Record<string, unknown>>): Patched | undefined {
   const { readable, issues: structure, unreadable } = readStructure(document, 'Appointment', 'Appointment');
-  const touched = [
-    ...serverIssues(stored, document),
-    ...securityIssues(stored, document),
-    ...addedIssues(stored, document),
-  ];
+  const touched = [...unpatchableIssues(stored, document), ...addedIssues(stored, document)];
   const result = { ...Object(readable), resourceType: 'Appointment' };
   return isResource(result, 'Appointment')
     ? { result, issues: [...touched, ...besides(structure, touched)], unreadable }
     : undefined;
+}
+
+/** The document after one operation. */
+function applyOperation(document: unknown, operation: Operation, evaluate: Evaluate): Edited {
+  const edits = isFhirPath(operation) ? compile(document, operation, evaluate) : [operation];
+  let edited: Edited = 'problem' in edits ? edits : { document };
+  for (const edit of 'problem' in edits ? [] : edits) {
+    edited = 'problem' in edited ? edited : applyEdit(edited.document, edit);
+  }
+  return edited;
 }
 
 /**
@@ -152,19 +162,17 @@ export function applyPatch(
   patch: Patch,
   evaluate: Evaluate,
 ): Patched | { readonly issues: readonly Issue[] } {
-  if (patch.kind === 'fhirpath' && costOf(stored, patch.operations) > MOST_COST) {
+  if (costOf(stored, patch.filter(isFhirPath)) > MOST_COST) {
     return invalid('The patch is too costly: send fewer operations, with shorter paths, or a JSON Patch.');
   }
   const longest = Math.max(LONGEST_PATCH, JSON.stringify(stored).length + CANCELLATION);
   let document: unknown = stored;
-  for (const [index, step] of steps(patch, evaluate).entries()) {
-    const edited = step(document);
-    const isFhirPath = patch.kind === 'fhirpath';
+  for (const [index, operation] of patch.entries()) {
+    const edited = applyOperation(document, operation, evaluate);
     if ('problem' in edited) {
-      return invalid(
-        isFhirPath ? edited.problem : `Operation ${index}: ${edited.problem}`,
-        isFhirPath ? `Parameters.parameter[${index}]` : undefined,
-      );
+      return isFhirPath(operation)
+        ? invalid(edited.problem, `Parameters.parameter[${index}]`)
+        : invalid(`Operation ${index}: ${edited.problem}`);
     }
     document = edited.document;
     if (JSON.stringify(document).length > longest) {
@@ -182,9 +190,4 @@ export function applyPatch(
   }
   const patched = isObject(document) ? readResult(stored, document) : undefined;
   return patched ?? invalid('The result is not an Appointment.', 'Appointment');
-}
-
-/** Whether two appointments are equal. */
-export function hasNoEffect(stored: Appointment, result: Appointment): boolean {
-  return isEqual(stored, result);
 }

@@ -7,7 +7,7 @@ import { idIn } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { isRow, newRow, rowCodes, valueIn } from '../../rows/row.ts';
+import { isRow, newRow, rowSearch, valueIn } from '../../rows/row.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
@@ -221,12 +221,11 @@ const USES = 'uses';
 export function quotaRow({ row }: Pick<Quota, 'row'>, config: ArtefactConfig, stored?: Task): Task {
   const before = valueIn(stored?.output, USES)?.valueInteger ?? -1;
   const more = {
-    ...(stored?.id && { id: stored.id }),
     description: 'Keeps the appointments of one portal within a limit',
     groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: row },
     output: [{ type: { text: USES }, valueInteger: (before + 1) % 1_000_000_000 }],
   };
-  return newRow('quota', { status: 'completed', ...more }, config);
+  return newRow('quota', { status: 'completed', ...more }, config, stored);
 }
 
 /** Whether a transaction uses up a quota. */
@@ -234,13 +233,9 @@ export function isCounted({ entry = [] }: Bundle, config: ArtefactConfig): boole
   return entry.some(({ resource }) => resource?.resourceType === 'Task' && isRow(resource, ['quota'], config));
 }
 
-/** The search for the row of a quota, without the resource type. */
-export function quotaRowSearch({ row }: Quota, config: ArtefactConfig): string {
-  return new URLSearchParams([
-    ['code', rowCodes(['quota'], config)],
-    ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|${row}`],
-  ]).toString();
-}
+/** The search for the row of a quota. */
+export const quotaRowSearch = ({ row }: Quota, config: ArtefactConfig): string =>
+  rowSearch(['quota'], { 'group-identifier': `${artefactUri(config, 'LocalRequestor')}|${row}` }, config);
 
 /** The transaction entries that change the rows of quotas: each row once, if it still has the version that was read. */
 export function quotaEntries(

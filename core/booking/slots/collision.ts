@@ -4,13 +4,12 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { creation, newRow, rowCodes, rowCoding } from '../../rows/row.ts';
+import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { hasEnded, reasonOf } from '../appointment/expiry.ts';
-import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
-import { search, searchUrl } from '../search.ts';
+import { holdsSlots, isOpen } from '../appointment/status.ts';
 
 /** The part of the configuration that collisions depend on. */
 export type CollisionConfig = TagConfig & Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
@@ -30,19 +29,10 @@ export function bookedBeside(slot: CalendarSlot, slots: readonly CalendarSlot[])
   return slots.filter((one) => one.id !== slot.id && isBooked(one) && exclude(slot, one));
 }
 
-/** The search for the appointments that hold some Slots. */
-export function holdersOf(slots: readonly CalendarSlot[]): BundleEntry {
-  return search('Appointment', [
-    ['slot', slots.map(({ id }) => `Slot/${id}`).join(',')],
-    ['status', statusQuery(holdsSlots)],
-    ['_count', '1000'],
-  ]);
-}
-
 /**
  * Offers that are booked, but by no appointment: somebody has taken them by hand.
  *
- * @param appointments - those that hold the slots (`holdersOf`)
+ * @param appointments - those that hold the slots (`holderSearch`)
  */
 export function takenByHand(slots: readonly CalendarSlot[], appointments: readonly Appointment[]): CalendarSlot[] {
   const held = new Set(appointments.flatMap(slotIdsOf));
@@ -111,17 +101,12 @@ export function collisionTask({ appointment, taking }: Collision, config: Collis
   const times = `${formatInstant(taking.start)} to ${formatInstant(taking.end)}`;
   const more: Partial<Task> = {
     priority: 'urgent',
-    code: { coding: [rowCoding('collision', config)], text: 'Resolve a double booking' },
     description: `Slot/${taking.id} (${taking.resource.status}, ${times}) takes time of this appointment: move or cancel one of them.`,
     focus,
     ...(patient && { for: patient }),
     reasonReference: { reference: `Slot/${taking.id}` },
   };
-  const query = searchUrl('Task', [
-    ['code', rowCodes(['collision'], config)],
-    ['focus', focus.reference],
-    ['status', 'requested'],
-  ]);
+  const query = rowSearch(['collision'], { focus: focus.reference, status: 'requested' }, config);
   return creation(newRow('collision', { status: 'requested', ...more }, config), query);
 }
 

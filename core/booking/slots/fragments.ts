@@ -1,8 +1,9 @@
 import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
-import { type SlotUse, type SlotUses, slotIdsOf, strongestUse } from '../../slots/slot-use.ts';
-import { holdsSlots, slotUseOf, statusQuery } from '../appointment/status.ts';
+import type { SlotUses } from '../../slots/slot-use.ts';
+import { holdsSlots, statusQuery } from '../appointment/status.ts';
 import { resourcesOfType } from '../resource-set.ts';
 import { readState, search } from '../search.ts';
+import { usesOf } from './holders.ts';
 
 /** Slots that were split, with everything split off from them, and how appointments use them. */
 export interface Fragments {
@@ -77,13 +78,7 @@ export function readFragments(
   if (!('state' in read)) {
     return read;
   }
-  const uses = new Map<string, SlotUse>();
   const others = resourcesOfType(read.state, 'Appointment').filter(({ id }) => !rewritten.includes(id));
-  for (const appointment of others.filter((one) => !isOver(one))) {
-    const use = slotUseOf(appointment);
-    for (const id of slotIdsOf(appointment)) {
-      uses.set(id, strongestUse(use, uses.get(id)) ?? use);
-    }
-  }
+  const uses = usesOf(others.filter((one) => !isOver(one)));
   return { slots: resourcesOfType(read.state, 'Slot'), uses, expired: others.filter(isOver) };
 }

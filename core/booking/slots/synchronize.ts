@@ -30,6 +30,7 @@ import { bufferSlots, neededBuffers, type ScheduleServices, termsFor } from '../
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { buffersWithoutSlot, timeOf, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
 import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
+import { unfittingSlots } from './holders.ts';
 
 /** The part of the configuration that slots depend on. */
 export type SlotSyncConfig = TagConfig & Pick<BookingConfig, 'smallestBooking'>;
@@ -131,11 +132,7 @@ export function isOutOfSync(
   if (isUncovered && ownerOf(appointment, config) === undefined) {
     return true;
   }
-  if (!holdsSlots(appointment)) {
-    return own.some(isBooked);
-  }
-  const needed = slotStatusOf(slotUseOf(appointment));
-  return needed !== undefined && own.some(({ status }) => isAdjustable(status) && status !== needed);
+  return unfittingSlots(appointment, own).some(({ status }) => !holdsSlots(appointment) || isAdjustable(status));
 }
 
 /** Whether the service may take a Slot of this status: one that is confirmed, blocked or void stays as it is. */

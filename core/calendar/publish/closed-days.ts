@@ -4,7 +4,7 @@ import { type Interval, overlaps } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
-import { closedSlot, type WantedSlot } from './wanted-slot.ts';
+import { closedSlot, type WantedSlot } from './offers.ts';
 
 /** The longest closure, in milliseconds. */
 const LONGEST = 366 * DAY;

@@ -1,14 +1,15 @@
-import type { Schedule } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { Schedule, Slot } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import { formatKey, type PublishedKey } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { subtract, union } from '../../time/interval-set.ts';
-import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
-import type { ServiceCalendar } from '../parameters/schedule-calendar.ts';
+import { changeOfOffset, DAY, instantOf, localTimeOf, offsetAt } from '../../time/time-zone.ts';
+import type { Alignment } from '../parameters/parameter-values.ts';
+import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
 import { type Checked, sound } from '../problem.ts';
-import { alignedStarts } from '../time/grid.ts';
 import { periodInterval } from '../time/not-available.ts';
 import { openIntervals } from '../time/weekly-hours.ts';
-import { offeredSlot, type WantedSlot } from './wanted-slot.ts';
 
 const MINUTE = 60_000;
 
@@ -41,6 +42,107 @@ export function publishedPeriod(
         end: planningHorizon.end ? Math.min(value.end, endOfDay(now + FURTHEST)) : rolling.end,
       })
     : { value, problems };
+}
+
+/** The longest first part of a period that lies on one local day and has one offset. */
+function evenPart({ start, end }: Interval, timeZone: string): Interval & { readonly offset: number } {
+  const offset = offsetAt(timeZone, start);
+  const midnight = (Math.floor((start + offset) / DAY) + 1) * DAY - offset;
+  const until = Math.min(end, midnight);
+  const isEven = offsetAt(timeZone, until - 1) === offset;
+  return { start, end: isEven ? until : changeOfOffset(timeZone, start, until - 1), offset };
+}
+
+/** The remainder without the sign that `%` takes from its first operand. */
+function modulo(value: number, divisor: number): number {
+  return ((value % divisor) + divisor) % divisor;
+}
+
+/**
+ * The instants of a period at which appointments may begin: those at which the clocks show a multiple of the alignment
+ * interval after midnight, shifted by its offset.
+ *
+ * @param length - of an appointment in milliseconds; it must end within the period
+ * @returns in order, milliseconds since 1970 UTC
+ */
+function alignedStarts(stretch: Interval, { interval, offset, timeZone }: Alignment, length: number): number[] {
+  const starts: number[] = [];
+  const latest = stretch.end - length;
+  for (let rest = stretch; rest.start <= latest; ) {
+    const part = evenPart({ start: rest.start, end: rest.end }, timeZone);
+    const local = part.start + part.offset - offset * MINUTE;
+    const first = part.start + modulo(-local, interval * MINUTE);
+    for (let start = first; start < part.end && start <= latest; start += interval * MINUTE) {
+      starts.push(start);
+    }
+    rest = { start: part.end, end: stretch.end };
+  }
+  return starts;
+}
+
+/** A Slot to publish. */
+export interface WantedSlot extends Interval {
+  /** Its identifier's value. */
+  readonly key: string;
+  readonly resource: Slot;
+}
+
+function published(schedule: string, key: PublishedKey, { start, end }: Interval, config: ArtefactConfig): WantedSlot {
+  const value = formatKey(key);
+  return {
+    key: value,
+    start,
+    end,
+    resource: {
+      resourceType: 'Slot',
+      meta: { profile: [artefactUri(config, 'LocalSlot')] },
+      identifier: [{ system: artefactUri(config, 'LocalPublishedSlot'), value }],
+      schedule: { reference: `Schedule/${schedule}` },
+      status: 'free',
+      start: formatInstant(start),
+      end: formatInstant(end),
+    },
+  };
+}
+
+/** A free Slot for one appointment of a service. */
+function offeredSlot(
+  schedule: Schedule & { readonly id: string },
+  { service }: ServiceCalendar,
+  interval: Interval,
+  place: number,
+  config: ArtefactConfig,
+): WantedSlot {
+  const key: PublishedKey = { kind: 'offer', schedule: schedule.id, service: service.id, start: interval.start, place };
+  const { resource, ...rest } = published(schedule.id, key, interval, config);
+  return {
+    ...rest,
+    resource: {
+      ...resource,
+      ...(service.category?.length && { serviceCategory: service.category }),
+      serviceType: serviceTypeOf(service),
+      ...(service.specialty?.length && { specialty: service.specialty }),
+    },
+  };
+}
+
+/** A Slot that blocks a Schedule while the whole installation is closed; Medplum's `$find` respects it, too. */
+export function closedSlot(
+  schedule: Schedule & { readonly id: string },
+  interval: Interval,
+  description: string | undefined,
+  config: ArtefactConfig,
+): WantedSlot {
+  const { resource, ...rest } = published(
+    schedule.id,
+    { kind: 'closed', schedule: schedule.id, ...interval },
+    interval,
+    config,
+  );
+  return {
+    ...rest,
+    resource: { ...resource, status: 'busy-unavailable', ...(description && { comment: description }) },
+  };
 }
 
 /**

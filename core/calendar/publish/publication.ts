@@ -3,7 +3,7 @@ import type { ArtefactConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { moment, momentIn, newRow, type RowCode, rowCodes, valueIn } from '../../rows/row.ts';
+import { moment, momentIn, newRow, type RowCode, rowSearch, valueIn } from '../../rows/row.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import { slotsADay } from '../parameters/bounds.ts';
@@ -120,19 +120,9 @@ export function lookIn(task: Task): Look | undefined {
     : undefined;
 }
 
-const searchFor = (codes: readonly RowCode[], more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
-  `Task?${new URLSearchParams({ code: rowCodes(codes, config), ...more })}`;
-
-/** The search for the publication rows, narrowed by more parameters. */
-export const publicationQuery = (more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
-  searchFor(['publish'], more, config);
-
-/** The search for the row of the look at all Schedules. */
-export const lookQuery = (config: ArtefactConfig): string => searchFor(['publish-all'], {}, config);
-
-/** The search for all rows of publishing, narrowed by more parameters. */
-export const rowQuery = (more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
-  searchFor(['publish', 'publish-all'], more, config);
+/** The search for the publication row of a Schedule, by its id. */
+export const publicationOf = (schedule: string, config: ArtefactConfig): string =>
+  rowSearch(['publish'], { focus: `Schedule/${schedule}` }, config);
 
 /**
  * The entry of a transaction that writes a row, if it still has the version that was read. It always changes something: a

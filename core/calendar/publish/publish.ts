@@ -19,8 +19,7 @@ import type { Publishing, ServiceCalendar } from '../parameters/schedule-calenda
 import { type CalendarProblem, sound, together } from '../problem.ts';
 import type { Closure } from '../time/not-available.ts';
 import { closedSlots } from './closed-days.ts';
-import { publishedPeriod, wantedSlots } from './offers.ts';
-import type { WantedSlot } from './wanted-slot.ts';
+import { publishedPeriod, type WantedSlot, wantedSlots } from './offers.ts';
 
 type PublishConfig = LengthsConfig;
 

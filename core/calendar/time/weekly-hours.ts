@@ -18,7 +18,17 @@ export interface WeeklyHours {
 /** Open at any time. */
 export const alwaysOpen: readonly WeeklyHours[] = [{ days: [0, 1, 2, 3, 4, 5, 6], start: 0, end: 0 }];
 
-const dayNames: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+/** The days of the week as FHIR names them. */
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+
+/** A day of the week. */
+export type Weekday = (typeof weekdays)[number];
+
+/** Whether a text names a day of the week. */
+export const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one === day);
+
+/** The days by their numbers. */
+export const dayNames: readonly string[] = ['sun', ...weekdays.slice(0, -1)];
 
 const timePattern = /^(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d):(?<seconds>[0-5]\d)(?:\.0+)?$/;
 

@@ -1,9 +1,7 @@
 import type { Task } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
-import { formatInstant } from '../../fhir/instant.ts';
-
-/** Code of the Task with the time up to which the events of all changes are recorded, in the CodeSystem LocalTask. */
-export const CHECKPOINT = 'announce';
+import type { ArtefactConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { newRow, rowSearch } from '../../rows/row.ts';
 
 /**
  * How far a run looks back beyond the moment up to which all changes have their events, in milliseconds: a change that
@@ -24,16 +22,12 @@ export interface Recorded {
 
 /** The Task that keeps track of how far the events of all changes are recorded. */
 export function checkpointTask({ until, settled }: Recorded, config: ArtefactConfig, stored?: Task): Task {
-  return {
-    resourceType: 'Task',
-    ...(stored?.id && { id: stored.id }),
-    status: 'in-progress',
-    intent: 'order',
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CHECKPOINT }] },
+  const more = {
     description:
       'All changes up to the start of this period have their events, and all appointments that have not changed since its end',
     executionPeriod: { ...(settled !== undefined && { start: formatInstant(settled) }), end: formatInstant(until) },
   };
+  return newRow('announce', { status: 'in-progress', ...more }, config, stored);
 }
 
 /**
@@ -42,10 +36,7 @@ export function checkpointTask({ until, settled }: Recorded, config: ArtefactCon
  * @param stored - the checkpoint
  * @returns milliseconds since 1970 UTC; `undefined` as long as no run has recorded everything
  */
-export function settledAt(stored: Task | undefined): number | undefined {
-  const start = Date.parse(stored?.executionPeriod?.start ?? '');
-  return Number.isFinite(start) ? start : undefined;
-}
+export const settledAt = (stored: Task | undefined): number | undefined => parseInstant(stored?.executionPeriod?.start);
 
 /**
  * The moment before which no change needs to be checked, overlap included.
@@ -56,9 +47,8 @@ export function settledAt(stored: Task | undefined): number | undefined {
 export const unsettledSince = (stored: Task | undefined, listening: number): number =>
   Math.max(listening, (settledAt(stored) ?? Number.NEGATIVE_INFINITY) - OVERLAP);
 
-/** The search for the checkpoint, without the resource type. */
-export const checkpointQuery = (config: ArtefactConfig): string =>
-  `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CHECKPOINT}`)}`;
+/** The search for the checkpoint. */
+export const checkpointSearch = (config: ArtefactConfig): string => rowSearch(['announce'], {}, config);
 
 /**
  * The search for the appointments whose changes a run has to look at.
@@ -67,7 +57,6 @@ export const checkpointQuery = (config: ArtefactConfig): string =>
  * @param now - milliseconds since 1970 UTC
  */
 export function changedQuery(stored: Task | undefined, now: number): string {
-  const end = Date.parse(stored?.executionPeriod?.end ?? '');
-  const from = (Number.isFinite(end) ? Math.min(end, now) : now) - OVERLAP;
+  const from = Math.min(parseInstant(stored?.executionPeriod?.end) ?? now, now) - OVERLAP;
   return `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${CHANGED_AT_ONCE}`;
 }

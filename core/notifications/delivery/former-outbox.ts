@@ -1,8 +1,10 @@
 import type { Subscription, Task } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { FORMER_STATUS } from '../../fhir/reserved.ts';
 import { isSameToken } from '../../fhir/token.ts';
+import { momentIn, valueIn } from '../../rows/row.ts';
 import type { Outbox, OutboxStatus } from './outbox.ts';
 
 function search(
@@ -45,14 +47,11 @@ const statuses: Readonly<Record<string, OutboxStatus>> = {
 
 /** Reads an outbox as an earlier version kept it; what was under way begins again. */
 export function formerOutbox(task: Task): FormerOutbox | undefined {
-  const entry = (text: string) => task.output?.find(({ type }) => type.text === text);
-  const moment = (text: string): number | undefined => {
-    const instant = entry(text)?.valueInstant;
-    return instant === undefined ? undefined : Date.parse(instant);
-  };
+  const { output } = task;
+  const count = (name: string): number | undefined => valueIn(output, name)?.valueInteger;
   const subscription = idIn(task.focus, 'Subscription');
   const subscriber = task.groupIdentifier?.value;
-  const [events, delivered] = [entry('events')?.valueInteger, entry('delivered')?.valueInteger];
+  const [events, delivered] = [count('events'), count('delivered')];
   if (!subscription || !subscriber || events === undefined || delivered === undefined) {
     return undefined;
   }
@@ -60,10 +59,10 @@ export function formerOutbox(task: Task): FormerOutbox | undefined {
     status: statuses[task.status ?? ''] ?? 'ready',
     events,
     delivered,
-    attempts: entry('failed attempts')?.valueInteger ?? 0,
-    since: moment('listening since') ?? (Date.parse(task.executionPeriod?.start ?? '') || 0),
-    sent: moment('last sent'),
-    until: moment('next attempt'),
+    attempts: count('failed attempts') ?? 0,
+    since: momentIn(output, 'listening since') ?? parseInstant(task.executionPeriod?.start) ?? 0,
+    sent: momentIn(output, 'last sent'),
+    until: momentIn(output, 'next attempt'),
     error: task.statusReason?.text,
   };
   const readable = (task.input ?? []).flatMap(({ valueString }) => valueString ?? []);

@@ -1,8 +1,8 @@
-import type { Task, TaskOutput } from '@medplum/fhirtypes';
+import type { Task } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
-import { formatInstant } from '../../fhir/instant.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { isObject } from '../../fhir/resource.ts';
-import { rowCodes, rowCoding } from '../../rows/row.ts';
+import { moment, momentIn, newRow, rowSearch } from '../../rows/row.ts';
 import { concernTokens } from '../events/concern.ts';
 
 /**
@@ -164,10 +164,6 @@ function outboxIn(text: string | undefined): Outbox | undefined {
   };
 }
 
-function leaseEntries(lease: Lease | undefined): TaskOutput[] {
-  return lease ? [{ type: { text: LEASE }, valueInstant: formatInstant(lease.until) }] : [];
-}
-
 /**
  * The Task in which the outboxes of a subscriber are kept: `group-identifier` is the subscriber, `identifier` finds those
  * that an appointment concerns, `period` those that are due; each output is the outbox of one Subscription.
@@ -179,32 +175,28 @@ export function outboxesTask(outboxes: Outboxes, config: ArtefactConfig, stored?
   const due = rowDueAt(outboxes);
   const all = [...of.values()];
   const sum = (name: 'events' | 'delivered'): number => all.reduce((total, one) => total + one[name], 0);
-  return {
-    resourceType: 'Task',
-    ...(stored?.id && { id: stored.id }),
-    status: statusOf(outboxes),
-    intent: 'order',
+  const more: Partial<Task> = {
     ...(lease && { businessStatus: { text: lease.id } }),
     identifier: concernTokens(readable, config),
     groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: subscriber },
-    code: { coding: [rowCoding('outboxes', config)] },
     description: `${of.size} Subscriptions, ${sum('delivered')} of ${sum('events')} events delivered`,
     ...(due !== undefined && { executionPeriod: { start: formatInstant(due) } }),
     ...(woken !== undefined && { lastModified: formatInstant(woken) }),
     input: readable.map((criteria) => ({ type: { text: 'readable' }, valueString: criteria })),
     output: [
-      ...leaseEntries(lease),
+      ...moment(LEASE, lease?.until),
       ...[...of].map(([id, outbox]) => ({
         type: { text: id.startsWith('urn:') ? id : `Subscription/${id}` },
         valueString: outboxText(outbox),
       })),
     ],
   };
+  return newRow('outboxes', { status: statusOf(outboxes), ...more }, config, stored);
 }
 
 /** Reads the outboxes of a subscriber from their Task. */
 export function outboxesOf({ groupIdentifier, businessStatus, input = [], output = [], lastModified }: Task): Outboxes {
-  const until = output.find(({ type }) => type.text === LEASE)?.valueInstant;
+  const until = momentIn(output, LEASE);
   const entries = output.flatMap(({ type, valueString }): [string, Outbox][] => {
     const [kind, id] = type.text?.split('/') ?? [];
     const outbox = kind === 'Subscription' ? outboxIn(valueString) : undefined;
@@ -214,24 +206,20 @@ export function outboxesOf({ groupIdentifier, businessStatus, input = [], output
     subscriber: groupIdentifier?.value ?? '',
     readable: input.flatMap(({ valueString }) => valueString ?? []),
     of: new Map(entries),
-    lease: until === undefined ? undefined : { id: businessStatus?.text ?? '', until: Date.parse(until) },
-    woken: lastModified === undefined ? undefined : Date.parse(lastModified),
+    lease: until === undefined ? undefined : { id: businessStatus?.text ?? '', until },
+    woken: parseInstant(lastModified),
   };
 }
 
-/** The part of a search for Tasks that finds the outboxes of subscribers, escaped: `code=…`. */
-export const outboxesCodeQuery = (config: ArtefactConfig): string =>
-  `code=${encodeURIComponent(rowCodes(['outboxes'], config))}`;
-
 /**
- * The search for the outboxes of some subscribers, without the resource type.
+ * The search for the outboxes of some subscribers.
  *
  * @param subscribers - ids of their profiles
  */
-export function subscriberQuery(subscribers: readonly string[], config: ArtefactConfig): string {
+export function outboxesSearch(subscribers: readonly string[], config: ArtefactConfig): string {
   const system = artefactUri(config, 'LocalRequestor');
   const owners = subscribers.map((one) => `${system}|${one}`).join(',');
-  return `${outboxesCodeQuery(config)}&group-identifier=${encodeURIComponent(owners)}`;
+  return rowSearch(['outboxes'], { 'group-identifier': owners }, config);
 }
 
 /** The outbox of a new Subscription: the handshake is to be sent. */

@@ -1,9 +1,10 @@
 import type { Bundle, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
-import { lookIn, lookQuery, publicationQuery } from '../../../core/calendar/publish/publication.ts';
+import { lookIn } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { rowSearch } from '../../../core/rows/row.ts';
 import { created, post } from '../create.ts';
 import type { Installation } from '../installation.ts';
 
@@ -149,9 +150,9 @@ export async function readStanding(
 ) {
   let completed = 0;
   for (const focus of inParts(schedules)) {
-    completed += await total(publicationQuery({ focus, status: 'completed' }, config), installation);
+    completed += await total(rowSearch(['publish'], { focus, status: 'completed' }, config), installation);
   }
-  const looks = (await search(lookQuery(config), installation)).entry ?? [];
+  const looks = (await search(rowSearch(['publish-all'], {}, config), installation)).entry ?? [];
   const look = looks.flatMap(({ resource }) => (isResource(resource, 'Task') ? (lookIn(resource) ?? []) : []))[0];
   const isOver = !isByLook || (look !== undefined && look.began >= since && look.status === 'completed');
   return { completed, isOver: isOver && completed === schedules.length };

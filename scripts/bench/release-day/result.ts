@@ -22,7 +22,7 @@ export interface ReleaseDayResult {
 }
 
 /** The slots that an appointment holds; none for any other resource. */
-export function holdersOf(resource: Resource | undefined): string[] {
+export function slotsHeldBy(resource: Resource | undefined): string[] {
   return isResource(resource, 'Appointment') ? (resource.slot ?? []).flatMap(({ reference }) => reference ?? []) : [];
 }
 

@@ -1,47 +1,754 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Bundle, BundleEntry, Patient, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler as book } from '../../../bots/booking/book.ts';
 import { handler as hold } from '../../../bots/booking/hold.ts';
+import { withAlternatives } from '../../../bots/lib/booking/alternatives.ts';
+import { bookAppointment, isTransient } from '../../../bots/lib/booking/book.ts';
+import { type DecisionOptions, decideBooking, type Requestor } from '../../../bots/lib/booking/decide.ts';
+import type { Unanswered } from '../../../bots/lib/medplum.ts';
 import { ANSWER_HEADER, AS_PARAMETERS, askForTurn, OFFERING_A_TURN } from '../../../core/booking/book/answer.ts';
-import { withMedplum } from '../medplum.ts';
-import { asks, bookable, eventOf, only, overtaken, policy, proposed } from './fixtures.ts';
+import { type Purpose, parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import {
+  limitsReached,
+  type RequestorLimit,
+  requestorLimitReads,
+} from '../../../core/booking/policy/requestor-limits.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { timeLimits } from '../../../core/config/time-limits.ts';
+import type { BookingErrorCode } from '../../../core/fhir/outcome/errors.ts';
+import { told } from '../../lib/told.ts';
+import { withClock } from '../clock.ts';
+import { config, configured } from '../config.ts';
+import { type Asked, withMedplum } from '../medplum.ts';
+import {
+  aPatient,
+  aPortal,
+  aSchedule,
+  aService,
+  aSlot,
+  asks,
+  aType,
+  at,
+  bookable,
+  booked,
+  eventOf,
+  extension,
+  inMinutes,
+  invalid,
+  only,
+  originOf,
+  overtaken,
+  type Portal,
+  parameters,
+  policy,
+  proposed,
+  refused,
+  requestorOf,
+  tagsOf,
+  typeOf,
+  unavailable,
+  writes,
+} from './fixtures.ts';
 
 const medplum = withMedplum();
 
-const setting = (schedule = {}) => bookable(medplum(), schedule);
+describe('book', () => {
+  const setting = (schedule = {}) => bookable(medplum(), schedule);
+  const asParameters = { [ANSWER_HEADER]: AS_PARAMETERS };
 
-const asParameters = { [ANSWER_HEADER]: AS_PARAMETERS };
+  describe.each([
+    ['$book', book, 'booked'],
+    ['$hold', hold, 'proposed'],
+  ] as const)('%s', (_, bot, status) => {
+    it('tells the gateway whether it had carried the request out before', async () => {
+      const { portal, patient, slot } = await setting();
+      const event = eventOf(proposed(patient, [slot], { identifier: [{ value: 'one' }] }), portal, asParameters);
+      const answers = [await bot(medplum().medplum, event), await bot(medplum().medplum, event)];
+      expect(answers).toMatchObject(
+        [false, true].map((valueBoolean) => ({
+          parameter: [
+            { name: 'return', resource: { status } },
+            { name: 'existing', valueBoolean },
+          ],
+        })),
+      );
+    });
 
-describe.each([
-  ['$book', book, 'booked'],
-  ['$hold', hold, 'proposed'],
-] as const)('%s', (_, bot, status) => {
-  it('tells the gateway whether it had carried the request out before', async () => {
-    const { portal, patient, slot } = await setting();
-    const event = eventOf(proposed(patient, [slot], { identifier: [{ value: 'one' }] }), portal, asParameters);
-    const answers = [await bot(medplum().medplum, event), await bot(medplum().medplum, event)];
-    expect(answers).toMatchObject(
-      [false, true].map((valueBoolean) => ({
-        parameter: [
-          { name: 'return', resource: { status } },
-          { name: 'existing', valueBoolean },
-        ],
-      })),
-    );
+    it('does nothing for nobody', async () => {
+      const { patient, slot } = await setting();
+      await expect(bot(medplum().medplum, eventOf(proposed(patient, [slot])))).rejects.toThrow('does not identify');
+    });
   });
 
-  it('does nothing for nobody', async () => {
-    const { patient, slot } = await setting();
-    await expect(bot(medplum().medplum, eventOf(proposed(patient, [slot])))).rejects.toThrow('does not identify');
+  it.each([
+    [OFFERING_A_TURN, askForTurn],
+    [AS_PARAMETERS, { parameter: [{ name: 'return' }, { name: 'existing' }] }],
+  ])('a booking that a quota counts asks for a turn if the gateway offers one (%s)', async (header, expected) => {
+    const { portal, patient, slot } = await setting({ extension: [policy({ maxPerPortalAndDay: 5 })] });
+    medplum().interfere(only(asks(/^POST Appointment/), overtaken));
+    const event = eventOf(proposed(patient, [slot]), portal, { [ANSWER_HEADER]: header });
+    expect(await book(medplum().medplum, event)).toMatchObject(expected);
+  });
+});
+
+describe('book', () => {
+  const setting = (schedule = {}) => bookable(medplum(), schedule);
+
+  /** What a booking is made of. */
+  interface Setting {
+    readonly portal: Portal;
+    readonly patient: Patient;
+    readonly slot: Slot;
+  }
+
+  const identifier = [{ system: 'urn:portal', value: 'one' }];
+
+  const book = (
+    { portal, patient, slot }: Setting,
+    more: Partial<Appointment> = {},
+    options: Parameters<typeof bookAppointment>[3] = {},
+  ) => {
+    const request = parseBookRequest(proposed(patient, [slot], more), config);
+    return bookAppointment(medplum().medplum, request, requestorOf(portal), options);
+  };
+
+  const issuesIn = (result: Awaited<ReturnType<typeof book>>) => (result.kind === 'refused' ? told(result.issues) : []);
+
+  describe('a write that fails', () => {
+    it('because somebody else was faster is decided again', async () => {
+      const given = await setting();
+      medplum().interfere(only(writes, overtaken, 0, 1));
+      expect(await book(given)).toMatchObject({ kind: 'booked' });
+    });
+
+    it('because others were always faster is given up after so many attempts', async () => {
+      const given = await setting();
+      medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
+      const result = await withClock(() => book(given));
+      expect(result).not.toHaveProperty('isOutOfTurn');
+      expect(issuesIn(result)).toEqual(['booking-conflict']);
+      expect(await medplum().read<Slot>(`Slot/${given.slot.id}`)).toMatchObject({ status: 'free' });
+    });
+
+    it('is not tried again when the gateway does not wait any more', async () => {
+      const given = await setting();
+      const { now } = Date;
+      medplum().interfere((asked) => {
+        if (!writes(asked)) {
+          return undefined;
+        }
+        Date.now = () => now() + timeLimits(config).decide + 1;
+        return overtaken();
+      });
+      try {
+        expect(issuesIn(await book(given))).toEqual(['booking-conflict']);
+      } finally {
+        Date.now = now;
+      }
+    });
+
+    it('because the slot was just taken is refused as such', async () => {
+      const given = await setting();
+      medplum().interfere(
+        only(writes, async () => {
+          await medplum().change(given.slot, { status: 'busy' });
+          return undefined;
+        }),
+      );
+      expect(issuesIn(await book(given))).toEqual(['slot-not-free Appointment.slot[0]']);
+    });
+
+    it.each([
+      ['refused', refused, 'upstream-unavailable'],
+      ['invalid', invalid, 'malformed-request'],
+    ])('because it is %s is not tried again', async (_, answer, code) => {
+      const given = await setting();
+      medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
+      const result = await book(given, { identifier });
+      expect(issuesIn(result)).toEqual([code]);
+    });
+
+    it.each([[undefined], [[]]])('without showing the appointment may have been carried out (%j)', async (entry) => {
+      const given = await setting();
+      medplum().interfere((asked) =>
+        writes(asked)
+          ? { status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', entry } }
+          : undefined,
+      );
+      const result = await book(given);
+      expect(issuesIn(result)).toEqual(['upstream-unavailable']);
+      expect(result).toMatchObject({ issues: [{ diagnostics: expect.stringContaining('Appointment.identifier') }] });
+    });
+  });
+
+  describe('an answer that is lost', () => {
+    const lost = async ({ bundle }: Asked): Promise<Unanswered> => {
+      // It is carried out all the same.
+      const { entry = [] } = bundle ?? {};
+      await medplum().transaction(entry);
+      return 'no-answer';
+    };
+
+    it.each([
+      ['an identifier', identifier],
+      ['one identifier that has a value', [{ system: 'urn:portal' }, ...identifier]],
+    ])('leads to the appointment if it has %s', async (_, identifiers) => {
+      const given = await setting();
+      medplum().interfere(only(writes, lost));
+      expect(await book(given, { identifier: identifiers })).toMatchObject({
+        kind: 'existing',
+        appointment: { status: 'booked' },
+      });
+    });
+
+    it.each([
+      ['no identifier', {}],
+      ['an identifier without a value', { identifier: [{ system: 'urn:portal' }] }],
+    ])('of a booking with %s is told: sent again, it could book twice', async (_, more) => {
+      const given = await setting();
+      medplum().interfere(only(writes, () => 'no-answer'));
+      const result = await book(given, more);
+      expect(result).toMatchObject({ issues: [{ diagnostics: expect.stringContaining('may have been stored') }] });
+    });
+
+    it('is told in the end, too, if others were faster afterwards', async () => {
+      const given = await setting();
+      let attempts = 0;
+      medplum().interfere((asked) => {
+        attempts += writes(asked) ? 1 : 0;
+        return writes(asked) ? (attempts === 1 ? 'too-late' : overtaken()) : undefined;
+      });
+      const result = await book(given, { identifier });
+      expect(result).toMatchObject({ issues: [{ diagnostics: expect.stringContaining('may have been stored') }] });
+      expect(issuesIn(result)).toEqual(['upstream-timeout']);
+    });
+
+    it('is told although others were faster before it and afterwards', async () => {
+      const given = await setting();
+      let attempts = 0;
+      medplum().interfere((asked) => {
+        attempts += writes(asked) ? 1 : 0;
+        return writes(asked) ? (attempts === 2 ? 'too-late' : overtaken()) : undefined;
+      });
+      expect(issuesIn(await book(given, { identifier }))).toEqual(['upstream-timeout']);
+    });
+
+    it('is told first, however many others follow', async () => {
+      const given = await setting();
+      let attempts = 0;
+      medplum().interfere((asked) => {
+        attempts += writes(asked) ? 1 : 0;
+        return writes(asked) ? (attempts === 1 ? 'too-late' : 'no-answer') : undefined;
+      });
+      expect(issuesIn(await book(given, { identifier }))).toEqual(['upstream-timeout']);
+    });
+
+    it('is of no interest any more once another reason speaks against the booking', async () => {
+      const given = await setting();
+      medplum().interfere(
+        only(writes, async (): Promise<Unanswered> => {
+          await medplum().change(given.slot, { status: 'busy' });
+          return 'no-answer';
+        }),
+      );
+      expect(issuesIn(await book(given, { identifier }))).toEqual(['slot-not-free Appointment.slot[0]']);
+    });
+  });
+
+  describe('turns', () => {
+    const counted = { extension: [policy({ maxPerPortalAndDay: 5 })] };
+    const once = () => medplum().interfere(only((asked) => asks(/^P.* Appointment/)(asked), overtaken));
+
+    it('are asked for where a quota counts the bookings and they are offered', async () => {
+      const given = await setting(counted);
+      once();
+      const result = await book(given, {}, { isTurnOffered: true });
+      expect(result).toMatchObject({ kind: 'refused', isOutOfTurn: true });
+      expect(issuesIn(result)).toEqual(['booking-conflict']);
+    });
+
+    it.each([
+      ['that are not offered', counted, {}],
+      ['where no quota counts', {}, { isTurnOffered: true }],
+    ])('%s are not asked for', async (_, schedule, options) => {
+      const given = await setting(schedule);
+      once();
+      expect(await book(given, {}, options)).toMatchObject({ kind: 'booked' });
+    });
+
+    it('are not asked for when an answer is lost', async () => {
+      const given = await setting(counted);
+      medplum().interfere(only(asks(/^POST Appointment/), () => 'no-answer'));
+      expect(await book(given, { identifier }, { isTurnOffered: true })).toMatchObject({ kind: 'booked' });
+    });
+  });
+
+  describe('a refusal', () => {
+    const alternativesIn = (result: Awaited<ReturnType<typeof book>>) =>
+      result.kind === 'refused' ? result.issues.flatMap(({ alternatives = [] }) => alternatives) : [];
+
+    async function taken() {
+      const portal = await aPortal(medplum());
+      const { schedule, slot, patient } = await booked(medplum(), portal);
+      const next = await aSlot(medplum(), schedule, '10:00', '10:30');
+      return { given: { portal, schedule, slot, patient }, next };
+    }
+
+    it('says nothing of it when the gateway hardly waits any more', async () => {
+      const { given } = await taken();
+      const { now } = Date;
+      medplum().interfere(
+        only(
+          () => true,
+          () => {
+            Date.now = () => begin + timeLimits(config).decide;
+            return undefined;
+          },
+        ),
+      );
+      const begin = now();
+      Date.now = () => begin;
+      try {
+        expect(alternativesIn(await book(given))).toEqual([]);
+      } finally {
+        Date.now = now;
+      }
+    });
+
+    it('of a hold proposes what can be held', async () => {
+      const { given, next } = await taken();
+      const held = await book(given, {}, { purpose: 'hold' });
+      expect(alternativesIn(held)).toMatchObject([{ slots: [next.id] }]);
+    });
+
+    it('for a server that cannot be read is no decision', async () => {
+      const given = await setting();
+      medplum().interfere(unavailable);
+      expect(issuesIn(await book(given))).toEqual(['upstream-unavailable']);
+    });
+  });
+
+  it.each([
+    ['booking-conflict', true],
+    ['upstream-unavailable', true],
+    ['upstream-timeout', true],
+    ['slot-not-free', false],
+  ] as const)('whether %s may pass: %s', (code, expected) => {
+    expect(isTransient([{ code, diagnostics: '' }])).toBe(expected);
+    expect(
+      isTransient([
+        { code: 'slot-not-free', diagnostics: '' },
+        { code, diagnostics: '' },
+      ]),
+    ).toBe(expected);
+  });
+});
+
+describe('decide', () => {
+  const setting = (schedule = {}) => bookable(medplum(), schedule);
+
+  /** Decides about a body of `$book`. */
+  async function decide(body: unknown, requestor: Requestor, options?: DecisionOptions) {
+    const { request, ...parsed } = parseBookRequest(body, config);
+    if (!request) {
+      throw new Error('The request cannot be read.');
+    }
+    return decideBooking(medplum().medplum, { ...parsed, request }, requestor, options);
+  }
+
+  type Decision = Awaited<ReturnType<typeof decide>>;
+  const issuesIn = ({ plan }: Decision) => (plan.kind === 'refuse' ? told(plan.issues) : []);
+
+  describe('a decision', () => {
+    it('is made by what the caller may read', async () => {
+      const { portal, patient, slot, schedule } = await setting();
+      const { plan, state } = await decide(proposed(patient, [slot]), requestorOf(portal));
+      expect(plan.kind).toBe('write');
+      expect(new Set(state.keys())).toEqual(
+        new Set([`Slot/${slot.id}`, `Schedule/${schedule.id}`, `Patient/${patient.id}`]),
+      );
+    });
+
+    it('is a refusal where a limit is reached', async () => {
+      const { portal, patient, slot, schedule } = await setting();
+      await booked(medplum(), portal, { schedule, patient, from: '10:00', to: '10:30' });
+      const decision = await configured({ requestors: { maxOpenAppointments: 1, maxBookingsPerMinute: 9 } }, () =>
+        decide(proposed(patient, [slot]), requestorOf(portal)),
+      );
+      expect(issuesIn(decision)).toEqual(['portal-limit-reached Appointment']);
+      expect([...decision.state.keys()].filter((key) => key.startsWith('Appointment/'))).toEqual([]);
+    });
+
+    it('looks for slots that are not there at that time by their ids', async () => {
+      const { portal, patient, slot, schedule } = await setting();
+      const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
+      const body = proposed(patient, [slot, elsewhere], { start: at('09:00'), end: at('09:30') });
+      const { plan, state } = await decide(body, requestorOf(portal));
+      expect(plan.kind).toBe('refuse');
+      expect(state.has(`Slot/${elsewhere.id}`)).toBe(true);
+    });
+
+    it('does not see what the requestor may not see', async () => {
+      const { portal, patient, slot } = await setting();
+      const narrow: Requestor['narrow'] = (state) => new Map([...state].filter(([key]) => !key.startsWith('Patient/')));
+      const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), narrow });
+      expect(issuesIn(decision)).toEqual(['patient-not-found Appointment.participant[0].actor']);
+      expect(decision.state.has(`Patient/${patient.id}`)).toBe(false);
+      expect(decision.state.has(`Slot/${slot.id}`)).toBe(true);
+    });
+
+    it('knows by its mark whether a slot was offered that takes the time', async () => {
+      const { portal, patient, slot, schedule } = await setting();
+      const over = await aSlot(medplum(), schedule, '09:00', '09:30', { status: 'busy' });
+      expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual([
+        'slot-not-free Appointment.slot[0]',
+      ]);
+      await medplum().change<Slot>(over, { identifier: [originOf(over)] });
+      expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
+    });
+  });
+
+  describe('what cannot be read', () => {
+    it.each([
+      ['the request itself', () => true],
+      ['slots at another time', asks(/Slot\?_id/)],
+    ])('is no decision: %s', async (_, isMeant) => {
+      const { portal, patient, slot, schedule } = await setting();
+      await aSlot(medplum(), schedule, '09:00', '09:30', { status: 'busy' });
+      const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
+      medplum().interfere(only(isMeant, refused));
+      const body = proposed(patient, [slot, elsewhere], { start: at('09:00'), end: at('09:30') });
+      const decision = await decide(body, requestorOf(portal));
+      expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
+      expect(decision.state.size).toBe(0);
+    });
+
+    it('is no decision: who calls', async () => {
+      const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
+      medplum().interfere(only(({ type }) => type === 'read', refused));
+      expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
+    });
+
+    it('is no decision: one search of many', async () => {
+      const { portal, patient, slot } = await setting();
+      medplum().interfere(({ entries }) => ({
+        status: 200,
+        body: {
+          resourceType: 'Bundle',
+          type: 'batch-response',
+          entry: entries.map((_, index) => ({ response: { status: index === 0 ? '500' : '200' } })),
+        },
+      }));
+      const decision = await decide(proposed(patient, [slot]), requestorOf(portal));
+      expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
+    });
+
+    it('is no decision: the limits of the requestor', async () => {
+      const { portal, patient, slot } = await setting();
+      medplum().interfere(async ({ bundle }) => {
+        const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization: portal.authorization });
+        return { status: 200, body: { ...body, entry: body.entry?.slice(0, -1) } };
+      });
+      expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
+    });
+
+    it('is more that takes the time than Medplum finds at once: the rest is read with the rights of the caller', async () => {
+      const { portal, patient, slot } = await setting();
+      medplum().interfere(
+        only(asks(/Slot\?/), async ({ bundle }) => {
+          const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization: portal.authorization });
+          const [first, ...others] = body.entry ?? [];
+          const found = {
+            ...(first?.resource as Bundle),
+            link: [{ relation: 'next', url: 'https://medplum.example/' }],
+          };
+          return { status: 200, body: { ...body, entry: [{ ...first, resource: found }, ...others] } };
+        }),
+      );
+      expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
+    });
+
+    it('for another reason than the server is an error', async () => {
+      const { portal, patient, slot } = await setting();
+      const narrow = () => {
+        throw new TypeError('broken');
+      };
+      await expect(decide(proposed(patient, [slot]), { ...requestorOf(portal), narrow })).rejects.toThrow('broken');
+    });
+  });
+
+  describe('a patient who is submitted', () => {
+    const identifier = [{ system: 'urn:kvnr', value: 'A123' }];
+
+    async function ambiguous() {
+      const { portal, slot } = await setting();
+      const admin = await medplum().send<{ profile: { id: string } }>('GET', 'auth/me');
+      const patients = [
+        await aPatient(medplum(), portal, { identifier }),
+        await aPatient(medplum(), portal, { identifier }),
+      ];
+      const submitted: Patient = { resourceType: 'Patient', identifier, meta: tagsOf(portal) };
+      const { participant: _, ...appointment } = proposed(submitted, [slot]);
+      const body = parameters(
+        { name: 'appt-resource', resource: appointment as Appointment },
+        { name: 'patient', resource: submitted },
+      );
+      return { portal, body, patients, gatewayClient: admin.body.profile.id };
+    }
+
+    it('and is known twice is looked at again, by who made the two', async () => {
+      const { portal, body } = await ambiguous();
+      const decision = await decide(body, requestorOf(portal));
+      expect(issuesIn(decision).join()).toMatch(/^patient-ambiguous/);
+    });
+
+    it('and is known twice is looked at again, whatever else is wrong', async () => {
+      const { portal, body } = await ambiguous();
+      const [first, ...others] = body.parameter ?? [];
+      const resource = { ...first?.resource, status: 'booked' } as Appointment;
+      const decision = await decide(parameters({ name: 'appt-resource', resource }, ...others), requestorOf(portal));
+      expect(issuesIn(decision)).toHaveLength(2);
+    });
+
+    it('and was made twice by the service is one person', async () => {
+      const { portal, body, gatewayClient } = await ambiguous();
+      const decision = await configured({ gatewayClient }, () => decide(body, requestorOf(portal)));
+      expect(decision.plan.kind).toBe('write');
+    });
+
+    it('and whose duplicates cannot be read is no decision', async () => {
+      const { portal, body } = await ambiguous();
+      medplum().interfere(only(asks(/GET Patient\?_id=/), unavailable, 0, 1));
+      expect(issuesIn(await decide(body, requestorOf(portal)))).toEqual(['upstream-unavailable']);
+    });
+  });
+});
+
+describe('alternatives', () => {
+  interface Options {
+    readonly requestor?: Partial<Requestor>;
+    readonly purpose?: Purpose;
+    readonly codes?: readonly BookingErrorCode[];
+  }
+
+  /** The Slots and times that are proposed for a request: `slots hh:mm`. */
+  async function proposals(portal: Parameters<typeof requestorOf>[0], body: unknown, options: Options = {}) {
+    const { request } = parseBookRequest(body, config);
+    if (!request) {
+      throw new Error('The request cannot be read.');
+    }
+    const requestor = { ...requestorOf(portal), ...options.requestor };
+    const decision = await decideBooking(medplum().medplum, { request, issues: [] }, requestor, { isDry: true });
+    const codes = options.codes ?? ['slot-not-free'];
+    const given = codes.map((code) => ({ code, diagnostics: 'It cannot be booked.' }));
+    const issues = await withAlternatives(medplum().medplum, given, request, decision, requestor, options.purpose);
+    expect(issues.map(({ code }) => code)).toEqual(codes);
+    const [first] = issues;
+    return (first?.alternatives ?? []).map(
+      ({ slots, start }) => `${slots.join('+')} ${new Date(start).toISOString().slice(11, 16)}`,
+    );
+  }
+
+  /** A Schedule in which 9:00 is taken, and a portal that wants it. */
+  async function setting(more: Partial<Schedule> = {}) {
+    const portal = await aPortal(medplum());
+    const schedule = await aSchedule(medplum(), more);
+    const { slot, patient } = await booked(medplum(), portal, { schedule });
+    const free = (from: string, to: string, other: Schedule = schedule) => aSlot(medplum(), other, from, to);
+    return { portal, schedule, patient, slot, body: proposed(patient, [slot]), free };
+  }
+
+  describe('what could be booked instead', () => {
+    it('is permitted by the policy of the services: of its actor, and those that it names', async () => {
+      const leadTime = (Date.parse(at('10:45')) - Date.now()) / 3_600_000;
+      const service = await aService(medplum(), { extension: [policy({ leadTime })] });
+      for (const more of [
+        { serviceType: [typeOf(service)] },
+        { actor: [{ reference: `HealthcareService/${service.id}` }] },
+      ]) {
+        const { portal, body, free } = await setting(more);
+        await free('10:00', '10:30');
+        const later = await free('11:00', '11:30');
+        const given = await proposals(portal, body);
+        expect(given).toEqual([`${later.id} 11:00`]);
+      }
+    });
+  });
+
+  describe('the time that was refused', () => {
+    it('is not judged again', async () => {
+      const { portal, patient, free, schedule } = await setting();
+      const wanted = await free('11:00', '11:30');
+      await aSlot(medplum(), schedule, '11:00', '11:30', { status: 'busy' });
+      const next = await free('12:00', '12:30');
+      const given = await proposals(portal, proposed(patient, [wanted]));
+      expect(given).toEqual([`${next.id} 12:00`]);
+    });
+  });
+
+  describe('the same service elsewhere', () => {
+    it('is bound by the policies there', async () => {
+      const type = aType();
+      const service = await aService(medplum(), { extension: [policy({ leadTime: 8_000 })] });
+      const { portal, body, free } = await setting({ serviceType: [type] });
+      const other = await aSchedule(medplum(), {
+        serviceType: [type],
+        actor: [{ reference: `HealthcareService/${service.id}` }],
+      });
+      await free('10:00', '10:30', other);
+      const given = await proposals(portal, body);
+      expect(given).toEqual([]);
+      expect(await proposals(portal, body, { requestor: { role: 'repository' } })).toHaveLength(1);
+    });
+
+    it('is not looked for with the rights of the Bot', async () => {
+      const type = aType();
+      const { portal, body, free } = await setting({ serviceType: [type] });
+      await free('10:00', '10:30', await aSchedule(medplum(), { serviceType: [type] }));
+      const requestor = { authorization: undefined, role: 'requestor' } as const;
+      expect(await proposals(portal, body, { requestor })).toEqual([]);
+      expect(await proposals(portal, body)).toHaveLength(1);
+    });
+  });
+
+  describe('no alternatives', () => {
+    const given = async () => {
+      const one = await setting();
+      await one.free('10:00', '10:30');
+      return one;
+    };
+
+    it.each([[['patient-not-found']], [['slot-not-free', 'patient-not-found']], [['slot-mismatch']]] as const)(
+      'are looked for if another time would not help (%j)',
+      async (codes) => {
+        const { portal, body } = await given();
+        const found = await proposals(portal, body, { codes });
+        expect(found).toEqual([]);
+      },
+    );
+
+    it('are looked for if the request names no time', async () => {
+      const { portal, body } = await given();
+      expect(await proposals(portal, { ...body, end: undefined })).toEqual([]);
+    });
+
+    it.each([
+      ['who calls', ({ type }: { type: string }) => type === 'read'],
+      ['the free slots', asks(/&status=free&_count=20/)],
+      ['other Schedules', asks(/^GET Schedule\?service-type/)],
+    ])('are proposed if the server cannot be asked for %s', async (_, isMeant) => {
+      const { portal, body } = await given();
+      for (const answer of [
+        refused,
+        () => ({
+          status: 200,
+          body: { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '500' } }] },
+        }),
+      ]) {
+        medplum().interfere(only(isMeant, answer));
+        expect(await proposals(portal, body)).toEqual([]);
+      }
+    });
+
+    it('are no excuse for other errors', async () => {
+      const { portal, body } = await given();
+      medplum().interfere(only(asks(/&status=free&_count=20/), () => Promise.reject(new TypeError('broken'))));
+      await expect(proposals(portal, body)).rejects.toThrow('broken');
+    });
+
+    it('are proposed by what a requestor does not see', async () => {
+      const { portal, body, slot } = await given();
+      const narrow: Requestor['narrow'] = (state) =>
+        new Map([...state].filter(([key, one]) => one.resourceType !== 'Slot' || key === `Slot/${slot.id}`));
+      const requestor = { narrow, role: 'requestor' } as const;
+      expect(await proposals(portal, body, { requestor })).toEqual([]);
+    });
+  });
+
+  it('alternatives to a hold are judged as holds', async () => {
+    const { portal, patient, body, free } = await setting();
+    const next = await free('10:00', '10:30');
+    const held = extension('LocalHeldUntil', { valueInstant: inMinutes(9) });
+    await medplum().create<Appointment>(proposed(patient, [], { extension: [held], meta: tagsOf(portal) }));
+    await configured({ holds: { maxPerRequestor: 1 } }, async () => {
+      expect(await proposals(portal, body)).toEqual([`${next.id} 10:00`]);
+      expect(await proposals(portal, body, { purpose: 'hold' })).toEqual([]);
+    });
+  });
+});
+
+/** So many open appointments of a portal. */
+const appointments = (portal: Portal, count: number) =>
+  medplum().transaction(
+    Array.from({ length: count }, () => ({
+      request: { method: 'POST', url: 'Appointment' },
+      resource: {
+        resourceType: 'Appointment',
+        meta: tagsOf(portal),
+        status: 'booked',
+        start: at('09:00'),
+        end: at('09:30'),
+        participant: [{ actor: { display: 'Kim' }, status: 'accepted' }],
+      } satisfies Appointment,
+    })),
+  );
+
+const jobs = (portal: Portal, count: number) =>
+  medplum().transaction(
+    Array.from({ length: count }, () => ({
+      request: { method: 'POST', url: 'Task' },
+      resource: {
+        resourceType: 'Task',
+        meta: tagsOf(portal),
+        status: 'requested',
+        intent: 'order',
+        code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
+      } satisfies Task,
+    })),
+  );
+
+/** Answers the entries of a check with the rights of the portal. */
+async function answersTo(entry: readonly BundleEntry[], { authorization }: Portal): Promise<BundleEntry[]> {
+  const bundle = { resourceType: 'Bundle', type: 'batch', entry };
+  const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization });
+  return body.entry ?? [];
+}
+
+const limits: readonly RequestorLimit[] = ['open', 'rate', 'jobs'];
+
+/** The limits that are reached. */
+async function reached(portal: Portal): Promise<RequestorLimit[]> {
+  const { maxOpenAppointments, maxBookingsPerMinute } = config.requestors;
+  expect([maxOpenAppointments, maxBookingsPerMinute]).toEqual([3, 2]);
+  const entry = requestorLimitReads(limits, portal.id, Date.now(), config);
+  return [...(limitsReached(limits, await answersTo(entry, portal)) ?? [])];
+}
+
+it('a limit is reached by as many as are allowed, those of others do not count', async () => {
+  const [portal, other] = [await aPortal(medplum()), await aPortal(medplum())];
+  await configured({ requestors: { maxOpenAppointments: 3, maxBookingsPerMinute: 2 } }, async () => {
+    await appointments(other, 5);
+    await appointments(portal, 1);
+    await jobs(portal, 1);
+    expect(await reached(portal)).toEqual([]);
+    await appointments(portal, 1);
+    await jobs(portal, 1);
+    expect(await reached(portal)).toEqual(['rate', 'jobs']);
+    await appointments(portal, 1);
+    expect(await reached(portal)).toEqual(limits);
   });
 });
 
 it.each([
-  [OFFERING_A_TURN, askForTurn],
-  [AS_PARAMETERS, { parameter: [{ name: 'return' }, { name: 'existing' }] }],
-])('a booking that a quota counts asks for a turn if the gateway offers one (%s)', async (header, expected) => {
-  const { portal, patient, slot } = await setting({ extension: [policy({ maxPerPortalAndDay: 5 })] });
-  medplum().interfere(only(asks(/^POST Appointment/), overtaken));
-  const event = eventOf(proposed(patient, [slot]), portal, { [ANSWER_HEADER]: header });
-  expect(await book(medplum().medplum, event)).toMatchObject(expected);
+  ['too few answers', []],
+  ['too many answers', [{ response: { status: '200' } }, { response: { status: '200' } }]],
+  ['an answer without a status', [{}]],
+  ['an error', [{ response: { status: '500' } }]],
+])('%s are no decision', (_, answers) => {
+  expect(limitsReached(['open'], answers)).toBeUndefined();
+});
+
+it('what a portal may not search for does not limit it', () => {
+  expect(limitsReached(['open'], [{ response: { status: '403' } }])).toEqual(new Set());
 });

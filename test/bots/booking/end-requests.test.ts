@@ -2,7 +2,7 @@ import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/end-requests.ts';
-import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
+import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
@@ -46,23 +46,6 @@ const task = ({ id }: Task) => medplum().read<Task>(`Task/${id}`);
 const statusOf = async ({ id }: Appointment) => (await medplum().read<Appointment>(`Appointment/${id}`))?.status;
 
 describe('a request whose deadline is over', () => {
-  it('is ended, its slot given back and its Task closed', async () => {
-    const { appointment, slot, task: its } = await request(-1);
-    await run();
-    expect(await medplum().read(`Appointment/${appointment.id}`)).toMatchObject({
-      status: 'cancelled',
-      cancelationReason: { coding: [{ code: 'confirmation-expired' }] },
-    });
-    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'free' });
-    expect(await task(its)).toMatchObject({ status: 'cancelled' });
-  });
-
-  it('is not ended before', async () => {
-    const { appointment } = await request(600);
-    await run();
-    expect(await statusOf(appointment)).toBe('pending');
-  });
-
   it('whose appointment was deleted ends its Task', async () => {
     const { appointment, task: its } = await request(-1);
     await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
@@ -142,19 +125,6 @@ describe('a request whose deadline is over', () => {
 });
 
 describe('a request whose deadline is near', () => {
-  it('is made urgent, once', async () => {
-    const { task: its } = await request(10);
-    await run();
-    const reminded = await task(its);
-    expect(reminded).toMatchObject({
-      priority: 'urgent',
-      status: 'requested',
-      output: [{ type: { text: 'reminded' } }],
-    });
-    await run();
-    expect((await task(its))?.meta?.versionId).toBe(reminded?.meta?.versionId);
-  });
-
   it('is told in a Communication if the clinic wants it', async () => {
     const { appointment } = await request(10);
     await configured({ requests: { ...config.requests, communication: true } }, run);

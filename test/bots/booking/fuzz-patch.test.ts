@@ -2,7 +2,7 @@ import type vm from 'node:vm';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { immutableIssues } from '../../../core/booking/appointment/immutable-elements.ts';
+import { immutableIssues } from '../../../core/booking/appointment/elements.ts';
 import { profileIssues } from '../../../core/booking/appointment/profile.ts';
 import { botSource } from '../../../core/config/bots.ts';
 import { isResource } from '../../../core/fhir/resource.ts';

@@ -1,7 +1,7 @@
 import '../config.ts';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Identifier, Patient } from '@medplum/fhirtypes';
+import type { Identifier, Patient } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/handle-patient-change.ts';
 import { nextMoment } from '../clock.ts';
 import { configured } from '../config.ts';
@@ -30,8 +30,6 @@ async function asService<T>(act: () => Promise<T>): Promise<T> {
 
 const run = (input: Patient | { deletedResource: Patient }) => handler(medplum().medplum, eventOf(input));
 const read = ({ id }: Patient) => medplum().read<Patient>(`Patient/${id}`);
-const statusOf = async ({ id }: Appointment) => (await medplum().read<Appointment>(`Appointment/${id}`))?.status;
-
 /** The same person twice, as two bookings of the same moment have made it; the second one has an appointment. */
 async function twice(more: readonly Partial<Patient>[] = [{}, {}], portals?: readonly Portal[]) {
   const portal = await aPortal(medplum());
@@ -44,42 +42,7 @@ async function twice(more: readonly Partial<Patient>[] = [{}, {}], portals?: rea
   return { first, second, appointment };
 }
 
-describe('the open appointments of a patient', () => {
-  it('are cancelled when the patient is inactive', async () => {
-    const { appointment, patient } = await booked(medplum(), await aPortal(medplum()));
-    await run(await medplum().change<Patient>(patient, { active: false }));
-    expect(await statusOf(appointment)).toBe('cancelled');
-  });
-
-  it('are cancelled when the patient was deleted', async () => {
-    const { appointment, patient } = await booked(medplum(), await aPortal(medplum()));
-    await medplum().fhir('DELETE', `Patient/${patient.id}`);
-    await run({ deletedResource: patient });
-    expect(await statusOf(appointment)).toBe('cancelled');
-  });
-
-  it('stay while the patient is there', async () => {
-    const { appointment, patient } = await booked(medplum(), await aPortal(medplum()));
-    await run(patient);
-    expect(await statusOf(appointment)).toBe('booked');
-  });
-});
-
 describe('a patient whom two bookings have made', () => {
-  it('becomes one again, the oldest, which has the appointments of both', async () => {
-    const { first, second, appointment } = await twice();
-    await asService(() => run(second));
-    expect(await read(second)).toMatchObject({
-      active: false,
-      link: [{ type: 'replaced-by', other: { reference: `Patient/${first.id}` } }],
-    });
-    expect((await read(first))?.active).not.toBe(false);
-    expect(await medplum().read(`Appointment/${appointment.id}`)).toMatchObject({
-      status: 'booked',
-      participant: [{ actor: { reference: `Patient/${first.id}` } }],
-    });
-  });
-
   it('becomes one again whichever of them is reported', async () => {
     const { first, second, appointment } = await twice();
     await asService(() => run(first));

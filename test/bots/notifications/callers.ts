@@ -1,7 +1,7 @@
 import type { BotEvent } from '@medplum/core';
 import type { AccessPolicy, Bundle, OperationOutcome, Parameters, Resource, Task } from '@medplum/fhirtypes';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { noOutboxes, outboxesOf, outboxesTask, subscriberQuery } from '../../../core/notifications/delivery/outbox.ts';
+import { noOutboxes, outboxesOf, outboxesSearch, outboxesTask } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import type { BotServer } from '../medplum.ts';
 
@@ -63,7 +63,7 @@ export async function knownCaller(server: BotServer, resource: Rights = reader):
 
 /** How many Subscriptions of a subscriber have an outbox. */
 export async function outboxCount(server: BotServer, { id }: Caller): Promise<number | undefined> {
-  const [task] = await server.find<Task>(`Task?${subscriberQuery([id], config)}`);
+  const [task] = await server.find<Task>(outboxesSearch([id], config));
   return task && outboxesOf(task).of.size;
 }
 

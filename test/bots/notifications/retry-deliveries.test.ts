@@ -1,7 +1,7 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
-import { checkpointQuery } from '../../../core/notifications/delivery/checkpoint.ts';
+import { checkpointSearch } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { portal, staff } from '../../core/notifications/support.ts';
@@ -133,6 +133,6 @@ describe('a run', () => {
     });
     await expect(run()).rejects.toThrow(`The outboxes of ${portal} could not be written: lost.`);
     expect(await medplum().find('Communication')).toHaveLength(1);
-    expect(await medplum().find(`Task?${checkpointQuery(config)}`)).toHaveLength(1);
+    expect(await medplum().find(checkpointSearch(config))).toHaveLength(1);
   });
 });

@@ -4,7 +4,7 @@ import type { Appointment, Communication, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
 import {
   CHANGED_AT_ONCE,
-  checkpointQuery,
+  checkpointSearch,
   checkpointTask,
   OVERLAP,
 } from '../../../core/notifications/delivery/checkpoint.ts';
@@ -31,7 +31,7 @@ const state = (one: Subscribed) => stateOf(medplum(), one);
 
 const addMany = (count: number, given?: () => Given) => subscribeMany(medplum(), count, given);
 
-const checkpoints = () => medplum().find<Task>(`Task?${checkpointQuery(config)}`);
+const checkpoints = () => medplum().find<Task>(checkpointSearch(config));
 const periodOf = ([checkpoint]: readonly Task[]) => {
   const { start = '', end = '' } = checkpoint?.executionPeriod ?? {};
   return { settled: Date.parse(start), until: Date.parse(end) };

@@ -1,12 +1,15 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AccessPolicy, Bundle, Subscription } from '@medplum/fhirtypes';
+import type { AccessPolicy, Appointment, Communication, Subscription } from '@medplum/fhirtypes';
 import type { SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
 import { handler } from '../../../bots/notifications/subscription-operations.ts';
+import { eventResource } from '../../../core/notifications/events/event.ts';
 import { portal } from '../../core/notifications/support.ts';
 import { ahead } from '../clock.ts';
 import { config } from '../config.ts';
 import {
+  anAppointment,
+  batch,
   conflict,
   forgetOutboxes,
   outboxNow,
@@ -21,155 +24,257 @@ import { withMedplum } from '../medplum.ts';
 import { administrator, type Caller, codesIn, eventOf, seeingThoseOf, statesIn, type Told } from './callers.ts';
 
 const medplum = withMedplum();
-afterEach(() => forgetOutboxes(medplum()));
 
 const reader = (): Promise<Caller> => medplum().addClient('Reader');
 
-const seeing = (owner: string, more?: AccessPolicy['resource']) => seeingThoseOf(medplum(), owner, more);
-
 const call = (caller: Caller, input: unknown) => handler(medplum().medplum, eventOf(caller, input));
 
-const addressOf = ({ subscription }: SubscriptionOutbox) => `${config.baseUrl}/Subscription/${subscription.id}`;
+describe('subscription operations', () => {
+  afterEach(() => forgetOutboxes(medplum()));
 
-describe('$status', () => {
-  const status = (caller: Caller, input: object = {}) => call(caller, { operation: 'status', ...input });
-  const subscriptionsIn = (answer: Told) => new Set(statesIn(answer).map(({ subscription }) => subscription));
-
-  it("of somebody else's is not told, nor anything else", async () => {
-    const caller = await seeing(portal);
-    const { subscription } = await subscribe(medplum(), { owner: 'other' });
-    for (const operation of ['status', 'events', 'binding', 'deliver']) {
-      expect(await call(caller, { operation, id: subscription.id })).toMatchObject({ id: 'not-found' });
-    }
-  });
-
-  it('of one that was deleted is gone, and everything else', async () => {
-    const { subscription } = await subscribe(medplum());
-    await remove(medplum(), subscription);
-    for (const operation of ['status', 'events', 'binding', 'deliver']) {
-      expect(await call(administrator, { operation, id: subscription.id })).toMatchObject({ id: 'gone' });
-    }
-  });
-
-  it('of one without an outbox tells nothing', async () => {
-    const { id } = await medplum().create<Subscription>(storedSubscription(portal, toPortal()));
-    expect(await status(administrator, { id })).toMatchObject({ total: 0 });
-    for (const operation of ['events', 'binding', 'deliver']) {
-      expect(await call(administrator, { operation, id })).toMatchObject({ id: 'not-found' });
-    }
-  });
-
-  it("without an id tells of all one's own", async () => {
-    const owner = 'asker';
-    const all = [await subscribe(medplum(), { owner }), await subscribe(medplum(), { owner })];
-    await subscribe(medplum(), { owner: 'other' });
-    expect(subscriptionsIn(await status(await seeing(owner)))).toEqual(new Set(all.map(addressOf)));
-  });
-
-  it('tells nothing to whoever sees none', async () => {
-    expect(await status(await seeing('nobody'))).toMatchObject({ resourceType: 'Bundle', total: 0 });
-  });
-
-  it('is not known if Medplum does not answer', async () => {
-    medplum().interfere(() => 'no-answer');
-    expect(codesIn(await status(administrator))).toEqual(['upstream-unavailable']);
-    expect(codesIn(await status(administrator, { id: 'a1' }))).toEqual(['upstream-unavailable']);
-  });
-});
-
-describe('$get-ws-binding-token', () => {
-  const binding = (caller: Caller, { subscription }: SubscriptionOutbox) =>
-    call(caller, { operation: 'binding', id: subscription.id });
-
-  const toSocket = (status: string, owner = portal) =>
-    subscribe(medplum(), {
-      owner,
-      more: { ...toWebsockets(), status, channel: { ...toWebsockets().channel, type: 'message' } },
+  describe('$status', () => {
+    const status = (caller: Caller, input: object = {}) => call(caller, { operation: 'status', ...input });
+    it('of one that was deleted is gone, and everything else', async () => {
+      const { subscription } = await subscribe(medplum());
+      await remove(medplum(), subscription);
+      for (const operation of ['status', 'events', 'binding', 'deliver']) {
+        expect(await call(administrator, { operation, id: subscription.id })).toMatchObject({ id: 'gone' });
+      }
     });
 
-  const part = (answer: Told, name: string) =>
-    'parameter' in answer ? answer.parameter?.find((one) => one.name === name) : undefined;
+    it('of one without an outbox tells nothing', async () => {
+      const { id } = await medplum().create<Subscription>(storedSubscription(portal, toPortal()));
+      expect(await status(administrator, { id })).toMatchObject({ total: 0 });
+      for (const operation of ['events', 'binding', 'deliver']) {
+        expect(await call(administrator, { operation, id })).toMatchObject({ id: 'not-found' });
+      }
+    });
 
-  it.each(['active', 'requested'])('gives a token, and the handshake, for one that is %s', async (status) => {
-    const stored = await toSocket(status, 'admin');
-    const answer = await binding(administrator, stored);
-    expect(part(answer, 'token')?.valueString).toEqual(expect.any(String));
-    const handshake = part(answer, 'handshake')?.resource as Bundle;
-    expect(statesIn(handshake)).toMatchObject([{ subscription: addressOf(stored), type: 'handshake', status }]);
-    expect(handshake.entry).toHaveLength(1);
+    it('is not known if Medplum does not answer', async () => {
+      medplum().interfere(() => 'no-answer');
+      expect(codesIn(await status(administrator))).toEqual(['upstream-unavailable']);
+      expect(codesIn(await status(administrator, { id: 'a1' }))).toEqual(['upstream-unavailable']);
+    });
   });
 
-  it.each(['off', 'error'])('gives none for one that is %s', async (status) => {
-    const answer = await binding(administrator, await toSocket(status, 'admin'));
-    expect(codesIn(answer)).toEqual(['profile-violation']);
-    expect(answer).toMatchObject({
+  describe('$get-ws-binding-token', () => {
+    const binding = (caller: Caller, { subscription }: SubscriptionOutbox) =>
+      call(caller, { operation: 'binding', id: subscription.id });
+
+    const toSocket = (status: string, owner = portal) =>
+      subscribe(medplum(), {
+        owner,
+        more: { ...toWebsockets(), status, channel: { ...toWebsockets().channel, type: 'message' } },
+      });
+
+    const unsupported = {
       issue: [
-        { diagnostics: expect.stringContaining('has ended or is in error'), expression: ['Subscription.status'] },
+        {
+          diagnostics: expect.stringContaining('needs the channel type websocket'),
+          expression: ['Subscription.channel.type'],
+        },
       ],
+    };
+
+    it('gives none for one that cannot be read any more', async () => {
+      const stored = await toSocket('active');
+      const known = await medplum().read<Subscription>(`Subscription/${stored.subscription.id}`);
+      await medplum().change(known ?? stored.subscription, { channel: { type: 'message' } });
+      expect(await binding(administrator, stored)).toMatchObject(unsupported);
+    });
+
+    it('gives none to others who may see it', async () => {
+      const answer = await binding(await reader(), await toSocket('active'));
+      expect(answer).toMatchObject({
+        id: 'forbidden',
+        issue: [{ diagnostics: expect.stringContaining('has another owner') }],
+      });
     });
   });
 
-  const unsupported = {
-    issue: [
-      {
-        diagnostics: expect.stringContaining('needs the channel type websocket'),
-        expression: ['Subscription.channel.type'],
-      },
-    ],
-  };
+  describe('$deliver', () => {
+    const deliver = (caller: Caller, { subscription }: SubscriptionOutbox) =>
+      call(caller, { operation: 'deliver', id: subscription.id });
+    const waiting = {
+      events: 2,
+      delivered: 1,
+      attempts: 3,
+      status: 'on-hold' as const,
+      until: Date.parse('2040-01-01'),
+    };
 
-  it('gives none for one that cannot be read any more', async () => {
-    const stored = await toSocket('active');
-    const known = await medplum().read<Subscription>(`Subscription/${stored.subscription.id}`);
-    await medplum().change(known ?? stored.subscription, { channel: { type: 'message' } });
-    expect(await binding(administrator, stored)).toMatchObject(unsupported);
+    it('is tried again if the outbox is written at the same moment', async () => {
+      const stored = await subscribe(medplum(), { outbox: waiting });
+      let isFirst = true;
+      medplum().interfere((asked) => {
+        const isOvertaken = isFirst && writes(asked);
+        isFirst &&= !isOvertaken;
+        return isOvertaken ? conflict : undefined;
+      });
+      expect(statesIn(await deliver(administrator, stored))).toHaveLength(1);
+      expect((await outboxNow(medplum(), stored))?.status).toBe('ready');
+    });
+
+    it('is refused if others are faster again and again', async () => {
+      const stored = await subscribe(medplum(), { outbox: waiting });
+      const clock = { milliseconds: 0 };
+      medplum().interfere((asked) => {
+        clock.milliseconds += writes(asked) ? 3_100 : 0;
+        return writes(asked) ? conflict : undefined;
+      });
+      const answer = await ahead(clock, () => deliver(administrator, stored));
+      expect(codesIn(answer)).toEqual(['version-conflict']);
+      expect(answer).toMatchObject({ issue: [{ diagnostics: expect.stringContaining('kept changing') }] });
+    });
   });
 
-  it('gives none to others who may see it', async () => {
-    const answer = await binding(await reader(), await toSocket('active'));
-    expect(answer).toMatchObject({
-      id: 'forbidden',
-      issue: [{ diagnostics: expect.stringContaining('has another owner') }],
-    });
+  it.each(['events', 'binding', 'deliver'])(
+    'without an id there is nothing for the operation %s',
+    async (operation) => {
+      const answer = await call(administrator, { operation });
+      expect(answer.id).toBe('not-found');
+    },
+  );
+
+  it.each([undefined, {}, { operation: 'book' }])('there is no operation %j', async (input) => {
+    const answer = await call(administrator, input);
+    expect(codesIn(answer)).toEqual(['malformed-request']);
   });
 });
 
-describe('$deliver', () => {
-  const deliver = (caller: Caller, { subscription }: SubscriptionOutbox) =>
-    call(caller, { operation: 'deliver', id: subscription.id });
-  const waiting = { events: 2, delivered: 1, attempts: 3, status: 'on-hold' as const, until: Date.parse('2040-01-01') };
+describe('subscription events', () => {
+  afterEach(() => forgetOutboxes(medplum()));
 
-  it('is tried again if the outbox is written at the same moment', async () => {
-    const stored = await subscribe(medplum(), { outbox: waiting });
-    let isFirst = true;
-    medplum().interfere((asked) => {
-      const isOvertaken = isFirst && writes(asked);
-      isFirst &&= !isOvertaken;
-      return isOvertaken ? conflict : undefined;
+  const seeing = (owner: string, more?: AccessPolicy['resource']) => seeingThoseOf(medplum(), owner, more);
+
+  describe('$events', () => {
+    const events = (caller: Caller, { subscription }: SubscriptionOutbox, input: object = {}) =>
+      call(caller, { operation: 'events', id: subscription.id, ...input });
+
+    const numbersIn = (answer: Told) => {
+      const [first] = answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [];
+      const state = first?.resource;
+      const parameters = state?.resourceType === 'Parameters' ? (state.parameter ?? []) : [];
+      return parameters.flatMap(({ name, part }) =>
+        name === 'notification-event' ? Number(part?.find((one) => one.name === 'event-number')?.valueString) : [],
+      );
+    };
+
+    /** The versions of appointments in an answer: their addresses, and their content. */
+    const appointmentsIn = (answer: Told) =>
+      (answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [])
+        .slice(1)
+        .map(({ fullUrl, resource }) => [fullUrl?.split('/').at(-1), resource?.resourceType]);
+
+    /** A Subscription with events, all about one version of an appointment, of which some are kept. */
+    async function told(appointment: Appointment, count: number, kept: readonly number[]) {
+      const stored = await subscribe(medplum(), { outbox: { events: count } });
+      const { id = '', meta } = appointment;
+      const resources: Communication[] = kept.map((number) =>
+        eventResource(
+          {
+            timestamp: meta?.lastUpdated ?? '',
+            appointment: id,
+            version: meta?.versionId ?? '',
+            kind: 'update',
+          },
+          new Map([[stored.subscription.id, number]]),
+          config,
+        ),
+      );
+      await batch(
+        medplum(),
+        resources.map((resource) => ({ request: { method: 'POST', url: 'Communication' }, resource })),
+      );
+      return stored;
+    }
+
+    it('are told with those that are no longer kept', async () => {
+      const stored = await told(await anAppointment(medplum()), 5, [2, 5]);
+      const answer = await events(administrator, stored);
+      expect(numbersIn(answer)).toEqual([2, 5]);
+      expect(statesIn(answer)[0]?.error).toMatch(/^The events 1, 3–4 are no longer kept/);
     });
-    expect(statesIn(await deliver(administrator, stored))).toHaveLength(1);
-    expect((await outboxNow(medplum(), stored))?.status).toBe('ready');
-  });
 
-  it('is refused if others are faster again and again', async () => {
-    const stored = await subscribe(medplum(), { outbox: waiting });
-    const clock = { milliseconds: 0 };
-    medplum().interfere((asked) => {
-      clock.milliseconds += writes(asked) ? 3_100 : 0;
-      return writes(asked) ? conflict : undefined;
+    it('are a thousand at most', async () => {
+      const kept = [5, 6, 1003, 1004, 1005];
+      const stored = await told(await anAppointment(medplum()), 2000, kept);
+      expect(numbersIn(await events(administrator, stored, { since: 5 }))).toEqual([5, 6, 1003, 1004]);
     });
-    const answer = await ahead(clock, () => deliver(administrator, stored));
-    expect(codesIn(answer)).toEqual(['version-conflict']);
-    expect(answer).toMatchObject({ issue: [{ diagnostics: expect.stringContaining('kept changing') }] });
+
+    it('are told in full as far as there is room, and where the rest is', async () => {
+      const appointment = await anAppointment(medplum(), { comment: 'x'.repeat(300_000) });
+      const stored = await told(appointment, 8, [1, 2, 3, 4, 5, 6, 7, 8]);
+      const pages: number[][] = [];
+      let input: object = { content: 'full-resource' };
+      for (;;) {
+        const answer = await events(administrator, stored, input);
+        expect(JSON.stringify(answer).length).toBeLessThan(1_100_000);
+        expect(appointmentsIn(answer)).toHaveLength(numbersIn(answer).length);
+        pages.push(numbersIn(answer));
+        const [next] = answer.resourceType === 'Bundle' ? (answer.link ?? []) : [];
+        if (!next) {
+          break;
+        }
+        const { searchParams, pathname } = new URL(next.url);
+        expect([next.relation, pathname]).toEqual(['next', `/fhir/R4/Subscription/${stored.subscription.id}/$events`]);
+        const [since, until] = ['eventsSinceNumber', 'eventsUntilNumber'].map((name) => Number(searchParams.get(name)));
+        input = { since, until, content: searchParams.get('content') };
+      }
+      expect(pages).toEqual([
+        [1, 2, 3],
+        [4, 5, 6],
+        [7, 8],
+      ]);
+      expect(numbersIn(await events(administrator, stored, { content: 'id-only' }))).toHaveLength(8);
+    });
+
+    it.each<[string, object, (string | undefined)[]]>([
+      ['as the Subscription asks for it', {}, [undefined]],
+      ['in full if that is asked for', { content: 'full-resource' }, ['Appointment']],
+      ['not at all if that is asked for', { content: 'empty' }, []],
+      ['as the Subscription asks for it, if something unknown is asked for', { content: 'all' }, [undefined]],
+    ])('tell of appointments %s', async (_, input, expected) => {
+      const appointment = await anAppointment(medplum());
+      const answer = await events(administrator, await told(appointment, 1, [1]), input);
+      expect(appointmentsIn(answer)).toEqual(expected.map((content) => [appointment.id, content]));
+    });
+
+    it('tell nothing of appointments if nobody can read any more what the Subscription asks for', async () => {
+      const stored = await told(await anAppointment(medplum()), 1, [1]);
+      const { subscription } = stored;
+      await medplum().change<Subscription>(subscription, { channel: { type: 'rest-hook' } });
+      const answer = await events(administrator, stored);
+      expect([numbersIn(answer), appointmentsIn(answer)]).toEqual([[1], []]);
+    });
+
+    it('tell only of appointments that the caller may read now', async () => {
+      const appointment = await anAppointment(medplum());
+      const stored = await told(appointment, 2, [1, 2]);
+      const [none, all] = [
+        await seeing(portal, [{ resourceType: 'Appointment', criteria: 'Appointment?status=noshow' }]),
+        await reader(),
+      ];
+      const blind = await events(none, stored);
+      expect([numbersIn(blind), appointmentsIn(blind)]).toEqual([[1, 2], []]);
+      expect(appointmentsIn(await events(all, stored))).toHaveLength(2);
+    });
+
+    it('about several appointments are asked for at once', async () => {
+      const [one, other] = [await anAppointment(medplum()), await anAppointment(medplum())];
+      const stored = await told(one, 2, [1]);
+      const { id, meta } = other;
+      const event = { timestamp: meta.lastUpdated ?? '', appointment: id, version: meta.versionId };
+      await medplum().create(
+        eventResource({ ...event, kind: 'create' }, new Map([[stored.subscription.id, 2]]), config),
+      );
+      expect(appointmentsIn(await events(administrator, stored)).map(([found]) => found)).toEqual([one.id, id]);
+    });
+
+    it('are not known if Medplum does not answer', async () => {
+      const stored = await subscribe(medplum());
+      medplum().interfere(() => 'no-answer');
+      expect(codesIn(await events(administrator, stored))).toEqual(['upstream-unavailable']);
+    });
   });
-});
-
-it.each(['events', 'binding', 'deliver'])('without an id there is nothing for the operation %s', async (operation) => {
-  const answer = await call(administrator, { operation });
-  expect(answer.id).toBe('not-found');
-});
-
-it.each([undefined, {}, { operation: 'book' }])('there is no operation %j', async (input) => {
-  const answer = await call(administrator, input);
-  expect(codesIn(answer)).toEqual(['malformed-request']);
 });

@@ -11,7 +11,8 @@ const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getBy
 
 test('a patient is found however the name is spelled, and by telephone', async ({ page }) => {
   const family = `Müller${Date.now().toString(36).replace(/\d/g, 'q')}`;
-  const phone = `030 ${Date.now()}`;
+  const number = `${Date.now()}`;
+  const phone = `+4930${number}`;
   await aPatient('portal-a', {
     name: [{ family, given: ['Eva'] }],
     birthDate: '1951-04-03',
@@ -21,7 +22,15 @@ test('a patient is found however the name is spelled, and by telephone', async (
   await visitDesk(page, calendarOf(service));
   await entry(page, /free/).click();
   const field = drawer(page).getByLabel('Name, date of birth or telephone');
-  for (const text of [family.replace('ü', 'ue'), family.replace('ü', 'u').toLowerCase(), `${family} 3.4.51`, phone]) {
+  for (const text of [
+    family.replace('ü', 'ue'),
+    family.replace('ü', 'u').toLowerCase(),
+    `${family} 3.4.51`,
+    phone,
+    // The clinic's own number says which country is meant.
+    `030 ${number}`,
+    `0049 30 ${number}`,
+  ]) {
     await field.fill(text);
     await expect(drawer(page).getByRole('radio', { name: `Eva ${family}, 3 Apr 1951, ${phone}` })).toBeVisible();
     await field.fill('');

@@ -163,6 +163,11 @@ test.describe('in German on a small screen', () => {
       'Änderungen an Terminen, an eine Adresse des Portals: fehlgeschlagen',
     );
     await expect(card.getByRole('button', { name: 'Wieder einschalten' })).toBeVisible();
+    const said = card.getByText('The endpoint answered with status 500.');
+    await expect(said).toBeHidden();
+    await card.getByText('Meldung des Servers').click();
+    await expect(said).toBeVisible();
+    expect(await said.evaluate((one) => one.closest('[lang]')?.getAttribute('lang'))).toBe('en');
     await card.getByText('Die letzten Benachrichtigungen').click();
     await expect(card).toContainText('Es gab noch nichts mitzuteilen');
     await expectAccessible(page);

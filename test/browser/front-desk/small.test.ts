@@ -1,4 +1,8 @@
 import { type Browser, expect, type Page, test } from '@playwright/test';
+import { artefactUri } from '../../../core/config/config.ts';
+import { stored } from '../../contract/fixtures.ts';
+import { medplum } from '../../contract/http.ts';
+import { config } from '../../contract/installation.ts';
 import { expectFits, smallest } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
 import { bookedBy, calendarOf, maria, signInThere } from './desk.ts';
@@ -63,6 +67,17 @@ test('requests, opening hours and notifications fit into 320 pixels in German', 
   await page.goto(`${origin}/front-desk/requests?open=${asked.id}`);
   await signInThere(page, maria);
   await expect(page.locator('.history li')).toHaveCount(1);
+  await expectFits(page);
+
+  // What the service has done by itself is said in the language of the page.
+  const [stands] = await stored('Appointment', `_id=${asked.id}`);
+  const expired = { code: 'confirmation-expired', display: 'The clinic did not confirm the request in time' };
+  const cancelationReason = { coding: [{ system: artefactUri(config, 'LocalBookingError'), ...expired }] };
+  const body = { ...stands, status: 'cancelled', cancelationReason };
+  expect((await medplum('front-desk', 'PUT', `/Appointment/${asked.id}`, { body })).status).toBe(200);
+  await page.goto(calendarOf(service, `&open=Appointment/${asked.id}`));
+  await expect(dialog(page).locator('.facts')).toContainText('Die Anfrage wurde nicht rechtzeitig beantwortet.');
+  await expect(dialog(page).locator('.facts')).not.toContainText('did not confirm');
   await expectFits(page);
   await page.goto(`${origin}/front-desk/hours`);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

@@ -96,7 +96,7 @@ test('a link is opened where another appointment is shown only after a question 
     await page.getByRole('button', { name: 'Book this appointment' }).click();
     await expect(page.locator('.state')).toHaveText('Confirmed');
   }
-  await other.goto(await owner.locator('input.link').inputValue());
+  await other.goto((await owner.locator('.link').textContent()) ?? '');
   expect(other.url()).toBe(`${origin}/portal/link`);
   await expect(other.locator('main')).toContainText(/Olga Muster[\s\S]*Otto Muster/);
   await expectAccessible(other);
@@ -119,9 +119,10 @@ test('the way back after signing out shows nothing of anybody, and neither does 
   await expect(page.locator('.state')).toHaveText('Confirmed');
   await page.goto(form);
   await expect(page.locator('.state')).toHaveText('Confirmed');
-  await page.getByRole('button', { name: 'Sign out on this device' }).click();
-  await expect(page.getByText('You are signed out on this device.')).toBeVisible();
-  for (let steps = 0; steps < 3; steps += 1) {
+  await page.getByRole('link', { name: 'Forget my appointments on this device' }).click();
+  await page.getByRole('button', { name: 'Yes, forget them here' }).click();
+  await expect(page.getByText('This device has forgotten your appointments.')).toBeVisible();
+  for (let steps = 0; steps < 4; steps += 1) {
     await page.goBack();
     await expect(page.getByText(/Berta|Zurück/)).toHaveCount(0);
     await expect(page.locator('input[value=Zurück]')).toHaveCount(0);

@@ -102,11 +102,20 @@ test('a patient chooses, answers, books, comes back, moves and cancels; axe find
   await page.getByRole('link', { name: /calendar/ }).click();
   const file = await readFile(await (await download).path(), 'utf8');
   expect(file).toContain(`DTSTART:${booked?.start?.replace(/[-:]|\.000/g, '')}`);
-  expect(file).toMatch(/BEGIN:VCALENDAR[\s\S]*STATUS:CONFIRMED[\s\S]*END:VCALENDAR/);
+  expect(file).toMatch(
+    /BEGIN:VCALENDAR[\s\S]*LOCATION:Demo clinic[\s\S]*DESCRIPTION:Move or cancel it here: [\s\S]*TRIGGER:-P1D[\s\S]*STATUS:CONFIRMED[\s\S]*END:VCALENDAR/,
+  );
 
-  const link = await page.locator('input.link').inputValue();
-  await page.getByRole('button', { name: 'Sign out on this device' }).click();
-  await expect(page.getByText('You are signed out on this device.')).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Send it to kim@example.org' })).toHaveAttribute(
+    'href',
+    /^mailto:kim%40example\.org\?/,
+  );
+  const link = (await page.locator('.link').textContent()) ?? '';
+  await page.getByRole('link', { name: 'Forget my appointments on this device' }).click();
+  await axe(page, 'Forget my appointments on this device');
+  await expect(page.locator('.link')).toHaveText(/\/portal\/link\?t=/);
+  await page.getByRole('button', { name: 'Yes, forget them here' }).click();
+  await expect(page.getByText('This device has forgotten your appointments.')).toBeVisible();
   await page.goto(link);
   await axe(page, 'My appointments');
   expect(page.url()).toBe(`${origin}/portal/appointments`);
@@ -114,8 +123,15 @@ test('a patient chooses, answers, books, comes back, moves and cancels; axe find
 
   await page.getByRole('link', { name: 'Move' }).click();
   await axe(page, 'Choose a new time');
+  const day = new Date(morning(6)).toLocaleDateString('en-GB', { dateStyle: 'full', timeZone: 'Europe/Berlin' });
+  await expect(page.locator('main')).toContainText(`Your appointment now: ${day}, 09:30–10:00`);
   await page.getByRole('button', { name: '10:30' }).click();
   await axe(page, 'Move the appointment?');
+  await expect(page.locator('dd')).toHaveText([
+    `${service.name}, Dr. Mira Lindner`,
+    `${day}, 09:30–10:00`,
+    `${day}, 10:30–11:00`,
+  ]);
   await page.getByRole('button', { name: 'Move to this time' }).click();
   await axe(page, 'Your appointment was moved.');
   await expect(page.locator('dl')).toContainText('10:30–11:00');
@@ -131,7 +147,10 @@ test('a patient chooses, answers, books, comes back, moves and cancels; axe find
   expect([...asked]).toEqual([origin]);
 });
 
-test('a second booking needs no details again, if the same patient is chosen', async ({ page }) => {
+test('a second booking needs no details again, if the same patient is chosen; one link leads back to both', async ({
+  page,
+  browser,
+}) => {
   const service = await aService({ starts: halfHours(morning(6), 2) });
   await visit(page, service);
   await page.getByRole('button', { name: '09:00' }).click();
@@ -149,8 +168,37 @@ test('a second booking needs no details again, if the same patient is chosen', a
   await expect(page.locator('.state')).toHaveText('Confirmed');
   const [first, second] = await Promise.all(service.slots.map(({ id }) => stored('Appointment', `slot=Slot/${id}`)));
   expect(second?.[0]?.participant?.[0]?.actor?.reference).toBe(first?.[0]?.participant?.[0]?.actor?.reference);
-  await page.getByRole('link', { name: 'My appointments' }).click();
-  await expect(page.locator('.cards li')).toHaveCount(2);
+  await expect(page.getByText('With this link you come back to these 2 appointments')).toBeVisible();
+  const link = (await page.locator('.link').textContent()) ?? '';
+  const elsewhere = await (await browser.newContext()).newPage();
+  await elsewhere.goto(link);
+  await expect(elsewhere.locator('.cards li')).toHaveCount(2);
+  await elsewhere.locator('.cards a').first().click();
+  await expect(elsewhere.getByRole('link', { name: 'Send it by e-mail' })).toHaveAttribute('href', /^mailto:\?/);
+});
+
+test('a card says that there are more doctors than it names, and choosing one keeps the day', async ({ page }) => {
+  const services = [await aService({ starts: [morning(6), morning(8)], doctor: 'Dr. 1' })];
+  const [first] = services;
+  for (const number of [2, 3, 4, 5]) {
+    services.push(await aService({ starts: [morning(8)], doctor: `Dr. ${number}`, like: first?.schedule }));
+  }
+  await expect(async () => {
+    await page.goto(`${origin}/portal/`);
+    await expect(page.getByRole('link', { name: first?.name })).toHaveText(/Dr\. \d · .* and 1 other$/, {
+      timeout: 500,
+    });
+  }).toPass();
+  await page.getByRole('link', { name: first?.name }).click();
+  const days = page.locator('.days');
+  await days.getByRole('link').last().click();
+  await expect(page.locator('.time')).toHaveCount(5);
+  await page.getByRole('link', { name: 'Dr. 1' }).click();
+  await expect(page.getByRole('link', { name: 'Dr. 1' })).toHaveAttribute('aria-current', 'true');
+  await expect(days.getByRole('link')).toHaveCount(2);
+  await expect(days.getByRole('link').last()).toHaveAttribute('aria-current', 'date');
+  await expect(page.locator('.time')).toHaveCount(1);
+  await expectAccessible(page);
 });
 
 test('a request shows without a reload that it is confirmed, then cancelled: the clinic tells the portal, and the page asks only the portal', async ({

@@ -1,72 +1,101 @@
-/** What was true of a caller, a schedule or a service a moment ago, and is not now: every booking is decided anew. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HealthcareService, ProjectMembership } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
 import { type Client, standIn } from '../clients.ts';
-import { aPatient, appointmentsOn, aSchedule, book, stored, succeeded } from '../fixtures.ts';
+import { aClinic, aPatient, appointmentsOn, aSchedule, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { issuesOf, medplum, resourceIn } from '../http.ts';
+import { config } from '../installation.ts';
+import { cancellation, patch } from '../patch/fixtures.ts';
 import { aSlotIn, length, policy, whole } from '../policy/fixtures.ts';
 
-let portal: Client;
+/** Who has written a slot: Medplum tells administrators, in its extended mode. */
+async function authorOf(slotId: string | undefined): Promise<string> {
+  const headers = { 'x-medplum': 'extended' };
+  const { meta } = resourceIn('Slot', await medplum('admin', 'GET', `/Slot/${slotId}`, { headers }));
+  return meta?.author?.reference ?? '';
+}
 
-beforeAll(async () => {
-  portal = await standIn('portal-a');
-});
-
-afterAll(async () => {
-  await medplum('admin', 'DELETE', `/ClientApplication/${portal.id}`);
-});
-
-const found = async (query: string) => {
-  const { entry } = resourceIn('Bundle', await medplum('admin', 'GET', `/${query}`));
-  return entry?.[0]?.resource;
-};
-
-it('a policy that the clinic sets between two bookings binds the second one', async () => {
-  const [schedule, patient] = await Promise.all([aSchedule(), aPatient()]);
-  const [first, second] = await Promise.all([aSlotIn(1, schedule), aSlotIn(2, schedule)]);
-  expect((await book(whole(first, patient))).status).toBe(201);
-  const body = { ...schedule, ...policy(length('leadTime', 5, 'h')) };
-  expect((await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body })).status).toBe(200);
-  expect(issuesOf(await book(whole(second, patient)))).toEqual(['too-soon Appointment.start']);
-  expect(await appointmentsOn(second)).toEqual([]);
-});
-
-it('so does one that it sets on the service, and a schedule that it closes', async () => {
-  const resource: HealthcareService = { resourceType: 'HealthcareService', name: 'Check-up' };
-  const made = await medplum('front-desk', 'POST', '/HealthcareService', { body: resource });
-  const service = succeeded('HealthcareService', made);
-  const actor = [{ reference: `HealthcareService/${service.id}` }];
-  const [schedule, patient] = await Promise.all([aSchedule({ actor }), aPatient()]);
-  const slots = await Promise.all([1, 2, 3].map((hours) => aSlotIn(hours, schedule)));
-  const statusOf = async (index: number) => {
-    const slot = slots[index];
-    return slot && (await book(whole(slot, patient))).status;
+it('a booking is written by the service, never by the portal: by a Bot, or by the client of the gateway', async () => {
+  const { slot, patient } = await aClinic();
+  const booked = resourceIn('Appointment', await book(proposed(patient, [slot])));
+  const author = await authorOf(slot.id);
+  const body = resourceIn(
+    author.startsWith('Bot/') ? 'Bot' : 'ClientApplication',
+    await medplum('admin', 'GET', `/${author}`),
+  );
+  const identifier = [{ system: artefactUri(config, 'LocalBot'), value: 'book' }];
+  const byRuntime = {
+    medplum: { resourceType: 'Bot', identifier },
+    gateway: { resourceType: 'ClientApplication', name: 'Appointment booking: gateway' },
   };
-  expect(await statusOf(0)).toBe(201);
-  const policed = { ...service, ...policy(length('leadTime', 5, 'h')) };
-  await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body: policed });
-  expect(await statusOf(1)).toBe(422);
-  await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body: service });
-  await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body: { ...schedule, active: false } });
-  expect(await statusOf(2)).toBe(422);
+  expect(body).toMatchObject(byRuntime[config.bots]);
+  expect((await patch(booked.id ?? '', cancellation)).status).toBe(200);
+  expect(resourceIn('Slot', await medplum('admin', 'GET', `/Slot/${slot.id}`)).status).toBe('free');
 });
 
-it('a portal that may read no slots any more books none, and one whose access has ended is not known', async () => {
-  const [schedule, patient] = await Promise.all([aSchedule(), aPatient()]);
-  const [first, second, third] = await Promise.all([1, 2, 3].map((hours) => aSlotIn(hours, schedule)));
-  if (!first || !second || !third) {
-    throw new Error('There must be three slots.');
-  }
-  expect((await book(whole(first, patient))).status).toBe(201);
-  const [consumer] = await Promise.all([found('AccessPolicy?name:exact=Appointment%20booking:%20consumer')]);
-  const membership = await found(`ProjectMembership?profile=ClientApplication/${portal.id}`);
-  const accessPolicy = { reference: `AccessPolicy/${consumer?.id}` };
-  const body = { ...membership, accessPolicy } as ProjectMembership;
-  expect((await medplum('admin', 'PUT', `/ProjectMembership/${membership?.id}`, { body })).status).toBe(200);
-  const refused = await book(whole(second, patient));
-  expect(refused.status).toBeGreaterThanOrEqual(400);
-  expect(refused.status).toBeLessThan(500);
-  await medplum('admin', 'DELETE', `/ProjectMembership/${membership?.id}`);
-  expect((await book(whole(third, patient))).status).toBe(401);
-  expect(await stored('Appointment', `slot=Slot/${second.id},Slot/${third.id}`)).toEqual([]);
+describe('rights of the moment', () => {
+  let portal: Client;
+
+  beforeAll(async () => {
+    portal = await standIn('portal-a');
+  });
+
+  afterAll(async () => {
+    await medplum('admin', 'DELETE', `/ClientApplication/${portal.id}`);
+  });
+
+  const found = async (query: string) => {
+    const { entry } = resourceIn('Bundle', await medplum('admin', 'GET', `/${query}`));
+    return entry?.[0]?.resource;
+  };
+
+  it('a policy that the clinic sets between two bookings binds the second one', async () => {
+    const [schedule, patient] = await Promise.all([aSchedule(), aPatient()]);
+    const [first, second] = await Promise.all([aSlotIn(1, schedule), aSlotIn(2, schedule)]);
+    expect((await book(whole(first, patient))).status).toBe(201);
+    const body = { ...schedule, ...policy(length('leadTime', 5, 'h')) };
+    expect((await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body })).status).toBe(200);
+    expect(issuesOf(await book(whole(second, patient)))).toEqual(['too-soon Appointment.start']);
+    expect(await appointmentsOn(second)).toEqual([]);
+  });
+
+  it('so does one that it sets on the service, and a schedule that it closes', async () => {
+    const resource: HealthcareService = { resourceType: 'HealthcareService', name: 'Check-up' };
+    const made = await medplum('front-desk', 'POST', '/HealthcareService', { body: resource });
+    const service = succeeded('HealthcareService', made);
+    const actor = [{ reference: `HealthcareService/${service.id}` }];
+    const [schedule, patient] = await Promise.all([aSchedule({ actor }), aPatient()]);
+    const slots = await Promise.all([1, 2, 3].map((hours) => aSlotIn(hours, schedule)));
+    const statusOf = async (index: number) => {
+      const slot = slots[index];
+      return slot && (await book(whole(slot, patient))).status;
+    };
+    expect(await statusOf(0)).toBe(201);
+    const policed = { ...service, ...policy(length('leadTime', 5, 'h')) };
+    await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body: policed });
+    expect(await statusOf(1)).toBe(422);
+    await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body: service });
+    await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body: { ...schedule, active: false } });
+    expect(await statusOf(2)).toBe(422);
+  });
+
+  it('a portal that may read no slots any more books none, and one whose access has ended is not known', async () => {
+    const [schedule, patient] = await Promise.all([aSchedule(), aPatient()]);
+    const [first, second, third] = await Promise.all([1, 2, 3].map((hours) => aSlotIn(hours, schedule)));
+    if (!first || !second || !third) {
+      throw new Error('There must be three slots.');
+    }
+    expect((await book(whole(first, patient))).status).toBe(201);
+    const [consumer] = await Promise.all([found('AccessPolicy?name:exact=Appointment%20booking:%20consumer')]);
+    const membership = await found(`ProjectMembership?profile=ClientApplication/${portal.id}`);
+    const accessPolicy = { reference: `AccessPolicy/${consumer?.id}` };
+    const body = { ...membership, accessPolicy } as ProjectMembership;
+    expect((await medplum('admin', 'PUT', `/ProjectMembership/${membership?.id}`, { body })).status).toBe(200);
+    const refused = await book(whole(second, patient));
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(refused.status).toBeLessThan(500);
+    await medplum('admin', 'DELETE', `/ProjectMembership/${membership?.id}`);
+    expect((await book(whole(third, patient))).status).toBe(401);
+    expect(await stored('Appointment', `slot=Slot/${second.id},Slot/${third.id}`)).toEqual([]);
+  });
 });

@@ -1,8 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { until } from '../../lib/until.ts';
-import { aClinic, appointmentsOn, aSlot, book, ct, parameters, proposed, slotsOf, succeeded } from '../fixtures.ts';
+import {
+  aClinic,
+  aPatient,
+  appointmentsOn,
+  aSlot,
+  book,
+  ct,
+  minutes,
+  parameters,
+  proposed,
+  slotsOf,
+  stored,
+  succeeded,
+} from '../fixtures.ts';
 import { issuesOf, medplum } from '../http.ts';
+import { cancellation, patch } from '../patch/fixtures.ts';
+import { aCalendar, aService, at, proposedAt, untilFree } from './fixtures.ts';
 
 const other = { coding: [{ system: 'urn:services', code: 'mri' }] };
 
@@ -78,4 +93,91 @@ it('what took the time is gone: within seconds it can be booked again', async ()
     () => book(proposed(patient, [slot])),
     ({ status }) => status === 201,
   );
+});
+
+const write = (body: Slot) => medplum('front-desk', 'PUT', `/Slot/${body.id}`, { body });
+const read = async (id: string | undefined) => succeeded('Slot', await medplum('front-desk', 'GET', `/Slot/${id}`));
+
+/** A booked Slot made by hand, as it was before and as it is now. */
+async function aBookedSlot() {
+  const { slot, patient } = await aClinic();
+  const appointment = succeeded('Appointment', await book(proposed(patient, [slot])));
+  return { appointment, before: slot, now: await read(slot.id) };
+}
+
+describe('staff cannot offer a slot again that an appointment holds', () => {
+  it.each<[string, Partial<Slot>, number, string]>([
+    ['set free', { status: 'free' }, 422, 'transition-not-allowed Slot.status'],
+    ['entered in error', { status: 'entered-in-error' }, 422, 'transition-not-allowed Slot.status'],
+    ['moved', { start: minutes(60), end: minutes(90) }, 400, 'immutable-element Slot'],
+    ['shortened', { end: minutes(10) }, 400, 'immutable-element Slot'],
+  ])('%s: refused, and it stays booked', async (_, change, status, issue) => {
+    const { before, now } = await aBookedSlot();
+    const refused = await write({ ...now, ...change });
+    expect([refused.status, ...issuesOf(refused)]).toEqual([status, issue]);
+    expect(refused.text).toContain('cancel the appointment');
+    expect(await read(before.id)).toMatchObject({ status: 'busy', start: before.start, end: before.end });
+    const again = await book(proposed(await aPatient('portal-b'), [before]), 'portal-b');
+    expect([again.status, ...issuesOf(again)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+  });
+
+  it('a published one, saved as it was before: 422', async () => {
+    const service = await aService();
+    const schedule = await aCalendar(service);
+    const morning = ['09:00-09:30', '09:30-10:00', '10:00-10:30', '10:30-11:00'];
+    await untilFree(schedule, morning);
+    const [slot] = await stored('Slot', `schedule=Schedule/${schedule.id}&start=${at('09:30')}`);
+    if (!slot) {
+      throw new Error('There is no slot at 09:30.');
+    }
+    succeeded('Appointment', await book(proposedAt(service, await aPatient(), '09:30', '10:00', [slot])));
+    const refused = await write({ ...slot, comment: 'Bring the old one' });
+    expect([refused.status, ...issuesOf(refused)]).toEqual([422, 'transition-not-allowed Slot.status']);
+  });
+
+  it('one made by hand, saved as it was before: 422', async () => {
+    const { before } = await aBookedSlot();
+    const refused = await write({ ...before, comment: 'Second floor' });
+    expect([refused.status, ...issuesOf(refused)]).toEqual([422, 'transition-not-allowed Slot.status']);
+  });
+
+  it('one made by hand, written without having been read: 422', async () => {
+    const { before } = await aBookedSlot();
+    const { meta: _, ...unread } = before;
+    const refused = await write({ ...unread, comment: 'Second floor' });
+    expect([refused.status, ...issuesOf(refused)]).toEqual([422, 'transition-not-allowed Slot.status']);
+    expect((await read(before.id)).status).toBe('busy');
+  });
+});
+
+it('a slot that staff delete although an appointment holds it comes back, and its time is not offered', async () => {
+  const service = await aService();
+  const schedule = await aCalendar(service);
+  await untilFree(schedule, ['09:00-09:30', '09:30-10:00', '10:00-10:30', '10:30-11:00']);
+  const [slot] = await stored('Slot', `schedule=Schedule/${schedule.id}&start=${at('09:30')}`);
+  const wish = proposedAt(service, await aPatient(), '09:30', '10:00', slot ? [slot] : []);
+  const appointment = succeeded('Appointment', await book(wish));
+  expect((await medplum('front-desk', 'DELETE', `/Slot/${slot?.id}`)).status).toBe(200);
+  const [again] = await until(
+    () => stored('Slot', `_id=${slot?.id}`),
+    (found) => found.length > 0,
+  );
+  expect(again).toMatchObject({ status: 'busy', start: slot?.start, end: slot?.end });
+  await untilFree(schedule, ['09:00-09:30', '10:00-10:30', '10:30-11:00']);
+  expect((await patch(appointment.id ?? '', cancellation)).status).toBe(200);
+  await untilFree(schedule, ['09:00-09:30', '09:30-10:00', '10:00-10:30', '10:30-11:00']);
+});
+
+describe('staff may', () => {
+  it('block a slot that is booked', async () => {
+    const { now } = await aBookedSlot();
+    expect((await write({ ...now, status: 'busy-unavailable' })).status).toBe(200);
+  });
+
+  it('offer it again once the appointment is cancelled', async () => {
+    const { appointment, before } = await aBookedSlot();
+    expect((await patch(appointment.id ?? '', cancellation)).status).toBe(200);
+    expect((await write({ ...(await read(before.id)), status: 'busy-unavailable' })).status).toBe(200);
+    expect((await write({ ...(await read(before.id)), status: 'free' })).status).toBe(200);
+  });
 });

@@ -1,14 +1,10 @@
 import type { Appointment, Patient, Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri, type Confirmation } from '../../../core/config/config.ts';
-import {
-  type Outbox,
-  type OutboxStatus,
-  outboxesCodeQuery,
-  outboxesOf,
-} from '../../../core/notifications/delivery/outbox.ts';
+import { type Outbox, type OutboxStatus, outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { type TopicName, topicUrl } from '../../../core/notifications/subscription/topics.ts';
+import { rowSearch } from '../../../core/rows/row.ts';
 import { until } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
@@ -100,7 +96,7 @@ export function turnsTo(
 
 /** The rows in which the outboxes of subscribers are stored. */
 async function rows(): Promise<Task[]> {
-  const path = `/Task?${outboxesCodeQuery(config)}&_count=1000`;
+  const path = `/${rowSearch(['outboxes'], { _count: '1000' }, config)}`;
   const entries = resourceIn('Bundle', await medplum('admin', 'GET', path)).entry ?? [];
   return entries.flatMap(({ resource }) => (resource?.resourceType === 'Task' ? [resource] : []));
 }

@@ -86,19 +86,6 @@ describe('strangers', () => {
     expect((await read('two', '2001:db8:0:1::2')).statusCode).toBe(401);
   });
 
-  test('try secrets at the token endpoint as rarely', async () => {
-    start({ attemptsPerMinuteAndAddress: 1 });
-    const send = () =>
-      gateway.inject({
-        method: 'POST',
-        url: '/oauth2/token',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        payload: 'a=b',
-      });
-    fake.answer = () => ({ status: 401 });
-    expect([(await send()).statusCode, (await send()).statusCode]).toEqual([401, 429]);
-  });
-
   test('send so many requests from one address, with or without a token', async () => {
     start({ requestsPerMinuteAndAddress: 2 });
     const send = (from: string) => gateway.inject({ url: '/fhir/R4/metadata', headers: { 'x-forwarded-for': from } });

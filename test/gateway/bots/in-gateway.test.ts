@@ -1,164 +1,513 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
 import { type CallableBot, callableBots } from '../../../core/config/bots.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import type { BotClient, BotHandler, HostedBots } from '../../../gateway/bots/in-gateway.ts';
+import { createBotConnections } from '../../../gateway/bots/connections.ts';
+import { type BotClient, type BotHandler, botsInGateway, type HostedBots } from '../../../gateway/bots/in-gateway.ts';
+import { botsInMedplum } from '../../../gateway/bots/in-medplum.ts';
+import { createOwnToken } from '../../../gateway/bots/own-token.ts';
+import type { BotCall } from '../../../gateway/bots/runtime.ts';
+import {
+  createUpstream,
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  type UpstreamFailure,
+} from '../../../gateway/medplum/client.ts';
+import type { Caller, Callers, Identification } from '../../../gateway/medplum/current-profile.ts';
 import { base, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let verify: FakeMedplum['verify'];
-let gateway: FastifyInstance;
-let now = 0;
-let handler: BotHandler;
-/** How Medplum lets the gateway in, and with what the logins asked to be anew. */
-let letIn: (anew: boolean) => Promise<void>;
-const logins: boolean[] = [];
-let ownToken = 'own-1';
+describe('in gateway', () => {
+  let fake: FakeMedplum;
+  let verify: FakeMedplum['verify'];
+  let gateway: FastifyInstance;
+  let now = 0;
+  let handler: BotHandler;
 
-const appointment = { resourceType: 'Appointment', id: 'made', status: 'booked', participant: [] };
-const permitted = {
-  body: { resourceType: 'Bundle', type: 'searchset', entry: [{ resource: { resourceType: 'Bot' } }] },
-};
-const unavailable = toOperationOutcome([{ code: 'upstream-unavailable', diagnostics: 'No answer.' }], config);
+  /** How Medplum lets the gateway in, and with what the logins asked to be anew. */
+  let letIn: (anew: boolean) => Promise<void>;
+  const logins: boolean[] = [];
+  const ownToken = 'own-1';
+  const appointment = { resourceType: 'Appointment', id: 'made', status: 'booked', participant: [] };
 
-/** What a Bot uses of the client, in front of the connections of the gateway. */
-const clientFor: HostedBots['clientFor'] = (connections) =>
-  ({ connections, getAccessToken: () => ownToken }) as Partial<BotClient> as BotClient;
+  const permitted = {
+    body: { resourceType: 'Bundle', type: 'searchset', entry: [{ resource: { resourceType: 'Bot' } }] },
+  };
 
-const logIn: HostedBots['logIn'] = (_client, anew) => {
-  logins.push(anew);
-  return letIn(anew);
-};
+  const unavailable = toOperationOutcome([{ code: 'upstream-unavailable', diagnostics: 'No answer.' }], config);
 
-const send = (medplum: MedplumClient, path: string, authorization: string, body?: string) => {
-  const { connections } = medplum as BotClient;
-  return connections.send({ url: `${fake.url}/${path}`, headers: { authorization }, body }, 1000);
-};
+  /** What a Bot uses of the client, in front of the connections of the gateway. */
+  const clientFor: HostedBots['clientFor'] = (connections) =>
+    ({ connections, getAccessToken: () => ownToken }) as Partial<BotClient> as BotClient;
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  ({ verify } = fake);
-  const entries = callableBots.map((name) => [name, (...given: Parameters<BotHandler>) => handler(...given)] as const);
-  const handlers = Object.fromEntries(entries) as Record<CallableBot, BotHandler>;
-  gateway = gatewayTo(fake, {}, { bots: { handlers, clientFor, logIn }, now: () => now });
+  const logIn: HostedBots['logIn'] = (_client, anew) => {
+    logins.push(anew);
+    return letIn(anew);
+  };
+
+  beforeAll(async () => {
+    fake = await startFakeMedplum();
+    ({ verify } = fake);
+    const entries = callableBots.map(
+      (name) => [name, (...given: Parameters<BotHandler>) => handler(...given)] as const,
+    );
+    const handlers = Object.fromEntries(entries) as Record<CallableBot, BotHandler>;
+    gateway = gatewayTo(fake, {}, { bots: { handlers, clientFor, logIn }, now: () => now });
+  });
+
+  afterAll(async () => {
+    await gateway.close();
+    await fake.close();
+  });
+
+  beforeEach(() => {
+    now += 100_000;
+    fake.received.length = 0;
+    fake.verify = verify;
+    fake.answer = ({ path }) => (path === '/fhir/R4/Bot' ? permitted : undefined);
+    handler = async () => appointment;
+    logins.length = 0;
+    letIn = async () => undefined;
+  });
+
+  const book = (headers: Record<string, string> = fhirJson) =>
+    gateway.inject({
+      method: 'POST',
+      url: `${base}/Appointment/$book`,
+      headers,
+      payload: { resourceType: 'Appointment' },
+    });
+
+  test('a Bot gets the body, the credentials of the caller and who calls, and its answer is that of the gateway', async () => {
+    const events: BotEvent<unknown>[] = [];
+    handler = async (_, event) => {
+      events.push(event);
+      return appointment;
+    };
+    const answer = await book();
+    expect(answer.statusCode).toBe(201);
+    expect(answer.json()).toMatchObject({ id: 'made' });
+    expect(events).toMatchObject([
+      {
+        input: { resourceType: 'Appointment' },
+        headers: { authorization: 'Bearer portal-a' },
+        requester: { reference: 'ClientApplication/portal-a-id' },
+      },
+    ]);
+    expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Bot']);
+  });
+
+  test('the right to call a Bot is asked again after ten seconds', async () => {
+    await book();
+    now += 9_000;
+    await book();
+    expect(fake.received).toHaveLength(1);
+    now += 2_000;
+    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
+    expect((await book()).statusCode).toBe(403);
+  });
+
+  test('a token that Medplum refuses since it was verified is 401', async () => {
+    await book();
+    handler = async () => unavailable;
+    expect((await book()).statusCode).toBe(503);
+    fake.verify = () => ({ status: 401 });
+    expect((await book()).statusCode).toBe(401);
+  });
 });
 
-afterAll(async () => {
-  await gateway.close();
+const answered = (status: number, body?: unknown): UpstreamAnswer => ({ status, headers: {}, body });
+const found = answered(200, { resourceType: 'Bundle', entry: [{ resource: { resourceType: 'Bot' } }] });
+
+const caller: Caller = {
+  profileType: 'ClientApplication',
+  profileId: 'a',
+  role: 'requestor',
+  findsAllOf: [],
+  versions: {},
+};
+
+const refusedToken = answered(401);
+
+interface Surroundings {
+  /** What Medplum answers to the gateway. */
+  readonly medplum?: (asked: UpstreamCall) => UpstreamAnswer | UpstreamFailure;
+  /** What Medplum says of the token of the caller when it is asked anew. */
+  readonly verified?: Identification;
+  readonly logIn?: HostedBots['logIn'];
+  /** In seconds. */
+  readonly timeout?: number;
+}
+
+/** The Bot `book` in a gateway, and what it leaves behind. */
+function hosted(handler: BotHandler, { medplum = () => found, verified = caller, ...given }: Surroundings = {}) {
+  const clock = { now: 0 };
+  const asked: UpstreamCall[] = [];
+  const tokens: string[] = [];
+  const lines: Record<string, unknown>[] = [];
+  const call: Upstream['call'] = async (one) => {
+    asked.push(one);
+    return medplum(one);
+  };
+  const verify: Callers['verify'] = async (authorization) => {
+    tokens.push(authorization);
+    return verified;
+  };
+  const bots = botsInGateway(
+    {
+      handlers: { book: handler } as Partial<HostedBots['handlers']> as HostedBots['handlers'],
+      clientFor: (connections) => ({ connections, getAccessToken: () => 'own' }) as Partial<BotClient> as BotClient,
+      logIn: given.logIn ?? (async () => undefined),
+    },
+    {
+      config: { ...config, timeout: given.timeout ?? 60 },
+      medplumBaseUrl: 'http://medplum/',
+      upstream: { call } as Partial<Upstream> as Upstream,
+      callers: { verify } as Partial<Callers> as Callers,
+      logger: pino({ level: 'error' }, { write: (line) => void lines.push(JSON.parse(line)) }),
+      now: () => clock.now,
+    },
+  );
+  const run = (more: Partial<BotCall> = {}) =>
+    bots.run({ name: 'book', input: { a: 1 }, headers: { authorization: 'Bearer a' }, caller, ...more });
+  return { bots, run, clock, asked, tokens, lines };
+}
+
+const outcome = (id: string) => ({ resourceType: 'OperationOutcome', id, issue: [{ code: 'exception' }] });
+const noAnswer = toOperationOutcome([{ code: 'upstream-unavailable', diagnostics: 'x' }], config);
+
+describe('a Bot that runs', () => {
+  test('is told what Medplum tells Bots', async () => {
+    const events: BotEvent<unknown>[] = [];
+    const { run } = hosted(async (_, event) => void events.push(event));
+    await run({ caller: { ...caller, display: 'Portal A' } });
+    await run();
+    await run({ caller: undefined });
+    const event = {
+      bot: {},
+      contentType: 'application/fhir+json',
+      input: { a: 1 },
+      secrets: {},
+      headers: { authorization: 'Bearer a' },
+    };
+    expect(events).toStrictEqual([
+      { ...event, requester: { reference: 'ClientApplication/a', display: 'Portal A' } },
+      { ...event, requester: { reference: 'ClientApplication/a' } },
+      { ...event, requester: undefined },
+    ]);
+  });
+
+  test.each<[unknown, number]>([
+    [{ resourceType: 'Appointment' }, 200],
+    [undefined, 200],
+    [outcome('forbidden'), 403],
+    [outcome('not-found'), 404],
+    [outcome('gone'), 410],
+    [outcome('conflict'), 409],
+    [outcome('other'), 400],
+    [{ ...outcome('forbidden'), id: undefined }, 400],
+  ])('and returns %j is answered with the status that Medplum makes of it: %i', async (body, status) => {
+    expect(await hosted(async () => body).run()).toEqual(answered(status, body));
+  });
+
+  test('is counted until it has ended', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { bots, run } = hosted(() => gate.promise);
+    const [one, other] = [run(), run()];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(bots.pending()).toBe(2);
+    gate.resolve();
+    await Promise.all([one, other]);
+    expect(bots.pending()).toBe(0);
+  });
+
+  test('too long is a time-out, and is counted on', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { bots, run } = hosted(() => gate.promise, { timeout: 0.02 });
+    expect(await run()).toEqual({ failure: 'timeout' });
+    expect(bots.pending()).toBe(1);
+    gate.resolve();
+  });
+
+  test('and throws is answered 400 without words; the operator learns which and why', async () => {
+    const { bots, run, lines } = hosted(() => Promise.reject(new Error('fault')));
+    expect(await run()).toEqual(answered(400));
+    expect(lines).toEqual([
+      expect.objectContaining({
+        bot: 'book',
+        err: expect.objectContaining({ message: 'fault' }),
+        msg: 'A Bot has failed.',
+      }),
+    ]);
+    expect(bots.pending()).toBe(0);
+  });
+});
+
+describe('whether a caller may call a Bot', () => {
+  test.each<[UpstreamAnswer | UpstreamFailure, UpstreamAnswer | UpstreamFailure]>([
+    [{ failure: 'timeout' }, { failure: 'timeout' }],
+    [answered(401), answered(401)],
+    [answered(500, 'x'), answered(500, 'x')],
+    [answered(200, { resourceType: 'Bundle' }), answered(403)],
+    [answered(200, { resourceType: 'Bundle', entry: [] }), answered(403)],
+    [answered(200, { resourceType: 'Slot', entry: [{}] }), answered(403)],
+    [answered(200), answered(403)],
+  ])('Medplum answers %j: %j, and no Bot runs', async (answer, expected) => {
+    const runs: unknown[] = [];
+    const { run } = hosted(async () => runs.push('run'), { medplum: () => answer });
+    expect([await run(), runs]).toEqual([expected, []]);
+    await run();
+    expect(runs).toEqual([]);
+  });
+
+  test('does not matter while the gateway is not let in: nothing was sent', async () => {
+    const { run } = hosted(async () => 'done', { logIn: () => Promise.reject(new Error('no')) });
+    expect(await run()).toEqual({ failure: 'unavailable', isUnsent: true });
+  });
+});
+
+describe('after an answer that may be due to the credentials', () => {
+  const foreign = { system: 'urn:x', code: 'upstream-unavailable' };
+  const other = { ...noAnswer.issue[0]?.details?.coding?.[0], code: 'slot-not-free' };
+  const withCoding = (...coding: object[]) => ({ resourceType: 'OperationOutcome', issue: [{ details: { coding } }] });
+
+  test.each<[string, () => Promise<unknown>, boolean]>([
+    ['nothing from Medplum', async () => noAnswer, true],
+    ['403', async () => outcome('forbidden'), true],
+    ['a fault', () => Promise.reject(new Error('fault')), true],
+    ['that among others', async () => withCoding(other, noAnswer.issue[0]?.details?.coding?.[0] ?? {}), true],
+    ['404', async () => outcome('not-found'), false],
+    ['another refusal', async () => withCoding(other), false],
+    ['a code of somebody else', async () => withCoding(foreign), false],
+    ['an issue without details', async () => outcome('x'), false],
+    ['a resource', async () => ({ resourceType: 'Appointment' }), false],
+  ])('%s: the token is verified anew: %s', async (_, handler, isDoubtful) => {
+    const { run, tokens } = hosted(handler, { verified: refusedToken });
+    expect((await run()) === refusedToken).toBe(isDoubtful);
+    expect(tokens).toEqual(isDoubtful ? ['Bearer a'] : []);
+  });
+
+  test('a time-out is one: nothing is asked', async () => {
+    const { run, tokens } = hosted(() => new Promise(() => undefined), { timeout: 0.02, verified: refusedToken });
+    expect([await run(), tokens]).toEqual([{ failure: 'timeout' }, []]);
+  });
+
+  test.each<[string, Identification]>([
+    ['the token is good', caller],
+    ['Medplum is not there', { failure: 'unavailable' }],
+    ['Medplum fails', answered(500)],
+  ])('it stays if %s', async (_, verified) => {
+    const { run } = hosted(async () => noAnswer, { verified });
+    expect(await run()).toMatchObject({ body: noAnswer });
+  });
+});
+
+describe('the token of the gateway itself', () => {
+  test.each([
+    ['401 to its own token', 401, 'Bearer own', [false, true]],
+    ['401 to the token of a caller', 401, 'Bearer a', [false, false]],
+    ['403 to its own token', 403, 'Bearer own', [false, false]],
+  ])('is replaced after Medplum answers %s', async (_, status, authorization, expected) => {
+    const logins: boolean[] = [];
+    const handler = (client: MedplumClient) =>
+      (client as BotClient).connections.send({ url: 'http://medplum/fhir/R4/x', headers: { authorization } }, 1_000);
+    const { run } = hosted(handler, {
+      medplum: ({ path }) => (path === 'fhir/R4/Bot' ? found : answered(status)),
+      logIn: async (_client, anew) => void logins.push(anew),
+    });
+    await run();
+    await run();
+    expect(logins).toEqual(expected);
+  });
+});
+
+const limits = { connectTimeoutMs: 500, upstreamTimeoutMs: 1_000, responseBytes: 1_000, connections: 2 };
+
+async function sent(baseUrl: string, limit = 1_000): Promise<unknown> {
+  const upstream = createUpstream(baseUrl, limits);
+  const { send } = createBotConnections(upstream, upstream.baseUrl, () => undefined);
+  const answer = await send({ url: `${upstream.baseUrl}fhir/R4`, headers: {}, body: '{}' }, limit);
+  await upstream.close();
+  return answer;
+}
+
+test('a server that cannot be reached has done nothing', async () => {
+  expect(await sent('http://127.0.0.1:1/')).toBe('not-connected');
+});
+
+test('a server that ends the connection may have done it', async () => {
+  const fake = await startFakeMedplum();
+  fake.answer = () => ({ body: 'half an answ', headers: { 'content-type': 'text/plain' } });
+  expect(await sent(fake.url)).toBe('no-answer');
   await fake.close();
 });
 
-beforeEach(() => {
-  now += 100_000;
-  fake.received.length = 0;
-  fake.verify = verify;
-  fake.answer = ({ path }) => (path === '/fhir/R4/Bot' ? permitted : undefined);
-  handler = async () => appointment;
-  logins.length = 0;
-  letIn = async () => undefined;
+test('a server that takes too long may have done it', async () => {
+  const fake = await startFakeMedplum();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  fake.answer = () => promise;
+  expect(await sent(fake.url, 50)).toBe('too-late');
+  resolve(undefined);
+  await fake.close();
 });
 
-const book = (headers: Record<string, string> = fhirJson) =>
-  gateway.inject({
-    method: 'POST',
-    url: `${base}/Appointment/$book`,
-    headers,
-    payload: { resourceType: 'Appointment' },
-  });
-
-test('a Bot gets the body, the credentials of the caller and who calls, and its answer is that of the gateway', async () => {
-  const events: BotEvent<unknown>[] = [];
-  handler = async (_, event) => {
-    events.push(event);
-    return appointment;
+test('a request is a POST with a body, else a GET, with what follows the address of Medplum', async () => {
+  const calls: UpstreamCall[] = [];
+  const answer: UpstreamAnswer = { status: 404, headers: {}, body: { a: 1 } };
+  const call: Upstream['call'] = async (asked) => {
+    calls.push(asked);
+    return answer;
   };
-  const answer = await book();
-  expect(answer.statusCode).toBe(201);
-  expect(answer.json()).toMatchObject({ id: 'made' });
-  expect(events).toMatchObject([
-    {
-      input: { resourceType: 'Appointment' },
-      headers: { authorization: 'Bearer portal-a' },
-      requester: { reference: 'ClientApplication/portal-a-id' },
-    },
+  const seen: unknown[] = [];
+  const upstream = { call } as Partial<Upstream> as Upstream;
+  const { send } = createBotConnections(upstream, 'http://medplum/x/', (...told) => seen.push(told));
+  const headers = { authorization: 'Bearer a' };
+  expect(await send({ url: 'http://medplum/x/fhir/R4/Slot?a=b', headers }, 7)).toBe(answer);
+  await send({ url: 'http://medplum/x/fhir/R4', headers: {}, body: '' }, 8);
+  await send({ url: 'http://medplum/x/', headers: {} }, 9);
+  expect(calls).toEqual([
+    { method: 'GET', path: 'fhir/R4/Slot', query: 'a=b', headers, timeoutMs: 7 },
+    { method: 'POST', path: 'fhir/R4', headers: {}, timeoutMs: 8, body: '' },
+    { method: 'GET', path: '', headers: {}, timeoutMs: 9 },
   ]);
-  expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Bot']);
+  expect(seen).toEqual([
+    [answer, 'Bearer a'],
+    [answer, undefined],
+    [answer, undefined],
+  ]);
 });
 
-test('whoever may not read the Bot in Medplum may not call it: asked with the token of the caller, 403', async () => {
-  const calls: unknown[] = [];
-  handler = async () => calls.push('called');
-  fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
-  expect((await book()).statusCode).toBe(403);
-  expect(fake.received).toMatchObject([{ path: '/fhir/R4/Bot', headers: { authorization: 'Bearer portal-a' } }]);
-  expect(calls).toEqual([]);
+test('an answer that is missing is told to nobody', async () => {
+  const seen: unknown[] = [];
+  const upstream = { call: async () => ({ failure: 'broken' }) } as Partial<Upstream> as Upstream;
+  const { send } = createBotConnections(upstream, 'http://medplum/', (...told) => seen.push(told));
+  expect(await send({ url: 'http://medplum/fhir/R4', headers: {} }, 7)).toBe('no-answer');
+  expect(seen).toEqual([]);
 });
 
-test('the right to call a Bot is asked again after ten seconds', async () => {
-  await book();
-  now += 9_000;
-  await book();
-  expect(fake.received).toHaveLength(1);
-  now += 2_000;
-  fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
-  expect((await book()).statusCode).toBe(403);
-});
-
-test('a token that Medplum refuses since it was verified is 401', async () => {
-  await book();
-  handler = async () => unavailable;
-  expect((await book()).statusCode).toBe(503);
-  fake.verify = () => ({ status: 401 });
-  expect((await book()).statusCode).toBe(401);
-});
-
-test('what a Bot throws is no answer: 503, and its words stay inside', async () => {
-  handler = async () => {
-    throw new Error('secret words');
+/** A login that answers so, one after the other; then it works. */
+function loggingIn(...answers: Promise<void>[]) {
+  const logins: boolean[] = [];
+  const lines: Record<string, unknown>[] = [];
+  const logIn = async (anew: boolean): Promise<void> => {
+    logins.push(anew);
+    await answers.shift();
   };
-  const answer = await book();
-  expect(answer.statusCode).toBe(503);
-  expect(answer.body).not.toContain('secret');
+  const logger = pino({ level: 'error' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  return { token: createOwnToken(logIn, logger), logins, lines };
+}
+
+const refused = () => Promise.reject(new Error('invalid_client'));
+
+test('calls that come at once share one login', async () => {
+  const { token, logins } = loggingIn();
+  expect(await Promise.all([token.isThere(), token.isThere()])).toEqual([true, true]);
+  expect(logins).toEqual([false]);
+  await token.isThere();
+  expect(logins).toEqual([false, false]);
 });
 
-test('a gateway that Medplum does not let in answers 503, and calls no Bot', async () => {
-  const calls: unknown[] = [];
-  handler = async () => calls.push('called');
-  letIn = () => Promise.reject(new Error('invalid_client'));
-  expect((await book()).statusCode).toBe(503);
-  expect(calls).toEqual([]);
+test('a token that was refused is replaced once', async () => {
+  const { token, logins } = loggingIn();
+  token.refused();
+  await token.isThere();
+  await token.isThere();
+  expect(logins).toEqual([true, false]);
 });
 
-test('a token of its own that Medplum refuses is replaced before the next call', async () => {
-  handler = async (medplum) => {
-    const answer = await send(medplum, 'fhir/R4', `Bearer ${ownToken}`, '{}');
-    return typeof answer !== 'string' && answer.status === 200 ? appointment : unavailable;
-  };
-  fake.answer = ({ path, headers }) =>
-    path === '/fhir/R4/Bot' ? permitted : { status: headers.authorization === 'Bearer own-2' ? 200 : 401, body: {} };
-  letIn = async (anew) => {
-    ownToken = anew ? 'own-2' : ownToken;
-  };
-  expect((await book()).statusCode).toBe(503);
-  expect((await book()).statusCode).toBe(201);
+test('a token that could not be replaced is tried again, and the operator learns of it', async () => {
+  const { token, logins, lines } = loggingIn(refused());
+  token.refused();
+  expect([await token.isThere(), await token.isThere()]).toEqual([false, true]);
+  await token.isThere();
+  expect(logins).toEqual([true, true, false]);
+  expect(lines).toEqual([
+    expect.objectContaining({
+      err: expect.objectContaining({ message: 'invalid_client' }),
+      msg: 'Medplum does not let the gateway log in: check BOTS_CLIENT_ID and its secret.',
+    }),
+  ]);
+});
+
+test('a first login that fails is no reason to give up a token', async () => {
+  const { token, logins } = loggingIn(refused());
+  expect([await token.isThere(), await token.isThere()]).toEqual([false, true]);
+  expect(logins).toEqual([false, false]);
+});
+
+test('a refusal during a login counts for the next one', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { token, logins } = loggingIn(gate.promise);
+  const first = token.isThere();
+  token.refused();
+  gate.resolve();
+  expect(await first).toBe(true);
+  await token.isThere();
   expect(logins).toEqual([false, true]);
 });
 
-test.each<[string, string, number | string]>([
-  ['answers', 'fhir/R4', 200],
-  ['refuses', 'fhir/R4/none', 404],
-])('a Bot sees the status when Medplum %s', async (_, path, expected) => {
-  const answers: unknown[] = [];
-  handler = async (medplum) => {
-    const answer = await send(medplum, path, 'Bearer portal-a');
-    answers.push(typeof answer === 'string' ? answer : answer.status);
-    return appointment;
+test('a refusal during a login that fails is not forgotten', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { token, logins } = loggingIn(gate.promise);
+  const first = token.isThere();
+  token.refused();
+  gate.reject(new Error('unavailable'));
+  expect(await first).toBe(false);
+  await token.isThere();
+  expect(logins).toEqual([false, true]);
+});
+
+test('without a log it is only told to the caller', async () => {
+  expect(await createOwnToken(refused, undefined).isThere()).toBe(false);
+});
+
+/** Runs the Bot `book` in a Medplum that answers so. */
+async function run(answer: UpstreamAnswer | UpstreamFailure) {
+  const calls: UpstreamCall[] = [];
+  const call: Upstream['call'] = async (asked) => {
+    calls.push(asked);
+    return answer;
   };
-  fake.answer = ({ path: asked }) => {
-    const isThere = asked === '/fhir/R4/Bot' || asked === '/fhir/R4';
-    return isThere ? permitted : undefined;
-  };
-  await book();
-  expect(answers).toEqual([expected]);
+  const bots = botsInMedplum({ call } as Partial<Upstream> as Upstream, config);
+  const headers = { authorization: 'Bearer portal-a', 'content-type': 'x' };
+  const found = await bots.run({ name: 'book', input: { a: 1 }, headers, caller: undefined });
+  expect(bots.pending()).toBe(0);
+  return { found, calls };
+}
+
+const booked: UpstreamAnswer = { status: 200, headers: {}, body: { resourceType: 'Appointment' } };
+
+test('Medplum is asked to execute the Bot of the installation, with the token of the caller', async () => {
+  const { found, calls } = await run(booked);
+  expect(found).toBe(booked);
+  expect(calls).toEqual([
+    {
+      method: 'POST',
+      path: 'fhir/R4/Bot/$execute',
+      query: new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|book` }).toString(),
+      headers: { authorization: 'Bearer portal-a', 'content-type': 'application/fhir+json' },
+      body: '{"a":1}',
+    },
+  ]);
+});
+
+test.each<[string, UpstreamAnswer]>([
+  ['401', { status: 401, headers: { x: 'y' }, body: 'secret' }],
+  [
+    'its client is gone',
+    { status: 400, headers: {}, body: { issue: [{ details: { text: 'Authentication error' } }] } },
+  ],
+])('a token that is refused meanwhile is 401: %s', async (_, answer) => {
+  expect((await run(answer)).found).toEqual({ status: 401, headers: {}, body: undefined });
+});
+
+test.each<[UpstreamAnswer | UpstreamFailure]>([
+  [{ failure: 'timeout' }],
+  [{ status: 400, headers: {}, body: { issue: [{ details: { text: 'Other' } }] } }],
+  [{ status: 403, headers: {}, body: undefined }],
+])('every other answer is passed on: %j', async (answer) => {
+  expect((await run(answer)).found).toBe(answer);
 });

@@ -36,28 +36,6 @@ const statuses = (body: { entry?: { response: { status: string } }[] }) =>
   body.entry?.map(({ response }) => response.status);
 
 describe('a batch', () => {
-  test('answers each entry as a request of its own would be', async () => {
-    const { status, body } = await send(
-      batchOf(get('Slot/s1'), get(`${base}/Slot?status=busy`), get('/Slot/s1/'), get('Slot/missing')),
-    );
-    expect([status, body.resourceType, body.type]).toEqual([200, 'Bundle', 'batch-response']);
-    expect(statuses(body)).toEqual(['200', '200', '200', '404']);
-    expect(body.entry[0]).toEqual({
-      resource: slot,
-      response: { status: '200', etag: 'W/"3"', lastModified: '2027-01-01T09:00:00.000Z' },
-    });
-    expect(body.entry[1].resource).toMatchObject({ resourceType: 'Bundle', type: 'searchset', total: 2 });
-    expect(body.entry[1].response).toEqual({ status: '200' });
-    expect(Object.keys(body.entry[3])).toEqual(['response']);
-    expect(body.entry[3].response.outcome).toMatchObject({ issue: [{ code: 'not-found' }] });
-    expect(fake.received.map(({ path, query }) => `${path}?${query}`)).toEqual([
-      '/fhir/R4/Slot/s1?',
-      '/fhir/R4/Slot?status=busy&_total=none',
-      '/fhir/R4/Slot/s1?',
-      '/fhir/R4/Slot/missing?',
-    ]);
-  });
-
   test('an entry that the client knows has no resource: 304', async () => {
     const { body } = await send(batchOf(get('Slot/s1', { ifNoneMatch: 'W/"3"' }), get('Slot/s1', { ifNoneMatch: 3 })));
     expect(statuses(body)).toEqual(['304', '200']);

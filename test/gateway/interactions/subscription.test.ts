@@ -1,19 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { InjectOptions } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
-import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { base, bearer, config, fhirJson, withGateway } from '../fake-medplum.ts';
 
 const { fake, inject } = withGateway();
 
-const subscription = {
-  resourceType: 'Subscription',
-  id: 'u1',
-  status: 'requested',
-  meta: { versionId: '2', lastUpdated: '2027-01-01T09:00:00.000Z' },
-  channel: { type: 'rest-hook', endpoint: 'https://portal.example', header: ['Authorization: secret'] },
-};
-const refusal = toOperationOutcome([{ code: 'malformed-request', diagnostics: 'No.' }], config);
 const statusBundle = { resourceType: 'Bundle', type: 'searchset' };
 
 /** What the Bot was asked, by its name. */
@@ -27,51 +18,6 @@ async function call(options: InjectOptions) {
   const answer = await inject({ headers: bearer, ...options });
   return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json() };
 }
-
-const write = (method: 'POST' | 'PUT', path: string, headers: Record<string, string> = {}) =>
-  call({
-    method,
-    url: `/fhir/R4/${path}`,
-    headers: { ...fhirJson, ...headers },
-    payload: { resourceType: 'Subscription' },
-  });
-
-describe('a Subscription', () => {
-  test('is shown as the client prefers', async () => {
-    fake.answer = () => ({ body: subscription });
-    const { status, headers, body } = await write('POST', 'Subscription', { prefer: 'return=minimal' });
-    expect([status, headers['preference-applied'], body]).toEqual([201, 'return=minimal', undefined]);
-  });
-
-  const writes = [
-    ['POST', 'Subscription'],
-    ['PUT', 'Subscription/u1'],
-    ['DELETE', 'Subscription/u1'],
-  ] as const;
-  const sent = (method: 'POST' | 'PUT' | 'DELETE', path: string) =>
-    method === 'DELETE' ? call({ method, url: `/fhir/R4/${path}` }) : write(method, path);
-
-  test.each(writes)('%s %s: what the Bot refuses is refused in its words', async (method, path) => {
-    fake.answer = () => ({ body: refusal });
-    expect(await sent(method, path)).toMatchObject({ status: 400, body: { issue: [{ diagnostics: 'No.' }] } });
-  });
-
-  test.each(writes)('%s %s: a Bot that fails is 503', async (method, path) => {
-    fake.answer = () => ({ status: 500 });
-    expect((await sent(method, path)).status).toBe(503);
-    fake.answer = () => ({ body: { resourceType: 'Patient' } });
-    expect((await sent(method, path)).status).toBe(503);
-  });
-
-  test('of no id is not there, and If-Match must be an entity tag', async () => {
-    const statuses = [
-      (await write('PUT', 'Subscription/u_1')).status,
-      (await call({ method: 'DELETE', url: '/fhir/R4/Subscription/u_1' })).status,
-      (await write('PUT', 'Subscription/u1', { 'if-match': '1' })).status,
-    ];
-    expect([statuses, fake.received]).toEqual([[404, 404, 400], []]);
-  });
-});
 
 const parameters = (...parameter: object[]) => ({ resourceType: 'Parameters', parameter });
 const operation = (path: string, body?: object) =>
@@ -128,29 +74,6 @@ describe('the operations on Subscriptions', () => {
     expect(asked()).toEqual([['subscription-operations', { operation: 'deliver', id: 'u1' }]]);
   });
 
-  test.each(['x', '-1', '1.5', '1234567890', '1x'])('the number of an event is not %s', async (value) => {
-    const answer = await operation(`u1/$events?eventsSinceNumber=${value}&eventsUntilNumber=${value}`);
-    const issue = (name: string) => ({
-      diagnostics: `${name} must be the number of an event, not '${value}'.`,
-      expression: [`http.${name}`],
-    });
-    expect(answer).toMatchObject({
-      status: 400,
-      body: { issue: [issue('eventsSinceNumber'), issue('eventsUntilNumber')] },
-    });
-    expect(fake.received).toEqual([]);
-  });
-
-  test.each([['$status'], ['$events'], ['$get-ws-binding-token']])('u_1/%s is not there', async (name) => {
-    expect((await operation(`u_1/${name}`)).status).toBe(404);
-    expect(fake.received).toEqual([]);
-  });
-
-  test('nothing is delivered for what is no id', async () => {
-    expect((await operation('u_1/$deliver', parameters())).status).toBe(404);
-    expect(fake.received).toEqual([]);
-  });
-
   test.each(['eventsSinceNumber', 'eventsUntilNumber'])('%s alone is refused, too', async (name) => {
     const { status, body } = await operation(`u1/$events?${name}=x`);
     expect([status, body.issue.length, body.issue[0].expression]).toEqual([400, 1, [`http.${name}`]]);
@@ -168,13 +91,6 @@ describe('the operations on Subscriptions', () => {
   ])('of %s nothing is read', async (_, body) => {
     expect((await operation('$status', body)).status).toBe(200);
     expect(asked()).toEqual([['subscription-operations', { operation: 'status', ids: [], statuses: [] }]]);
-  });
-
-  test.each([['$status'], ['$events'], ['$get-ws-binding-token']])('u1/%s that the Bot refuses', async (name) => {
-    fake.answer = () => ({ body: refusal });
-    expect(await operation(`u1/${name}`)).toMatchObject({ status: 400, body: { issue: [{ diagnostics: 'No.' }] } });
-    fake.answer = () => ({ status: 404 });
-    expect((await operation(`u1/${name}`)).status).toBe(403);
   });
 });
 

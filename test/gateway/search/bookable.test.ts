@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
-import type { BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import type { GatewayContext } from '../../../gateway/context.ts';
 import type { FhirRequest } from '../../../gateway/handler.ts';
+import { createUpstream, type Upstream } from '../../../gateway/medplum/client.ts';
 import { onlyBookable } from '../../../gateway/search/bookable.ts';
+import { type CalendarList, createCalendars } from '../../../gateway/search/calendars.ts';
 import { parseQuery } from '../../../gateway/search/rewrite.ts';
+import { upcomingOnly } from '../../../gateway/search/upcoming.ts';
 import type { ServedTypeName } from '../../../gateway/served-types.ts';
 import {
   bearer,
@@ -17,173 +20,356 @@ import {
   searchset,
   startFakeMedplum,
 } from '../fake-medplum.ts';
-import { answeredBatch, foundEntry } from './batch.ts';
+import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
 
-const now = Date.parse('2027-01-01T00:00:00Z');
+describe('bookable', () => {
+  const now = Date.parse('2027-01-01T00:00:00Z');
 
-const leadTime = (hours: number) => ({
-  extension: [
-    {
-      url: artefactUri(config, 'LocalBookingPolicy'),
-      extension: [{ url: 'leadTime', valueDuration: { value: hours, code: 'h' } }],
-    },
-  ],
-});
-const schedule = (id: string, more: Partial<Schedule> = {}): Schedule => ({
-  resourceType: 'Schedule',
-  id,
-  actor: [{ reference: 'HealthcareService/s' }],
-  ...more,
-});
-const service = (more: Partial<HealthcareService>): HealthcareService => ({
-  resourceType: 'HealthcareService',
-  id: 's',
-  ...more,
-});
-const closed = schedule('closed', { active: false });
-
-/** What becomes of a search in an installation with these Schedules and services, and which Schedules were read. */
-async function narrowed(
-  query: string,
-  calendar: readonly (Schedule | HealthcareService)[],
-  { type = 'Slot', role = 'requestor' }: { type?: ServedTypeName; role?: Role | 'nobody' } = {},
-) {
-  const read: (string | undefined)[] = [];
-  const calendars: GatewayContext['calendars'] = {
-    read: async (ids) => {
-      read.push(ids);
-      return {
-        schedules: calendar.filter((one) => one.resourceType === 'Schedule'),
-        services: calendar.filter((one) => one.resourceType === 'HealthcareService'),
-        isWhole: true,
-      };
-    },
-  };
-  const exchange = { caller: role === 'nobody' ? undefined : { role }, upstreamHeaders: {} } as FhirRequest;
-  const params = parseQuery(query);
-  const result = await onlyBookable(type, params, exchange, { config, calendars } as GatewayContext, now);
-  const filters = 'status' in result ? [] : result.slice(params.length).map(({ name, value }) => `${name}=${value}`);
-  return { result, params, filters, read };
-}
-
-describe('a search for free Slots', () => {
-  it.each<[string, (Schedule | HealthcareService)[], string[]]>([
-    ['shows none of a Schedule that is not open for booking', [closed], ['_filter=(schedule ne "Schedule/closed")']],
-    [
-      'shows those of a Schedule from the time on that its policy permits',
-      [schedule('a', leadTime(3))],
-      ['_filter=(schedule ne "Schedule/a") or (schedule re "Schedule/a" and start ge "2027-01-01T03:00:00.000Z")'],
+  const leadTime = (hours: number) => ({
+    extension: [
+      {
+        url: artefactUri(config, 'LocalBookingPolicy'),
+        extension: [{ url: 'leadTime', valueDuration: { value: hours, code: 'h' } }],
+      },
     ],
-    [
-      '… or that of its service',
-      [schedule('a'), service(leadTime(2))],
-      ['_filter=(schedule ne "Schedule/a") or (schedule re "Schedule/a" and start ge "2027-01-01T02:00:00.000Z")'],
-    ],
-    ['shows all where nothing limits bookings', [schedule('a'), service({})], []],
-  ])('%s', async (_, calendar, expected) => {
-    const { filters, result, params } = await narrowed('status=free', calendar);
-    expect(filters).toEqual(expected);
-    if (expected.length === 0) {
+  });
+
+  const schedule = (id: string, more: Partial<Schedule> = {}): Schedule => ({
+    resourceType: 'Schedule',
+    id,
+    actor: [{ reference: 'HealthcareService/s' }],
+    ...more,
+  });
+
+  const service = (more: Partial<HealthcareService>): HealthcareService => ({
+    resourceType: 'HealthcareService',
+    id: 's',
+    ...more,
+  });
+
+  const closed = schedule('closed', { active: false });
+
+  /** What becomes of a search in an installation with these Schedules and services, and which Schedules were read. */
+  async function narrowed(
+    query: string,
+    calendar: readonly (Schedule | HealthcareService)[],
+    { type = 'Slot', role = 'requestor' }: { type?: ServedTypeName; role?: Role | 'nobody' } = {},
+  ) {
+    const read: (string | undefined)[] = [];
+    const calendars: GatewayContext['calendars'] = {
+      read: async (ids) => {
+        read.push(ids);
+        return {
+          schedules: calendar.filter((one) => one.resourceType === 'Schedule'),
+          services: calendar.filter((one) => one.resourceType === 'HealthcareService'),
+          isWhole: true,
+        };
+      },
+    };
+    const exchange = { caller: role === 'nobody' ? undefined : { role }, upstreamHeaders: {} } as FhirRequest;
+    const params = parseQuery(query);
+    const result = await onlyBookable(type, params, exchange, { config, calendars } as GatewayContext, now);
+    const filters = 'status' in result ? [] : result.slice(params.length).map(({ name, value }) => `${name}=${value}`);
+    return { result, params, filters, read };
+  }
+
+  describe('a search for free Slots', () => {
+    it.each<[string, (Schedule | HealthcareService)[], string[]]>([
+      ['shows none of a Schedule that is not open for booking', [closed], ['_filter=(schedule ne "Schedule/closed")']],
+      [
+        'shows those of a Schedule from the time on that its policy permits',
+        [schedule('a', leadTime(3))],
+        ['_filter=(schedule ne "Schedule/a") or (schedule re "Schedule/a" and start ge "2027-01-01T03:00:00.000Z")'],
+      ],
+      [
+        '… or that of its service',
+        [schedule('a'), service(leadTime(2))],
+        ['_filter=(schedule ne "Schedule/a") or (schedule re "Schedule/a" and start ge "2027-01-01T02:00:00.000Z")'],
+      ],
+      ['shows all where nothing limits bookings', [schedule('a'), service({})], []],
+    ])('%s', async (_, calendar, expected) => {
+      const { filters, result, params } = await narrowed('status=free', calendar);
+      expect(filters).toEqual(expected);
+      if (expected.length === 0) {
+        expect(result).toBe(params);
+      }
+    });
+
+    it('by staff shows what a policy withholds from others, but nothing of a closed Schedule', async () => {
+      const calendar = [closed, schedule('a', leadTime(3))];
+      expect((await narrowed('status=free', calendar, { role: 'repository' })).filters).toEqual([
+        '_filter=(schedule ne "Schedule/closed")',
+      ]);
+    });
+
+    it.each([
+      ['status=free', undefined],
+      ['status=free&schedule=Schedule/a', 'a'],
+      ['status=free&schedule=Schedule/a,Schedule/b&schedule=Schedule/c', 'a,b,c'],
+      ['status=free&schedule=https://other.example/Schedule/a', 'https://other.example/Schedule/a'],
+      ['status=free&schedule:identifier=urn:x|1&_tag=Schedule/a', undefined],
+      ['schedule=Schedule/a&identifier=x&status=free', 'a'],
+    ])('%s depends on the Schedules %s', async (query, ids) => {
+      expect((await narrowed(query, [])).read).toEqual([ids]);
+    });
+  });
+
+  describe('every other search stays as it is, and no Schedule is read', () => {
+    it.each<[ServedTypeName, string]>([
+      ['Slot', 'status=busy'],
+      ['Slot', 'status=free,busy'],
+      ['Slot', 'status:not=free'],
+      ['Slot', 'identifier=free'],
+      ['Slot', 'schedule=Schedule/closed'],
+      ['Appointment', 'status=free'],
+    ])('%s?%s', async (type, query) => {
+      const { result, params, read } = await narrowed(query, [closed], { type });
       expect(result).toBe(params);
+      expect(read).toEqual([]);
+    });
+
+    it('where nobody asks', async () => {
+      const { result, params } = await narrowed('status=free', [closed], { role: 'nobody' });
+      expect(result).toBe(params);
+    });
+  });
+
+  describe('over HTTP', () => {
+    let fake: FakeMedplum;
+    let gateway: FastifyInstance;
+
+    beforeAll(async () => {
+      fake = await startFakeMedplum();
+      gateway = gatewayTo(fake);
+    });
+    afterAll(() => Promise.all([gateway.close(), fake.close()]));
+    beforeEach(() => {
+      fake.received.length = 0;
+    });
+
+    /** Answers batches so, and searches for Slots with one that leads on. */
+    function answering(batch: (body: string) => Reply) {
+      fake.answer = ({ path, body }) =>
+        path === '/fhir/R4'
+          ? batch(body)
+          : { body: searchset(fake.url, 'Slot', [{ resourceType: 'Slot', id: 'x' }], '_offset=1') };
     }
-  });
 
-  it('by staff shows what a policy withholds from others, but nothing of a closed Schedule', async () => {
-    const calendar = [closed, schedule('a', leadTime(3))];
-    expect((await narrowed('status=free', calendar, { role: 'repository' })).filters).toEqual([
-      '_filter=(schedule ne "Schedule/closed")',
-    ]);
-  });
+    const entryOf = (url: string, more: object = {}): BundleEntry =>
+      foundEntry({ total: 1, ...(url.startsWith('Schedule') && { entry: [{ resource: closed }] }), ...more });
 
-  it.each([
-    ['status=free', undefined],
-    ['status=free&schedule=Schedule/a', 'a'],
-    ['status=free&schedule=Schedule/a,Schedule/b&schedule=Schedule/c', 'a,b,c'],
-    ['status=free&schedule=https://other.example/Schedule/a', 'https://other.example/Schedule/a'],
-    ['status=free&schedule:identifier=urn:x|1&_tag=Schedule/a', undefined],
-    ['schedule=Schedule/a&identifier=x&status=free', 'a'],
-  ])('%s depends on the Schedules %s', async (query, ids) => {
-    expect((await narrowed(query, [])).read).toEqual([ids]);
+    const get = async (query: string) => {
+      const answer = await gateway.inject({ url: `/fhir/R4/Slot?${query}`, headers: bearer });
+      return { status: answer.statusCode, body: answer.json() };
+    };
+
+    test('Medplum carries the condition out, and no address and no link shows it', async () => {
+      answering((body) => answeredBatch(body, entryOf));
+      const { status, body } = await get('schedule=closed&status=free');
+      const { method, path, query, body: form = '' } = fake.received.at(-1) ?? {};
+      expect([status, method, path, query?.size]).toEqual([200, 'POST', '/fhir/R4/Slot/_search', 0]);
+      expect(new URLSearchParams(form).get('_filter')).toBe('(schedule ne "Schedule/closed")');
+      expect(body.link).toHaveLength(2);
+      expect(JSON.stringify(body.link)).not.toContain('_filter');
+    });
+
+    test('where there are too many Schedules, some have to be named', async () => {
+      const link = [{ relation: 'next', url: 'x' }];
+      answering((body) => answeredBatch(body, (url) => entryOf(url, url.startsWith('Schedule') ? { link } : {})));
+      const { status, body } = await get('status=free');
+      expect([status, body.issue[0].expression, body.issue[0].diagnostics]).toEqual([
+        400,
+        ['http.schedule'],
+        'There are more than 1000 schedules: use the parameter schedule to name those to search.',
+      ]);
+    });
+
+    test.each<[Reply, number]>([
+      [{ status: 500 }, 503],
+      [{ status: 401 }, 401],
+      [{ body: { resourceType: 'Patient' } }, 502],
+      [{ body: { resourceType: 'Bundle', type: 'batch-response' } }, 502],
+    ])('where Medplum answers %j to the question for Schedules: %i', async (reply, status) => {
+      answering(() => reply);
+      expect((await get('status=free')).status).toBe(status);
+    });
   });
 });
 
-describe('every other search stays as it is, and no Schedule is read', () => {
-  it.each<[ServedTypeName, string]>([
-    ['Slot', 'status=busy'],
-    ['Slot', 'status=free,busy'],
-    ['Slot', 'status:not=free'],
-    ['Slot', 'identifier=free'],
-    ['Slot', 'schedule=Schedule/closed'],
-    ['Appointment', 'status=free'],
-  ])('%s?%s', async (type, query) => {
-    const { result, params, read } = await narrowed(query, [closed], { type });
-    expect(result).toBe(params);
-    expect(read).toEqual([]);
-  });
-
-  it('where nobody asks', async () => {
-    const { result, params } = await narrowed('status=free', [closed], { role: 'nobody' });
-    expect(result).toBe(params);
-  });
-});
-
-describe('over HTTP', () => {
+describe('calendars', () => {
+  const limits = { connectTimeoutMs: 500, upstreamTimeoutMs: 1_000, responseBytes: 1_000_000, connections: 2 };
   let fake: FakeMedplum;
-  let gateway: FastifyInstance;
+  let upstream: Upstream;
+  let now = 0;
+  let stored: Resource[] = [];
+  let refused = '';
+
+  const service = (id: string, versionId = '1'): Resource => ({
+    resourceType: 'HealthcareService',
+    id,
+    meta: { versionId },
+  });
+
+  const schedule = (id: string): Resource => ({ resourceType: 'Schedule', id, actor: [{}], meta: { versionId: '1' } });
+
+  /** Answers a search as Medplum does; what was written last is the last of the stored ones. */
+  function answered(url: string): BundleEntry {
+    const [type, query] = url.split('?');
+    if (type === refused) {
+      return { response: { status: '403' } };
+    }
+    const parameters = new URLSearchParams(query);
+    const ids = parameters.get('_id')?.split(',');
+    const all = stored.filter(({ resourceType, id = '' }) => resourceType === type && (!ids || ids.includes(id)));
+    const page = parameters.has('_sort') ? all.slice(-1) : all;
+    const total = parameters.has('_total') ? { total: all.length } : {};
+    return foundEntry({ ...total, entry: page.map((resource) => ({ resource })) });
+  }
 
   beforeAll(async () => {
     fake = await startFakeMedplum();
-    gateway = gatewayTo(fake);
+    upstream = createUpstream(fake.url, limits);
   });
-  afterAll(() => Promise.all([gateway.close(), fake.close()]));
+
+  afterAll(async () => {
+    await upstream.close();
+    await fake.close();
+  });
+
   beforeEach(() => {
     fake.received.length = 0;
+    fake.answer = ({ body }) => answeredBatch(body, answered);
+    refused = '';
+    stored = [service('a'), service('b'), schedule('1'), schedule('2')];
   });
 
-  /** Answers batches so, and searches for Slots with one that leads on. */
-  function answering(batch: (body: string) => Reply) {
-    fake.answer = ({ path, body }) =>
-      path === '/fhir/R4'
-        ? batch(body)
-        : { body: searchset(fake.url, 'Slot', [{ resourceType: 'Slot', id: 'x' }], '_offset=1') };
-  }
-
-  const entryOf = (url: string, more: object = {}): BundleEntry =>
-    foundEntry({ total: 1, ...(url.startsWith('Schedule') && { entry: [{ resource: closed }] }), ...more });
-
-  const get = async (query: string) => {
-    const answer = await gateway.inject({ url: `/fhir/R4/Slot?${query}`, headers: bearer });
-    return { status: answer.statusCode, body: answer.json() };
+  /** The lists that were read in whole since the last question. */
+  const listsRead = (): string[] => {
+    const urls = fake.received.splice(0).flatMap(({ body }) => urlsOf(body));
+    return urls.filter((url) => !url.includes('_sort')).map((url) => url.split('?')[0] ?? '');
   };
 
-  test('Medplum carries the condition out, and no address and no link shows it', async () => {
-    answering((body) => answeredBatch(body, entryOf));
-    const { status, body } = await get('schedule=closed&status=free');
-    const { method, path, query, body: form = '' } = fake.received.at(-1) ?? {};
-    expect([status, method, path, query?.size]).toEqual([200, 'POST', '/fhir/R4/Slot/_search', 0]);
-    expect(new URLSearchParams(form).get('_filter')).toBe('(schedule ne "Schedule/closed")');
-    expect(body.link).toHaveLength(2);
-    expect(JSON.stringify(body.link)).not.toContain('_filter');
+  async function read(calendars: ReturnType<typeof createCalendars>, ids?: string, token = 'one') {
+    const found = await calendars.read(ids, { authorization: `Bearer ${token}` });
+    if (!('services' in found)) {
+      throw new Error(`There is no list: ${JSON.stringify(found)}`);
+    }
+    const idsOf = (list: CalendarList['schedules'] | CalendarList['services']) => list.map(({ id }) => id).join();
+    return [idsOf(found.schedules), idsOf(found.services)];
+  }
+
+  test.each<[string, () => void, string]>([
+    ['changed', () => stored.push(service('a', '2')) && void stored.shift(), 'b,a'],
+    ['changed once more', () => stored.splice(1, 1, service('b', '2')) && undefined, 'a,b'],
+    ['made', () => void stored.push(service('c')), 'a,b,c'],
+    ['deleted', () => void stored.shift(), 'b'],
+  ])('a service that is %s is seen at once', async (_, change, expected) => {
+    const calendars = createCalendars(upstream, () => now);
+    await read(calendars);
+    listsRead();
+    change();
+    expect((await read(calendars))[1]).toBe(expected);
+    expect(listsRead()).toEqual(['HealthcareService']);
   });
 
-  test('where there are too many Schedules, some have to be named', async () => {
-    const link = [{ relation: 'next', url: 'x' }];
-    answering((body) => answeredBatch(body, (url) => entryOf(url, url.startsWith('Schedule') ? { link } : {})));
-    const { status, body } = await get('status=free');
-    expect([status, body.issue[0].expression, body.issue[0].diagnostics]).toEqual([
-      400,
-      ['http.schedule'],
-      'There are more than 1000 schedules: use the parameter schedule to name those to search.',
-    ]);
+  test('each caller has lists of its own, and they are read again after half a minute', async () => {
+    const calendars = createCalendars(upstream, () => now);
+    await read(calendars);
+    await read(calendars, undefined, 'two');
+    expect(listsRead()).toHaveLength(4);
+    now += 29_000;
+    await read(calendars);
+    expect(listsRead()).toHaveLength(0);
+    now += 2_000;
+    await read(calendars);
+    expect(listsRead()).toHaveLength(2);
   });
 
-  test.each<[Reply, number]>([
-    [{ status: 500 }, 503],
-    [{ status: 401 }, 401],
-    [{ body: { resourceType: 'Patient' } }, 502],
-    [{ body: { resourceType: 'Bundle', type: 'batch-response' } }, 502],
-  ])('where Medplum answers %j to the question for Schedules: %i', async (reply, status) => {
-    answering(() => reply);
-    expect((await get('status=free')).status).toBe(status);
+  test('what a caller may not search is empty to it', async () => {
+    refused = 'HealthcareService';
+    expect(await read(createCalendars(upstream, () => now))).toEqual(['1,2', '']);
+  });
+
+  test('what is changed while a list is read is seen the next time', async () => {
+    const calendars = createCalendars(upstream, () => now);
+    fake.answer = ({ body }) => {
+      const answer = answeredBatch(body, answered);
+      stored = stored.filter(({ id }) => id !== 'a');
+      return answer;
+    };
+    await read(calendars);
+    stored.push(service('c'));
+    expect((await read(calendars))[1]).toBe('b,c');
+  });
+
+  test.each<[string, Partial<Bundle>, boolean]>([
+    ['has no links', {}, true],
+    ['has no next page', { link: [{ relation: 'self', url: 'x' }] }, true],
+    [
+      'has a next page',
+      {
+        link: [
+          { relation: 'self', url: 'x' },
+          { relation: 'next', url: 'y' },
+        ],
+      },
+      false,
+    ],
+  ])('a list that %s is whole: %s %s', async (_, more, isWhole) => {
+    for (const type of ['Schedule', 'HealthcareService']) {
+      fake.answer = ({ body }) =>
+        answeredBatch(body, (url) => foundEntry({ total: 1, ...(url.startsWith(`${type}?_count`) && more) }));
+      expect(await createCalendars(upstream, () => now).read(undefined, {})).toMatchObject({ isWhole });
+    }
+    fake.answer = ({ body }) => answeredBatch(body, (url) => foundEntry(url.startsWith('Schedule?_id') ? more : {}));
+    expect(await createCalendars(upstream, () => now).read('1', {})).toMatchObject({ isWhole });
+  });
+
+  const batch = (entry?: unknown): Reply => ({ body: { resourceType: 'Bundle', type: 'batch-response', entry } });
+
+  test.each<[string, Reply, object]>([
+    ['none', { status: 503 }, { status: 503 }],
+    ['no Bundle', { body: { resourceType: 'Patient', entry: [foundEntry({}), foundEntry({})] } }, { status: 200 }],
+    ['a Bundle with another status', { ...batch([foundEntry({}), foundEntry({})]), status: 400 }, { status: 400 }],
+    ['no entries', batch(), { status: 200 }],
+    ['too few entries', batch([foundEntry({})]), { status: 200 }],
+    ['an entry that says nothing', batch([foundEntry({}), {}]), { status: 200 }],
+    ['an entry without a status', batch([foundEntry({}), { response: {} }]), { status: 200 }],
+    ['an entry that failed', batch([foundEntry({}), { response: { status: '500' } }]), { status: 200 }],
+  ])('where the answer of Medplum is %s there is no list', async (_, reply, expected) => {
+    fake.answer = () => reply;
+    const found = await createCalendars(upstream, () => now).read(undefined, {});
+    expect(found).toMatchObject(expected);
+    expect(found).not.toHaveProperty('services');
+    fake.answer = ({ body }) => (fake.received.length % 2 === 0 ? answeredBatch(body, answered) : reply);
+    expect(await createCalendars(upstream, () => now).read(undefined, {})).not.toHaveProperty('services');
+  });
+});
+
+describe('upcoming', () => {
+  const now = Date.parse('2027-01-01T00:00:00Z');
+
+  test.each<[ServedTypeName, string, boolean]>([
+    ['Slot', 'status=free', true],
+    ['Slot', 'schedule=Schedule/1&status=free', true],
+    ['Slot', 'status=free&schedule.start=2027', true],
+    ['Slot', 'status=free&start=ge2026-01-01', false],
+    ['Slot', 'start:missing=true&status=free', false],
+    ['Slot', 'status=busy', false],
+    ['Slot', 'status=free,busy', false],
+    ['Slot', 'identifier=free', false],
+    ['Slot', '', false],
+    ['Appointment', 'status=free', false],
+  ])('%s?%s shows no Slots of the past: %s', (type, query, isAdded) => {
+    const params = parseQuery(query);
+    const expected = isAdded ? [{ name: 'start', value: 'ge2027-01-01T00:00:00.000Z' }] : [];
+    expect(upcomingOnly(type, params, params, now)).toEqual(expected);
+  });
+
+  test('the status is that which Medplum is asked for, the start that which was sent', () => {
+    const sent = parseQuery('status=|free&start=2026');
+    const rewritten = parseQuery('status=free&_filter=x');
+    expect(upcomingOnly('Slot', sent, rewritten, now)).toEqual([]);
+    expect(upcomingOnly('Slot', sent.slice(0, 1), rewritten, now)).toHaveLength(1);
   });
 });

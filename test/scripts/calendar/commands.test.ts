@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { addSchedule, addService } from '../../../scripts/calendar/add.ts';
 import { changeHorizon, changeHours, showPreview } from '../../../scripts/calendar/change.ts';
 import { closeDays, listClosedDays, reopenDays } from '../../../scripts/calendar/close.ts';
@@ -16,13 +16,14 @@ let installation: Installation;
 let deployment: Deployment;
 let given: { baseUrl: string; clientId: string; clientSecret: string; wait: false };
 let printed: string[] = [];
+const { log } = console;
 
 beforeAll(async () => {
   installation = await startInstallation();
   deployment = await installation.deploy();
   const { baseUrl, clientId, clientSecret } = installation.sandbox;
   given = { baseUrl, clientId, clientSecret, wait: false };
-  jest.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line)));
+  console.log = (line) => void printed.push(String(line));
 });
 
 afterEach(() => {
@@ -30,7 +31,7 @@ afterEach(() => {
 });
 
 afterAll(async () => {
-  jest.restoreAllMocks();
+  console.log = log;
   await installation.sandbox.close();
 });
 

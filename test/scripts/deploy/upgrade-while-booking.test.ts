@@ -6,9 +6,10 @@ import { type Sandbox, startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Parameters, Patient, Slot, Task } from '@medplum/fhirtypes';
-import { lookIn, lookQuery, publicationQuery } from '../../../core/calendar/publish/publication.ts';
+import { lookIn } from '../../../core/calendar/publish/publication.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { rowSearch } from '../../../core/rows/row.ts';
 import { isUnclear, markedSlots } from '../../../core/slots/upgrade.ts';
 import { type Deployment, deploy } from '../../../scripts/deploy.ts';
 import { until } from '../../lib/until.ts';
@@ -133,8 +134,8 @@ beforeAll(async () => {
   const rows = async (query: string): Promise<Task[]> =>
     client.searchResources('Task', query.replace('Task?', ''), { cache: 'reload' });
   await until(async () => {
-    const [look] = (await rows(lookQuery(config))).flatMap((row) => lookIn(row) ?? []);
-    const left = await rows(publicationQuery({ 'status:not': 'completed' }, config));
+    const [look] = (await rows(rowSearch(['publish-all'], {}, config))).flatMap((row) => lookIn(row) ?? []);
+    const left = await rows(rowSearch(['publish'], { 'status:not': 'completed' }, config));
     return look?.status === 'completed' && look.began >= since && left.length === 0;
   });
 }, 120_000);
@@ -171,6 +172,22 @@ test('nothing is sold twice', async () => {
   expect(together.filter(({ at, beside }) => beside > (at === TWO_PLACES ? 2 : 1))).toEqual([]);
   const slots = taken.flatMap(({ slot = [] }) => slot.map(({ reference }) => reference));
   expect(new Set(slots).size).toBe(slots.length);
+});
+
+test('a portal that sends a booking from before again changes what is its own, and not what the clinic has set', async () => {
+  const [one] = (await openAppointments()).filter(({ id, status }) => before.includes(id ?? '') && status === 'booked');
+  const edited = { ...present(one), comment: 'Of the clinic' };
+  const { id, start, end, slot, participant } = await medplum().updateResource<Appointment>(edited);
+  expect(edited.meta).not.toHaveProperty('extension');
+  const sent = { resourceType: 'Appointment', id, status: 'proposed', start, end, slot, participant };
+  const bot = { system: artefactUri(config, 'LocalBot'), value: 'book' };
+  const moved: unknown = await portal.executeBot(bot, {
+    ...sent,
+    comment: 'Of the portal',
+    description: 'Of the portal',
+  });
+  expect(moved).toMatchObject({ id, comment: 'Of the clinic', description: 'Of the portal' });
+  expect(moved).toHaveProperty('meta.extension');
 });
 
 test('what is taken is refused', async () => {

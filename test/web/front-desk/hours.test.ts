@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Practitioner, Schedule, Slot } from '@medplum/fhirtypes';
 import { changeService, ownParameters } from '../../../core/calendar/change/opening-hours.ts';
+import { concernedBy, hoursData, withChange } from '../../../core/calendar/opening-hours.ts';
 import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
-import { concernedBy, hoursData, withChange } from '../../../web/front-desk/hours/calendars.ts';
 import { lengthsOf } from '../../../web/front-desk/hours/lengths.ts';
 import { hasClosures, ownHoursOf, scheduleWith } from '../../../web/front-desk/hours/own-hours.ts';
-import { previewOf } from '../../../web/front-desk/hours/preview.ts';
+import { previewChange } from '../../../web/front-desk/hours/preview.ts';
 import { areComplete, availableTimes, doubtsIn, rowsOf } from '../../../web/front-desk/hours/weekly-rows.ts';
 
 const config = loadConfig();
@@ -29,7 +29,7 @@ const schedule: Schedule = {
   planningHorizon: { end: '2027-01-11' },
 };
 const practitioner: Practitioner = { resourceType: 'Practitioner', id: 'p' };
-const data = hoursData([schedule, service], [practitioner], config);
+const data = hoursData([schedule, service, practitioner], config);
 
 const slot: Slot = {
   resourceType: 'Slot',
@@ -55,7 +55,7 @@ function preview(changed: HealthcareService) {
     throw new Error('The Schedule cannot be read.');
   }
   const stored = { slots: [slot], appointments: [booked], offered: new Set<string>(), now };
-  return previewOf(own, withChange(data, changed, config), stored, config);
+  return previewChange(own, withChange(data, changed, config), stored, config);
 }
 
 describe('a preview', () => {
@@ -179,7 +179,7 @@ describe('the hours of one calendar', () => {
     const changed = scheduleWith(schedule, of, stored, { ...typed, until: '2027-01-12' });
     const after = withChange(data, changed, config);
     const [own] = concernedBy(changed, after, config);
-    const found = own && previewOf(own, after, { slots: [slot], appointments: [booked], now }, config);
+    const found = own && previewChange(own, after, { slots: [slot], appointments: [booked], now }, config);
     expect(found?.published.map((time) => new Date(time).toISOString())).toEqual([
       '2027-01-12T10:00:00.000Z',
       '2027-01-12T11:00:00.000Z',

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import fastify, { type FastifyInstance } from 'fastify';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
 import { portal } from '../../../web/portal/server.ts';
 import { createSeal, sealKey } from '../../../web/portal/session/seal.ts';
 import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
@@ -9,6 +10,23 @@ import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts'
 const files = builtFiles();
 const now = Date.parse('2040-01-01T09:00:00Z');
 const hours = (count: number): string => new Date(now + count * 3_600_000).toISOString();
+
+const serviceReference = { url: SERVICE_TYPE_REFERENCE, valueReference: { reference: 'HealthcareService/h' } };
+const service = [
+  {
+    resourceType: 'HealthcareService',
+    id: 'h',
+    providedBy: { reference: 'Organization/o' },
+    location: [{ reference: 'Location/l' }],
+  },
+  { resourceType: 'Organization', id: 'o', telecom: [{ system: 'phone', value: '+49 30 23125-000' }] },
+  {
+    resourceType: 'Location',
+    id: 'l',
+    name: 'House 3',
+    address: { line: ['Seeweg 1'], postalCode: '10115', city: 'Berlin' },
+  },
+];
 
 let clinic: FastifyInstance;
 let app: FastifyInstance;
@@ -18,8 +36,12 @@ beforeAll(async () => {
   clinic = aClinic();
   const cancelUntil = { url: 'cancelUntil', valueDuration: { value: 1, code: 'd' } };
   const extension = [{ url: 'urn:policy', extension: [cancelUntil] }];
-  clinic.get('/fhir/R4/Schedule', async () => bundle({ resourceType: 'Schedule', id: 's', extension }));
-  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
+  const serviceType = [{ text: 'CT', extension: [serviceReference] }];
+  const actor = [{ display: 'CT' }];
+  clinic.get('/fhir/R4/Schedule', async () =>
+    bundle({ resourceType: 'Schedule', id: 's', extension, serviceType, actor }),
+  );
+  clinic.get('/fhir/R4/HealthcareService', async () => bundle(...service));
   const slot = {
     resourceType: 'Slot',
     id: 'a',
@@ -106,4 +128,19 @@ test('after the last free time the page does not say that nothing is free', asyn
   const { body } = await browser.send('/portal/times?service=&from=2040-02-01');
   expect(body).toContain('There are no free times after these days.');
   expect(body).not.toContain('at the moment');
+});
+
+test('a page that advises to call has the number, and an appointment its place, here and in the calendar file', async () => {
+  const browser = aBrowser(app, '192.0.2.1');
+  const expired = await browser.send('/portal/link?t=x');
+  expect(expired.body).toContain('<a href="tel:+493023125000">+49 30 23125-000</a>');
+  const stored = { start: hours(48), end: hours(49), serviceType: [{ text: 'CT' }] };
+  const own = await pageOf(stored);
+  expect(own.body).toContain('<dt>Where</dt><dd>House 3, Seeweg 1, 10115 Berlin</dd>');
+  expect(own.body).toContain('<dt>What</dt><dd>CT</dd>');
+  // The calendar of a device is named after what it does.
+  expect(own.body).not.toContain('<dt>With</dt>');
+  const file = await own.browser.send('/portal/appointments/a/calendar.ics');
+  expect(file.body).toContain('LOCATION:House 3\\, Seeweg 1\\, 10115 Berlin');
+  expect(file.body).toContain('SUMMARY:CT\\, C\r\n');
 });

@@ -119,7 +119,15 @@ test('a page that anybody may see is compressed for browsers that take it; one t
 });
 
 test('a long Slot is cut into appointments of the length that the clinic gives', () => {
-  const schedule = { reference: 'Schedule/s', name: '', isRequest: false, cancelUntil: undefined, minutes: 20 };
+  const schedule = {
+    reference: 'Schedule/s',
+    name: '',
+    isRequest: false,
+    cancelUntil: undefined,
+    place: undefined,
+    phone: undefined,
+    minutes: 20,
+  };
   const slot = {
     resourceType: 'Slot',
     id: 'a',

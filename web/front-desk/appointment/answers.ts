@@ -1,5 +1,4 @@
 import type { QuestionnaireResponse, QuestionnaireResponseItem } from '@medplum/fhirtypes';
-import { textOf } from '../../../core/fhir/narrative/narrative.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import { conceptText } from './people.ts';
 
@@ -60,11 +59,6 @@ function answered(item: unknown, level: number, words: YesAndNo): Answered[] {
   ];
 }
 
-/**
- * The questions and answers of a response in their order. Where it has none, its readable text takes their place, without
- * its markup.
- */
-export function answersOf({ item, text }: QuestionnaireResponse, words: YesAndNo): Answered[] {
-  const found = list(item).flatMap((one) => answered(one, 0, words));
-  return found.length > 0 || !text?.div ? found : [{ question: '', answers: [textOf(text.div)], level: 0 }];
-}
+/** The questions and answers of a response in their order. */
+export const answersOf = ({ item }: QuestionnaireResponse, words: YesAndNo): Answered[] =>
+  list(item).flatMap((one) => answered(one, 0, words));

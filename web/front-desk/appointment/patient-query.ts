@@ -36,11 +36,22 @@ function datesIn(word: string, year: number): string[] {
     : (word.match(/^\d{4}-\d\d-\d\d$/) ?? []).slice(0, 1);
 }
 
-/** A telephone number as it was typed, without its spaces, and with and without the code of the country. */
-function numbersIn(text: string, countryCode: string): string[] {
-  const digits = text.replace(/[^\d+]/g, '');
-  const national = digits.startsWith(countryCode) ? `0${digits.slice(countryCode.length)}` : digits;
-  return [...new Set([text, digits, national, national.replace(/^0/, countryCode)])];
+/** The code of a country at the beginning of a number: no code begins with another one (ITU-T E.164). */
+const COUNTRY = /^(?:\+|00)(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})/;
+
+const digitsIn = (number: string): string => number.replace(/[^\d+]/g, '');
+
+/** The code of the country that a number names, such as 49; `undefined` if it names none. */
+export const countryCodeIn = (number: string): string | undefined => COUNTRY.exec(digitsIn(number))?.[1];
+
+/** A telephone number as it was typed, without its spaces, and with and without the code of a country. */
+function numbersIn(text: string, ownCode: string | undefined): string[] {
+  const digits = digitsIn(text);
+  const code = countryCodeIn(digits);
+  const local = code === undefined ? digits : digits.replace(COUNTRY, '');
+  const bare = local.replace(/^0/, '');
+  const abroad = [code ?? ownCode].flatMap((one) => (one === undefined ? [] : [`+${one}${bare}`, `+${one}${local}`]));
+  return [...new Set([text, digits, `0${bare}`, ...abroad])];
 }
 
 /**
@@ -48,9 +59,13 @@ function numbersIn(text: string, countryCode: string): string[] {
  * are parts of the name, however they are spelled.
  *
  * @param year - the year that it is now
- * @param countryCode - of the clinic's telephone numbers
+ * @param countryCode - of the clinic's telephone numbers, if that is known
  */
-export function patientQuery(text: string, year: number, countryCode = '+49'): readonly (readonly [string, string])[] {
+export function patientQuery(
+  text: string,
+  year: number,
+  countryCode: string | undefined,
+): readonly (readonly [string, string])[] {
   const typed = text.trim();
   const words = typed.split(/[\s,]+/).filter(Boolean);
   if (/^[+\d][\d\s()/-]{4,}$/.test(typed) && !words.some((word) => datesIn(word, year).length > 0)) {

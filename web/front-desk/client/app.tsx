@@ -10,6 +10,7 @@ import { HoursPage } from './hours/page.tsx';
 import { NotificationsPage } from './notifications/page.tsx';
 import { Announcer, useAnnouncements } from './parts/announce.tsx';
 import { Boundary } from './parts/boundary.tsx';
+import { ServerSays } from './parts/problem.tsx';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
 import { RequestsPage } from './requests/page.tsx';
 import { onSessionChange, type Person, sessionState, signIn, signOut } from './session/session.ts';
@@ -22,7 +23,12 @@ function SignIn({ problem }: { readonly problem: string | undefined }) {
     <main className="sign-in">
       <h1>{title}</h1>
       <p>{session.signInWhy}</p>
-      {problem && <p role="alert">{`${session.failed} ${problem}`}</p>}
+      {problem && (
+        <div role="alert">
+          <p>{session.failed}</p>
+          <ServerSays sentences={[problem]} />
+        </div>
+      )}
       <Button onClick={() => void signIn()}>{session.signIn}</Button>
     </main>
   );

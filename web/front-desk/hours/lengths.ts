@@ -1,4 +1,5 @@
 import type { Extension, HealthcareService } from '@medplum/fhirtypes';
+import { length } from '../../../core/calendar/parameters/parameter-values.ts';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 
 /** How long the appointments of a service are, and how much time must be free around them, in minutes. */
@@ -16,14 +17,9 @@ export const lengthNames = ['duration', 'bufferBefore', 'bufferAfter'] as const;
 /** Name of a length. */
 export type LengthName = (typeof lengthNames)[number];
 
-const minutesOf: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk: 10_080 };
-
 /** A length that scheduling parameters name, in minutes; what they do not name, or not readably, is `undefined`. */
-export function lengthIn(parameters: Extension | undefined, name: LengthName): number | undefined {
-  const found = parameters?.extension?.find(({ url }) => url === name)?.valueDuration;
-  const length = (found?.value ?? Number.NaN) * (minutesOf[found?.unit ?? found?.code ?? 'min'] ?? Number.NaN);
-  return Number.isNaN(length) ? undefined : Math.round(length);
-}
+export const lengthIn = (extension: Extension | undefined, name: LengthName): number | undefined =>
+  length([{ extension, path: name }], name).value;
 
 /** The lengths that a service names; what it does not name, or not readably, is 0. */
 export function lengthsOf({ extension }: HealthcareService): Lengths {

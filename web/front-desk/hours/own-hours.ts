@@ -5,9 +5,10 @@ import {
   type OwnParameter,
   ownParameters,
 } from '../../../core/calendar/change/opening-hours.ts';
+import { isWeekday } from '../../../core/calendar/time/weekly-hours.ts';
 import { localDayOf } from '../day/local-day.ts';
 import { type LengthName, lengthIn, lengthNames } from './lengths.ts';
-import { areSame, availableTimes, isWeekday, rowsOf, type WeeklyRow } from './weekly-rows.ts';
+import { areSame, availableTimes, rowsOf, type WeeklyRow } from './weekly-rows.ts';
 
 /** The hours of one calendar for one service, as they are typed. */
 export interface OwnHours extends Readonly<Record<LengthName, number | ''>> {

@@ -1,10 +1,5 @@
 import type { HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
-
-/** The days of the week as FHIR names them. */
-export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-
-/** A day of the week. */
-export type Weekday = (typeof weekdays)[number];
+import { isWeekday, type Weekday, weekdays } from '../../../core/calendar/time/weekly-hours.ts';
 
 /** One line of weekly hours, as it is typed. */
 export interface WeeklyRow {
@@ -14,9 +9,6 @@ export interface WeeklyRow {
   /** `12:30`; `00:00` is the midnight after the day, and a time not after `start` is on the next day. */
   readonly end: string;
 }
-
-/** Whether a text names a day of the week. */
-export const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one === day);
 
 const list = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
 

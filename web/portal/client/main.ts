@@ -63,9 +63,9 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')
 if (document.querySelector('.state')) {
   forgetTyped();
 }
-document.querySelector('footer form')?.addEventListener('submit', forgetTyped);
+document.querySelector('form[action$="/leave"]')?.addEventListener('submit', forgetTyped);
 addEventListener('pageshow', ({ persisted }) => {
-  // Somebody may have signed out since: the browser's memory must not show appointments again.
+  // The device may have forgotten them since: the browser's memory must not show appointments again.
   if (persisted && document.querySelector('.state')) {
     location.reload();
   }

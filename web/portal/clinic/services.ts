@@ -1,4 +1,14 @@
-import type { CodeableConcept, Coding, Duration, HealthcareService, Reference, Schedule } from '@medplum/fhirtypes';
+import type {
+  CodeableConcept,
+  Coding,
+  ContactPoint,
+  Duration,
+  HealthcareService,
+  Location,
+  Organization,
+  Reference,
+  Schedule,
+} from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
@@ -15,6 +25,10 @@ export interface BookableSchedule {
   readonly cancelUntil: number | undefined;
   /** How long an appointment is, in minutes; `undefined`: as long as the Slot. */
   readonly minutes: number | undefined;
+  /** Where its service is: name and address. */
+  readonly place: string | undefined;
+  /** The telephone of the clinic that provides its service. */
+  readonly phone: string | undefined;
 }
 
 /** Something that patients can book. */
@@ -38,7 +52,19 @@ const keyOf = ({ system = '', code }: Coding): string => `${system}|${code}`;
 const codingsOf = (concepts: readonly CodeableConcept[] | undefined): Coding[] =>
   listOf(concepts).flatMap(({ coding }) => listOf(coding).filter(({ code }) => typeof code === 'string'));
 
-const idIn = ({ reference }: Reference): string | undefined => reference?.split('/')[1];
+const idIn = (actor: Reference | undefined): string => actor?.reference?.split('/')[1] ?? '';
+
+const phoneIn = (telecom: readonly ContactPoint[] | undefined): string | undefined =>
+  listOf(telecom).find(({ system, value }) => system === 'phone' && value)?.value;
+
+/** A place as people find it: name and address. */
+function placeText({ name, address }: Location): string | undefined {
+  const { line, postalCode, city, text } = address ?? {};
+  const town = [postalCode, city].filter((part) => part).join(' ');
+  const lines = Array.isArray(line) ? line : [];
+  const parts = [name, ...(lines.length > 0 || town ? [...lines, town] : [text])];
+  return parts.filter((part) => part).join(', ') || undefined;
+}
 
 const MINUTE = 60_000;
 
@@ -72,6 +98,8 @@ type PolicyUrls = Pick<ExtensionUrls, 'confirmation' | 'policy'>;
 interface Clinic {
   readonly schedules: readonly Schedule[];
   readonly services: ReadonlyMap<string, HealthcareService>;
+  readonly organizations: ReadonlyMap<string, Organization>;
+  readonly locations: ReadonlyMap<string, Location>;
 }
 
 /** The HealthcareServices that a Schedule offers: named by it, or its actor. */
@@ -88,8 +116,11 @@ function bookableSchedule(
   schedule: Schedule,
   service: HealthcareService | undefined,
   services: readonly HealthcareService[],
+  { organizations, locations }: Clinic,
   urls: PolicyUrls,
 ): BookableSchedule {
+  const location = locations.get(idIn(listOf(service?.location)[0]));
+  const organization = organizations.get(idIn(service?.providedBy));
   const confirmation = [schedule, service]
     .map((resource) => listOf(resource?.extension).find((extension) => extension.url === urls.confirmation)?.valueCode)
     .find((code) => code !== undefined);
@@ -100,6 +131,8 @@ function bookableSchedule(
     isRequest: confirmation === 'manual',
     cancelUntil: cancelUntilOf(schedule, urls.policy) ?? (strictest.length > 0 ? Math.max(...strictest) : undefined),
     minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),
+    place: location && placeText(location),
+    phone: phoneIn(organization?.telecom) ?? phoneIn(service?.telecom) ?? phoneIn(location?.telecom),
   };
 }
 
@@ -121,7 +154,7 @@ function offersOf(schedule: Schedule, clinic: Clinic, urls: PolicyUrls): Bookabl
         codings.find(({ display }) => display)?.display ||
         (coding?.code ?? ''),
       description: service?.comment,
-      schedules: [bookableSchedule(schedule, service, services, urls)],
+      schedules: [bookableSchedule(schedule, service, services, clinic, urls)],
     };
   });
 }
@@ -143,7 +176,10 @@ export async function readServices(
 ): Promise<readonly BookableService[] | Refusal> {
   const [schedules, services] = await Promise.all([
     service.search('Schedule', { _count: MOST }),
-    service.search('HealthcareService', { _count: MOST }),
+    service.search('HealthcareService', {
+      _count: MOST,
+      _include: ['HealthcareService:organization', 'HealthcareService:location'],
+    }),
   ]);
   if (isRefusal(schedules) || isRefusal(services)) {
     return isRefusal(schedules) ? schedules : (services as Refusal);
@@ -151,6 +187,8 @@ export async function readServices(
   const clinic: Clinic = {
     schedules: resourcesIn(schedules, 'Schedule'),
     services: new Map(resourcesIn(services, 'HealthcareService').map((one) => [one.id ?? '', one])),
+    organizations: new Map(resourcesIn(services, 'Organization').map((one) => [one.id ?? '', one])),
+    locations: new Map(resourcesIn(services, 'Location').map((one) => [one.id ?? '', one])),
   };
   return together(clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls)));
 }

@@ -5,7 +5,7 @@ import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 
 /** When an appointment is, as patients read it. */
-export function when({ texts, clock }: Visit, { start, end }: AppointmentView): Html {
+export function when({ texts, clock }: Visit, { start, end }: Pick<AppointmentView, 'start' | 'end'>): Html {
   return start === undefined
     ? html`${texts.appointment.unknownTime}`
     : html`${clock.longDay(start)}, ${clock.time(start)}${end !== undefined && html`–${clock.time(end)}`}`;
@@ -36,7 +36,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
   const isWatched = state === 'asked' || state === 'confirmed';
   return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-news="${watch}"`}>
 <p class="state ${state}">${texts.states[state]}</p>
-<p>${notes[state]}</p>
+${notes[state] && html`<p>${notes[state]}</p>`}
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
 ${view.notes && html`<h2>${texts.appointment.notes}</h2><p class="notes">${view.notes}</p>`}
 </section>`;
@@ -47,16 +47,21 @@ export interface PersonalLink {
   readonly url: string;
   /** Until when it is valid, in milliseconds since 1970 UTC. */
   readonly until: number;
+  /** How many appointments it leads to. */
+  readonly count: number;
+  /** Where to it can be sent; empty if that is not known. */
+  readonly email: string;
 }
 
-function linkBox({ texts, clock, portal }: Visit, { url, until }: PersonalLink): Html {
+/** The personal link, with the ways to keep it. */
+export function linkBox({ texts, clock, portal }: Visit, { url, until, count, email }: PersonalLink): Html {
   const { appointment } = texts;
-  const mail = `mailto:?${new URLSearchParams({ subject: `${appointment.title}, ${portal.options.clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
+  const mail = `mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: `${appointment.title}, ${portal.options.clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
   return html`<section class="card" aria-labelledby="link-title"><h2 id="link-title">${appointment.link}</h2>
-<p>${appointment.linkNote(clock.longDay(until))}</p>
-<p><input readonly value="${url}" aria-labelledby="link-title" class="link"></p>
+<p>${appointment.linkNote(count, clock.longDay(until))}</p>
+<p class="link">${url}</p>
 <p class="actions"><button type="button" class="secondary" data-copy="${url}" data-copied="${appointment.copied}" hidden>${appointment.copy}</button>
-<a href="${mail}">${appointment.mail}</a></p><p role="status" class="news"></p></section>`;
+<a href="${mail}">${appointment.mail(email)}</a></p><p role="status" class="news"></p></section>`;
 }
 
 /** What has just happened to an appointment. */
@@ -139,6 +144,7 @@ export function movePage(
   const { appointment } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
   const written = ({ start }: ChosenTime): string => texts.times.at(clock.time(start), clock.longDay(start), '');
+  const what = [view.what, view.withWhom].filter((one) => one).join(', ');
   const others = refusal?.alternatives?.map(
     (one) => html`<li><button name="time" value="${formatTime(one)}" class="secondary">${written(one)}</button></li>`,
   );
@@ -146,8 +152,9 @@ export function movePage(
   const body = html`<h1>${appointment.moveTitle}</h1>
 ${refusalNote(visit, refusal?.reason)}
 <form method="post" action="${own}/move" data-wait="${texts.details.wait}">
-<dl><div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
-${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${written(time)}</strong></dd></div>`}</dl>
+<dl>${what && html`<div><dt>${appointment.what}</dt><dd>${what}</dd></div>`}
+<div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
+${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong></dd></div>`}</dl>
 ${others && others.length > 0 && html`<h2>${texts.alternatives.title}</h2><ul class="alternatives">${others}</ul>`}
 ${others?.length === 0 && html`<p>${texts.alternatives.none}</p>`}
 <p class="actions">${isPossible && !others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}

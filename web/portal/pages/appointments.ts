@@ -1,7 +1,7 @@
 import { type Html, html } from '../../server/html.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
-import { when } from './appointment.ts';
+import { linkBox, type PersonalLink, when } from './appointment.ts';
 
 function list(visit: Visit, title: string, views: readonly AppointmentView[]): Html | false {
   const { texts, portal } = visit;
@@ -31,7 +31,20 @@ ${list(visit, texts.list.coming, coming)}${list(visit, texts.list.past, past)}`;
 /** What a visitor without a session sees in place of appointments. */
 export function noSessionPage({ texts, portal }: Visit, hasLeft: boolean): Reply {
   const body = html`<h1>${texts.list.noSession}</h1>
-${hasLeft && html`<p role="status">${texts.left}</p>`}
+${hasLeft && html`<p role="status">${texts.leave.done}</p>`}
 <p>${texts.list.noSessionNote}</p><p><a href="${portal.options.path}/">${texts.book}</a></p>`;
   return { kind: 'page', title: texts.list.noSession, body, ...(!hasLeft && { status: 403 }) };
+}
+
+/** The page that asks before this device forgets the appointments, or what was typed. */
+export function leavePage(visit: Visit, link: PersonalLink | undefined): Reply {
+  const { texts, portal } = visit;
+  const { title, note, typed, yes } = texts.leave;
+  const { path } = portal.options;
+  const body = html`<h1>${title}</h1>
+<p>${link ? note : typed}</p>
+${link && linkBox(visit, link)}
+<form method="post" action="${path}/leave" class="actions"><button class="danger">${yes}</button>
+<a href="${path}/appointments" class="button">${texts.appointment.keep}</a></form>`;
+  return { kind: 'page', title, body };
 }

@@ -78,15 +78,20 @@ ${buttons && buttons.length > 0 && html`<h2>${texts.alternatives.title}</h2><p>$
 ${buttons?.length === 0 && html`<p>${texts.alternatives.none}</p>`}</div>`;
 }
 
-/** Asks for whom the appointment is. A patient of before is named, and chosen; nothing else of them is shown. */
-function knownFieldset({ texts: { details } }: Visit, { known, state: { form } }: DetailsPage): Html | false {
+/**
+ * Asks for whom the appointment is. A patient of before is named, and chosen; nothing else of them is shown. The fields of
+ * somebody else follow the choice, so that the style sheet alone hides them.
+ */
+function whoFields(visit: Visit, page: DetailsPage): Html {
+  const { details } = visit.texts;
+  const { known, state } = page;
   const option = (value: string, name: string): Html =>
-    html`<label class="option"><input type="radio" name="for" value="${value}"${flag('checked', form.get('for') === value)}> ${name}</label>`;
-  return (
-    known.length > 0 &&
-    html`<fieldset class="group known"><legend>${details.person}</legend>
-${known.map(({ id, name }) => option(id, name))}${option('', details.someoneElse)}</fieldset>`
-  );
+    html`<input type="radio" name="for" id="for-${value}" value="${value}"${flag('checked', state.form.get('for') === value)}>
+<label for="for-${value}">${name}</label>`;
+  return known.length === 0
+    ? personFieldset(visit, page)
+    : html`<fieldset class="group known"><legend>${details.person}</legend>
+${known.map(({ id, name }) => option(id, name))}${option('', details.someoneElse)}${personFieldset(visit, page)}</fieldset>`;
 }
 
 function personFieldset(visit: Visit, { state, known }: DetailsPage): Html {
@@ -134,7 +139,7 @@ ${summary(visit, page)}${holdPanel(visit, page)}
 <div class="fields">
 ${refusalBox(visit, page)}
 ${problemSummary(visit, state, (name) => person[name] ?? labels.get(name) ?? name)}
-${knownFieldset(visit, page)}${personFieldset(visit, page)}
+${whoFields(visit, page)}
 ${
   questions &&
   html`<fieldset class="group"><legend>${questions.title ?? details.questions}</legend>${questionFields(visit, state, questions.questions)}</fieldset>`

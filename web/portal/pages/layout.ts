@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '../../server/html.ts';
+import { type Content, type Html, html, icon } from '../../server/html.ts';
 import { otherLanguage, type Visit } from '../http/visit.ts';
 import { isEmpty } from '../session/session.ts';
 import { textsOf } from '../texts/texts.ts';
@@ -41,16 +41,22 @@ function languageSwitch(visit: Visit, form: string | undefined): Html {
 </form>`;
 }
 
-function footer({ portal, texts, clock, ...visit }: Visit): Html {
+function footer(visit: Visit, phone: string | undefined): Html {
+  const { portal, texts, clock } = visit;
   const { path, timeZone } = portal.options;
   return html`<footer>
+${phone && html`<p>${texts.call} <a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></p>`}
 <p class="zone" data-zone="${timeZone}">${texts.zone(timeZone, clock.zoneName(portal.now()))}</p>
-${hasSomething({ portal, texts, clock, ...visit }) && html`<form method="post" action="${path}/leave"><button class="quiet">${texts.leave}</button></form>`}
+${hasSomething(visit) && html`<p><a href="${path}/leave">${texts.leave.title}</a></p>`}
 </footer>`;
 }
 
-/** A whole page: head, navigation, content, footer. */
-export function layout(visit: Visit, { title, body, isProblem, form }: Frame): string {
+/**
+ * A whole page: head, navigation, content, footer.
+ *
+ * @param phone - of the clinic
+ */
+export function layout(visit: Visit, { title, body, isProblem, form }: Frame, phone: string | undefined): string {
   const { portal, texts } = visit;
   const { clinic, path, assets } = portal.options;
   const { script, style } = assets.page();
@@ -61,7 +67,7 @@ export function layout(visit: Visit, { title, body, isProblem, form }: Frame): s
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
+${icon}
 <title>${isProblem && `${texts.error}: `}${title} – ${clinic}</title>
 ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
 <script type="module" src="${path}/assets/${script}"></script>
@@ -76,7 +82,7 @@ ${languageSwitch(visit, form)}
 <main id="content" tabindex="-1">
 ${body}
 </main>
-${footer(visit)}
+${footer(visit, phone)}
 </body>
 </html>`.text;
 }

@@ -1,8 +1,10 @@
-import { flag, type Html, html } from '../../server/html.ts';
+import { type Html, html } from '../../server/html.ts';
 import type { BookableSchedule, BookableService } from '../clinic/services.ts';
 import type { FreeTime } from '../clinic/times.ts';
 import type { Reply, Visit } from '../http/visit.ts';
+import type { AppointmentView } from '../visit/appointment.ts';
 import { formatTime } from '../visit/chosen-time.ts';
+import { when } from './appointment.ts';
 
 /** What the page of free times shows. */
 export interface TimesPage {
@@ -12,6 +14,8 @@ export interface TimesPage {
   /** The free times of the span, by their local day. */
   readonly days: ReadonlyMap<string, readonly FreeTime[]>;
   readonly day: string | undefined;
+  /** The first day of the span, if it is not today. */
+  readonly from: string | undefined;
   readonly isComplete: boolean;
   /** The first day of the span before, and of the one after. */
   readonly earlier: string | undefined;
@@ -19,40 +23,34 @@ export interface TimesPage {
   /** The next free time after a span that has none. */
   readonly next: FreeTime | undefined;
   /** The appointment that is being moved. */
-  readonly move: string | undefined;
+  readonly move: AppointmentView | undefined;
 }
 
 type Query = Readonly<Record<string, string | undefined>>;
 
 function address({ portal }: Visit, { service, schedule, move }: TimesPage, query: Query): string {
-  const all = { service: service.key, schedule: schedule?.reference, move, ...query };
+  const all = { service: service.key, schedule: schedule?.reference, move: move?.id, ...query };
   const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return `${portal.options.path}/times?${new URLSearchParams(known).toString()}`;
 }
 
-function personChoice(visit: Visit, { service, schedule, move }: TimesPage): Html | false {
-  const { texts, portal } = visit;
+/** With whom: the day that was looked at stays. */
+function personChoice(visit: Visit, page: TimesPage): Html | false {
+  const { texts } = visit;
+  const { service, from, day } = page;
   const named = service.schedules.filter(({ name }) => name !== '');
-  if (named.length < 2) {
-    return false;
-  }
-  const options = named.map(
-    ({ reference, name }) =>
-      html`<option value="${reference}"${flag('selected', reference === schedule?.reference)}>${name}</option>`,
+  const option = (schedule: string | undefined, name: string): Html =>
+    html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day"${schedule === page.schedule?.reference && html` aria-current="true"`}>${name}</a></li>`;
+  return (
+    named.length > 1 &&
+    html`<section aria-labelledby="people-title" class="people"><h2 id="people-title">${texts.times.withWhom}</h2>
+<ul>${option(undefined, texts.times.anyone)}${named.map(({ reference, name }) => option(reference, name))}</ul></section>`
   );
-  return html`<form action="${portal.options.path}/times" class="filter">
-<input type="hidden" name="service" value="${service.key}">
-${move !== undefined && html`<input type="hidden" name="move" value="${move}">`}
-<label for="schedule">${texts.times.withWhom}</label>
-<select id="schedule" name="schedule"><option value="">${texts.times.anyone}</option>${options}</select>
-<button class="secondary">${texts.times.show}</button>
-</form>`;
 }
 
 function dayList(visit: Visit, page: TimesPage): Html {
   const { texts, clock } = visit;
-  const { days, day, earlier, later } = page;
-  const from = [...days.keys()][0];
+  const { days, day, from, earlier, later } = page;
   const items = [...days].map(
     ([
       one,
@@ -93,7 +91,7 @@ function timeList(visit: Visit, page: TimesPage): Html | false {
   if (!first) {
     return false;
   }
-  const action = page.move === undefined ? `${path}/hold` : `${path}/appointments/${page.move}/move`;
+  const action = page.move === undefined ? `${path}/hold` : `${path}/appointments/${page.move.id}/move`;
   const groups = groupsOf(visit, page, times).map(([name, own], index) => {
     const buttons = own.map((time) => {
       const value = formatTime({ ...time, schedule: time.schedule.reference });
@@ -123,6 +121,7 @@ export function timesPage(visit: Visit, page: TimesPage): Reply {
   const body = html`${move === undefined && html`<p class="step">${texts.step(2)}</p>`}
 <h1>${title}</h1>
 <p class="chosen">${page.service.name}${move === undefined && html` <a href="${portal.options.path}/">${texts.times.otherService}</a>`}</p>
+${move && html`<p>${texts.appointment.isMoved}: ${when(visit, move)}</p>`}
 ${personChoice(visit, page)}
 ${days.size === 0 && nothing}
 ${!isComplete && html`<p class="note">${texts.times.incomplete}</p>`}
@@ -130,5 +129,5 @@ ${!isComplete && html`<p class="note">${texts.times.incomplete}</p>`}
 ${dayList(visit, page)}
 ${timeList(visit, page)}
 </div>`;
-  return { kind: 'page', title, body, isPublic: true };
+  return { kind: 'page', title, body, isPublic: move === undefined };
 }

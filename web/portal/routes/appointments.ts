@@ -15,12 +15,13 @@ import {
   type PersonalLink,
   statePart,
 } from '../pages/appointment.ts';
-import { appointmentsPage, noSessionPage } from '../pages/appointments.ts';
+import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointments.ts';
 import { failurePage } from '../pages/failure.ts';
-import { isEmpty, LINK_AFTER, sealLink } from '../session/session.ts';
+import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink } from '../session/session.ts';
 import { type AppointmentView, isHold, patientsOf, viewOf } from '../visit/appointment.ts';
 import { calendarFile } from '../visit/calendar-file.ts';
 import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
+import { emailOf } from '../visit/person.ts';
 import { moveRequest } from '../visit/requests.ts';
 import { watchOf } from './news.ts';
 import { alternativesTo, failureOf, reasonOf, visitorLimit } from './refusals.ts';
@@ -90,12 +91,12 @@ export const showAppointments: PageHandler = async (visit) => {
   return isRefusal(views) ? failurePage(visit, 'unavailable') : appointmentsPage(visit, views);
 };
 
-/** Finds the appointment in the address if it is the visitor's: anyone else's is not found, like one that does not exist. */
-async function find(visit: Visit): Promise<Own | Reply> {
+/** Finds an appointment if it is the visitor's: anyone else's is not found, like one that does not exist. */
+export async function findOwn(visit: Visit, id: string): Promise<Own | Reply> {
   if (isEmpty(visit.session)) {
     return noSessionPage(visit, false);
   }
-  const found = isId(visit.id) ? await search(visit, { _id: visit.id }) : [];
+  const found = isId(id) ? await search(visit, { _id: id }) : [];
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found));
   }
@@ -106,18 +107,36 @@ async function find(visit: Visit): Promise<Own | Reply> {
 const forOwn =
   (handler: (visit: Visit, own: Own) => Promise<Reply>): PageHandler =>
   async (visit) => {
-    const own = await find(visit);
+    const own = await findOwn(visit, visit.id);
     return 'kind' in own ? own : handler(visit, own);
   };
 
-async function linkOf({ portal }: Visit, { view }: Own): Promise<PersonalLink> {
+/** The link to some appointments, valid until two weeks after the last of them. */
+async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email: string): Promise<PersonalLink> {
   const { options, seal, now } = portal;
-  const end = Math.max(view.end ?? 0, now());
-  const text = await sealLink(seal, view.id, end);
+  const views = all.slice(-MOST_LINKED);
+  const end = Math.max(now(), ...views.map((view) => view.end ?? 0));
+  const ids = views.map(({ id }) => id);
+  const text = await sealLink(seal, ids, end);
   return {
     url: `${options.origin}${options.path}/link?${new URLSearchParams({ t: text }).toString()}`,
     until: end + LINK_AFTER,
+    count: views.length,
+    email,
   };
+}
+
+/** The link to an appointment and all others of the visitor: the last one that was sent is enough to come back. */
+async function linkOf(visit: Visit, { appointment, view }: Own): Promise<PersonalLink> {
+  const { session, portal } = visit;
+  // Who came by a link may be somebody else: only the browser in which it was typed shows an address.
+  const patient = patientsOf(appointment).find((id) => session.patients.includes(id));
+  const [all, who] = await Promise.all([
+    session.appointments.length > 1 ? ownAppointments(visit) : [],
+    patient === undefined ? undefined : portal.service.read('Patient', patient),
+  ]);
+  const others = isRefusal(all) ? [] : all.filter(({ id }) => id !== view.id);
+  return linkTo(visit, [...others, view], who && !isRefusal(who) ? emailOf(who) : '');
 }
 
 /** `GET /appointments/:id` */
@@ -126,6 +145,14 @@ export const showAppointment = forOwn(async (visit, own) => {
   const [link, watch] = await Promise.all([linkOf(visit, own), watchOf(visit, own.view)]);
   return appointmentPage(visit, own.view, { link, watch }, isNews(news) ? news : undefined);
 });
+
+/** `GET /leave`: asks before the appointments are forgotten on this device, and names the way back to them. */
+export const askLeave: PageHandler = async (visit) => {
+  const views = isEmpty(visit.session) ? [] : await ownAppointments(visit);
+  return isRefusal(views)
+    ? failurePage(visit, 'unavailable')
+    : leavePage(visit, views.length > 0 ? await linkTo(visit, views, '') : undefined);
+};
 
 /** `GET /appointments/:id/state`: what the script of the page asks for when there may be news. */
 export const showState = forOwn(async (visit, { view }) => ({

@@ -36,6 +36,7 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'POST', path: '/appointments/:id/move', handler: appointments.move },
   { method: 'GET', path: '/link', handler: showLink },
   { method: 'POST', path: '/link', handler: openLinkHere },
+  { method: 'GET', path: '/leave', handler: appointments.askLeave },
   { method: 'POST', path: '/leave', handler: leave },
   { method: 'POST', path: '/language', handler: switchLanguage },
   { method: 'GET', path: '/*', handler: async (visit) => failurePage(visit, 'notFound') },

@@ -1,4 +1,3 @@
-import { isId } from '../../../core/fhir/reference/reference.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { isDay } from '../clinic/clock.ts';
 import type { BookableService } from '../clinic/services.ts';
@@ -8,6 +7,7 @@ import type { PageHandler, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import { servicesPage } from '../pages/services.ts';
 import { timesPage } from '../pages/times.ts';
+import { findOwn } from './appointments.ts';
 import { failureOf } from './refusals.ts';
 
 /** How many days one page looks at, and how far ahead the next free time is looked for. */
@@ -47,6 +47,10 @@ export const showTimes: PageHandler = async (visit) => {
   if (!service) {
     return failurePage(visit, 'notFound');
   }
+  const moved = query.get('move') === '' ? undefined : await findOwn(visit, query.get('move'));
+  if (moved && 'kind' in moved) {
+    return moved;
+  }
   const schedule = service.schedules.find(({ reference }) => reference === query.get('schedule'));
   const schedules = schedule ? [schedule] : service.schedules;
   const [now, today] = [portal.now(), clock.dayOf(portal.now())];
@@ -59,17 +63,19 @@ export const showTimes: PageHandler = async (visit) => {
     return failurePage(visit, failureOf(found));
   }
   const days = byDay(visit, found.times);
-  const day = days.has(query.get('day')) ? query.get('day') : [...days.keys()][0];
+  const dates = [...days.keys()];
+  const day = dates.find((date) => date >= query.get('day')) ?? dates[0];
   const before = clock.dayOf(clock.startOf(from, -SPAN));
   return timesPage(visit, {
     service,
     schedule,
     days,
     day,
+    from: from > today ? from : undefined,
     isComplete: found.isComplete,
     earlier: from > today ? (before > today ? before : today) : undefined,
     later: days.size > 0 && clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
     next: days.size > 0 ? undefined : await nextTime(visit, service, schedules, end),
-    move: isId(query.get('move')) ? query.get('move') : undefined,
+    move: moved?.view,
   });
 };

@@ -20,8 +20,8 @@ export const noSession: Session = { browser: '', patients: [], appointments: [],
 /** How long a session lasts, in milliseconds: longer than the 20 hours after which WCAG 2.2.1 asks for no extension. */
 export const SESSION_LENGTH = 24 * 3_600_000;
 
-/** How many patients, appointments and forms one session holds; the oldest go first. */
-const MOST = 12;
+/** How many patients, appointments and forms one session holds, and appointments a link; the oldest go first. */
+export const MOST = 12;
 
 const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value.filter(isId).slice(-MOST) : []);
 
@@ -63,9 +63,9 @@ export async function openSession(seal: Seal, cookie: string | undefined): Promi
 /** How long after its appointment a link to it is valid, in milliseconds. */
 export const LINK_AFTER = 14 * 86_400_000;
 
-/** The part of a link that proves that it may show an appointment. It is valid until two weeks after the appointment. */
-export function sealLink(seal: Seal, appointment: string, end: number): Promise<string> {
-  return seal.close('link', { appointments: [appointment] }, end + LINK_AFTER);
+/** The part of a link that proves that it may show some appointments. It is valid until two weeks after the last ends. */
+export function sealLink(seal: Seal, appointments: readonly string[], end: number): Promise<string> {
+  return seal.close('link', { appointments }, end + LINK_AFTER);
 }
 
 /** The appointments that a link shows, or why it shows none. */

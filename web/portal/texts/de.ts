@@ -6,17 +6,17 @@ const count = (number: number, one: string, many: string): string => `${number} 
 export const german: Texts = {
   language: 'de',
   languageName: 'Deutsch',
-  switchLanguage: 'Sprache',
   skip: 'Zum Inhalt springen',
   navigation: 'Hauptmenü',
   book: 'Termin buchen',
   mine: 'Meine Termine',
-  leave: 'Auf diesem Gerät abmelden',
+  call: 'Telefon der Klinik:',
   error: 'Fehler',
   zone: (zone, name) => `Alle Zeiten sind Ortszeit der Klinik: ${name} (${zone}).`,
   step: (number) => `Schritt ${number} von 3`,
   services: {
     title: 'Was brauchen Sie?',
+    others: (number) => `und ${count(number, 'weitere', 'weitere')}`,
     lead: 'Wählen Sie eine Leistung. Danach sehen Sie die freien Zeiten.',
     none: 'Zurzeit kann nichts online gebucht werden. Bitte rufen Sie in der Klinik an.',
   },
@@ -25,7 +25,6 @@ export const german: Texts = {
     moveTitle: 'Neue Zeit wählen',
     withWhom: 'Bei wem',
     anyone: 'Egal',
-    show: 'Anzeigen',
     days: 'Tage mit freien Zeiten',
     free: (number) => count(number, 'Zeit', 'Zeiten'),
     earlier: 'Frühere Tage',
@@ -97,7 +96,7 @@ export const german: Texts = {
   problemsTitle: 'Bitte prüfen Sie diese Angaben',
   refusals: {
     taken: 'Jemand war schneller: Diese Zeit ist nicht mehr frei.',
-    heldOver: 'Wir haben diese Zeit nicht mehr für Sie frei gehalten, und jemand anders hat sie gebucht.',
+    heldOver: 'Wir haben diese Zeit nicht mehr für Sie frei gehalten, und jemand anders hat sie belegt.',
     tooSoon: 'Diese Zeit lässt sich online nicht mehr buchen.',
     tooFar: 'Diese Zeit kann noch nicht gebucht werden.',
     closed: 'Dieser Termin kann nicht mehr geändert werden.',
@@ -120,7 +119,6 @@ export const german: Texts = {
   },
   again: 'Noch einmal versuchen',
   states: {
-    held: 'Für Sie frei gehalten',
     asked: 'Wartet auf die Klinik',
     confirmed: 'Bestätigt',
     arrived: 'Sie sind angekommen',
@@ -153,6 +151,8 @@ export const german: Texts = {
       `Verschieben oder absagen können Sie hier bis ${time}. Danach rufen Sie bitte in der Klinik an.`,
     openNoMore: (time) => `Verschieben oder absagen war hier bis ${time} möglich. Bitte rufen Sie in der Klinik an.`,
     unknownTime: 'keine Zeit angegeben',
+    isMoved: 'Ihr Termin jetzt',
+    change: 'Hier verschieben oder absagen:',
     calendar: 'In den Kalender (.ics)',
     move: 'Verschieben',
     moveTo: 'Auf diese Zeit verschieben',
@@ -167,11 +167,11 @@ export const german: Texts = {
     keep: 'Nein, behalten',
     cancelled: 'Ihr Termin wurde abgesagt.',
     link: 'Ihr persönlicher Link',
-    linkNote: (until) =>
-      `Mit diesem Link kommen Sie auf jedem Gerät zu diesem Termin zurück, bis ${until}. Wer ihn hat, kann ihn sehen und ändern: Behalten Sie ihn für sich.`,
+    linkNote: (number, until) =>
+      `Mit diesem Link kommen Sie auf jedem Gerät zu ${number === 1 ? 'diesem Termin' : `diesen ${number} Terminen`} zurück, bis ${until}. Wer ihn hat, kann ${number === 1 ? 'den Termin' : 'die Termine'} sehen und ändern: Behalten Sie ihn für sich.`,
     copy: 'Link kopieren',
     copied: 'Der Link wurde kopiert.',
-    mail: 'Mir selbst per E-Mail senden',
+    mail: (address) => (address ? `An ${address} senden` : 'Per E-Mail senden'),
     refresh: 'Nach Änderungen suchen',
     behind: 'Änderungen erscheinen hier gerade nicht. Die Seite versucht es weiter.',
   },
@@ -183,7 +183,6 @@ export const german: Texts = {
     noSession: 'Öffnen Sie Ihren persönlichen Link',
     noSessionNote:
       'Beim Buchen haben Sie einen persönlichen Link erhalten. Öffnen Sie ihn in diesem Browser, um Ihre Termine zu sehen. Wenn Sie ihn nicht mehr haben, rufen Sie bitte in der Klinik an.',
-    open: 'Einzelheiten',
   },
   failures: {
     notFound: { title: 'Seite nicht gefunden', text: 'Hier gibt es nichts, was Sie sehen können.' },
@@ -201,7 +200,7 @@ export const german: Texts = {
     },
     otherBrowser: {
       title: 'Dieses Formular gehört zu einem anderen Browser',
-      text: 'Es gilt nur in dem Browser, in dem die Zeit gewählt wurde, bis zur Abmeldung dort und mit erlaubten Cookies. Bitte wählen Sie eine Zeit aus: Hier wurde nichts gebucht.',
+      text: 'Es gilt nur in dem Browser, in dem die Zeit gewählt wurde, solange er Ihre Termine behält, und mit erlaubten Cookies. Bitte wählen Sie eine Zeit aus: Hier wurde nichts gebucht.',
     },
     tooMany: { title: 'Zu viele Anfragen', text: 'Bitte warten Sie eine Minute und versuchen Sie es wieder.' },
     tooLarge: { title: 'Zu viel Text', text: 'Bitte gehen Sie zurück und kürzen Sie Ihre Angaben.' },
@@ -214,7 +213,13 @@ export const german: Texts = {
       text: 'Bitte versuchen Sie es noch einmal. Sonst rufen Sie bitte an.',
     },
   },
-  left: 'Sie sind auf diesem Gerät abgemeldet.',
+  leave: {
+    title: 'Meine Termine auf diesem Gerät vergessen',
+    note: 'Sie bleiben gebucht. Zurück zu ihnen kommen Sie nur mit Ihrem persönlichen Link.',
+    typed: 'Was Sie eingegeben haben, wird vergessen. Gebucht ist noch nichts.',
+    yes: 'Ja, hier vergessen',
+    done: 'Dieses Gerät hat Ihre Termine vergessen. Sie bleiben gebucht.',
+  },
   link: {
     title: 'Diesen Link hier öffnen?',
     note: 'Auf diesem Gerät sind schon eigene Termine geöffnet.',

@@ -6,17 +6,17 @@ const count = (number: number, one: string, many: string): string => `${number} 
 export const english = {
   language: 'en' as Language,
   languageName: 'English',
-  switchLanguage: 'Language',
   skip: 'Skip to content',
   navigation: 'Main',
   book: 'Book an appointment',
   mine: 'My appointments',
-  leave: 'Sign out on this device',
+  call: 'The clinic’s telephone:',
   error: 'Error',
   zone: (zone: string, name: string) => `All times are the clinic’s local time: ${name} (${zone}).`,
   step: (number: number) => `Step ${number} of 3`,
   services: {
     title: 'What do you need?',
+    others: (number: number) => `and ${count(number, 'other', 'others')}`,
     lead: 'Choose a service. You will then see the free times.',
     none: 'Nothing can be booked online at the moment. Please call the clinic.',
   },
@@ -25,7 +25,6 @@ export const english = {
     moveTitle: 'Choose a new time',
     withWhom: 'With whom',
     anyone: 'Anyone',
-    show: 'Show',
     days: 'Days with free times',
     free: (number: number) => count(number, 'time', 'times'),
     earlier: 'Earlier days',
@@ -96,7 +95,7 @@ export const english = {
   problemsTitle: 'Some answers need your attention',
   refusals: {
     taken: 'Someone else was faster: this time is no longer free.',
-    heldOver: 'This time was no longer kept for you, and someone else has booked it.',
+    heldOver: 'This time was no longer kept for you, and someone else has taken it.',
     tooSoon: 'It is too late to book this time online.',
     tooFar: 'This time cannot be booked yet.',
     closed: 'This appointment can no longer be changed.',
@@ -119,7 +118,6 @@ export const english = {
   },
   again: 'Try again',
   states: {
-    held: 'Kept for you',
     asked: 'Waiting for the clinic',
     confirmed: 'Confirmed',
     arrived: 'You have arrived',
@@ -150,6 +148,8 @@ export const english = {
     openUntil: (time: string) => `You can move or cancel it here until ${time}. After that, please call the clinic.`,
     openNoMore: (time: string) => `It could be moved or cancelled here until ${time}. Please call the clinic.`,
     unknownTime: 'no time given',
+    isMoved: 'Your appointment now',
+    change: 'Move or cancel it here:',
     calendar: 'Add to calendar (.ics)',
     move: 'Move',
     moveTo: 'Move to this time',
@@ -164,11 +164,11 @@ export const english = {
     keep: 'No, keep it',
     cancelled: 'Your appointment was cancelled.',
     link: 'Your personal link',
-    linkNote: (until: string) =>
-      `With this link you come back to this appointment on any device, until ${until}. Whoever has it can see and change it: keep it to yourself.`,
+    linkNote: (number: number, until: string) =>
+      `With this link you come back to ${number === 1 ? 'this appointment' : `these ${number} appointments`} on any device, until ${until}. Whoever has it can see and change ${number === 1 ? 'it' : 'them'}: keep it to yourself.`,
     copy: 'Copy the link',
     copied: 'The link was copied.',
-    mail: 'Send it to myself by e-mail',
+    mail: (address: string) => (address ? `Send it to ${address}` : 'Send it by e-mail'),
     refresh: 'Check for changes',
     behind: 'Changes do not appear here at the moment. The page keeps trying.',
   },
@@ -180,7 +180,6 @@ export const english = {
     noSession: 'Open your personal link',
     noSessionNote:
       'You received a personal link when you booked. Open it in this browser to see your appointments. If you no longer have it, please call the clinic.',
-    open: 'Details',
   },
   failures: {
     notFound: { title: 'Page not found', text: 'There is nothing here that you can see.' },
@@ -195,7 +194,7 @@ export const english = {
     forged: { title: 'This did not come from this page', text: 'Please go back and send it again from here.' },
     otherBrowser: {
       title: 'This form belongs to another browser',
-      text: 'It can only be used in the browser in which the time was chosen, until you sign out there, and with cookies allowed. Please choose a time again: nothing was booked here.',
+      text: 'It can only be used in the browser in which the time was chosen, as long as it keeps your appointments, and with cookies allowed. Please choose a time again: nothing was booked here.',
     },
     tooMany: { title: 'Too many requests', text: 'Please wait a minute and try again.' },
     tooLarge: { title: 'Too much text', text: 'Please go back and shorten your answers.' },
@@ -205,7 +204,13 @@ export const english = {
     },
     broken: { title: 'Something went wrong', text: 'Please try again. If it happens again, call the clinic.' },
   },
-  left: 'You are signed out on this device.',
+  leave: {
+    title: 'Forget my appointments on this device',
+    note: 'They stay booked. You can come back to them only with your personal link.',
+    typed: 'What you have typed is forgotten. Nothing is booked yet.',
+    yes: 'Yes, forget them here',
+    done: 'This device has forgotten your appointments. They stay booked.',
+  },
   link: {
     title: 'Open this link here?',
     note: 'Appointments of your own are open on this device already.',

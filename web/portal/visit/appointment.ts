@@ -94,6 +94,8 @@ export function viewOf(
   const { cancelationReason: reason } = appointment;
   const state = states[appointment.status] ?? 'unclear';
   const schedule = scheduleOf(appointment, slots, services);
+  const what = textOf(type?.text) ?? textOf(coding?.display) ?? textOf(appointment.description);
+  const withWhom = nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? textOf(schedule?.name);
   const isChangeable = (state === 'asked' || state === 'confirmed') && start !== undefined;
   const openUntil = isChangeable ? start - (schedule?.cancelUntil ?? 0) : undefined;
   const answer = listOf(appointment.extension).find(({ url }) => url === deadline);
@@ -102,10 +104,10 @@ export function viewOf(
     state: start === undefined && state !== 'cancelled' ? 'unclear' : state,
     start,
     end,
-    what: textOf(type?.text) ?? textOf(coding?.display) ?? textOf(appointment.description),
+    what,
     serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
-    withWhom: nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? textOf(schedule?.name),
-    where: nameOf('Location'),
+    withWhom: withWhom === what ? undefined : withWhom,
+    where: nameOf('Location') ?? schedule?.place,
     forWhom: nameOf('Patient'),
     comment: textOf(appointment.comment),
     notes: textOf(appointment.patientInstruction),

@@ -1,4 +1,4 @@
-import ical, { ICalEventStatus } from 'ical-generator';
+import ical, { ICalAlarmType, ICalEventStatus } from 'ical-generator';
 import type { Texts } from '../texts/en.ts';
 import type { AppointmentView } from './appointment.ts';
 
@@ -6,6 +6,9 @@ const statuses: Readonly<Partial<Record<AppointmentView['state'], ICalEventStatu
   asked: ICalEventStatus.TENTATIVE,
   cancelled: ICalEventStatus.CANCELLED,
 };
+
+/** How long before its start a calendar reminds of an appointment, in seconds. */
+const REMINDER = 86_400;
 
 /** What the calendar file of an appointment says besides the appointment. */
 export interface CalendarFileOptions {
@@ -33,7 +36,7 @@ export function calendarFile(view: AppointmentView, texts: Texts, options: Calen
     prodId: { company: options.clinic, product: 'appointments', language: texts.language.toUpperCase() },
   });
   const summary = [what ?? texts.appointment.title, withWhom, options.clinic].filter((one) => one).join(', ');
-  calendar.createEvent({
+  const event = calendar.createEvent({
     id: `${id}@${options.host}`,
     sequence: Math.floor(options.changed / 1000) % 2_147_483_647,
     stamp: new Date(options.changed),
@@ -42,8 +45,11 @@ export function calendarFile(view: AppointmentView, texts: Texts, options: Calen
     summary,
     status: statuses[state] ?? ICalEventStatus.CONFIRMED,
     url: options.url,
-    ...(where && { location: where }),
-    ...(notes && { description: { plain: notes } }),
+    location: where ?? options.clinic,
+    description: { plain: [notes, `${texts.appointment.change} ${options.url}`].filter((one) => one).join('\n\n') },
   });
+  if (state !== 'cancelled') {
+    event.createAlarm({ type: ICalAlarmType.display, trigger: REMINDER, description: summary });
+  }
   return calendar.toString();
 }

@@ -80,6 +80,10 @@ export function toPatient({ given, family, birthDate, email, phone }: Person, sy
   };
 }
 
+/** The e-mail address of a patient; empty if there is none. */
+export const emailOf = ({ telecom }: Patient): string =>
+  (Array.isArray(telecom) ? telecom : []).find(({ system, value }) => system === 'email' && value)?.value ?? '';
+
 /** The name of a patient, as the patient has given it. */
 export function nameOf({ name }: Patient): string {
   const [first] = Array.isArray(name) ? name : [];

@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { isResource } from '../../../../core/fhir/resource.ts';
-import { checkpointQuery, unsettledSince } from '../../../../core/notifications/delivery/checkpoint.ts';
+import { checkpointSearch, unsettledSince } from '../../../../core/notifications/delivery/checkpoint.ts';
 import { recordedSince } from '../../../../core/notifications/delivery/retention.ts';
 import { isDeletion, type Version, versionsIn } from '../../../../core/notifications/events/appointment-events.ts';
 import { config } from '../../config.ts';
@@ -84,7 +84,7 @@ export async function readAppointmentHistories(
   if (!histories.some(isCut)) {
     return histories;
   }
-  const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointQuery(config)}`]);
+  const [checkpoints] = await readInTransaction(medplum, [checkpointSearch(config)]);
   const listening = outboxes.map(({ outbox }) => recordedSince(outbox.since, Date.now(), config));
   const since = unsettledSince(ofType('Task', checkpoints)[0], Math.min(...listening));
   const complete: Bundle[] = [];

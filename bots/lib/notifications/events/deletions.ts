@@ -7,10 +7,12 @@ import {
   hasFailed,
   overdueDeletions,
 } from '../../../../core/notifications/events/deletion.ts';
+import { creation } from '../../../../core/rows/row.ts';
 import { syncAppointment } from '../../booking/slot-sync.ts';
 import { config } from '../../config.ts';
 import { sendTransaction } from '../../medplum.ts';
-import { ofType, readHistories, readInTransaction } from '../../read.ts';
+import { ofType, readHistories, readInTransaction, readPages } from '../../read.ts';
+import { carryOut, writeRows } from '../../rows.ts';
 import { recordEvents } from './event-writer.ts';
 
 /**
@@ -19,10 +21,9 @@ import { recordEvents } from './event-writer.ts';
  * @throws Error when it could not be written: then the appointment must not be deleted
  */
 export async function rememberDeletion(medplum: MedplumClient, { id = '' }: Appointment): Promise<void> {
-  const resource = deletionTask(id, config);
-  const { kind } = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
-  if (kind !== 'done') {
-    throw new Error(`The deletion of Appointment/${id} could not be prepared (${kind}); delete it again.`);
+  const what = `The deletion of Appointment/${id}`;
+  if (!(await writeRows(medplum, [creation(deletionTask(id, config))], what))) {
+    throw new Error(`${what} was overtaken: delete it again.`);
   }
 }
 
@@ -49,6 +50,24 @@ async function lastVersion(medplum: MedplumClient, id: string): Promise<Appointm
   )[0];
 }
 
+/** Frees the slots of an appointment that was deleted, and records the events, unless it was not deleted after all. */
+async function follow(medplum: MedplumClient, task: Task, end: number): Promise<void> {
+  const id = deletedId(task);
+  const [existing = []] = await readInTransaction(medplum, [`Appointment?_id=${id}&_fields=id`]);
+  const deleted = existing.length === 0 ? await lastVersion(medplum, id) : undefined;
+  let isComplete = true;
+  if (deleted) {
+    await syncAppointment(medplum, deleted);
+    isComplete = await recordEvents(medplum, [deleted], 'all', () => Date.now() < end);
+  }
+  if (existing.length === 0 ? isComplete : hasFailed(task, Date.now())) {
+    await forget(medplum, [task]);
+  }
+}
+
+/** How many deletions are read at a time. */
+const AT_ONCE = 100;
+
 /**
  * Catches up on deletions whose jobs were lost: frees the slots, and records the events.
  *
@@ -56,21 +75,10 @@ async function lastVersion(medplum: MedplumClient, id: string): Promise<Appointm
  * @throws Error when Medplum does not answer; the next run tries again
  */
 export async function followDeletions(medplum: MedplumClient, end: number): Promise<void> {
-  const [tasks] = await readInTransaction(medplum, [overdueDeletions(Date.now(), config)]);
-  for (const task of ofType('Task', tasks)) {
-    if (Date.now() > end) {
-      return;
-    }
-    const id = deletedId(task);
-    const [existing = []] = await readInTransaction(medplum, [`Appointment?_id=${id}&_fields=id`]);
-    const deleted = existing.length === 0 ? await lastVersion(medplum, id) : undefined;
-    let isComplete = true;
-    if (deleted) {
-      await syncAppointment(medplum, deleted);
-      isComplete = await recordEvents(medplum, [deleted], 'all', () => Date.now() < end);
-    }
-    if (existing.length === 0 ? isComplete : hasFailed(task, Date.now())) {
-      await forget(medplum, [task]);
+  async function* acts() {
+    for await (const pages of readPages(medplum, [overdueDeletions(Date.now(), config)], { count: AT_ONCE, end })) {
+      yield* ofType('Task', pages.flat()).map((task) => () => follow(medplum, task, end));
     }
   }
+  await carryOut(acts(), end);
 }

@@ -1,19 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
 import { messageQuery } from '../../../../core/notifications/delivery/message.ts';
-import { outboxesCodeQuery, withoutOutbox } from '../../../../core/notifications/delivery/outbox.ts';
+import { withoutOutbox } from '../../../../core/notifications/delivery/outbox.ts';
 import { isAwaited, oldEventsQuery } from '../../../../core/notifications/delivery/retention.ts';
+import { rowSearch } from '../../../../core/rows/row.ts';
 import { config } from '../../config.ts';
 import { sendBundle } from '../../medplum.ts';
-import { ofType, readInTransaction } from '../../read.ts';
-import {
-  type OutboxRow,
-  readPages,
-  readSubscribers,
-  rowsIn,
-  type SubscriberState,
-  writeOutboxes,
-} from '../outbox-store.ts';
+import { ofType, readAll, readInTransaction } from '../../read.ts';
+import { type OutboxRow, readSubscribers, rowsIn, type SubscriberState, writeOutboxes } from '../outbox-store.ts';
 
 /** How many resources one batch deletes: the server has others to serve. */
 const AT_ONCE = 100;
@@ -34,7 +28,7 @@ async function remove(medplum: MedplumClient, resources: readonly Resource[]): P
 
 /** The rows of all subscribers. */
 const readAllRows = async (medplum: MedplumClient): Promise<OutboxRow[]> =>
-  rowsIn(await readPages(medplum, [`Task?${outboxesCodeQuery(config)}`]));
+  rowsIn(await readAll(medplum, [rowSearch(['outboxes'], {}, config)]));
 
 /**
  * Deletes events that are no longer kept, a hundred at a time; those for which a Subscription still waits stay.

@@ -7,7 +7,7 @@ import { isObject, isResource } from '../../../fhir/resource.ts';
 import type { TagConfig } from '../../../fhir/tags.ts';
 import { readStructure } from '../../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../../fhir/unsupported.ts';
-import { appointmentBounds } from '../../appointment/bounds.ts';
+import { appointmentBounds } from '../../appointment/elements.ts';
 import { besides } from '../../issues.ts';
 import { mergeIssues } from '../../patient/submit.ts';
 

@@ -6,6 +6,7 @@ import { conditionalReferenceIssues } from '../../../fhir/reference/conditional-
 import { isId, parseReference } from '../../../fhir/reference/reference.ts';
 import { isResource } from '../../../fhir/resource.ts';
 import type { Interval } from '../../../time/interval.ts';
+import { requiredElements } from '../../appointment/elements.ts';
 import { contains, withoutConsequences } from '../../issues.ts';
 import { type Located, readInputs } from './parameters.ts';
 import { type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
@@ -42,11 +43,10 @@ export type Purpose = 'book' | 'hold';
 /** The part of the configuration that reading a request depends on. */
 export type RequestConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSystem'>;
 
-const requiredElements = ['status', 'start', 'end', 'participant'] as const;
-
 function missingElements({ value, path }: Located<Appointment>, mayBeWithoutParticipant: boolean): Issue[] {
+  const sent: Readonly<Record<string, unknown>> = { ...value };
   return requiredElements
-    .filter((name) => value[name] === undefined && !(name === 'participant' && mayBeWithoutParticipant))
+    .filter((name) => sent[name] === undefined && !(name === 'participant' && mayBeWithoutParticipant))
     .map((name) => ({
       code: 'element-missing',
       diagnostics: `Appointment.${name} is required.`,

@@ -5,6 +5,7 @@ import { belongsTo } from '../../../fhir/tags.ts';
 import { type Calendar, calendarOf } from '../../../slots/slot.ts';
 import { slotIdsOf } from '../../../slots/slot-use.ts';
 import type { Interval } from '../../../time/interval.ts';
+import { ruleOf } from '../../appointment/elements.ts';
 import { hasEnded, isHolding } from '../../appointment/expiry.ts';
 import { hasCommonIdentifier } from '../../patient/identity.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../resource-set.ts';
@@ -52,17 +53,17 @@ function isInSameSlots({ slots, schedule }: BookRequest, booked: Appointment, ca
   return isSame(originsOf(slotIdsOf(booked)), originsOf(slots.map(({ value }) => value)));
 }
 
-/** Elements of an appointment that are not compared word for word but in another way, or that belong to the repository. */
-const otherwise = new Set(['id', 'meta', 'text', 'status', 'start', 'end', 'slot', 'participant']);
-
-/** Whether a request repeats the one that an appointment came from: by an identifier, or word for word. */
+/**
+ * Whether a request repeats the one that an appointment came from: by an identifier, or word for word in what a
+ * re-submission keeps.
+ */
 function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   if (submitted.id !== booked.id) {
     return hasCommonIdentifier(booked.identifier, submitted.identifier);
   }
   const known: Readonly<Record<string, unknown>> = { ...booked };
   return Object.entries(submitted).every(
-    ([name, value]) => otherwise.has(name) || JSON.stringify(value) === JSON.stringify(known[name]),
+    ([name, value]) => ruleOf(name).isSetAnew || JSON.stringify(value) === JSON.stringify(known[name]),
   );
 }
 

@@ -6,57 +6,16 @@ import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { idIn } from '../../../fhir/reference/reference.ts';
 import { REPLACES } from '../../../fhir/reserved.ts';
 import { isObject } from '../../../fhir/resource.ts';
+import { elementName, ruleOf, unitedBounds, unitedElements } from '../../appointment/elements.ts';
 import { passingExtensions } from '../../appointment/expiry.ts';
+import { participantKey, type Submitted } from '../../appointment/submitted.ts';
 import type { Located } from '../request/parameters.ts';
-import { type ClinicPart, elementName, participantKey } from './clinic-part.ts';
 
 type KeptConfig = Pick<BookingConfig, 'baseUrl' | 'uris'>;
 
-/** The elements that a re-submission always sets anew: the request itself does, or else the service. */
-const saidAnew: ReadonlySet<string> = new Set([
-  'resourceType',
-  'id',
-  'meta',
-  'text',
-  'status',
-  'cancelationReason',
-  'start',
-  'end',
-  'slot',
-  'participant',
-]);
-
-/** The lists to which a re-submission adds, and what identifies their entries. */
-const keys = {
-  identifier: ({ system, value }: Entry) => `${system}|${value}`,
-  supportingInformation: ({ reference }: Entry, baseUrl: string) => String(reference).replace(`${baseUrl}/`, ''),
-  contained: ({ id }: Entry) => String(id),
-  extension: ({ url }: Entry) => String(url),
-} as const satisfies Record<string, (entry: Entry, baseUrl: string) => string>;
-
 type Entry = Readonly<Record<string, unknown>>;
 
-/** The elements that tell of a person: with another patient they are not kept, whoever has written them. */
-const personal: ReadonlySet<string> = new Set([
-  'basedOn',
-  'comment',
-  'contained',
-  'description',
-  'patientInstruction',
-  'reasonCode',
-  'reasonReference',
-  'supportingInformation',
-]);
-
-/** The lists of an appointment that may grow with each re-submission, and how long they may become. */
-const unitedBounds: Readonly<Record<keyof typeof keys, number>> = {
-  identifier: 100,
-  supportingInformation: 100,
-  contained: 100,
-  extension: 100,
-};
-
-/** The same for the lists of its `meta`, unless what is stored is already longer. */
+/** How long the lists of its `meta` may become, unless what is stored is already longer. */
 const MOST_MARKS = 100;
 
 /** The most characters to which an appointment may grow by re-submissions, as JSON. */
@@ -74,13 +33,13 @@ const isPassing = ({ url }: Entry, config: KeptConfig): boolean =>
   passingExtensions.some((artefact) => url === artefactUri(config, artefact));
 
 function unite(
-  name: keyof typeof keys,
+  name: string,
   sent: readonly Entry[],
   stored: readonly Entry[],
   protectedKeys: ReadonlySet<string>,
   { baseUrl }: KeptConfig,
 ): Entry[] {
-  const keyOf = (entry: Entry): string => keys[name](entry, baseUrl);
+  const keyOf = (entry: Entry): string => ruleOf(name).unitedBy?.(entry, baseUrl) ?? '';
   const named = new Set(sent.map(keyOf));
   return [
     ...sent.filter((entry) => !protectedKeys.has(keyOf(entry))),
@@ -89,23 +48,22 @@ function unite(
 }
 
 /** What is stored of an appointment without what it tells of its patient: for another one it is sent again. */
-function withoutPerson(stored: Appointment, clinic: ClinicPart, { uris }: KeptConfig): [Entry, ClinicPart] {
+function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: KeptConfig): [Entry, Submitted] {
   const kept: Record<string, unknown> = { ...stored };
-  for (const name of Object.keys(kept).filter((one) => personal.has(elementName(one)))) {
+  for (const name of Object.keys(kept).filter((one) => ruleOf(one).isPersonal)) {
     delete kept[name];
   }
   const own = new Set<string>([...Object.values(uris), REPLACES, ...clinic.extensions]);
   const extension = (stored.extension ?? []).filter(({ url }) => own.has(url));
   return [
     { ...kept, extension },
-    { ...clinic, elements: new Set([...clinic.elements].filter((name) => !personal.has(name))) },
+    { ...clinic, elements: new Set([...clinic.elements].filter((name) => !ruleOf(name).isPersonal)) },
   ];
 }
 
 /** The united lists: what was sent, followed by what is stored besides. */
-function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, config: KeptConfig) {
-  const names = Object.keys(keys) as (keyof typeof keys)[];
-  return names.flatMap((name): [string, unknown][] => {
+function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, config: KeptConfig) {
+  return unitedElements.flatMap((name): [string, unknown][] => {
     const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isPassing(entry, config));
     const isProtected = name === 'extension' ? extensions : new Set<string>();
     const all = unite(name, entriesOf(sent[name]), kept, isProtected, config);
@@ -127,7 +85,7 @@ function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, con
 export function resubmitted(
   sent: Appointment,
   before: Appointment,
-  part: ClinicPart,
+  part: Submitted,
   isSamePatient: boolean,
   config: KeptConfig,
 ): Appointment {
@@ -136,8 +94,9 @@ export function resubmitted(
   const isAsLong = lengthOf(sent) === lengthOf(before);
   const stays = ([property]: [string, unknown]): boolean => {
     const name = elementName(property);
+    const { isSetAnew, unitedBy, isLength } = ruleOf(name);
     const isNamed = named.has(name) && !clinic.elements.has(name);
-    return !saidAnew.has(name) && !Object.hasOwn(keys, name) && !isNamed && (name !== 'minutesDuration' || isAsLong);
+    return !isSetAnew && !unitedBy && !isNamed && (!isLength || isAsLong);
   };
   const kept = Object.entries(stored).filter(stays);
   const lists = unitedLists({ ...sent }, stored, clinic, config);
@@ -194,7 +153,7 @@ export function isForSamePatient(named: readonly AppointmentParticipant[], { par
 export function keptParticipants(
   named: readonly AppointmentParticipant[],
   stored: Appointment,
-  { participants }: ClinicPart,
+  { participants }: Submitted,
 ): AppointmentParticipant[] {
   const known = new Set(named.map(participantKey));
   const hasRelatives = referencesTo('RelatedPerson', named) !== '';

@@ -3,7 +3,7 @@ import { idIn } from '../../../fhir/reference/reference.ts';
 import { findChain, type Mismatch, mismatches } from '../../../slots/chain.ts';
 import type { Calendar, CalendarSlot } from '../../../slots/slot.ts';
 import type { Interval } from '../../../time/interval.ts';
-import { MOST_SLOTS } from '../../appointment/bounds.ts';
+import { MOST_SLOTS } from '../../appointment/elements.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../../resource-set.ts';
 import { MOST_OFFERS } from '../reads.ts';
 import type { Located } from '../request/parameters.ts';

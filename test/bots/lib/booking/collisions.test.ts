@@ -124,7 +124,7 @@ describe('a collision that cannot be written', () => {
     const { appointment, over } = await setting('booked');
     medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
     await expect(resolve(over)).rejects.toThrow(
-      `The collision of Appointment/${appointment.id} could not be resolved (${kind}).`,
+      `The collision of Appointment/${appointment.id} could not be written (${kind}).`,
     );
   });
 

@@ -71,7 +71,9 @@ it('one that somebody changes meanwhile is decided about again', async () => {
 it('one that others change again and again is given up after so many attempts', async () => {
   const { encounter } = await setting();
   medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-  await expect(share(encounter.id)).rejects.toThrow(`Encounter/${encounter.id} could not be written (overtaken)`);
+  await expect(share(encounter.id)).rejects.toThrow(
+    `Encounter/${encounter.id} could not be written: other requests were faster`,
+  );
 });
 
 it.each([

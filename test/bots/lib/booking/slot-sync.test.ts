@@ -170,7 +170,7 @@ describe('a write', () => {
     const { appointment } = await cancelled();
     medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
     await expect(sync(appointment)).rejects.toThrow(
-      `The slots of Appointment/${appointment.id} could not be written: other requests changed them at each attempt.`,
+      `The slots of Appointment/${appointment.id} could not be written: other requests were faster at each attempt.`,
     );
   });
 

@@ -5,7 +5,7 @@ import { convertOutboxes } from '../../../../bots/lib/notifications/convert-outb
 import { deliverPending } from '../../../../bots/lib/notifications/delivery/delivery.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
-import { outboxesOf, subscriberQuery } from '../../../../core/notifications/delivery/outbox.ts';
+import { outboxesOf, outboxesSearch } from '../../../../core/notifications/delivery/outbox.ts';
 import { listen } from '../../../contract/notifications/listener.ts';
 import { portal, subscription } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';
@@ -69,7 +69,7 @@ it('what earlier versions have left is converted, and delivered where it stood',
   await convertOutboxes(medplum().medplum);
   const tasks = await medplum().find<Task>('Task?_count=1000');
   expect(tasks).toHaveLength(1);
-  const [row] = await medplum().find<Task>(`Task?${subscriberQuery([portal], config)}`);
+  const [row] = await medplum().find<Task>(outboxesSearch([portal], config));
   const outboxes = row && outboxesOf(row);
   expect(outboxes?.readable).toEqual(['Appointment']);
   expect([...(outboxes?.of ?? [])].map(([id]) => id).sort()).toEqual([...ids].sort());
@@ -106,7 +106,7 @@ it('an outbox that an earlier version still writes is converted by the next run,
   await convertOutboxes(medplum().medplum);
   medplum().interfere(() => undefined);
   await convertOutboxes(medplum().medplum);
-  const [row] = await medplum().find<Task>(`Task?${subscriberQuery([portal], config)}`);
+  const [row] = await medplum().find<Task>(outboxesSearch([portal], config));
   expect([...(row ? outboxesOf(row).of.values() : [])].map(({ events }) => events)).toEqual([3]);
   await listener.close();
 });

@@ -7,8 +7,8 @@ import {
   type Outbox,
   type Outboxes,
   outboxesOf,
+  outboxesSearch,
   outboxesTask,
-  subscriberQuery,
   withOutbox,
 } from '../../../../core/notifications/delivery/outbox.ts';
 import { type Event, eventResource } from '../../../../core/notifications/events/event.ts';
@@ -47,7 +47,7 @@ export async function storeRow(
   subscriber: string,
   change: (outboxes: Outboxes) => Outboxes,
 ): Promise<Task & { id: string }> {
-  const [known] = await server.find<Task>(`Task?${subscriberQuery([subscriber], config)}`);
+  const [known] = await server.find<Task>(outboxesSearch([subscriber], config));
   const before = known ? outboxesOf(known) : { ...noOutboxes(subscriber), readable: ['Appointment'] };
   const task = outboxesTask(change(before), config, known);
   return known ? { ...(await server.change<Task>(task, {})), id: known.id ?? '' } : server.create<Task>(task);

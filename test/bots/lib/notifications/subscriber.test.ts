@@ -45,21 +45,6 @@ const refusedWith = (answer: unknown) => codesIn(answer as OperationOutcome);
 
 describe('the caller of a Bot', () => {
   const event = (changes: object) => changes as BotEvent<unknown>;
-  const requester = { reference: 'ClientApplication/c1' };
-
-  it('is known with its credentials', () => {
-    const headers = { authorization: 'Bearer x' };
-    expect(subscriberOf(event({ requester, headers }))).toEqual({
-      id: 'c1',
-      reference: requester,
-      authorization: 'Bearer x',
-    });
-  });
-
-  it('without credentials has none, and not those of the Bot', () => {
-    expect(subscriberOf(event({ requester })).authorization).toBe('');
-  });
-
   it('must be identified', () => {
     expect(() => subscriberOf(event({}))).toThrow('does not identify the caller');
   });
@@ -217,19 +202,5 @@ describe('what a caller may do', () => {
     await expect(mayChange(medplum().medplum, subscription, administrator)).rejects.toThrow(error);
     await expect(isStaff(medplum().medplum, administrator)).rejects.toThrow(error);
     await expect(readableAppointmentsOf(medplum().medplum, administrator)).rejects.toThrow(error);
-  });
-});
-
-it.each([
-  ['not-found', 'not-found', 'not-found', /no such Subscription/],
-  ['gone', 'gone', 'deleted', /was deleted/],
-  ['forbidden', 'forbidden', 'forbidden', /may not read appointments/],
-  ['not-owner', 'forbidden', 'forbidden', /has another owner/],
-  ['not-staff', 'forbidden', 'forbidden', /Only staff of the clinic/],
-] as const)('the refusal %s has the status that Medplum makes of its id, a code and a text', (name, id, code, text) => {
-  expect(refusals[name]).toEqual({
-    resourceType: 'OperationOutcome',
-    id,
-    issue: [{ severity: 'error', code, diagnostics: expect.stringMatching(text) }],
   });
 });

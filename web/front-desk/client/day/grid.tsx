@@ -1,5 +1,5 @@
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
-import { type CSSProperties, type KeyboardEvent, useCallback, useMemo, useRef, useState } from 'react';
+import { type CSSProperties, type KeyboardEvent, memo, useCallback, useMemo, useRef, useState } from 'react';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { columnsOf, layoutOf, withoutPast } from '../../day/columns.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
@@ -11,8 +11,29 @@ import { shortDayText, timeText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { Column } from './column.tsx';
-import { Titles } from './titles.tsx';
 import { useDrag } from './use-drag.ts';
+
+/**
+ * The names of the columns above them, which stay while the columns are scrolled. One row for all is moved as a whole,
+ * whereas a sticky heading in each column would be drawn separately. Screen readers read the headings in the columns.
+ */
+const Titles = memo(function Titles({
+  columns,
+}: {
+  readonly columns: readonly { readonly id: string; readonly title: string; readonly dayText: string | undefined }[];
+}) {
+  return (
+    <div className="titles" aria-hidden="true">
+      <div className="corner" />
+      {columns.map(({ id, title, dayText }) => (
+        <div key={id}>
+          {dayText && <span>{dayText}</span>}
+          {title}
+        </div>
+      ))}
+    </div>
+  );
+});
 
 /** The calendars beside each other. Arrow keys go from entry to entry; the focus stays where it is when others change something. */
 export function Grid({

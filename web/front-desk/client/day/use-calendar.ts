@@ -9,12 +9,10 @@ import { useFound, type Watched } from '../parts/use-found.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
-const ALL = ['_count', '1000'] as const;
-
 /** All calendars of the clinic. */
 export function useSchedules(): Loaded<Schedule[]> {
   return useLoaded('schedules', async () => {
-    const found = await searchAll([searchUrl('Schedule', [ALL])]);
+    const found = await searchAll([searchUrl('Schedule', [])]);
     return isRefusal(found) ? found : inOrder(found.flat().filter((one) => isResource(one, 'Schedule')));
   });
 }

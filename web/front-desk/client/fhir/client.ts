@@ -66,9 +66,14 @@ async function call<T extends ResourceType>(
 /** A search, as type and query. */
 export type Query = readonly (readonly [string, string])[];
 
-/** The address of a search, below the base of Medplum. */
-export const searchUrl = (type: ResourceType, query: Query): string =>
-  `${type}?${new URLSearchParams(query.map(([name, value]) => [name, value]))}`;
+/** The address of a search, below the base of Medplum; its pages are as large as they can be if nothing else is said. */
+export function searchUrl(type: ResourceType, query: Query): string {
+  const parameters = new URLSearchParams(query.map(([name, value]) => [name, value]));
+  if (!parameters.has('_count')) {
+    parameters.set('_count', '1000');
+  }
+  return `${type}?${parameters}`;
+}
 
 /** The entries of a Bundle, of whatever shape. */
 const entriesIn = (bundle: Bundle): readonly (BundleEntry | undefined)[] =>
@@ -106,11 +111,7 @@ async function followed(bundle: Bundle): Promise<unknown[] | Refusal> {
  * @returns what each has found
  */
 export async function searchAll(urls: readonly string[]): Promise<unknown[][] | Refusal> {
-  const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
-  const answer = await call('Bundle', fhirBase, {
-    method: 'POST',
-    body: { resourceType: 'Bundle', type: 'batch', entry },
-  });
+  const answer = await readAll(urls);
   if (isRefusal(answer)) {
     return answer;
   }
@@ -133,17 +134,18 @@ export async function searchAll(urls: readonly string[]): Promise<unknown[][] | 
 /** Reads a Bundle as it is: counts, histories. */
 export const readBundle = (url: string): Promise<Bundle | Refusal> => call('Bundle', `${fhirBase}/${url}`, {});
 
-/** Runs several requests at once, each for itself. */
-export const batch = (entry: readonly BundleEntry[]): Promise<Bundle | Refusal> =>
-  call('Bundle', fhirBase, { method: 'POST', body: { resourceType: 'Bundle', type: 'batch', entry } });
+const sendAll = (type: 'batch' | 'transaction', entry: readonly BundleEntry[]): Promise<Bundle | Refusal> =>
+  call('Bundle', fhirBase, { method: 'POST', body: { resourceType: 'Bundle', type, entry } });
+
+/** Reads several addresses at once, each for itself. */
+export const readAll = (urls: readonly string[]): Promise<Bundle | Refusal> =>
+  sendAll(
+    'batch',
+    urls.map((url) => ({ request: { method: 'GET', url } })),
+  );
 
 /** Writes all of it, or nothing. */
-export const transaction = (entry: readonly BundleEntry[]): Promise<Bundle | Refusal> =>
-  call('Bundle', fhirBase, { method: 'POST', body: { resourceType: 'Bundle', type: 'transaction', entry } });
-
-/** Reads one resource. */
-export const read = <T extends ResourceType>(type: T, id: string): Promise<ExtractResource<T> | Refusal> =>
-  call(type, `${fhirBase}/${type}/${encodeURIComponent(id)}`, {});
+export const transaction = (entry: readonly BundleEntry[]): Promise<Bundle | Refusal> => sendAll('transaction', entry);
 
 /** Writes a resource as decided, unless it has been changed since (`If-Match`). */
 export const update = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource) =>
@@ -153,20 +155,17 @@ export const update = <T extends ResourceType>(type: T, resource: ExtractResourc
     headers: { 'if-match': `W/"${resource.meta?.versionId}"` },
   });
 
-/** Creates a resource. */
-export const create = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource) =>
-  call(type, `${fhirBase}/${type}`, { method: 'POST', body: resource });
-
 /**
- * Creates a resource unless it is there already (`If-None-Exist`): sent again after a lost answer, it is made once.
+ * Creates a resource.
  *
- * @param condition - a search that finds it
+ * @param condition - a search that finds it (`If-None-Exist`): sent again after a lost answer, it is made once
  */
-export const createOnce = <T extends ResourceType>(
-  type: T,
-  resource: ExtractResource<T> & Resource,
-  condition: string,
-) => call(type, `${fhirBase}/${type}`, { method: 'POST', body: resource, headers: { 'if-none-exist': condition } });
+export const create = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource, condition?: string) =>
+  call(type, `${fhirBase}/${type}`, {
+    method: 'POST',
+    body: resource,
+    ...(condition !== undefined && { headers: { 'if-none-exist': condition } }),
+  });
 
 /**
  * Books or moves through the service, with all its rules.

@@ -1,7 +1,7 @@
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
-import { batch, resourcesIn } from './client.ts';
+import { readAll, resourcesIn, searchUrl } from './client.ts';
 
 /** How many ids one search asks for. */
 const AT_ONCE = 50;
@@ -13,10 +13,8 @@ export async function namesOf(ids: readonly string[]): Promise<Map<string, strin
   const chunks = Array.from({ length: Math.ceil(unique.length / AT_ONCE) }, (_, index) =>
     unique.slice(index * AT_ONCE, (index + 1) * AT_ONCE),
   );
-  const entry = chunks.flatMap((chunk) =>
-    types.map((type) => ({ request: { method: 'GET' as const, url: `${type}?_id=${chunk.join(',')}&_count=1000` } })),
-  );
-  const found = entry.length > 0 ? await batch(entry) : undefined;
+  const urls = chunks.flatMap((chunk) => types.map((type) => searchUrl(type, [['_id', chunk.join(',')]])));
+  const found = urls.length > 0 ? await readAll(urls) : undefined;
   const resources = found && !isRefusal(found) ? resourcesIn(found) : [];
   const entries = resources
     .flatMap((bundle) => (isResource(bundle, 'Bundle') ? resourcesIn(bundle) : []))

@@ -7,8 +7,8 @@ import {
   emptyClosedDays,
   reopen,
 } from '../../../../core/calendar/change/closed-days-list.ts';
+import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
 import { isLocalDay, localDayOf } from '../../day/local-day.ts';
-import type { HoursData } from '../../hours/calendars.ts';
 import { dateText } from '../parts/format.ts';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -52,7 +52,7 @@ export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readon
   const { draft, change, clear } = useDraft('closed days', empty);
   const [isMissing, setMissing] = useState(false);
   const saving = useSaving(data, onSaved);
-  const list = data.closed ?? emptyClosedDays(config);
+  const list = data.closed[0] ?? emptyClosedDays(config);
   const today = localDayOf(Date.now(), config.timeZone);
   const coming = closedDaysIn(list).filter(({ end }) => end >= today);
   const edit = (part: Partial<Draft>): void => {

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, NumberInput } from '@mantine/core';
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { ClosedDay } from '../../../../core/calendar/change/closed-days-list.ts';
 import { FRONT_DESK_PATH } from '../../settings.ts';
@@ -77,13 +77,13 @@ export function Holidays({ onFound }: { readonly onFound: (days: readonly Closed
             ]}
           />
         )}
-        <NumberInput
+        <TextInput
+          type="number"
           label={words.year}
           min={2000}
           max={2100}
-          hideControls
-          value={year}
-          onChange={(value) => setYear(Number(value))}
+          value={year || ''}
+          onChange={(event) => setYear(Number(event.currentTarget.value))}
         />
         <Button variant="default" loading={isBusy} onClick={() => void find()}>
           {words.findHolidays}

@@ -1,6 +1,6 @@
-import { Group, NumberInput, Stack } from '@mantine/core';
+import { Group, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import type { HoursData, HoursHolder } from '../../hours/calendars.ts';
+import type { HoursData, HoursHolder } from '../../../../core/calendar/opening-hours.ts';
 import { type LengthName, lengthNames } from '../../hours/lengths.ts';
 import { areSame, type Doubt, doubtsIn, type WeeklyRow } from '../../hours/weekly-rows.ts';
 import { useDraft } from '../parts/use-draft.ts';
@@ -121,15 +121,15 @@ export function LengthFields({
   return (
     <Group gap="xs" grow align="end">
       {lengthNames.map((name) => (
-        <NumberInput
+        <TextInput
           key={name}
+          type="number"
           label={words[name]}
           {...(placeholder && { placeholder: placeholder(name) })}
           min={name === 'duration' ? 1 : 0}
           max={1440}
-          hideControls
           value={lengths[name]}
-          onChange={(value) => onChange(name, value === '' ? '' : Number(value))}
+          onChange={({ currentTarget: { value } }) => onChange(name, value === '' ? '' : Number(value))}
         />
       ))}
     </Group>

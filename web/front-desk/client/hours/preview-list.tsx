@@ -1,11 +1,12 @@
 import { Link } from 'wouter';
+import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
 import { patientNameOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
-import type { HoursData } from '../../hours/calendars.ts';
-import type { Preview } from '../../hours/preview.ts';
+import type { ChangePreview } from '../../hours/preview.ts';
 import { momentText } from '../parts/format.ts';
+import { ServerSays } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import type { Previews } from './use-hours.ts';
@@ -28,7 +29,7 @@ function Times({ label, times }: { readonly label: string; readonly times: reado
   );
 }
 
-function Outside({ preview }: { readonly preview: Preview }) {
+function Outside({ preview }: { readonly preview: ChangePreview }) {
   const { language, hours: words, appointment } = useTexts();
   return preview.outside.length === 0 ? null : (
     <>
@@ -68,9 +69,8 @@ export function PreviewList({ previews, data }: { readonly previews: Previews; r
           <div key={schedule.id}>
             <h3>{titleOf(schedule)}</h3>
             <p>{words.wouldChange(preview.published.length, preview.withdrawn.length)}</p>
-            {preview.problems.map((problem) => (
-              <p key={problem}>{problem}</p>
-            ))}
+            {preview.problems.length > 0 && <p>{words.unusable}</p>}
+            <ServerSays sentences={preview.problems} />
             <Times label={words.come(preview.published.length)} times={preview.published} />
             <Times label={words.go(preview.withdrawn.length)} times={preview.withdrawn} />
             <Outside preview={preview} />

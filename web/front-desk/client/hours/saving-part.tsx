@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { HoursData } from '../../hours/calendars.ts';
+import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { PreviewList } from './preview-list.tsx';

@@ -1,8 +1,8 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
+import { type HoursData, servicesOf } from '../../../../core/calendar/opening-hours.ts';
 import { isLocalDay } from '../../day/local-day.ts';
-import { type HoursData, servicesIn } from '../../hours/calendars.ts';
 import { lengthsOf } from '../../hours/lengths.ts';
 import { hasClosures, type OwnHours, ownHoursOf, scheduleWith } from '../../hours/own-hours.ts';
 import { areComplete, rowsOf } from '../../hours/weekly-rows.ts';
@@ -63,7 +63,7 @@ function OwnHoursForm({ schedule, service, data, onSaved }: ScheduleProps & { re
 /** The hours of one calendar. If it offers several services, each has hours of its own. */
 export function ScheduleForm({ schedule, data, onSaved }: ScheduleProps) {
   const { hours: words } = useTexts();
-  const services = servicesIn(schedule, data);
+  const services = servicesOf(schedule, data);
   const [chosen, choose] = useState<string>();
   const service = services.find(({ id }) => id === chosen) ?? services[0];
   if (!service) {

@@ -1,6 +1,6 @@
 import { useState } from 'react';
+import type { HoursData, HoursHolder } from '../../../../core/calendar/opening-hours.ts';
 import type { Refusal } from '../../fhir/refusal.ts';
-import type { HoursData, HoursHolder } from '../../hours/calendars.ts';
 import { create, update } from '../fhir/client.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';

@@ -1,6 +1,6 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { changeService } from '../../../../core/calendar/change/opening-hours.ts';
-import type { HoursData } from '../../hours/calendars.ts';
+import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
 import { lengthsOf } from '../../hours/lengths.ts';
 import { areComplete, areSame, availableTimes, rowsOf } from '../../hours/weekly-rows.ts';
 import { useTexts } from '../parts/use-texts.ts';

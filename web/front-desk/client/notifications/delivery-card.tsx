@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { type ReactNode, useRef, useState } from 'react';
 import type { Delivery, DeliveryState } from '../../notifications/deliveries.ts';
 import { momentText } from '../parts/format.ts';
-import { Problem } from '../parts/problem.tsx';
+import { Problem, ServerSays } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { EventList } from './event-list.tsx';
 import { useDeliver } from './use-deliveries.ts';
@@ -34,7 +34,7 @@ export function DeliveryCard({
   readonly delivery: Delivery;
   readonly onChanged: () => Promise<void>;
 }) {
-  const { language, notifications: words, serverSays } = useTexts();
+  const { language, notifications: words } = useTexts();
   const { id, topic, channel, filters, state, action, events, delivered, attempts, sent, nextAttempt, error } =
     delivery;
   const heading = useRef<HTMLHeadingElement>(null);
@@ -61,10 +61,7 @@ export function DeliveryCard({
         {nextAttempt !== undefined && <Fact label={words.nextAttempt}>{momentText(nextAttempt, language)}</Fact>}
         {error && (
           <Fact label={words.reason}>
-            <details>
-              <summary>{serverSays}</summary>
-              <span lang="en">{error}</span>
-            </details>
+            <ServerSays sentences={[error]} />
           </Fact>
         )}
         {filters.length > 0 && <Fact label={words.filters}>{filters.join(', ')}</Fact>}

@@ -3,6 +3,21 @@ import type { ReactNode } from 'react';
 import { type Refusal, situationOf } from '../../fhir/refusal.ts';
 import { useTexts } from './use-texts.ts';
 
+/** What the server says in its own words, which are English; it opens when somebody asks for it. */
+export function ServerSays({ sentences }: { readonly sentences: readonly string[] }) {
+  const { serverSays } = useTexts();
+  return sentences.length === 0 ? null : (
+    <details className="server">
+      <summary>{serverSays}</summary>
+      <ul lang="en">
+        {sentences.map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 /** What has happened, what the server says about it, and what to do next. */
 export function Problem({
   refusal,
@@ -18,16 +33,7 @@ export function Problem({
   return (
     <Alert color="red.9" title={title} role="alert" variant="outline" className="problem">
       <p>{next}</p>
-      {refusal.sentences.length > 0 && (
-        <details>
-          <summary>{texts.serverSays}</summary>
-          <ul>
-            {refusal.sentences.map((sentence) => (
-              <li key={sentence}>{sentence}</li>
-            ))}
-          </ul>
-        </details>
-      )}
+      <ServerSays sentences={refusal.sentences} />
       {children}
       {onReload && (
         <Button variant="default" size="xs" onClick={onReload}>

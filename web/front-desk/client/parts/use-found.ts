@@ -19,8 +19,6 @@ export interface Watched<T> extends Loaded<T> {
   readonly isBehind: boolean;
 }
 
-const ALL = ['_count', '1000'] as const;
-
 /** How many of the resources that were written last are looked at. */
 const NEWEST: Query = [
   ['_sort', '-_lastUpdated'],
@@ -57,7 +55,7 @@ export function useFound<T extends object>(
 ): Watched<T> {
   const loaded = useLoaded<{ value: T; versions: Versions[] }>(key, async () => {
     const found = await searchAll(
-      searches.map(({ type, query, include = [] }) => searchUrl(type, [...query, ALL, ...include])),
+      searches.map(({ type, query, include = [] }) => searchUrl(type, [...query, ...include])),
     );
     if (isRefusal(found)) {
       return found;

@@ -1,21 +1,20 @@
-import { Loader } from '@mantine/core';
+import { Button, Loader } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { patientNameOf } from '../../appointment/people.ts';
 import { withStatus } from '../../appointment/status-steps.ts';
 import { timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
-import { nextAfter, type Waiting } from '../../requests/waiting.ts';
-import { useChange } from '../appointment/actions.tsx';
+import { nextAfter, requestSearches, requestsIn, type Waiting } from '../../requests/waiting.ts';
+import { UnsentReason, useChange } from '../appointment/actions.tsx';
 import { Behind } from '../parts/behind.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { useFound } from '../parts/use-found.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import { Gone } from './gone.tsx';
 import { RequestList } from './list.tsx';
 import { OpenRequest } from './open.tsx';
-import { useRequests } from './use-requests.ts';
 
 /** Gives the focus to a request in the list; where the list is above what was chosen in it, that comes into view instead. */
 function focusOn(id: string): void {
@@ -28,12 +27,28 @@ function focusOn(id: string): void {
   }
 }
 
+/** What is left of a request that was open when it went: what was typed, and the way to what became of it. */
+function Gone({ id, onShow }: { readonly id: string; readonly onShow: () => void }) {
+  const { requests: words } = useTexts();
+  return (
+    <div className="pane">
+      <p role="status">{words.gone}</p>
+      <UnsentReason id={id} />
+      <Button variant="default" onClick={onShow}>
+        {words.inCalendar}
+      </Button>
+    </div>
+  );
+}
+
 /** What waits for an answer from the clinic. Requests are confirmed or declined one after the other, by keyboard too. */
 export function RequestsPage() {
   const texts = useTexts();
   const { requests: words } = texts;
   const now = useNow();
-  const { value, refusal, reload, isBehind } = useRequests();
+  const { value, refusal, reload, isBehind } = useFound('requests', requestSearches(config), (found) =>
+    requestsIn(found, config),
+  );
   const [, navigate] = useLocation();
   const wanted = new URLSearchParams(useSearch()).get('open') ?? undefined;
   const waiting = value?.waiting ?? [];

@@ -9,15 +9,13 @@ import { localDayOf } from '../../day/local-day.ts';
 import { calendarSearches, titleOf } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { blockSlot, blockToken, coveredBy, periodText, typedPeriod } from '../../slots/blocks.ts';
-import { createOnce, searchAll, searchUrl } from '../fhir/client.ts';
+import { create, searchAll, searchUrl } from '../fhir/client.ts';
 import { momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-
-const ALL = ['_count', '1000'] as const;
 
 interface Draft {
   readonly schedule: string;
@@ -35,7 +33,7 @@ interface Covered {
 
 async function readCovered(schedule: Schedule, time: Interval): Promise<Covered | Refusal> {
   const urls = calendarSearches([schedule.id ?? ''], time).map(({ type, query, include = [] }) =>
-    searchUrl(type, [...query, ALL, ...include]),
+    searchUrl(type, [...query, ...include]),
   );
   const found = await searchAll(urls);
   if (isRefusal(found)) {
@@ -112,7 +110,7 @@ export function BlockForm({
     const uuid = draft.uuid || crypto.randomUUID();
     change({ uuid });
     const slot = blockSlot(calendar.id ?? '', period, draft.reason, uuid);
-    return createOnce('Slot', slot, `identifier=${encodeURIComponent(blockToken(uuid))}`);
+    return create('Slot', slot, `identifier=${encodeURIComponent(blockToken(uuid))}`);
   };
   const block = async (): Promise<void> => {
     const period = typedPeriod(draft, config.timeZone);

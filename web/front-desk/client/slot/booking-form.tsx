@@ -47,7 +47,7 @@ const emptyDraft: Draft = {
 
 /** Who the booking is for: a patient with a record, or a new one. */
 function Who({ draft, change }: { readonly draft: Draft; readonly change: (part: Partial<Draft>) => void }) {
-  const { booking: words } = useTexts();
+  const { booking: words, appointment } = useTexts();
   const field = (name: keyof NewPatient) => ({
     value: draft[name],
     maxLength: 200,
@@ -69,9 +69,9 @@ function Who({ draft, change }: { readonly draft: Draft; readonly change: (part:
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <TextInput label={words.given} required {...field('given')} />
           <TextInput label={words.family} required {...field('family')} />
-          <TextInput label={words.birthDate} type="date" {...field('birthDate')} />
-          <TextInput label={words.phone} type="tel" {...field('phone')} />
-          <TextInput label={words.email} type="email" {...field('email')} />
+          <TextInput label={appointment.birthDate} type="date" {...field('birthDate')} />
+          <TextInput label={appointment.phone} type="tel" {...field('phone')} />
+          <TextInput label={appointment.email} type="email" {...field('email')} />
         </SimpleGrid>
       ) : (
         <PatientSearch
@@ -99,7 +99,7 @@ export function BookingForm({
   /** The calendar shows something that is no longer true. */
   readonly onStale: () => void;
 }) {
-  const { booking: words, appointment: appointmentWords } = useTexts();
+  const { booking: words, appointment: appointmentWords, slot: slotWords } = useTexts();
   const { draft, change, clear } = useDraft<Draft>('booking', emptyDraft);
   const [time, setTime] = useState(() =>
     firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
@@ -149,7 +149,7 @@ export function BookingForm({
         <TimeFields value={time} onChange={(part) => setTime((before) => ({ ...before, ...part }))} />
         {services.length > 1 && (
           <NativeSelect
-            label={words.service}
+            label={appointmentWords.service}
             value={service}
             onChange={(event) => setService(Number(event.currentTarget.value))}
             data={services.map((one, index) => ({ value: String(index), label: conceptText(one) }))}
@@ -157,7 +157,7 @@ export function BookingForm({
         )}
         <Who draft={draft} change={change} />
         <Textarea
-          label={words.comment}
+          label={appointmentWords.comment}
           description={words.commentHelp}
           autosize
           minRows={1}
@@ -176,7 +176,7 @@ export function BookingForm({
           </Problem>
         )}
         <Button type="submit" loading={isBusy}>
-          {words.book}
+          {slotWords.book}
         </Button>
       </Stack>
     </form>

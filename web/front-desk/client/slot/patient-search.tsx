@@ -1,9 +1,9 @@
 import { Radio, Stack, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import type { Patient } from '@medplum/fhirtypes';
+import type { Organization, Patient } from '@medplum/fhirtypes';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
-import { patientQuery } from '../../appointment/patient-query.ts';
+import { countryCodeIn, patientQuery } from '../../appointment/patient-query.ts';
 import { contactOf } from '../../appointment/people.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
@@ -15,7 +15,19 @@ import { useTexts } from '../parts/use-texts.ts';
 /** The most patients that are listed. */
 const MOST = '12';
 
-/** Finds patients by name and date of birth, and lets one be chosen. */
+let countryCode: Promise<string | undefined> | undefined;
+
+/** The country of the clinic's telephone numbers, as one of its Organizations writes its own. */
+async function readCountryCode(): Promise<string | undefined> {
+  const answer = await searchAll([searchUrl('Organization', [])]);
+  const organizations = isRefusal(answer) ? [] : answer.flat();
+  return organizations
+    .filter((one): one is Organization => isResource(one, 'Organization'))
+    .flatMap(({ telecom }) => (Array.isArray(telecom) ? telecom : []))
+    .flatMap((one) => countryCodeIn(String(one?.value ?? '')) ?? [])[0];
+}
+
+/** Finds patients by name, date of birth and telephone, and lets one be chosen. */
 export function PatientSearch({
   text,
   chosen,
@@ -33,7 +45,8 @@ export function PatientSearch({
     if (asked.trim().length < 2) {
       return [];
     }
-    const query = [...patientQuery(asked, new Date().getFullYear()), ['_count', MOST] as const];
+    countryCode ??= readCountryCode();
+    const query = [...patientQuery(asked, new Date().getFullYear(), await countryCode), ['_count', MOST] as const];
     const answer = await searchAll([searchUrl('Patient', query)]);
     return isRefusal(answer)
       ? answer

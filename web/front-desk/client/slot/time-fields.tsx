@@ -1,4 +1,4 @@
-import { Group, NumberInput, TextInput } from '@mantine/core';
+import { Group, TextInput } from '@mantine/core';
 import type { Slot } from '@medplum/fhirtypes';
 import type { Interval } from '../../../../core/time/interval.ts';
 import { timeOf } from '../../day/entries.ts';
@@ -48,14 +48,14 @@ export function TimeFields({
         value={value.start}
         onChange={(event) => onChange({ start: event.currentTarget.value })}
       />
-      <NumberInput
+      <TextInput
+        type="number"
         required
         label={words.minutes}
         min={1}
         max={1440}
-        hideControls
-        value={value.minutes}
-        onChange={(minutes) => onChange({ minutes: Number(minutes) })}
+        value={value.minutes || ''}
+        onChange={(event) => onChange({ minutes: Number(event.currentTarget.value) })}
       />
     </Group>
   );

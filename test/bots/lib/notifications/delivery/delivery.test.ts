@@ -17,25 +17,6 @@ const { endpoint, request, withEvents, deliver, state, told, numbers } = withDel
 const full = { _payload: { extension: [{ url: backport.payloadContent, valueCode: 'full-resource' }] } };
 
 describe('a requested Subscription', () => {
-  it('becomes active by its handshake', async () => {
-    const subscribed = await request({ status: 'requested', outbox: { attempts: 3, error: 'It failed.' } });
-    const before = Date.now();
-    await deliver(subscribed);
-    expect(told()).toEqual([
-      {
-        subscription: { reference: `${config.baseUrl}/Subscription/${subscribed.id}` },
-        topic: subscribed.subscription.criteria,
-        status: 'requested',
-        type: 'handshake',
-        'events-since-subscription-start': '0',
-      },
-    ]);
-    const { subscription, outbox } = await state(subscribed);
-    expect(subscription.status).toBe('active');
-    expect(outbox).toMatchObject({ status: 'accepted', attempts: 0, error: undefined });
-    expect(outbox.sent).toBeGreaterThanOrEqual(before);
-  });
-
   it('gets the events that wait after its handshake', async () => {
     const subscribed = await withEvents(1, { status: 'requested' });
     await deliver(subscribed);
@@ -44,17 +25,6 @@ describe('a requested Subscription', () => {
       ['event-notification', 'active'],
     ]);
     expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted', delivered: 1 });
-  });
-
-  it('is in error if its handshake fails, and gets no event', async () => {
-    const subscribed = await withEvents(1, { status: 'requested' });
-    endpoint().reply = 500;
-    await deliver(subscribed);
-    expect(endpoint().received).toHaveLength(1);
-    const { subscription, outbox } = await state(subscribed);
-    const error = 'Handshake: The endpoint answered with status 500.';
-    expect([subscription.status, subscription.error]).toEqual(['error', error]);
-    expect(outbox).toMatchObject({ status: 'failed', error, delivered: 0 });
   });
 });
 

@@ -1,0 +1,279 @@
+import type { Appointment, AppointmentParticipant, Reference } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
+import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
+import { canonicalJson, isSameJson } from '../../fhir/canonical-json.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
+import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
+import { isObject } from '../../fhir/resource.ts';
+import type { TagConfig } from '../../fhir/tags.ts';
+import { isSameToken } from '../../fhir/token.ts';
+import { parseActor } from './actors.ts';
+import type { Changer } from './status.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What is allowed of one element of an Appointment. Where nothing is said: all, and a re-submission replaces it. */
+interface ElementRule {
+  /** Whether `$book` needs it. */
+  readonly isRequired?: true;
+  /** The most entries: each may cost a read or a write. Re-submissions may unite twice as many. */
+  readonly most?: number;
+  /** Who alone may change it once it is stored: the server, people in Medplum, or `$book`. */
+  readonly changedBy?: 'server' | 'medplum' | 'book';
+  /** The form in which it is compared where `$book` alone may change it. */
+  readonly compared?: (value: unknown, baseUrl: string) => unknown;
+  /** Whether a re-submission keeps nothing of it: the request itself says it, or else the service. */
+  readonly isSetAnew?: true;
+  /** Whether a re-submission keeps it only for as long a time. */
+  readonly isLength?: true;
+  /** What tells its entries apart: a re-submission adds to them, and replaces those that it names. */
+  readonly unitedBy?: (entry: Members, baseUrl: string) => string;
+  /** Whether it tells of a person: for another patient it is not kept, whoever has written it. */
+  readonly isPersonal?: true;
+}
+
+/** The most slots that one appointment can have. */
+export const MOST_SLOTS = 50;
+
+const moment = (value: unknown): unknown => parseInstant(value) ?? value;
+
+const slots = (value: unknown, baseUrl: string): unknown[] =>
+  (Array.isArray(value) ? value : []).map((one) => spelledOut(one, 'Slot', baseUrl));
+
+/** What is allowed of the elements of an Appointment; everything that asks about one reads it here. */
+const elements: Readonly<Record<string, ElementRule>> = {
+  resourceType: { changedBy: 'server', isSetAnew: true },
+  id: { changedBy: 'server', isSetAnew: true },
+  meta: { isSetAnew: true },
+  text: { isSetAnew: true },
+  contained: { most: 50, unitedBy: ({ id }) => String(id), isPersonal: true },
+  extension: { most: 50, unitedBy: ({ url }) => String(url) },
+  identifier: { most: 50, unitedBy: ({ system, value }) => `${system}|${value}` },
+  status: { isRequired: true, isSetAnew: true },
+  cancelationReason: { isSetAnew: true },
+  reasonCode: { isPersonal: true },
+  reasonReference: { isPersonal: true },
+  description: { isPersonal: true },
+  supportingInformation: {
+    most: 50,
+    unitedBy: ({ reference }, baseUrl) => String(reference).replace(`${baseUrl}/`, ''),
+    isPersonal: true,
+  },
+  slot: { most: MOST_SLOTS, changedBy: 'book', compared: slots, isSetAnew: true },
+  start: { isRequired: true, changedBy: 'book', compared: moment, isSetAnew: true },
+  end: { isRequired: true, changedBy: 'book', compared: moment, isSetAnew: true },
+  minutesDuration: { isLength: true },
+  comment: { isPersonal: true },
+  patientInstruction: { isPersonal: true },
+  basedOn: { isPersonal: true },
+  participant: { isRequired: true, most: 50, isSetAnew: true },
+};
+
+/** The same for the elements of its `meta`; the rest are the server's. */
+const metaElements: Readonly<Record<string, ElementRule>> = {
+  tag: {},
+  profile: {},
+  security: { changedBy: 'medplum' },
+  extension: { changedBy: 'medplum' },
+};
+
+const server: ElementRule = { changedBy: 'server' };
+
+/** FHIR's JSON keeps the extensions of a primitive element under another name. */
+export const elementName = (property: string): string => property.replace(/^_/, '');
+
+/** What is allowed of an element, by the name of its property in JSON. */
+export function ruleOf(property: string): ElementRule {
+  const name = elementName(property);
+  return (Object.hasOwn(elements, name) && elements[name]) || {};
+}
+
+/** The names of the elements for which something holds. */
+const namesWhere = (holds: (rule: ElementRule) => unknown): string[] =>
+  Object.keys(elements).filter((name) => holds(ruleOf(name)));
+
+/** The elements that `$book` alone may change. */
+const bookedElements = namesWhere(({ changedBy }) => changedBy === 'book');
+
+/** The elements that `$book` needs. */
+export const requiredElements = namesWhere(({ isRequired }) => isRequired);
+
+/** The elements whose entries a re-submission unites. */
+export const unitedElements = namesWhere(({ unitedBy }) => unitedBy);
+
+/** How many entries the lists of an appointment may have. */
+export const appointmentBounds: Bounds = Object.fromEntries(
+  Object.entries(elements).flatMap(([name, { most }]) => (most === undefined ? [] : [[name, most]])),
+);
+
+/** The same where re-submissions have united them. */
+export const unitedBounds: Bounds = Object.fromEntries(
+  unitedElements.map((name) => [name, 2 * (appointmentBounds[name] ?? 0)]),
+);
+
+/**
+ * Checks the lists of an appointment that is being changed. A list that is already longer may stay that long.
+ *
+ * @param result - of any content
+ * @returns a `malformed-request` for each list that has grown beyond its bound
+ */
+export function grownListIssues(stored: Appointment, result: unknown): Issue[] {
+  const known: Members = { ...stored };
+  const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
+  const bounds = Object.entries(appointmentBounds).map(([name, most]) => [name, Math.max(most, lengthOf(known[name]))]);
+  return boundIssues(result, Object.fromEntries(bounds), 'Appointment');
+}
+
+/** The names of the members in which two objects differ. */
+function differing(one: unknown, other: unknown): string[] {
+  const [before, after]: Members[] = [one, other].map((value) => (isObject(value) ? value : {}));
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
+  return [...names].filter((name) => !isSameJson(before?.[name], after?.[name]));
+}
+
+/**
+ * Finds what a patch changes although only the server or people in Medplum may: what identifies the appointment, who may
+ * see it, and its version.
+ *
+ * @param result - of any content
+ * @returns a `patch-invalid` or an `immutable-element` for each
+ */
+export function unpatchableIssues(stored: Appointment, result: Members): Issue[] {
+  const changed = [
+    ...differing(stored, result).map((name) => [name, ruleOf(name)] as const),
+    ...differing(stored.meta, result.meta).map(
+      (name) => [`meta.${name}`, metaElements[elementName(name)] ?? server] as const,
+    ),
+  ];
+  return changed.flatMap(([name, { changedBy }]): Issue[] => {
+    const expression = `Appointment.${name}`;
+    if (changedBy === 'server') {
+      const diagnostics = `${name} of an appointment is set by the server and cannot be patched.`;
+      return [{ code: 'patch-invalid', diagnostics, expression }];
+    }
+    const diagnostics = `${name} of an appointment cannot be patched.`;
+    return changedBy === 'medplum' ? [{ code: 'immutable-element', diagnostics, expression }] : [];
+  });
+}
+
+const immutable = (expression: string, diagnostics: string): Issue => ({
+  code: 'immutable-element',
+  diagnostics: `${diagnostics} To move the appointment, send it to $book with its id.`,
+  expression,
+});
+
+/** A reference in a canonical spelling, for comparison; a reference to something outside this service stays unchanged. */
+function spelledOut(reference: Reference | undefined, type: 'Slot' | 'Patient', baseUrl: string): string {
+  const read = parseReference(reference?.reference, baseUrl, [type]);
+  return read ? formatReference(read) : JSON.stringify(reference?.reference ?? reference ?? null);
+}
+
+/** Whether an actor is a patient, or could be read as one: by its type, its contained resource, or any address. */
+function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment): boolean {
+  const reference = actor?.reference ?? '';
+  const inside = reference.startsWith('#')
+    ? Array.isArray(contained) && contained.some((one) => one?.resourceType === 'Patient' && `#${one.id}` === reference)
+    : false;
+  return actor?.type === 'Patient' || /(^|\/)Patient[/?]|^urn:/i.test(reference) || inside;
+}
+
+/** A patient as a participant names it: everything but the spelling of the reference counts. */
+function actorKey({ actor }: AppointmentParticipant, baseUrl: string): string {
+  const { display, identifier, type } = actor ?? {};
+  return JSON.stringify([spelledOut(actor, 'Patient', baseUrl), display, identifier, type]);
+}
+
+/** The patients of an appointment, each with its position among the participants. */
+function patientsOf(appointment: Appointment, baseUrl: string): { key: string; position: number }[] {
+  return (appointment.participant ?? []).flatMap((participant, position) =>
+    isPatient(participant, appointment) ? [{ key: actorKey(participant, baseUrl), position }] : [],
+  );
+}
+
+function patientIssues(stored: Appointment, result: Appointment, baseUrl: string): Issue[] {
+  const before = patientsOf(stored, baseUrl);
+  const added = patientsOf(result, baseUrl);
+  const removed = before.filter(({ key }) => {
+    const index = added.findIndex((candidate) => candidate.key === key);
+    return index < 0 || added.splice(index, 1).length === 0;
+  });
+  const positions = [...new Set([...removed, ...added].map(({ position }) => position))].sort((a, b) => a - b);
+  return positions.map((position) =>
+    immutable(`Appointment.participant[${position}].actor`, 'The patients of an appointment cannot be changed.'),
+  );
+}
+
+/**
+ * Compares what would be stored with what is stored, in what `$book` alone may change: slots (their order counts), start and
+ * end as moments, and the actors that are patients, with display, identifier and type. How a change came about does not
+ * matter, nor does another spelling of the same moment or reference.
+ *
+ * @param stored - the appointment as it is
+ * @param result - the appointment as it would be
+ * @param baseUrl - public base address of this service, without a slash at its end
+ * @returns an `immutable-element` for each element that differs
+ * @see specification 4.5
+ */
+export function immutableIssues(stored: Appointment, result: Appointment, baseUrl: string): Issue[] {
+  const form = (one: Members, name: string) => [ruleOf(name).compared?.(one[name], baseUrl), one[`_${name}`]];
+  return [
+    ...bookedElements
+      .filter((name) => !isSameJson(form({ ...stored }, name), form({ ...result }, name)))
+      .map((name) => immutable(`Appointment.${name}`, `The ${name} of an appointment cannot be changed.`)),
+    ...patientIssues(stored, result, baseUrl),
+  ];
+}
+
+/**
+ * Gives the immutable elements and the participants of a result the spelling in which they are stored.
+ *
+ * @param result - one that has no `immutableIssues`
+ */
+export function inStoredSpelling(stored: Appointment, result: Appointment, baseUrl: string): Appointment {
+  const participant = (result.participant ?? []).map((one) => {
+    const actor = parseActor(one.actor?.reference, baseUrl);
+    return actor ? { ...one, actor: { ...one.actor, reference: formatReference(actor) } } : one;
+  });
+  const fixed = Object.entries(stored).filter(([name]) => bookedElements.includes(name));
+  return { ...result, ...Object.fromEntries(fixed), participant };
+}
+
+/** An entry in a canonical spelling, for comparison. */
+const keyOf = ({ path, entry }: ReservedEntry): string => canonicalJson([path, entry]);
+
+/** The entries that have no counterpart among others; each of the others is the counterpart of one entry only. */
+function missingFrom(entries: readonly ReservedEntry[], others: readonly ReservedEntry[]): ReservedEntry[] {
+  const rest = others.map(keyOf);
+  return entries.filter((entry) => {
+    const index = rest.indexOf(keyOf(entry));
+    return index < 0 || rest.splice(index, 1).length === 0;
+  });
+}
+
+/**
+ * Compares what only the service may set in an appointment: its tags, extensions, identifiers and codes, including the tags
+ * of owner and origin. Systems are compared without regard to letter case.
+ *
+ * The clinic may omit what the service notes itself (the author of a change, what the requestor has sent), and the codes of
+ * the service, because the clinic gives its own reasons.
+ *
+ * @param stored - the appointment as it is
+ * @param result - the appointment as it would be
+ * @returns an `immutable-element` for each element that differs
+ */
+export function reservedIssues(stored: Appointment, result: Appointment, changer: Changer, config: TagConfig): Issue[] {
+  const [before = [], after = []] = [stored, result].map((one) => reservedEntries(one, 'Appointment', config));
+  const notes = [artefactUri(config, 'LocalChangedBy'), artefactUri(config, 'LocalSubmitted')];
+  const isLeftOut = ({ entry }: ReservedEntry): boolean =>
+    changer === 'repository' && notes.some((one) => isSameToken(String(entry.system ?? entry.url), one));
+  const isCode = ({ path }: ReservedEntry): boolean => changer === 'repository' && path.endsWith('.coding');
+  const removed = missingFrom(before, after).filter((entry) => !isLeftOut(entry));
+  const changed = [...removed, ...missingFrom(after, before)].filter((entry) => !isCode(entry));
+  return [...new Set(changed.map(({ path }) => path))].map((expression) => ({
+    code: 'immutable-element',
+    diagnostics: `Only the service may set or change ${expression}.`,
+    expression,
+  }));
+}

@@ -1,0 +1,61 @@
+import type { Slot } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import { DAY } from '../../time/time-zone.ts';
+import type { OpeningHours } from '../opening-hours.ts';
+import { publishedPeriod } from './offers.ts';
+import { planSlots } from './publish.ts';
+
+/** The part of the configuration that a preview depends on. */
+export type PreviewConfig = Pick<BookingConfig, 'uris' | 'calendar' | 'smallestBooking'>;
+
+/** What a publication of one Schedule would do. */
+export interface Preview {
+  /** Starts of the Slots that would be published, withdrawn and changed, in milliseconds since 1970 UTC, in order. */
+  readonly published: readonly number[];
+  readonly withdrawn: readonly number[];
+  readonly changed: readonly number[];
+  /** How many free Slots there are from now on. */
+  readonly free: number;
+  /** Why nothing is published. */
+  readonly problems: readonly string[];
+}
+
+/** What is stored of a Schedule. */
+export interface Stored {
+  /** All its Slots but those that ended at least a day ago. */
+  readonly slots: readonly Slot[];
+  /** Ids of the Slots that appointments hold. */
+  readonly held: ReadonlySet<string>;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number;
+}
+
+const isFree = (slot: Slot | undefined): boolean => slot?.status === 'free';
+
+/** What would be published and withdrawn of a Schedule, by the rules of the service and from what is stored now. */
+export function previewOf(hours: OpeningHours, { slots, held, now }: Stored, config: PreviewConfig): Preview {
+  const { schedule, publishing } = hours;
+  const { horizonWeeks } = config.calendar;
+  const calendars = publishing.kind === 'on' ? publishing.calendars : [];
+  const ends = [
+    ...calendars.flatMap(
+      ({ parameters }) => publishedPeriod(schedule, parameters.timeZone, now, horizonWeeks).value?.end ?? [],
+    ),
+    ...slots.flatMap(({ end }) => parseInstant(end) ?? []),
+  ];
+  const window = { start: now - DAY, end: ends.reduce((one, other) => Math.max(one, other), now) + DAY };
+  const { changes, problems } = planSlots({ ...hours, slots, held, window, now, horizonWeeks }, config);
+  const startsOf = (isMeant: (before: Slot | undefined, after: Slot) => boolean): number[] =>
+    changes
+      .filter(({ stored, resource }) => isMeant(stored, resource))
+      .flatMap(({ resource }) => parseInstant(resource.start) ?? [])
+      .toSorted((one, other) => one - other);
+  return {
+    published: startsOf((before, after) => !isFree(before) && isFree(after)),
+    withdrawn: startsOf((before, after) => isFree(before) && !isFree(after)),
+    changed: startsOf((before, after) => isFree(before) && isFree(after)),
+    free: slots.filter((slot) => isFree(slot) && (parseInstant(slot.start) ?? 0) >= now).length,
+    problems: problems.map(({ expression, diagnostics }) => `${expression}: ${diagnostics}`),
+  };
+}

@@ -1,0 +1,260 @@
+import '../../../config.ts';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Bundle } from '@medplum/fhirtypes';
+import { resolveEndpoint } from '../../../../../bots/lib/notifications/delivery/resolve-endpoint.ts';
+import { postNotification } from '../../../../../bots/lib/notifications/delivery/rest-hook.ts';
+import { type Listener, listen } from '../../../../contract/notifications/listener.ts';
+import { freePort } from '../../../../lib/free-port.ts';
+import { config } from '../../../config.ts';
+import { withNameServer } from './name-server.ts';
+
+const server = withNameServer();
+
+/** Resolves the host of an endpoint; gives its addresses, or why there are none. */
+const resolve = (url: string, { limit = 5_000, allowed = [] as string[], resolver = server.resolver() } = {}) =>
+  resolveEndpoint(new URL(url), limit, allowed, resolver);
+
+const portal = 'https://portal.example/';
+
+const unknown = {
+  problem: 'The name portal.example cannot be resolved, or no name server answered in time.',
+  isUnknown: true,
+};
+
+const [v4, v6] = [
+  { address: '8.8.8.8', family: 4 },
+  { address: '2001:4860:4860::8888', family: 6 },
+];
+
+const records = { A: [[8, 8, 8, 8]], AAAA: [[0x20, 1, 0x48, 0x60, 0x48, 0x60, 0, 0, 0, 0, 0, 0, 0, 0, 0x88, 0x88]] };
+
+describe('an address', () => {
+  it('needs no name server', async () => {
+    expect(await resolve('https://8.8.8.8/')).toEqual({ addresses: [v4] });
+    expect(await resolve('https://[2001:4860:4860::8888]/')).toEqual({ addresses: [v6] });
+  });
+
+  it('must be in a network to which notifications are sent', async () => {
+    const problem = '10.1.2.3 is in a network to which no notifications are sent.';
+    expect(await resolve('http://10.1.2.3/')).toEqual({ problem, isUnknown: false });
+    expect(await resolve('http://10.1.2.3/', { allowed: ['10.0.0.0/8'] })).toEqual({
+      addresses: [{ address: '10.1.2.3', family: 4 }],
+    });
+  });
+});
+
+describe('a name', () => {
+  const loopback = [
+    { address: '127.0.0.1', family: 4 },
+    { address: '::1', family: 6 },
+  ];
+
+  it('of this machine needs no name server', async () => {
+    expect(await resolve('http://localhost/', { allowed: ['127.0.0.0/8', '::1/128'] })).toEqual({
+      addresses: loopback,
+    });
+  });
+
+  const [address = '', name = ''] =
+    readFileSync('/etc/hosts', 'utf8')
+      .split('\n')
+      .map((line) => line.replace(/#.*/, '').trim().split(/\s+/))
+      .find(([one, other]) => one?.startsWith('1') && other && !other.includes('localhost')) ?? [];
+  (name ? it : it.skip)('that the machine knows needs no name server', async () => {
+    const addresses = expect.arrayContaining([{ address, family: 4 }]);
+    expect(await resolve(`http://${name}/`, { allowed: ['0.0.0.0/0', '::/0'] })).toEqual({ addresses });
+  });
+
+  it('has addresses of both kinds', async () => {
+    server.answer = (type) => ({ addresses: records[type] });
+    expect(await resolve(portal)).toEqual({ addresses: [v4, v6] });
+  });
+
+  it.each<['A' | 'AAAA', object]>([
+    ['A', v4],
+    ['AAAA', v6],
+  ])('may have addresses of one kind: %s', async (kind, address) => {
+    server.answer = (type) => ({ addresses: type === kind ? records[type] : [] });
+    expect(await resolve(portal)).toEqual({ addresses: [address] });
+  });
+
+  it('must have no address to which no notifications are sent', async () => {
+    server.answer = (type) => ({ addresses: type === 'A' ? [...records.A, [192, 168, 0, 1]] : [] });
+    const problem = 'portal.example is in a network to which no notifications are sent.';
+    expect(await resolve(portal)).toEqual({ problem, isUnknown: false });
+  });
+
+  it('without an address is unknown', async () => {
+    server.answer = () => ({ addresses: [] });
+    expect(await resolve(portal)).toEqual(unknown);
+  });
+
+  it('is asked for no longer than there is time', async () => {
+    server.answer = (type) => ({ addresses: records[type], after: 700 });
+    expect(await resolve(portal, { limit: 200 })).toEqual(unknown);
+    expect(await resolve(portal, { limit: 4_000 })).toEqual({ addresses: [v4, v6] });
+  });
+
+  it('that was found in time does not disturb the next one', async () => {
+    const resolver = server.resolver();
+    server.answer = (type) => ({ addresses: records[type] });
+    expect(await resolve(portal, { limit: 300, resolver })).toEqual({ addresses: [v4, v6] });
+    server.answer = (type) => ({ addresses: records[type], after: 500 });
+    expect(await resolve('https://other.example/', { resolver })).toEqual({ addresses: [v4, v6] });
+  });
+
+  it('of which a name server says nothing is given up and delays nobody', async () => {
+    const all = await Promise.all(Array.from({ length: 30 }, () => resolve(portal, { limit: 100 })));
+    expect(all).toEqual(all.map(() => unknown));
+  });
+});
+
+describe('rest hook', () => {
+  let endpoint: Listener;
+
+  beforeAll(async () => {
+    endpoint = await listen();
+  });
+
+  beforeEach(() => {
+    endpoint.reply = 200;
+    endpoint.received.length = 0;
+  });
+
+  afterAll(() => endpoint.close());
+
+  const bundle: Bundle = { resourceType: 'Bundle', type: 'history', id: 'müsli' };
+  const json = 'application/fhir+json';
+
+  /** Posts a notification, by default to the endpoint as JSON; gives what went wrong. */
+  const post = (changes: { url?: string; mediaType?: string; headers?: string[]; timeout?: number } = {}) => {
+    const { url = endpoint.url, mediaType = json, headers, timeout = 5_000 } = changes;
+    return postNotification(new URL(url), { mediaType, timeout }, headers, bundle);
+  };
+
+  /** The address of the endpoint with another name or protocol. */
+  const endpointAs = (changes: { hostname?: string; protocol?: string }) =>
+    Object.assign(new URL(endpoint.url), changes);
+  const late = 'The endpoint did not answer within 0.3 s.';
+  const broken = 'The endpoint closed the connection before its response was complete.';
+
+  describe('an answer', () => {
+    it.each([200, 201, 204, 299])('with status %i is a success', async (status) => {
+      endpoint.reply = status;
+      expect(await post()).toBeUndefined();
+    });
+
+    it.each([300, 302, 304, 400, 401, 404, 410, 500, 503])('with status %i is a problem', async (status) => {
+      endpoint.reply = (response) => response.writeHead(status, { location: endpoint.url }).end();
+      expect(await post()).toBe(`The endpoint answered with status ${status}.`);
+      expect(endpoint.received).toHaveLength(1);
+    });
+
+    it('with a status below all that there are is a problem', async () => {
+      endpoint.reply = ({ socket }) => void socket?.end('HTTP/1.1 099 None\r\nContent-Length: 0\r\n\r\n');
+      expect(await post()).toBe('The endpoint answered with status 99.');
+    });
+
+    const sending = (status: number, length: number, then: (response: ServerResponse) => unknown = () => undefined) => {
+      endpoint.reply = (response) => {
+        response.writeHead(status).write(Buffer.alloc(length));
+        then(response);
+      };
+    };
+
+    it('is read to its end', async () => {
+      sending(200, 10);
+      expect(await post({ timeout: 300 })).toBe(late);
+    });
+
+    it('is read as far as 64 KiB', async () => {
+      sending(200, 64 * 1024);
+      expect(await post({ timeout: 300 })).toBe(late);
+    });
+
+    it.each([
+      [200, undefined],
+      [418, 'The endpoint answered with status 418.'],
+    ])('with status %i that goes on is read no further', async (status, problem) => {
+      const closed = Promise.withResolvers<unknown>();
+      sending(status, 60 * 1024, (response) => {
+        response.write(Buffer.alloc(5 * 1024));
+        closed.resolve(once(response, 'close'));
+      });
+      expect(await post()).toBe(problem);
+      await closed.promise;
+    });
+
+    it.each([
+      [200, broken],
+      [418, 'The endpoint answered with status 418.'],
+    ])('with status %i that breaks off is a problem', async (status, problem) => {
+      sending(status, 10, (response) => setTimeout(() => response.destroy(), 20));
+      expect(await post()).toBe(problem);
+    });
+
+    it('must come in time', async () => {
+      const closed = Promise.withResolvers<unknown>();
+      endpoint.reply = (response) => closed.resolve(once(response, 'close'));
+      expect(await post({ timeout: 300 })).toBe(late);
+      await closed.promise;
+    });
+
+    it('may take some time', async () => {
+      endpoint.reply = (response) => setTimeout(() => response.end(), 50);
+      expect(await post()).toBeUndefined();
+    });
+
+    it('is waited for no longer than it takes', async () => {
+      const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
+      const before = timers();
+      await post({ timeout: 60_000 });
+      expect(timers()).toBeLessThanOrEqual(before);
+    });
+  });
+
+  describe('an endpoint', () => {
+    it('that does not listen is a problem', async () => {
+      const url = `http://127.0.0.1:${await freePort()}/`;
+      expect(await post({ url })).toBe('The endpoint cannot be reached (ECONNREFUSED).');
+    });
+
+    it('that ends the connection without an answer is a problem', async () => {
+      endpoint.reply = (response) => response.destroy();
+      expect(await post()).toBe('The endpoint cannot be reached (ECONNRESET).');
+    });
+
+    it('that does not speak TLS is a problem if its address says so', async () => {
+      const { href } = endpointAs({ protocol: 'https:' });
+      expect(await post({ url: href.replace('http:', 'https:') })).toMatch(
+        /^The endpoint cannot be reached \(E\w+\)\.$/,
+      );
+      expect(endpoint.received).toEqual([]);
+    });
+
+    it('in another network is sent nothing', async () => {
+      expect(await post({ url: 'http://10.0.0.1/' })).toBe(
+        '10.0.0.1 is in a network to which no notifications are sent.',
+      );
+    });
+
+    it.each([true, false])('is reached at the addresses that were checked (all of them at once: %s)', async (isAll) => {
+      const usual = getDefaultAutoSelectFamily();
+      const networks = config.notifications.allowedNetworks as string[];
+      setDefaultAutoSelectFamily(isAll);
+      networks.push('::1/128');
+      try {
+        const { href } = endpointAs({ hostname: 'portal.localhost' });
+        expect(await post({ url: href })).toBeUndefined();
+        expect(endpoint.received[0]?.headers.host).toBe(new URL(href).host);
+      } finally {
+        setDefaultAutoSelectFamily(usual);
+        networks.pop();
+      }
+    });
+  });
+});

@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Element } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { aClinic, aSlot, book, minutes, proposed, simultaneously, slotsOf, succeeded } from '../fixtures.ts';
+import { isActionable, issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { base, config } from '../installation.ts';
+import { aBooking, cancellation, fhirPathPatch, patch, read, replacing } from './fixtures.ts';
+
+describe('PATCH that cancels', () => {
+  it.each<[string, unknown]>([
+    ['FHIRPath Patch', cancellation],
+    ['JSON Patch', [{ op: 'replace', path: '/status', value: 'cancelled' }]],
+  ])('%s: 200, a new version, the slot is free in the same moment', async (_, body) => {
+    const { schedule, slot, patient, booked, id } = await aBooking();
+    const answer = await patch(id, body);
+    const cancelled = resourceIn('Appointment', answer);
+    expect(answer.status).toBe(200);
+    expect(cancelled).toMatchObject({ id, status: 'cancelled', start: booked.start, slot: booked.slot });
+    expect(cancelled.meta?.versionId).not.toBe(booked.meta?.versionId);
+    expect(answer.headers.get('etag')).toBe(`W/"${cancelled.meta?.versionId}"`);
+    expect(await slotsOf(schedule)).toEqual(['free 0-30']);
+    expect(await read(id)).toEqual(cancelled);
+    expect((await book(proposed(patient, [slot]))).status).toBe(201);
+  });
+
+  it('a part of a slot is whole free time again', async () => {
+    const { schedule, slot, patient } = await aClinic({}, { end: minutes(240) });
+    const booked = succeeded('Appointment', await book(proposed(patient, [slot], { from: 60, to: 90 })));
+    expect((await patch(booked.id ?? '', cancellation)).status).toBe(200);
+    expect(await slotsOf(schedule)).toEqual(['free 0-240']);
+  });
+
+  it('frees all slots of several schedules', async () => {
+    const [{ schedule, slot, patient }, room] = [await aClinic(), await aClinic()];
+    const booked = succeeded('Appointment', await book(proposed(patient, [slot, room.slot])));
+    expect((await patch(booked.id ?? '', cancellation)).status).toBe(200);
+    expect([await slotsOf(schedule), await slotsOf(room.schedule)]).toEqual([['free 0-30'], ['free 0-30']]);
+  });
+
+  it('leaves the neighbour of a split slot alone', async () => {
+    const { schedule, slot, patient } = await aClinic({}, { end: minutes(60) });
+    const first = succeeded('Appointment', await book(proposed(patient, [slot], { from: 0, to: 30 })));
+    const other = await aSlot(schedule, 100, 130);
+    const second = succeeded('Appointment', await book(proposed(patient, [slot], { from: 30, to: 60 })));
+    expect((await patch(first.id ?? '', cancellation)).status).toBe(200);
+    expect(await slotsOf(schedule)).toEqual(['free 0-30', 'busy 30-60', 'free 100-130']);
+    expect((await read(second.id ?? '')).status).toBe('booked');
+    expect(other.status).toBe('free');
+  });
+
+  it('twice: the second one changes nothing', async () => {
+    const { id } = await aBooking();
+    const first = resourceIn('Appointment', await patch(id, cancellation));
+    const again = await patch(id, cancellation);
+    expect([again.status, again.body]).toEqual([200, first]);
+  });
+});
+
+const at = (type: string, path: string) => ({ type: { valueCode: type }, path: { valueString: path } });
+const named = (name: string) => ({ name: { valueString: name } });
+
+describe('a patch of what may be changed', () => {
+  it('FHIRPath Patch: add, insert, replace, move and delete, one after the other', async () => {
+    const { id, booked } = await aBooking();
+    const note = (text: string) => ({ valueCodeableConcept: { text } });
+    const answer = await patch(
+      id,
+      fhirPathPatch(
+        { ...at('add', 'Appointment'), ...named('comment'), value: { valueString: 'first' } },
+        replacing('Appointment.comment', { valueString: 'Please ring twice' }),
+        { ...at('add', 'Appointment'), ...named('reasonCode'), value: note('b') },
+        { ...at('add', 'Appointment'), ...named('reasonCode'), value: note('c') },
+        { ...at('insert', 'Appointment.reasonCode'), index: { valueInteger: 0 }, value: note('a') },
+        { ...at('move', 'Appointment.reasonCode'), source: { valueInteger: 2 }, destination: { valueInteger: 0 } },
+        at('delete', "Appointment.reasonCode.where(text = 'b')"),
+      ),
+    );
+    const changed = resourceIn('Appointment', answer);
+    expect(answer.status).toBe(200);
+    expect(changed).toMatchObject({ comment: 'Please ring twice', reasonCode: [{ text: 'c' }, { text: 'a' }] });
+    expect(changed.meta?.versionId).not.toBe(booked.meta?.versionId);
+  });
+
+  it('an element without a type of its own is given by its parts', async () => {
+    const { id } = await aBooking();
+    const value = {
+      part: [
+        { name: 'actor', valueReference: { reference: 'Practitioner/interpreter' } },
+        { name: 'required', valueCode: 'optional' },
+        { name: 'status', valueCode: 'needs-action' },
+      ],
+    };
+    const answer = await patch(id, fhirPathPatch({ ...at('add', 'Appointment'), ...named('participant'), value }));
+    expect(answer.status).toBe(200);
+    expect(resourceIn('Appointment', answer).participant[1]).toEqual({
+      actor: { reference: 'Practitioner/interpreter' },
+      required: 'optional',
+      status: 'needs-action',
+    });
+  });
+
+  it('the last entry of a list takes the list along', async () => {
+    const { id } = await aBooking({ reasonCode: [{ text: 'cough' }] });
+    const answer = await patch(id, fhirPathPatch(at('delete', 'Appointment.reasonCode[0]')));
+    expect(answer.status).toBe(200);
+    expect(resourceIn('Appointment', answer)).not.toHaveProperty('reasonCode');
+  });
+
+  it('the priority, an extension of a primitive element', async () => {
+    const extension = (code: string) => ({
+      url: artefactUri(config, 'LocalTerminPriorityExtension'),
+      valueCodeableConcept: { coding: [{ system: config.terminologySystem, code }] },
+    });
+    const given: Partial<Appointment> & { _priority: Element } = {
+      resourceType: 'Appointment',
+      _priority: { extension: [extension('25876001')] },
+    };
+    const { id } = await aBooking(given);
+    const answer = await patch(
+      id,
+      fhirPathPatch(
+        replacing('Appointment.priority.extension[0].value', {
+          valueCodeableConcept: extension('394849002').valueCodeableConcept,
+        }),
+      ),
+    );
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ _priority: { extension: [extension('394849002')] } });
+  });
+
+  it('JSON Patch: add, copy, move, remove and test', async () => {
+    const { id } = await aBooking();
+    const answer = await patch(id, [
+      { op: 'add', path: '/comment', value: 'Please ring twice' },
+      { op: 'copy', from: '/comment', path: '/description' },
+      { op: 'add', path: '/reasonCode', value: [{ text: 'a' }] },
+      { op: 'add', path: '/reasonCode/-', value: { text: 'b' } },
+      { op: 'move', from: '/reasonCode/1', path: '/reasonCode/0' },
+      { op: 'remove', path: '/comment' },
+      { op: 'test', path: '/reasonCode', value: [{ text: 'b' }, { text: 'a' }] },
+    ]);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ description: 'Please ring twice', reasonCode: [{ text: 'b' }, { text: 'a' }] });
+    expect(answer.body).not.toHaveProperty('comment');
+  });
+});
+
+const inBerlin = (instant: string) =>
+  new Date(Date.parse(instant) + 3_600_000).toISOString().replace('.000Z', '+01:00');
+
+describe('a patch whose result is what is stored', () => {
+  it.each<[string, (slot: string, patient: string) => unknown]>([
+    ['the same status', () => fhirPathPatch(replacing('Appointment.status', { valueCode: 'booked' }))],
+    ['the same start', () => fhirPathPatch(replacing('Appointment.start', { valueInstant: minutes(0) }))],
+    ['the same start, other offset', () => fhirPathPatch(replacing('start', { valueInstant: inBerlin(minutes(0)) }))],
+    [
+      'the same slot, absolute',
+      (slot) => fhirPathPatch(replacing('Appointment.slot[0].reference', { valueString: `${base}/${slot}` })),
+    ],
+    [
+      'the same patient, with a version',
+      (_, patient) =>
+        fhirPathPatch(
+          replacing('Appointment.participant[0].actor.reference', { valueString: `${patient}/_history/1` }),
+        ),
+    ],
+    [
+      'changed and changed back',
+      (slot) =>
+        fhirPathPatch(
+          replacing('Appointment.slot[0].reference', { valueString: 'Slot/another' }),
+          replacing('Appointment.slot[0].reference', { valueString: slot }),
+        ),
+    ],
+    ['a JSON Patch that only tests', () => [{ op: 'test', path: '/status', value: 'booked' }]],
+  ])('%s: 200, the same version', async (_, body) => {
+    const { slot, patient, id, booked } = await aBooking();
+    const answer = await patch(id, body(`Slot/${slot.id}`, `Patient/${patient.id}`));
+    expect([answer.status, answer.body]).toEqual([200, booked]);
+    expect(await read(id)).toEqual(booked);
+  });
+});
+
+describe('PATCH of an appointment', () => {
+  it("unknown, and another requestor's: 404", async () => {
+    const { id, booked } = await aBooking();
+    for (const answer of [await patch(randomUUID(), cancellation), await patch(id, cancellation, 'portal-b')]) {
+      expect(answer.status).toBe(404);
+      expect(isActionable(answer)).toBe(true);
+    }
+    expect(await read(id)).toEqual(booked);
+  });
+
+  it('deleted: 410', async () => {
+    const { id } = await aBooking();
+    expect((await patch(id, cancellation)).status).toBe(200);
+    expect((await medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
+    expect((await patch(id, cancellation)).status).toBe(410);
+  });
+
+  it('without a token: 401', async () => {
+    const { id, booked } = await aBooking();
+    expect((await patch(id, cancellation, 'nobody')).status).toBe(401);
+    expect(await read(id)).toEqual(booked);
+  });
+
+  it('If-Match with the current version: 200', async () => {
+    const { id, booked } = await aBooking();
+    const current = `W/"${booked.meta?.versionId}"`;
+    expect((await patch(id, cancellation, 'portal-a', { 'if-match': current })).status).toBe(200);
+  });
+
+  it.each<[string, string, number, string]>([
+    ['another version', 'W/"1"', 412, 'version-conflict'],
+    ['an unquoted one', '1', 400, 'malformed-request http.If-Match'],
+  ])('If-Match with %s: refused, nothing changed', async (_, ifMatch, status, issue) => {
+    const { id, booked } = await aBooking();
+    const answer = await patch(id, cancellation, 'portal-a', { 'if-match': ifMatch });
+    expect([answer.status, ...issuesOf(answer)]).toEqual([status, issue]);
+    expect(await read(id)).toEqual(booked);
+  });
+
+  it('of ten with the same If-Match at once one succeeds', async () => {
+    const { id, booked } = await aBooking();
+    const headers = { 'if-match': `W/"${booked.meta?.versionId}"` };
+    const add = (text: string) => [{ op: 'add', path: '/comment', value: text }];
+    const answers = await simultaneously(10, (index) => patch(id, add(`comment ${index}`), 'portal-a', headers));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(412)]);
+  });
+
+  it('without If-Match ten changes at once all come to be', async () => {
+    const { id } = await aBooking({ reasonCode: [{ text: 'start' }] });
+    const add = (text: string) => [{ op: 'add', path: '/reasonCode/-', value: { text } }];
+    const answers = await simultaneously(4, (index) => patch(id, add(`reason ${index}`)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect((await read(id)).reasonCode).toHaveLength(5);
+  });
+
+  it('PUT and DELETE: 405', async () => {
+    const { id, booked } = await aBooking();
+    for (const [method, body] of [
+      ['PUT', booked],
+      ['DELETE', undefined],
+    ] as const) {
+      const answer = await request('portal-a', method, `/Appointment/${id}`, { body });
+      expect(answer.status).toBe(405);
+      expect(answer.headers.get('allow')).toContain('PATCH');
+    }
+    expect(await read(id)).toEqual(booked);
+  });
+
+  it.each<[string, (answer: Awaited<ReturnType<typeof patch>>) => void]>([
+    ['minimal', ({ text }) => expect(text).toBe('')],
+    ['representation', ({ body }) => expect(body).toMatchObject({ resourceType: 'Appointment', status: 'cancelled' })],
+    ['OperationOutcome', ({ body }) => expect(body).toMatchObject({ resourceType: 'OperationOutcome' })],
+  ])('Prefer: return=%s', async (preference, check) => {
+    const { id } = await aBooking();
+    const answer = await patch(id, cancellation, 'portal-a', { prefer: `return=${preference}` });
+    expect([answer.status, answer.headers.get('preference-applied')]).toEqual([200, `return=${preference}`]);
+    check(answer);
+  });
+
+  it('the CapabilityStatement says so', async () => {
+    const { body } = await request('nobody', 'GET', '/metadata');
+    expect(JSON.stringify(body)).toMatch(
+      /"type":"Appointment"[^[]*"supportedProfile":[^\]]*\],"interaction":\[[^\]]*"patch"/,
+    );
+    expect(body).toMatchObject({ patchFormat: expect.arrayContaining(['application/json-patch+json']) });
+  });
+});

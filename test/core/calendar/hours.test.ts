@@ -1,0 +1,466 @@
+import { describe, expect, it } from '@jest/globals';
+import type {
+  Extension,
+  HealthcareService,
+  HealthcareServiceAvailableTime,
+  Practitioner,
+  Schedule,
+  Slot,
+} from '@medplum/fhirtypes';
+import fc from 'fast-check';
+import { Temporal } from 'temporal-polyfill';
+import { checkOpeningHours } from '../../../core/calendar/parameters/check-opening-hours.ts';
+import { publishingOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
+import { schedulingParameters } from '../../../core/calendar/parameters/scheduling-parameters.ts';
+import { publishedPeriod } from '../../../core/calendar/publish/offers.ts';
+import { windowsFrom } from '../../../core/calendar/publish/publication.ts';
+import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
+import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
+import { told } from '../../lib/told.ts';
+import { days, firstDay, zones } from '../time/zones.ts';
+import { minutesIn, openByTemporal, type ReferenceCalendar, startsByBruteForce } from './reference.ts';
+import {
+  actor,
+  calendar,
+  code,
+  config,
+  minutes,
+  monday,
+  PARAMETERS,
+  publish,
+  scheduleOf,
+  service,
+  slot,
+  stateOf,
+  visit,
+} from './support.ts';
+
+const names = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+
+const clock = (time: number): string =>
+  `${String(Math.floor(time / 60)).padStart(2, '0')}:${String(time % 60).padStart(2, '0')}:00`;
+
+const quarter = fc.integer({ min: 0, max: 95 }).map((one) => one * 15);
+
+const hours = fc.record({
+  days: fc.uniqueArray(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
+  start: quarter,
+  end: quarter,
+});
+
+/** Local midnights of the days on which the clocks change, and of the days before. */
+function changesOf(timeZone: string): number[] {
+  return Array.from({ length: days }, (_, day) => firstDay + day * DAY)
+    .filter((day) => localTimeOf(timeZone, day) - day !== localTimeOf(timeZone, day + DAY) - day - DAY)
+    .flatMap((day) => [instantOf(timeZone, day - DAY), instantOf(timeZone, day)]);
+}
+
+const changesByZone = new Map(zones.map((timeZone) => [timeZone, changesOf(timeZone)]));
+
+/** A midnight, every second time one around which the clocks change. */
+const zoned = fc.constantFrom(...zones).chain((timeZone) => {
+  const changes = changesByZone.get(timeZone) ?? [];
+  const any = fc.integer({ min: 0, max: days }).map((day) => instantOf(timeZone, firstDay + day * DAY));
+  const midnight = changes.length > 0 ? fc.oneof(any, fc.constantFrom(...changes)) : any;
+  return fc.record({ timeZone: fc.constant(timeZone), midnight });
+});
+
+const calendars = fc.record({
+  hours: fc.array(hours, { minLength: 1, maxLength: 4 }),
+  duration: fc.constantFrom(5, 10, 20, 30, 45, 60, 90),
+  bufferBefore: fc.constantFrom(0, 0, 5, 15),
+  bufferAfter: fc.constantFrom(0, 0, 10, 30),
+  interval: fc.constantFrom(5, 10, 15, 20, 30, 45, 60, 90, 120),
+  offset: fc.constantFrom(0, 0, 5, 15, 70),
+  alignmentTimeZone: fc.constantFrom('Etc/UTC', ...zones),
+});
+
+const takings = fc.array(
+  fc.record({ start: fc.integer({ min: -60, max: 1500 }), length: fc.integer({ min: 1, max: 300 }) }),
+  { maxLength: 4 },
+);
+
+/** Free Slots are published for a calendar that Medplum would read like the reference. */
+function publishedStarts({ timeZone, ...reference }: ReferenceCalendar, taken: readonly Slot[], now: number): number[] {
+  const parameters: Extension[] = [
+    minutes('duration', reference.duration),
+    minutes('bufferBefore', reference.bufferBefore),
+    minutes('bufferAfter', reference.bufferAfter),
+    minutes('alignmentInterval', reference.interval),
+    minutes('alignmentOffset', reference.offset),
+    code('alignmentTimezone', reference.alignmentTimeZone),
+    code('timezone', timeZone),
+  ];
+  const availableTime = reference.hours.map(({ days: open, start, end }) => ({
+    daysOfWeek: open.map((day) => names[day - 1] ?? 'mon'),
+    availableStartTime: clock(start),
+    availableEndTime: clock(end),
+  }));
+  const slots = publish(stateOf(taken, { now }, [service(parameters, { availableTime })]));
+  return slots
+    .filter(({ status }) => status === 'free')
+    .map(({ start }) => Date.parse(start))
+    .sort((a, b) => a - b);
+}
+
+describe('opening hours', () => {
+  it('are open at the same local times when the clocks change', () => {
+    fc.assert(
+      fc.property(zoned, fc.array(hours, { maxLength: 4 }), ({ timeZone, midnight }, weekly) => {
+        const window = { start: midnight, end: midnight + 9 * DAY };
+        const read = weekly.map(({ days: open, start, end }) => ({
+          days: open.map((day) => day % 7),
+          start: start * 60_000,
+          end: end * 60_000,
+        }));
+        const expected = openByTemporal({ timeZone, hours: weekly }, window.start, window.end);
+        const found = openIntervals(read, timeZone, window).map((interval) => ({ ...interval }));
+        const both = [found, expected].map((intervals) => minutesIn(intervals, window.start, window.end).join(''));
+        expect(both[0] === both[1]).toBe(true);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('last 23 and 25 hours when the clocks change', () => {
+    const allDay = [{ days: [0, 1, 2, 3, 4, 5, 6], start: 0, end: 0 }];
+    const lengthOf = (date: string): number => {
+      const start = Temporal.PlainDate.from(date).toZonedDateTime('Europe/Berlin').epochMilliseconds;
+      const end = Temporal.PlainDate.from(date).add({ days: 1 }).toZonedDateTime('Europe/Berlin').epochMilliseconds;
+      return openIntervals(allDay, 'Europe/Berlin', { start, end }).reduce((sum, one) => sum + one.end - one.start, 0);
+    };
+    expect(['2027-03-28', '2027-10-31', '2027-11-01'].map((date) => lengthOf(date) / 3_600_000)).toEqual([23, 25, 24]);
+  });
+
+  it('over midnight are open in the morning too, also when only the morning is asked for', () => {
+    const night = [{ days: [1], start: 22 * 3_600_000, end: 2 * 3_600_000 }];
+    const tuesday = { start: Date.parse('2027-01-05T00:00:00+01:00'), end: Date.parse('2027-01-06T00:00:00+01:00') };
+    expect(openIntervals(night, 'Europe/Berlin', tuesday)).toEqual([
+      { start: tuesday.start, end: Date.parse('2027-01-05T02:00:00+01:00') },
+    ]);
+  });
+});
+
+describe('offers', () => {
+  it("are exactly those that fit, tried out minute by minute: $find's, in any time zone and through any change of clocks", () => {
+    fc.assert(
+      fc.property(zoned, calendars, takings, ({ timeZone, midnight }, reference, taken) => {
+        const to = publishedPeriod(calendar, timeZone, midnight, 0).value?.end ?? midnight;
+        const stretches = taken.map(({ start, length }) => ({
+          start: midnight + start * 60_000,
+          end: midnight + (start + length) * 60_000,
+        }));
+        const slots = stretches.map(({ start, end }, index) =>
+          slot(`taken-${index}`, '09:00', '10:00', 'busy', {
+            start: new Date(start).toISOString(),
+            end: new Date(end).toISOString(),
+          }),
+        );
+        const full: ReferenceCalendar = { timeZone, ...reference };
+        const expected = startsByBruteForce(full, stretches, midnight - DAY / 4, to).filter(
+          (start) => start >= midnight,
+        );
+        expect(publishedStarts(full, slots, midnight)).toEqual(expected);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+const dense = (interval: number, places: number): HealthcareService & { readonly id: string } => ({
+  ...service([minutes('alignmentInterval', interval), { url: 'slotCapacity', valuePositiveInt: places }]),
+});
+
+const problems = (holder: HealthcareService | Schedule): string[] => told(checkOpeningHours(holder));
+
+const publishing = (...services: (HealthcareService & { readonly id: string })[]) =>
+  publishingOf({ schedule: scheduleOf(services), services, actor }, config);
+
+const time: HealthcareServiceAvailableTime = {
+  daysOfWeek: ['mon'],
+  availableStartTime: '09:00:00',
+  availableEndTime: '10:00:00',
+};
+
+const closure = { description: 'Closed', during: { start: '2027-01-01', end: '2027-01-02' } };
+
+describe('opening hours that would take too long to publish', () => {
+  it.each([
+    ['2,880 slots a day', dense(5, 10), []],
+    ['144,000 slots a day', dense(1, 100), ['slots-too-many HealthcareService.extension[0]']],
+    ['200 entries of opening hours', { ...service(), availableTime: Array(200).fill(time) }, []],
+    [
+      '201 entries of opening hours',
+      { ...service(), availableTime: Array(201).fill(time) },
+      ['hours-invalid HealthcareService.availableTime'],
+    ],
+    ['1,000 closures', { ...service(), notAvailable: Array(1000).fill(closure) }, []],
+    [
+      '1,001 closures',
+      { ...service(), notAvailable: Array(1001).fill(closure) },
+      ['hours-invalid HealthcareService.notAvailable'],
+    ],
+  ])('%s', (_, holder, expected) => {
+    expect(problems(holder)).toEqual(expected);
+    expect(publishing(holder).kind).toBe(expected.length > 0 ? 'kept' : 'on');
+  });
+
+  it('more than 200 entries in the availability of a Schedule', () => {
+    const availableTime = { url: 'availableTime', extension: [] };
+    const extension = [
+      { url: PARAMETERS, extension: [{ url: 'availability', extension: Array(201).fill(availableTime) }] },
+    ];
+    expect(problems({ resourceType: 'Schedule', actor: [], extension })).toEqual([
+      expect.stringMatching(/^hours-invalid Schedule\.extension\[0\]/),
+    ]);
+  });
+
+  it('many services of one Schedule', () => {
+    const services = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ ...dense(5, 10), id: `service-${index}` }));
+    expect(publishing(...services(3)).kind).toBe('on');
+    expect(publishing(...services(4))).toMatchObject({ kind: 'kept', problems: [{ code: 'slots-too-many' }] });
+  });
+});
+
+it.each([
+  ['a usual one', dense(15, 1), 14],
+  ['one with many places', dense(15, 5), 3],
+  ['the densest', dense(5, 10), 1],
+])('the more slots a calendar has, the less of it is published at once: %s', (_, holder, days) => {
+  const windows = windowsFrom(monday, monday + 84 * DAY, publishing(holder));
+  expect(Math.max(...windows.map(({ start, end }) => end - start))).toBe(days * DAY);
+  expect(windows[0]?.start).toBe(monday);
+  expect(windows.slice(1).every(({ start }, index) => start === windows[index]?.end)).toBe(true);
+});
+
+const ofVisit: Extension = { url: 'service', valueReference: { reference: 'HealthcareService/visit' } };
+
+/** A Schedule with parameters of its own for the service. */
+const scheduleWith = (...extension: Extension[]): Schedule =>
+  scheduleOf([visit], { extension: [{ url: PARAMETERS, extension: [ofVisit, ...extension] }] });
+
+const schedule = scheduleOf([visit]);
+
+const read = (from: Schedule, of: HealthcareService = visit, whose: Practitioner = actor) =>
+  schedulingParameters(from, of, whose);
+
+/** The problems as `code expression`. */
+const problemsOf = (...args: Parameters<typeof read>): string[] =>
+  read(...args).problems.map(({ code: kind, expression }) => `${kind} ${expression}`);
+
+const serviceParameters = `HealthcareService/visit.extension('${PARAMETERS}')`;
+
+describe('scheduling parameters', () => {
+  it('come from the service, with defaults', () => {
+    expect(read(schedule).value).toEqual({
+      duration: 30,
+      bufferBefore: 0,
+      bufferAfter: 0,
+      alignment: { interval: 30, offset: 0, timeZone: 'Etc/UTC' },
+      timeZone: 'Europe/Berlin',
+      hours: [{ days: [1], start: 9 * 3_600_000, end: 12 * 3_600_000 }],
+      closed: [],
+      capacity: 1,
+    });
+  });
+
+  it('come from the Schedule where it has them, field by field', () => {
+    const own = scheduleWith(minutes('duration', 45), code('timezone', 'Asia/Tokyo'), {
+      url: 'availability',
+      extension: [
+        {
+          url: 'availableTime',
+          extension: [code('daysOfWeek', 'tue'), code('daysOfWeek', 'sun'), { url: 'allDay', valueBoolean: true }],
+        },
+      ],
+    });
+    expect(read(own).value).toMatchObject({
+      duration: 45,
+      timeZone: 'Asia/Tokyo',
+      hours: [{ days: [2, 0], start: 0, end: 0 }],
+      alignment: { interval: 30 },
+    });
+  });
+
+  it('of a Schedule for another service do not count', () => {
+    const other = scheduleOf([visit], {
+      extension: [
+        {
+          url: PARAMETERS,
+          extension: [
+            { url: 'service', valueReference: { reference: 'HealthcareService/other' } },
+            minutes('duration', 45),
+          ],
+        },
+      ],
+    });
+    expect(read(other).value?.duration).toBe(30);
+  });
+
+  it('without hours are always open, with an empty list never', () => {
+    const { availableTime: _, ...always } = visit;
+    expect(read(schedule, always).value?.hours).toEqual([{ days: [0, 1, 2, 3, 4, 5, 6], start: 0, end: 0 }]);
+    expect(read(schedule, { ...visit, availableTime: [] }).value?.hours).toEqual([]);
+  });
+
+  it('take an alignment of 0 for an hour, as Medplum does', () => {
+    expect(read(schedule, service([minutes('alignmentInterval', 0)])).value?.alignment.interval).toBe(60);
+  });
+
+  it('read every unit of time that Medplum has', () => {
+    const inHours = service([{ url: 'duration', valueDuration: { value: 1.5, unit: 'h' } }]);
+    const inDays = service([{ url: 'duration', valueDuration: { value: 1, unit: 'd' } }]);
+    expect([inHours, inDays].map((one) => read(schedule, one).value?.duration)).toEqual([90, 1440]);
+  });
+
+  it('close on the days that Schedule and service name, whole days of the time zone', () => {
+    const away = scheduleWith({
+      url: 'availability',
+      extension: [
+        {
+          url: 'notAvailableTime',
+          extension: [
+            { url: 'description', valueString: 'Congress' },
+            { url: 'during', valuePeriod: { start: '2027-03-01T12:00:00+01:00', end: '2027-03-02' } },
+          ],
+        },
+      ],
+    });
+    const holidays = {
+      ...visit,
+      notAvailable: [{ description: 'Easter', during: { start: '2027-03-28', end: '2027-03-29' } }],
+    };
+    expect(read(away, holidays).value?.closed).toEqual([
+      { start: Date.parse('2027-03-01T12:00:00+01:00'), end: Date.parse('2027-03-03T00:00:00+01:00') },
+      { start: Date.parse('2027-03-28T00:00:00+01:00'), end: Date.parse('2027-03-30T00:00:00+02:00') },
+    ]);
+  });
+
+  it.each<[string, Schedule, HealthcareService, string[]]>([
+    ['no duration', schedule, { ...visit, extension: [] }, ['duration-missing HealthcareService/visit.extension']],
+    [
+      'a duration of nothing',
+      schedule,
+      service([minutes('duration', 0)]),
+      [`duration-invalid ${serviceParameters}.extension('duration').value`],
+    ],
+    [
+      'a duration of 100 years',
+      schedule,
+      service([{ url: 'duration', valueDuration: { value: 5200, unit: 'wk' } }]),
+      [`duration-invalid ${serviceParameters}.extension('duration').value`],
+    ],
+    [
+      'a duration in months',
+      schedule,
+      service([{ url: 'duration', valueDuration: { value: 1, unit: 'mo' } }]),
+      [`duration-invalid ${serviceParameters}.extension('duration').value`],
+    ],
+    [
+      'half a minute',
+      schedule,
+      service([minutes('bufferAfter', 0.5)]),
+      [`duration-invalid ${serviceParameters}.extension('bufferAfter').value`],
+    ],
+    [
+      'less than nothing',
+      schedule,
+      service([minutes('bufferBefore', -5)]),
+      [`duration-invalid ${serviceParameters}.extension('bufferBefore').value`],
+    ],
+    [
+      'about half an hour',
+      schedule,
+      service([{ url: 'duration', valueDuration: { value: 30, unit: 'min', comparator: '<' } }]),
+      [`duration-invalid ${serviceParameters}.extension('duration').value`],
+    ],
+    [
+      'an unknown time zone',
+      scheduleWith(code('timezone', 'Europe/Atlantis')),
+      visit,
+      ["time-zone-unknown Schedule.extension[0].extension('timezone').value"],
+    ],
+    [
+      'an interval that makes no day',
+      schedule,
+      service([minutes('alignmentInterval', 50)]),
+      [`alignment-invalid ${serviceParameters}.extension('alignmentInterval').value`],
+    ],
+    [
+      'an interval of two days',
+      schedule,
+      service([minutes('alignmentInterval', 2880)]),
+      [`alignment-invalid ${serviceParameters}.extension('alignmentInterval').value`],
+    ],
+    [
+      'no place',
+      schedule,
+      service([{ url: 'slotCapacity', valuePositiveInt: 0 }]),
+      [`capacity-invalid ${serviceParameters}.extension('slotCapacity').value`],
+    ],
+    [
+      'two durations',
+      schedule,
+      service([minutes('duration', 30), minutes('duration', 40)]),
+      [`parameters-contradictory ${serviceParameters}.extension('duration')[0]`],
+    ],
+    [
+      'hours in the parameters of the service',
+      schedule,
+      service([{ url: 'availability' }]),
+      [`parameters-contradictory ${serviceParameters}.extension('availability')`],
+    ],
+    [
+      'a start without an end',
+      schedule,
+      { ...visit, availableTime: [{ daysOfWeek: ['mon'], availableStartTime: '09:00:00' }] },
+      ['hours-invalid HealthcareService/visit.availableTime[0]'],
+    ],
+    [
+      'all day from nine',
+      schedule,
+      { ...visit, availableTime: [{ daysOfWeek: ['mon'], allDay: true, availableStartTime: '09:00:00' }] },
+      ['parameters-contradictory HealthcareService/visit.availableTime[0]'],
+    ],
+    [
+      'twenty-five o’clock',
+      schedule,
+      {
+        ...visit,
+        availableTime: [{ daysOfWeek: ['mon'], availableStartTime: '09:00:00', availableEndTime: '25:00:00' }],
+      },
+      ['hours-invalid HealthcareService/visit.availableTime[0]'],
+    ],
+    [
+      'an end before the start',
+      schedule,
+      { ...visit, notAvailable: [{ description: 'x', during: { start: '2027-02-02', end: '2027-02-01' } }] },
+      ['period-invalid HealthcareService/visit.notAvailable[0].during'],
+    ],
+    [
+      'a day that does not exist',
+      schedule,
+      { ...visit, notAvailable: [{ description: 'x', during: { start: '2027-02-30' } }] },
+      ['period-invalid HealthcareService/visit.notAvailable[0].during.start'],
+    ],
+    [
+      'several at once',
+      schedule,
+      service([minutes('duration', 0), minutes('alignmentInterval', 7)]),
+      [
+        `duration-invalid ${serviceParameters}.extension('duration').value`,
+        `alignment-invalid ${serviceParameters}.extension('alignmentInterval').value`,
+      ],
+    ],
+  ])('are not usable with %s', (_, from, of, expected) => {
+    expect(problemsOf(from, of)).toEqual(expected);
+    expect(read(from, of).value).toBeUndefined();
+  });
+
+  it('need a time zone', () => {
+    expect(problemsOf(schedule, visit, { resourceType: 'Practitioner', id: 'ada' })).toEqual([
+      'time-zone-missing Practitioner/ada.extension',
+    ]);
+  });
+});

@@ -1,0 +1,293 @@
+import { describe, expect, it, test } from '@jest/globals';
+import { badRequest } from '@medplum/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import {
+  boundIssues,
+  isDeeperThan,
+  MOST_VALUES,
+  mostSize,
+  sizeBeyond,
+  sizeProblem,
+} from '../../../core/fhir/bounds.ts';
+import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
+import { MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
+import { isEndedByDatabase } from '../../../core/fhir/outcome/server-outcome.ts';
+import { conditionalReferenceIssues } from '../../../core/fhir/reference/conditional-reference.ts';
+import { REPLACES, reservedEntries, withoutReserved } from '../../../core/fhir/reserved.ts';
+import { belongsTo, ownerOf, requestorTag } from '../../../core/fhir/tags.ts';
+import { unsupportedIssues } from '../../../core/fhir/unsupported.ts';
+import { withoutEmpty } from '../../../core/fhir/without-empty.ts';
+import { told } from '../../lib/told.ts';
+import { config } from '../booking/support.ts';
+
+const SIZE = 5_000_000;
+
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let depth = 0; depth < levels; depth++) {
+    value = depth % 2 === 0 ? [value] : { value };
+  }
+  return value;
+}
+
+describe('nesting', () => {
+  it('is counted up to the limit', () => {
+    expect([isDeeperThan(nested(4), 4), isDeeperThan(nested(5), 4), isDeeperThan('x', 0)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it('of a hundred thousand levels is found without recursion', () => {
+    expect(isDeeperThan(nested(100_000), 64)).toBe(true);
+  });
+});
+
+describe('values', () => {
+  it('are objects, lists and what they hold, counted no further than is needed', () => {
+    const value = { a: [1, { b: 2 }], c: null };
+    expect(sizeProblem(value, { ...mostSize, values: 6 })).toBeUndefined();
+    expect(sizeProblem(value, { ...mostSize, values: 5 })).toMatch(/more than 5 values/);
+    expect(sizeProblem(new Array(1_000_000).fill(0), { ...mostSize, values: 10 })).toMatch(/values/);
+  });
+
+  it('of a request are so many at most', () => {
+    const list = (length: number) => new Array(length - 1).fill(0);
+    expect(sizeProblem(list(MOST_VALUES))).toBeUndefined();
+    expect(sizeProblem(list(MOST_VALUES + 1))).toMatch(/values/);
+    expect(sizeProblem(nested(65))).toMatch(/levels/);
+  });
+});
+
+describe('text', () => {
+  const { text, listed } = mostSize;
+  const appointment = (more: object) => ({ resourceType: 'Appointment', ...more });
+
+  it.each<[string, unknown]>([
+    ['a comment', { comment: 'x'.repeat(text) }],
+    ['many texts', { item: new Array(500).fill({ text: 'x'.repeat(text / 500) }) }],
+    ['names of elements', { ['x'.repeat(text)]: 1, y: 1 }],
+    ['a file in an appointment', appointment({ contained: [{ data: 'x'.repeat(text) }] })],
+  ])('is counted wherever it stands: %s', (_, value) => {
+    expect(sizeProblem(value)).toMatch(/131072 characters of text; send files as attachments/);
+  });
+
+  it('in lists is counted apart', () => {
+    expect(sizeProblem({ given: ['x'.repeat(listed + 1)] })).toMatch(/32768 characters in lists of texts/);
+    expect(sizeProblem({ given: ['x'.repeat(listed / 2), 'x'.repeat(listed / 2)] })).toBeUndefined();
+    expect(sizeProblem({ data: ['x'.repeat(listed + 1)] })).toMatch(/lists of texts/);
+  });
+
+  it('in files is not counted', () => {
+    const item = [{ answer: [{ valueAttachment: { data: 'x'.repeat(SIZE) } }] }];
+    expect(sizeProblem({ parameter: [{ resource: appointment({}) }, { resource: { item } }] })).toBeUndefined();
+  });
+
+  it('may grow a little where much is stored already', () => {
+    const stored = { comment: 'x'.repeat(SIZE), given: ['x'.repeat(SIZE)], list: new Array(MOST_VALUES).fill(0) };
+    const more = { values: 1, text: 1, listed: 1 };
+    expect(sizeProblem(stored, sizeBeyond(stored, more))).toBeUndefined();
+    expect(sizeProblem({ ...stored, comment: 'x'.repeat(SIZE + 2) }, sizeBeyond(stored, more))).toMatch(/of text/);
+    expect(sizeBeyond({}, more)).toEqual(mostSize);
+  });
+});
+
+test('a list over its bound is one issue, whatever is in it', () => {
+  const issues = boundIssues({ slot: new Array(100_000).fill(0) }, { slot: 50 }, 'Appointment');
+  expect(told(issues)).toEqual(['malformed-request Appointment.slot']);
+  expect(boundIssues({ slot: new Array(50).fill(0) }, { slot: 50 }, 'Appointment')).toEqual([]);
+});
+
+describe('a narrative', () => {
+  it('of five million characters is read once: the work grows with the text, not with its square', () => {
+    expect(narrativeIssues({ text: { div: '<'.repeat(SIZE) } }, 'Patient')).toHaveLength(1);
+    expect(narrativeIssues({ text: { div: `<${'a'.repeat(SIZE)}` } }, 'Patient')).toHaveLength(1);
+    expect(textOf('<'.repeat(SIZE))).toHaveLength(SIZE);
+    expect(textOf('<a>'.repeat(SIZE / 3))).toBe('');
+  });
+
+  it('is its text without tags and spaces', () => {
+    expect(textOf('<div>&nbsp;<b>Yes</b>&#160;</div>')).toBe('Yes');
+  });
+});
+
+describe('what the service cannot honour', () => {
+  it.each([
+    [{ implicitRules: 'urn:x' }, 'P.implicitRules'],
+    [{ contained: [{ modifierExtension: [{ url: 'urn:x' }] }] }, 'P.contained[0].modifierExtension'],
+    [{ _implicitRules: { id: 'x' } }, 'P._implicitRules'],
+  ])('is refused: %j', (resource, expression) => {
+    expect(unsupportedIssues(resource, 'P').map((issue) => [issue.code, issue.expression])).toEqual([
+      ['malformed-request', expression],
+    ]);
+  });
+
+  it('is nothing else', () => {
+    const resource = { reference: 'Patient/1', extension: [{ url: 'urn:x' }], text: 'a?', list: [null, 1] };
+    expect(unsupportedIssues(resource, 'P')).toEqual([]);
+  });
+});
+
+describe('an outcome', () => {
+  const issue = (code: 'slot-not-free' | 'malformed-request') => ({ code, diagnostics: 'x', expression: 'a' }) as const;
+
+  it('holds fifty issues as they are', () => {
+    const issues = Array.from({ length: MOST_ISSUES }, () => issue('slot-not-free'));
+    expect(toOperationOutcome(issues, config).issue.map(({ expression }) => expression)).toEqual(
+      issues.map(() => ['a']),
+    );
+  });
+
+  it('of more says in the last how many there are, and keeps the status', () => {
+    const issues = [...Array.from({ length: 60 }, () => issue('slot-not-free')), issue('malformed-request')];
+    const outcome = toOperationOutcome(issues, config);
+    expect(outcome.issue).toHaveLength(MOST_ISSUES);
+    expect(outcome.issue.at(-1)).toMatchObject({ diagnostics: 'There are 12 more problems; solve these first.' });
+    expect(outcome.issue.at(-1)?.details?.coding?.[0]?.code).toBe('malformed-request');
+    expect([outcome.id, statusOf(issues)]).toEqual(['bad-request', 400]);
+  });
+});
+
+const uri = (name: Parameters<typeof artefactUri>[1]): string => artefactUri(config, name);
+
+const own = [
+  { meta: { tag: [{ system: uri('LocalRequestor'), code: 'x' }] } },
+  { meta: { tag: [{ system: uri('LocalRequestor').toUpperCase(), code: 'x' }] } },
+  { meta: { tag: [{ system: uri('LocalChangedBy'), code: 'x' }] } },
+  { meta: { tag: [{ system: config.metaTagSystem.toUpperCase(), code: 'External' }] } },
+  { identifier: [{ system: uri('LocalSlotOrigin').toLowerCase(), value: '1' }] },
+  { extension: [{ url: uri('LocalConfirmation'), valueCode: 'automatic' }] },
+  { extension: [{ url: REPLACES }] },
+  { cancelationReason: { coding: [{ system: uri('LocalBookingError').toUpperCase(), code: 'hold-expired' }] } },
+  { reasonCode: [{ coding: [{ system: uri('LocalTask'), code: 'book' }] }] },
+];
+
+const foreign = [
+  { meta: { tag: [{ system: 'urn:colour', code: 'blue' }, { code: 'external' }] } },
+  { meta: { tag: [{ system: config.metaTagSystem, code: 'other' }] } },
+  { identifier: [{ system: 'urn:x', value: uri('LocalSlotOrigin') }], extension: [] },
+  { extension: [{ url: uri('LocalTerminPriorityExtension') }, null, 7] },
+  { serviceType: [{ coding: [{ system: uri('LocalServiceType'), code: 'ct' }] }], reasonCode: [{}] },
+];
+
+describe('what the service alone sets', () => {
+  it.each(own)('is dropped, at any depth: %j', (resource) => {
+    expect(withoutReserved({ contained: [{ ...resource, id: 'a' }], ...resource, status: 'x' }, config)).toEqual({
+      contained: [{ ...(resource.meta && { meta: {} }), id: 'a' }],
+      ...(resource.meta && { meta: {} }),
+      status: 'x',
+    });
+    expect(reservedEntries({ contained: [resource], ...resource }, 'A', config)).toHaveLength(2);
+  });
+
+  it.each(foreign)('is nothing of what clients set: %j', (resource) => {
+    expect(withoutReserved(resource, config)).toEqual(resource);
+    expect(reservedEntries(resource, 'A', config)).toEqual([]);
+  });
+
+  it('leaves what stands beside it', () => {
+    const coding = [{ system: uri('LocalBookingError'), code: 'hold-expired' }, { code: 'other' }];
+    const sent = {
+      cancelationReason: { coding, text: 'x' },
+      reasonCode: [{ coding: [coding[0]] }, { text: 'y' }],
+      a: {},
+    };
+    expect(withoutReserved(sent, config)).toEqual({
+      cancelationReason: { coding: [{ code: 'other' }], text: 'x' },
+      reasonCode: [{ text: 'y' }],
+      a: {},
+    });
+  });
+
+  it('is named by its path', () => {
+    const resource = { contained: [{ extension: [{ url: REPLACES }] }] };
+    expect(reservedEntries(resource, 'Appointment', config).map(({ path }) => path)).toEqual([
+      'Appointment.contained.extension',
+    ]);
+  });
+});
+
+describe('a transaction that the database has ended', () => {
+  it.each<[string, string, boolean]>([
+    ['two wait for each other', 'deadlock detected', true],
+    ['a later statement', 'current transaction is aborted, commands ignored until end of transaction block', true],
+    ['an invalid resource', 'Missing required property', false],
+    ['a value that sounds like it', 'Invalid code "deadlock detected"', false],
+  ])('%s', (_, text, isEnded) => {
+    expect(isEndedByDatabase(badRequest(text))).toBe(isEnded);
+  });
+});
+
+const { system = '', code } = requestorTag('6f0e', config);
+const taggedWith = (...tag: object[]) => ({ meta: { tag } });
+
+describe('the owner of a resource', () => {
+  it('is found by its tag, in any letter case, as Medplum finds it', () => {
+    for (const tag of [
+      { system, code },
+      { system: system.toUpperCase(), code },
+      { system, code: '6F0E' },
+    ]) {
+      expect(belongsTo(taggedWith(tag), '6f0e', config)).toBe(true);
+    }
+    expect(ownerOf(taggedWith({ system: system.toUpperCase(), code }), config)).toBe('6f0e');
+  });
+
+  it('is nobody if there is no such tag', () => {
+    for (const resource of [{}, taggedWith(), taggedWith({ system: 'urn:x', code }), taggedWith({ code })]) {
+      expect([belongsTo(resource, '6f0e', config), ownerOf(resource, config)]).toEqual([false, undefined]);
+    }
+    expect(belongsTo(taggedWith({ system, code: 'other' }), '6f0e', config)).toBe(false);
+  });
+});
+
+it('leaves out what Medplum does not store, and nothing else', () => {
+  const sent: Appointment = {
+    resourceType: 'Appointment',
+    status: 'booked',
+    identifier: [],
+    comment: '',
+    meta: {},
+    priority: 0,
+    participant: [{ status: 'accepted', type: [], actor: { reference: 'Patient/1', display: '' } }],
+  };
+  expect(withoutEmpty(sent)).toEqual({
+    resourceType: 'Appointment',
+    status: 'booked',
+    priority: 0,
+    participant: [{ status: 'accepted', actor: { reference: 'Patient/1' } }],
+  });
+});
+
+const pathsIn = (value: unknown) => conditionalReferenceIssues(value, 'X').map(({ expression }) => expression);
+
+test('every reference with a query is found, in order, wherever it stands', () => {
+  const value = {
+    a: [{ reference: 'Patient/1' }, { reference: 'Patient?name=x' }],
+    extension: [{ valueReference: { reference: 'https://example.org/Patient?x' } }],
+    contained: [{ item: [{ answer: [{ valueReference: { reference: '?' } }] }] }],
+  };
+  expect(pathsIn(value)).toEqual([
+    'X.a[1].reference',
+    'X.extension[0].valueReference.reference',
+    'X.contained[0].item[0].answer[0].valueReference.reference',
+  ]);
+});
+
+test('what is no such reference is not', () => {
+  expect(pathsIn({ url: 'a?b', reference: ['a?b'], text: 'reference?', display: '?' })).toEqual([]);
+  expect([null, 'a?b', 7].map(pathsIn)).toEqual([[], [], []]);
+});
+
+test('an element that was found wrong already is passed over', () => {
+  const told = [{ code: 'malformed-request' as const, diagnostics: '', expression: 'X.actor' }];
+  expect(conditionalReferenceIssues({ actor: { reference: 'Patient?x' } }, 'X', told)).toEqual([]);
+});
+
+test('depth and number cost no more than their size', () => {
+  const deep: unknown = JSON.parse(`${'{"a":['.repeat(3_000)}{"reference":"?"}${']}'.repeat(3_000)}`);
+  expect(pathsIn(deep)).toHaveLength(1);
+  expect(pathsIn(Array.from({ length: 100_000 }, () => ({ reference: '?' })))).toHaveLength(50);
+});

@@ -1,0 +1,366 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, test } from '@jest/globals';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import fc from 'fast-check';
+import { artefactUri } from '../../../core/config/config.ts';
+import { resolveConfig } from '../../../core/config/resolve.ts';
+import { findChain, mismatches } from '../../../core/slots/chain.ts';
+import { planTaking, type Taking } from '../../../core/slots/guard.ts';
+import { settle } from '../../../core/slots/settle.ts';
+import { type Calendar, type CalendarSlot, calendarOf, isTaken, takesTimeOf } from '../../../core/slots/slot.ts';
+import { isHeld, type SlotUse, slotIdsOf, slotStatusOf, strongestUse } from '../../../core/slots/slot-use.ts';
+import { withGivenBack, withTaken } from '../../../core/slots/take.ts';
+import { isUnclear, markedSlots, originsOf } from '../../../core/slots/upgrade.ts';
+import { at, config, slot } from '../booking/support.ts';
+import { between, changed, freeIn, inPlace, origin, published, seen, stored, terms } from './support.ts';
+
+describe('chain', () => {
+  const between = (start: string, end: string) => ({ start: Date.parse(at(start)), end: Date.parse(at(end)) });
+
+  const slots = (...given: readonly (readonly [id: string, start: string, end: string])[]) => [
+    ...calendarOf(
+      given.map((one) => slot(...one)),
+      config,
+    ).values(),
+  ];
+
+  const idsOf = (chain: readonly { readonly id: string }[] | undefined) => chain?.map(({ id }) => id);
+
+  describe('of several slots for a time, those are chosen that leave the least over', () => {
+    it.each([
+      ['before it', slots(['long', '08:00', '10:00'], ['short', '08:45', '10:00']), 'short'],
+      ['after it', slots(['long', '09:00', '12:00'], ['short', '09:00', '10:00']), 'short'],
+      ['before it, whatever their order', slots(['short', '08:45', '10:00'], ['long', '08:00', '10:00']), 'short'],
+      ['after it, whatever their order', slots(['short', '09:00', '10:00'], ['long', '09:00', '12:00']), 'short'],
+    ])('%s', (_, given, expected) => {
+      expect(idsOf(findChain(given, between('09:00', '10:00')))).toEqual([expected]);
+    });
+
+    it('and that are followed by others without a gap', () => {
+      const given = slots(['dead end', '09:00', '09:20'], ['first', '09:00', '09:30'], ['second', '09:30', '10:00']);
+      expect(idsOf(findChain(given, between('09:00', '10:00')))).toEqual(['first', 'second']);
+    });
+  });
+
+  it.each([
+    ['ends when the time begins', '08:00', '09:00'],
+    ['begins when the time ends', '10:00', '11:00'],
+  ])('a slot that %s does not begin a chain, and is outside', (_, start, end) => {
+    const given = slots(['it', start, end]);
+    expect(findChain(given, between('09:00', '10:00'))).toBeUndefined();
+    expect(mismatches(given, between('09:00', '10:00'))).toEqual([{ kind: 'outside', id: 'it' }, { kind: 'gap' }]);
+  });
+
+  describe('slots that are named for a time', () => {
+    it.each([
+      ['cover it exactly, in any order', slots(['b', '09:30', '10:00'], ['a', '09:00', '09:30']), []],
+      ['cover more', slots(['a', '08:00', '11:00']), []],
+      ['overlap by a minute', slots(['a', '09:00', '09:31'], ['b', '09:30', '10:00']), [{ kind: 'overlap', id: 'b' }]],
+      ['leave a minute out', slots(['a', '09:00', '09:30'], ['b', '09:31', '10:00']), [{ kind: 'gap' }]],
+      ['begin a minute late', slots(['a', '09:01', '10:00']), [{ kind: 'gap' }]],
+      ['end a minute early', slots(['a', '09:00', '09:59']), [{ kind: 'gap' }]],
+      [
+        'are one inside the other',
+        slots(['a', '09:00', '10:00'], ['b', '09:10', '09:20']),
+        [{ kind: 'overlap', id: 'b' }],
+      ],
+    ])('%s', (_, given, expected) => {
+      expect(mismatches(given, between('09:00', '10:00'))).toEqual(expected);
+    });
+  });
+});
+
+describe('guard', () => {
+  const taking = seen(slot('taking', '09:00', '09:30', { status: 'busy' }));
+
+  /** The conflict and the excluded offers, by id. */
+  function planned(slots: readonly Slot[], more: Partial<Taking> = {}, own = terms()) {
+    const { start, end } = taking;
+    const calendar = calendarOf(slots, config);
+    const whole: Taking = { start, end, from: taking, against: 'everything', ...more };
+    const { conflict, excluded } = planTaking(whole, calendar, () => own, { ...config });
+    return [conflict?.id, excluded.map(({ id }) => id)];
+  }
+
+  describe('time that staff are about to take', () => {
+    const one = published('one', '09:00', '09:30');
+    const two = published('two', '09:00', '09:30', 2);
+
+    it('excludes the offers of every place, those that only their buffers reach among them', () => {
+      const later = published('later', '09:40', '10:00');
+      expect(planned([one, two, later])).toEqual([undefined, ['one', 'two']]);
+      expect(planned([one, two, later], {}, terms({ before: 15 }))).toEqual([undefined, ['one', 'two', 'later']]);
+    });
+
+    it('from an offer excludes those of its place, and not itself', () => {
+      const beside = published('beside', '09:15', '09:45');
+      expect(planned([one, two, beside], { from: seen(one) })).toEqual([undefined, ['beside']]);
+    });
+
+    it.each<[string, Slot['status'], Partial<Slot>, Taking['against'], string | undefined]>([
+      ['an appointment over a booking', 'busy', origin('x'), 'everything', 'x'],
+      ['a block over a booking', 'busy', origin('x'), 'nothing', undefined],
+      ['an appointment over a block', 'busy-unavailable', {}, 'everything', 'x'],
+      ['what only appointments refuse, over a block', 'busy-unavailable', {}, 'appointments', undefined],
+      ['what only appointments refuse, over a request', 'busy-tentative', origin('x'), 'appointments', 'x'],
+    ])('%s', (_, status, marks, against, conflict) => {
+      expect(planned([slot('x', '09:20', '10:00', { status, ...marks })], { against })[0]).toBe(conflict);
+    });
+  });
+});
+
+describe('settle', () => {
+  const taking = (start: string, end: string) => seen(slot('taking', start, end, { status: 'busy' }));
+
+  /** What is stored once a time of a Slot was booked. */
+  function booked(slots: readonly Slot[], id: string, start: string, end: string, own = terms()): Slot[] {
+    const before = calendarOf(slots, config);
+    return stored(before, withTaken(before, [id], between(start, end), 'busy'), own);
+  }
+
+  /** What is stored once Slots were given back. */
+  function givenBack(slots: readonly Slot[], id: string, own = terms()): Slot[] {
+    const before = calendarOf(slots, config);
+    return stored(before, withGivenBack(before, [id], config), own);
+  }
+
+  describe('an offer of which time is taken', () => {
+    const long = slot('long', '09:00', '11:00');
+
+    it('offers what is left on both sides, and is whole again when it is given back', () => {
+      const after = booked([long], 'long', '09:30', '10:00');
+      expect(freeIn(after)).toEqual(['09:00-09:30', '10:00-11:00']);
+      expect(freeIn(givenBack(after, 'long'))).toEqual(['09:00-11:00']);
+    });
+
+    it('does not offer a rest that is shorter than the shortest appointment', () => {
+      const after = booked([long], 'long', '09:05', '10:30');
+      expect(freeIn(after)).toEqual(['10:30-11:00']);
+      expect(freeIn(givenBack(after, 'long'))).toEqual(['09:00-11:00']);
+    });
+
+    it('leaves its buffers out on both sides', () => {
+      const own = terms({ before: 10, after: 20 });
+      const before = calendarOf([long], config);
+      const after = stored(before, changed(before, taking('09:50', '10:10')), own);
+      expect(freeIn(after)).toEqual(['09:00-09:30', '10:20-11:00']);
+    });
+
+    it('is withdrawn where nothing is left, and comes back with what took its time', () => {
+      const before = calendarOf([slot('nine', '09:00', '09:30')], config);
+      const withdrawn = stored(before, changed(before, taking('09:05', '09:25')));
+      expect(withdrawn.map(({ id, status }) => [id, status])).toEqual([
+        ['nine', 'entered-in-error'],
+        ['made-1', 'busy'],
+      ]);
+      const nine = withdrawn.find(({ id }) => id === 'nine');
+      const later = calendarOf([...(nine ? [nine] : []), taking('09:05', '09:25').resource], config);
+      expect(freeIn(stored(later, withGivenBack(later, ['taking'], config)))).toEqual(['09:00-09:30']);
+    });
+  });
+
+  describe('places', () => {
+    it.each<[string, Slot[]]>([
+      ['published', [published('one', '09:00', '09:30'), published('two', '09:00', '09:30', 2)]],
+      ['made by hand', [inPlace('hand-1', 'one', '09:00', '09:30'), inPlace('hand-2', 'two', '09:00', '09:30')]],
+      ['made by hand, without a mark yet', [slot('one', '09:00', '09:30'), slot('two', '09:00', '09:30')]],
+    ])('beside each other, %s: a booking takes its own, a taking takes both', (_, slots) => {
+      expect(freeIn(booked(slots, 'one', '09:00', '09:30'))).toEqual(['09:00-09:30']);
+      const before = calendarOf(slots, config);
+      expect(freeIn(stored(before, changed(before, taking('09:00', '09:10'))))).toEqual(['09:10-09:30', '09:10-09:30']);
+    });
+
+    it('overlapping offers of one place are narrowed with each other', () => {
+      const slots = [published('one', '09:00', '09:30'), published('two', '09:15', '09:45')];
+      expect(freeIn(booked(slots, 'one', '09:00', '09:30'))).toEqual(['09:30-09:45']);
+      expect(freeIn(booked(slots, 'one', '09:00', '09:30', terms({ shortest: 30 })))).toEqual([]);
+    });
+  });
+
+  describe('an offer that a change excludes and leaves as it is', () => {
+    it('gets a new revision, so that a simultaneous change of it fails', () => {
+      const own = terms({ shortest: 30 });
+      const slots = [published('one', '09:00', '09:30'), published('two', '09:15', '09:45')];
+      const once = calendarOf(booked(slots, 'one', '09:00', '09:30', own), config);
+      const [before, after] = [once, changed(once, taking('09:40', '09:45'))];
+      const two = settle(before, after, { termsOf: () => own, newId: () => 'urn:uuid:x' }).get('two');
+      expect([two?.status, two?.revision]).toEqual(['entered-in-error', 1]);
+    });
+
+    it('is not touched where the change is out of its reach', () => {
+      const before = calendarOf([slot('nine', '09:00', '09:30')], config);
+      const after = changed(before, taking('09:30', '10:00'));
+      const settled = settle(before, after, { termsOf: () => terms(), newId: () => 'urn:uuid:x' });
+      expect(settled.get('nine')).toBe(before.get('nine'));
+    });
+  });
+
+  it('whatever is taken and given back, no minute of a place is lost or offered twice', () => {
+    const step = fc.record({ start: fc.nat(23), length: fc.integer({ min: 2, max: 8 }), isBooking: fc.boolean() });
+    const clock = (minutes: number): string =>
+      at('09:00').replace('09:00', new Date(minutes * 60_000 + 9 * 3_600_000).toISOString().slice(11, 16));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        let slots: Slot[] = [slot('long', '09:00', '11:00')];
+        const minutesOf = (status: (one: Slot) => boolean): number =>
+          slots.filter(status).reduce((sum, { start, end }) => sum + Date.parse(end) - Date.parse(start), 0) / 60_000;
+        for (const { start, length, isBooking } of steps) {
+          const before: Calendar = calendarOf(slots, config);
+          const time = { start: Date.parse(clock(start * 5)), end: Date.parse(clock((start + length) * 5)) };
+          const found = [...before.values()].find(
+            (one) => (one.status === 'free' && one.start <= time.start && time.end <= one.end) === isBooking,
+          );
+          if (found && (isBooking || isTaken(found))) {
+            const after = isBooking
+              ? withTaken(before, [found.id], time, 'busy')
+              : withGivenBack(before, [found.id], config);
+            slots = stored(before, after, terms({ shortest: 5 })).map((one, index) => ({
+              ...one,
+              id: one.id?.startsWith('made') ? `part-${slots.length}-${index}` : (one.id ?? ''),
+            }));
+          }
+          expect(minutesOf(({ status }) => status === 'free') + minutesOf(isTaken)).toBe(120);
+        }
+        for (const { id } of slots.filter(isTaken)) {
+          slots = givenBack(slots, id ?? '', terms({ shortest: 5 }));
+        }
+        expect(freeIn(slots)).toEqual(['09:00-11:00']);
+      }),
+    );
+  });
+});
+
+/** From the weakest to the strongest: whether the slot is held, and the status that it must have. */
+const uses: readonly (readonly [SlotUse, boolean, string | undefined])[] = [
+  ['given-back', false, undefined],
+  ['held', true, undefined],
+  ['requested', true, 'busy-tentative'],
+  ['confirmed', true, 'busy'],
+];
+
+describe('the use of a slot', () => {
+  it.each(uses)('%s: held %s, status %s', (use, held, status) => {
+    expect([isHeld(use), slotStatusOf(use)]).toEqual([held, status]);
+  });
+
+  it('of several the strongest counts, in whatever order; of none there is none', () => {
+    for (const [index, [weaker]] of uses.entries()) {
+      for (const [stronger] of uses.slice(index)) {
+        expect([strongestUse(weaker, stronger), strongestUse(stronger, weaker)]).toEqual([stronger, stronger]);
+      }
+      expect(strongestUse(undefined, weaker, undefined)).toBe(weaker);
+    }
+    expect(strongestUse(undefined)).toBeUndefined();
+    expect([isHeld(undefined), slotStatusOf(undefined)]).toEqual([false, undefined]);
+  });
+
+  it('is that of the slots that an appointment refers to', () => {
+    const slot = [{ reference: 'Slot/a' }, { display: 'b' }, { reference: 'Schedule/c' }, { reference: 'Slot/d' }];
+    expect(slotIdsOf({ resourceType: 'Appointment', status: 'booked', participant: [], slot })).toEqual(['a', 'd']);
+    expect([slotIdsOf(undefined), slotIdsOf({} as Appointment)]).toEqual([[], []]);
+  });
+});
+
+describe('upgrade', () => {
+  const config = resolveConfig({ baseUrl: 'https://example.org/fhir' });
+
+  /** Slots as version 0.1.0 stored them on a Medplum 5.1.23: published and made by hand, booked, split, held, given back. */
+  const recorded: { slots: Slot[]; onceFree: string[] } = JSON.parse(
+    readFileSync('test/core/slots/version-before.json', 'utf8'),
+  );
+
+  const NOW = Date.parse('2026-11-25T01:14:00Z');
+
+  function marked(slots: readonly Slot[], offered = recorded.onceFree): Slot[] {
+    const changed = new Map(
+      markedSlots(slots, new Set(offered), NOW, config).map(({ stored, resource }) => [stored, resource]),
+    );
+    return slots.map((slot) => changed.get(slot) ?? slot);
+  }
+
+  const after = marked(recorded.slots);
+  const calendar: Calendar = calendarOf(after, config);
+
+  function at(start: string, status: Slot['status']): CalendarSlot {
+    const found = [...calendar.values()].find(({ resource }) => resource.start === start && resource.status === status);
+    if (!found) {
+      throw new Error(`No Slot at ${start}`);
+    }
+    return found;
+  }
+
+  const iso = ({ start, end }: CalendarSlot['whole']) => [new Date(start).toISOString(), new Date(end).toISOString()];
+
+  describe('Slots of the version before', () => {
+    test('every taken one that was once free is an offer, and none says by serviceType whom it is taken for', () => {
+      const taken = [...calendar.values()].filter(({ status }) => status.startsWith('busy'));
+      expect(taken).toHaveLength(6);
+      expect(taken.map(({ role }) => role)).toEqual(taken.map(() => 'offer'));
+      expect(taken.flatMap(({ resource }) => resource.serviceType ?? [])).toEqual([]);
+      expect(taken.every(({ services = [] }) => services.length > 0)).toBe(true);
+    });
+
+    test('a part of a published Slot has its place and its whole time', () => {
+      const part = at('2026-12-04T08:30:00.000Z', 'free');
+      expect(part.place).toBe('1');
+      for (const one of [part, at('2026-12-04T08:00:00.000Z', 'busy')]) {
+        expect(iso(one.whole)).toEqual(['2026-12-04T08:00:00.000Z', '2026-12-04T12:00:00.000Z']);
+      }
+    });
+
+    test('a part and a published neighbour over the same time exclude each other', () => {
+      const part = at('2026-12-04T08:30:00.000Z', 'free');
+      const value = `offer/${part.schedule}/other/2026-12-04T08:15:00.000Z/1`;
+      const neighbour = calendarOf(
+        [
+          {
+            resourceType: 'Slot',
+            id: 'neighbour',
+            schedule: part.resource.schedule,
+            status: 'busy',
+            identifier: [{ system: artefactUri(config, 'LocalPublishedSlot'), value }],
+            start: '2026-12-04T08:15:00Z',
+            end: '2026-12-04T08:45:00Z',
+          },
+        ],
+        config,
+      ).get('neighbour');
+      expect(neighbour && takesTimeOf(neighbour, part)).toBe(true);
+    });
+
+    test('a buffer has the place of what was booked, and no serviceType', () => {
+      const booked = at('2026-12-04T08:00:00.000Z', 'busy');
+      const buffer: Slot = {
+        resourceType: 'Slot',
+        id: 'buffer',
+        schedule: booked.resource.schedule,
+        identifier: [
+          { system: artefactUri(config, 'LocalBuffer'), value: booked.id },
+          { system: artefactUri(config, 'LocalSlotOrigin'), value: booked.origin },
+        ],
+        serviceType: [{ text: 'CT' }],
+        status: 'busy-unavailable',
+        start: '2026-12-04T08:30:00Z',
+        end: '2026-12-04T08:40:00Z',
+        comment: 'buffer after appointment',
+      };
+      const written = marked([...recorded.slots, buffer]).at(-1);
+      expect(written?.serviceType).toBeUndefined();
+      const [found] = calendarOf(written ? [written] : [], config).values();
+      expect(found).toMatchObject({ role: 'buffer', place: '1', origin: booked.origin, whole: booked.whole });
+    });
+
+    test('only the history tells of Slots with identifiers of their own; what never was free stays a taking', () => {
+      const unclear = recorded.slots.filter((slot) => isUnclear(slot, config));
+      expect(unclear.map(({ start }) => start)).toEqual(['2026-12-15T08:30:00.000Z']);
+      const [stored] = unclear;
+      const [kept] = marked(stored ? [stored] : [], []);
+      expect(kept).toBe(stored);
+    });
+
+    test('their origins are found, and a second run changes nothing', () => {
+      expect(originsOf(recorded.slots, config)).toHaveLength(7);
+      expect(markedSlots(after, new Set(recorded.onceFree), NOW, config)).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,495 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { MOST_VALUES } from '../../../core/fhir/bounds.ts';
+import {
+  addBodyParsers,
+  announcesBody,
+  type BodyKind,
+  isPatchBody,
+  isReadBody,
+  isSupportedBody,
+} from '../../../gateway/http/body.ts';
+import { formatOfBody, isForm, isJsonPatch, negotiate } from '../../../gateway/http/content-negotiation.ts';
+import { parsePrefer, preferredHandling, preferredReturn, prefersAsync } from '../../../gateway/http/prefer.ts';
+import { bearer, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+
+describe('body', () => {
+  const DEPTH = 4;
+  let app: FastifyInstance;
+
+  beforeAll(async () => {
+    app = fastify();
+    addBodyParsers(app, DEPTH);
+    app.post('/', async ({ body }) => ({ isRead: isReadBody(body), body }));
+    await app.ready();
+  });
+
+  afterAll(() => app.close());
+
+  /** What was read of a body: its value, or the issues. */
+  async function read(payload: string | Buffer, type = 'application/fhir+json') {
+    const answer = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload });
+    const { isRead, body } = answer.json();
+    return isRead ? (body.issues ?? body.value) : answer.statusCode;
+  }
+
+  const malformed = (diagnostics: string) => [{ code: 'malformed-request', diagnostics, expression: 'http.body' }];
+
+  describe('a body of JSON', () => {
+    test.each([
+      ['{"a":[1,{"b":"c"}]}', { a: [1, { b: 'c' }] }],
+      ['"x"', 'x'],
+      ['{"a":1,"a":2}', { a: 2 }],
+      ['{"a":"[[[[[[{{{{"}', { a: '[[[[[[{{{{' }],
+      ['{"a":"\\"[[[[["}', { a: '"[[[[[' }],
+      ['{"a":"\\\\","b":"[[[[["}', { a: '\\', b: '[[[[[' }],
+      ['[[1],[2],[3],[4],[5],[6]]', [[1], [2], [3], [4], [5], [6]]],
+      ['[{"a":{}},{"a":{}},{"a":{}}]', [{ a: {} }, { a: {} }, { a: {} }]],
+      ['[[[[1]]]]', [[[[1]]]]],
+    ])('%s is read', async (payload, expected) => {
+      expect(await read(payload)).toEqual(expected);
+      expect(await read(payload, 'application/json-patch+json')).toEqual(expected);
+    });
+
+    test.each(['[[[[[1]]]]]', '{"a":{"a":{"a":{"a":{}}}}}', '[1,[{"a":[[2]]}]]'])(
+      '%s is nested too deep',
+      async (payload) => {
+        expect(await read(payload)).toEqual(malformed('The body is nested deeper than 4 levels.'));
+      },
+    );
+
+    test('has so many values, no more', async () => {
+      const list = (count: number) => JSON.stringify(Array.from({ length: count }, () => 1));
+      const lists = (count: number) => JSON.stringify(Array.from({ length: count }, () => []));
+      const tooMany = malformed(`The body has more than ${MOST_VALUES} values.`);
+      expect(await read(list(MOST_VALUES - 1))).toHaveLength(MOST_VALUES - 1);
+      expect(await read(list(MOST_VALUES))).toEqual(tooMany);
+      expect(await read(lists(MOST_VALUES))).toEqual(tooMany);
+      const commas = `{"a":"${','.repeat(MOST_VALUES + 1)}"}`;
+      expect(Object.keys(await read(commas))).toEqual(['a']);
+    });
+
+    test.each(['{', '{"a":}', '{"__proto__":{"x":1}}', '{"constructor":{"prototype":{}}}', ']', '"a', 'null,'])(
+      '%s is refused',
+      async (payload) => {
+        expect(await read(payload)).toEqual(malformed('The body is not valid JSON.'));
+      },
+    );
+
+    test.each(['{"a":"\\u0000"}', '{"a":"\0"}'])('%j has a character that FHIR forbids', async (payload) => {
+      expect(await read(payload)).toEqual(
+        malformed('The body contains the character U+0000, which FHIR does not allow in strings.'),
+      );
+    });
+
+    test('that is not UTF-8 is refused', async () => {
+      expect(await read(Buffer.from([0x22, 0xfc, 0x22]))).toEqual(malformed('The body is not valid UTF-8.'));
+    });
+
+    test('that is empty has no value', async () => {
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/',
+        headers: { 'content-type': 'application/fhir+json', 'content-length': '1' },
+        payload: ' ',
+      });
+      expect(answer.json().isRead).toBe(true);
+      expect(await read('')).toBeUndefined();
+    });
+  });
+
+  describe('a body of XML', () => {
+    test('is read, also one that is longer than what is read at once', async () => {
+      const text = 'x'.repeat(200_000);
+      const xml = `<Patient xmlns="http://hl7.org/fhir"><id value="a"/><!-- ${text} --><active value="true"/></Patient>`;
+      expect(await read(xml, 'application/fhir+xml')).toEqual({ resourceType: 'Patient', id: 'a', active: true });
+    });
+
+    test('is read piece by piece: others have their turns while a long one is read', async () => {
+      let turns = 0;
+      let isRead = false;
+      const count = () => {
+        turns++;
+        if (!isRead) {
+          setImmediate(count);
+        }
+      };
+      setImmediate(count);
+      const xml = `<Patient xmlns="http://hl7.org/fhir"><!-- ${'x'.repeat(900_000)} --><active value="true"/></Patient>`;
+      expect(await read(xml, 'application/fhir+xml')).toEqual({ resourceType: 'Patient', active: true });
+      isRead = true;
+      expect(turns).toBeGreaterThanOrEqual(13);
+    });
+
+    test('that is broken is refused, with a place in the body', async () => {
+      const issues = await read('<Patient xmlns="http://hl7.org/fhir"><id value="a">', 'text/xml');
+      expect(issues[0]).toMatchObject({
+        code: 'malformed-request',
+        expression: expect.stringMatching(/^(http\.body|Patient)/),
+      });
+    });
+  });
+
+  test('a form is taken as it stands; other types are not', async () => {
+    expect(await read('family=M%C3%BCller&a', 'application/x-www-form-urlencoded')).toBe('family=M%C3%BCller&a');
+    expect(await read('a', 'text/plain')).toBe(415);
+  });
+
+  const request = (headers: Record<string, string>, body?: unknown) => ({ headers, body }) as FastifyRequest;
+
+  describe('the type of a body', () => {
+    const suited = (type: string | undefined, encoding?: string) =>
+      (['fhir', 'form', 'patch'] as const satisfies readonly BodyKind[]).filter((kind) =>
+        isSupportedBody(
+          request({ ...(type && { 'content-type': type }), ...(encoding && { 'content-encoding': encoding }) }),
+          kind,
+        ),
+      );
+
+    test.each([
+      ['application/fhir+json', ['fhir', 'patch']],
+      ['text/xml', ['fhir', 'patch']],
+      ['application/json-patch+json', ['patch']],
+      ['application/json-patch+json; charset=latin1', []],
+      ['application/x-www-form-urlencoded', ['form']],
+      ['text/plain', []],
+      [undefined, []],
+    ])('%s suits %j', (type, expected) => {
+      expect(suited(type)).toEqual(expected);
+    });
+
+    test('a compressed one suits nothing', () => {
+      expect([suited('application/fhir+json', 'gzip'), suited('application/fhir+json', 'identity')]).toEqual([
+        [],
+        ['fhir', 'patch'],
+      ]);
+    });
+
+    test.each([
+      ['application/json-patch+json', [], true],
+      ['application/json-patch+json', { resourceType: 'Parameters' }, false],
+      ['application/fhir+json', { resourceType: 'Parameters' }, true],
+      ['application/fhir+json', { resourceType: 'Patient' }, false],
+      ['application/fhir+json', [], false],
+      ['application/fhir+json', undefined, false],
+    ])('%s with %j is a patch: %s', (type, body, expected) => {
+      expect(isPatchBody(request({ 'content-type': type }, body))).toBe(expected);
+    });
+  });
+
+  test.each([
+    [{}, false],
+    [{ 'content-length': '0' }, false],
+    [{ 'content-length': '1' }, true],
+    [{ 'transfer-encoding': 'chunked' }, true],
+  ])('headers %j declare a body: %s', (headers, expected) => {
+    expect(announcesBody(request(headers))).toBe(expected);
+  });
+
+  test.each([
+    [{ value: undefined }, true],
+    [{ issues: [] }, true],
+    [{}, false],
+    [null, false],
+    ['value', false],
+  ])('%j was read by these parsers: %s', (body, expected) => {
+    expect(isReadBody(body)).toBe(expected);
+  });
+});
+
+describe('content negotiation', () => {
+  test.each([
+    [undefined, undefined, 'json'],
+    ['', undefined, 'json'],
+    ['*/*', undefined, 'json'],
+    ['application/*', undefined, 'json'],
+    ['application/fhir+json', undefined, 'json'],
+    ['application/json;charset=utf-8', undefined, 'json'],
+    ['APPLICATION/FHIR+JSON', undefined, 'json'],
+    ['text/html, application/xhtml+xml, */*;q=0.8', undefined, 'json'],
+    ['application/fhir+xml;q=0.1, application/fhir+json;q=0.9', undefined, 'json'],
+    ['application/fhir+json; fhirVersion=4.0', undefined, 'json'],
+    ['text/html', 'json', 'json'],
+    ['text/html', 'application/fhir+json', 'json'],
+    [undefined, 'application/fhir json', 'json'],
+    ['application/json', '', 'json'],
+    ['text/html', undefined, undefined],
+    ['application/fhir+xml', undefined, 'xml'],
+    ['application/fhir+xml, application/fhir+json', undefined, 'json'],
+    ['application/fhir+xml, */*;q=0.5', undefined, 'xml'],
+    ['application/fhir+json;q=0.1, application/json;q=0, application/fhir+xml;q=0.9', undefined, 'xml'],
+    ['application/fhir+json', 'xml', 'xml'],
+    ['text/html', 'application/fhir xml', 'xml'],
+    ['application/json', 'text/xml', 'xml'],
+    ['application/json', 'application/xml', 'xml'],
+    ['application/xml', undefined, 'xml'],
+    ['text/xml', undefined, 'xml'],
+    ['text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8', undefined, 'xml'],
+    ['*/*;q=0', undefined, undefined],
+    ['application/fhir+json;q=0, application/json;q=0, */*', undefined, 'xml'],
+    ['application/fhir+json; fhirVersion=5.0', undefined, undefined],
+    ['application/json', 'text/turtle', undefined],
+    ['text/html', 'application/fhir+json; fhirVersion=4.0.1', 'json'],
+    ['application/json', 'application/fhir+json; fhirVersion=5.0', undefined],
+    ['application/json', 'application/fhir json;fhirVersion=5.0', undefined],
+    [' , ', undefined, 'json'],
+    ['text/*', undefined, 'xml'],
+    ['image/*', undefined, undefined],
+    ['application/json; Q=0, text/xml', undefined, 'xml'],
+    ['application/json; q=2, text/xml; q=0.1', undefined, 'xml'],
+    ['application/json; q=-1, text/xml; q=0.1', undefined, 'xml'],
+    ['application/json; q=high, text/xml; q=0.1', undefined, 'xml'],
+    ['application/json; q="0.5", text/xml; q=0.6', undefined, 'xml'],
+  ])('Accept %s, _format %s: %s', (accept, format, expected) => {
+    expect(negotiate(accept, format)?.format.name).toBe(expected);
+  });
+
+  test.each([
+    [undefined, undefined, 'application/fhir+json'],
+    ['*/*', undefined, 'application/fhir+json'],
+    ['application/json', undefined, 'application/json'],
+    ['application/json, text/plain, */*', undefined, 'application/json'],
+    ['application/fhir+json, application/json', undefined, 'application/fhir+json'],
+    ['application/fhir+json;q=0.5, application/json', undefined, 'application/json'],
+    ['text/xml;q=0.5, application/xml', undefined, 'application/xml'],
+    ['text/xml', undefined, 'text/xml'],
+    ['text/csv', 'json', 'application/fhir+json'],
+    ['text/csv', 'text/xml', 'text/xml'],
+  ])('Accept %s, _format %s: the Content-Type of the answer is %s', (accept, format, expected) => {
+    expect(negotiate(accept, format)?.mediaType).toBe(expected);
+  });
+
+  test.each([
+    ['application/fhir+json', 'json'],
+    ['application/json; charset=UTF-8', 'json'],
+    ['application/fhir+json; charset="utf-8"; fhirVersion=4.0', 'json'],
+    ['application/fhir+xml; charset=utf-8', 'xml'],
+    ['application/json; charset=utf8', 'json'],
+    ['application/json; charset=US-ASCII', 'json'],
+    ['application/json; charset=iso-8859-1', undefined],
+    ['application/json; charset="utf-8', undefined],
+    ['application/json; charset=x"utf-8"', undefined],
+    ['application/json; charset=utf"-8"', undefined],
+    ['application/json; charset="utf"-8', undefined],
+    ['application/json; charset', undefined],
+    ['application/fhir+xml; charset=iso-8859-1', undefined],
+    ['text/xml', 'xml'],
+    ['application/xml; charset=UTF-8', 'xml'],
+    ['text/html', undefined],
+    ['application/fhir+json; fhirVersion=3.0', undefined],
+    ['application/json-patch+json', undefined],
+    ['text/plain', undefined],
+    [undefined, undefined],
+  ])('Content-Type %s: %s', (contentType, expected) => {
+    expect(formatOfBody(contentType)?.name).toBe(expected);
+  });
+
+  test.each([
+    ['application/json-patch+json', true],
+    ['Application/JSON-Patch+JSON; charset=UTF-8', true],
+    ['application/json-patch+json; charset=utf8', true],
+    ['application/json-patch+json; charset=us-ascii', true],
+    ['application/json-patch+json; charset=utf-16', false],
+    ['application/json', false],
+    [undefined, false],
+  ])('Content-Type %s is a JSON Patch: %s', (contentType, expected) => {
+    expect(isJsonPatch(contentType)).toBe(expected);
+  });
+
+  test.each([
+    ['application/x-www-form-urlencoded', true],
+    ['Application/X-WWW-Form-URLencoded; charset=utf-8', true],
+    ['multipart/form-data', false],
+    [undefined, false],
+  ])('Content-Type %s is a form: %s', (contentType, expected) => {
+    expect(isForm(contentType)).toBe(expected);
+  });
+});
+
+describe('cors', () => {
+  const portal = 'https://portal.example.org';
+  let fake: FakeMedplum;
+  let open: FastifyInstance;
+  let closed: FastifyInstance;
+
+  beforeAll(async () => {
+    fake = await startFakeMedplum();
+    open = gatewayTo(fake, {}, { corsOrigins: [portal] });
+    closed = gatewayTo(fake);
+    await Promise.all([open.ready(), closed.ready()]);
+  });
+
+  afterAll(() => Promise.all([open.close(), closed.close(), fake.close()]));
+
+  /** What is listed in a header. */
+  const listed = (header: string | string[] | number | undefined) => String(header).split(', ').sort();
+
+  const preflight = (origin: string) => ({
+    method: 'OPTIONS' as const,
+    url: '/fhir/R4/Appointment/$book',
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type,prefer',
+    },
+  });
+
+  describe('a browser', () => {
+    test('may call from an origin that is configured', async () => {
+      const asked = await open.inject(preflight(portal));
+      expect([asked.statusCode, asked.headers['access-control-allow-origin']]).toEqual([204, portal]);
+      expect(asked.headers['access-control-allow-headers']).toContain('authorization');
+      expect(listed(asked.headers['access-control-allow-methods'])).toEqual([
+        'DELETE',
+        'GET',
+        'HEAD',
+        'PATCH',
+        'POST',
+        'PUT',
+      ]);
+      const called = await open.inject({ url: '/fhir/R4/Slot/s1', headers: { ...bearer, origin: portal } });
+      expect(called.headers).toMatchObject({ 'access-control-allow-origin': portal, vary: 'Origin' });
+      expect(listed(called.headers['access-control-expose-headers'])).toEqual([
+        'Allow',
+        'Content-Location',
+        'ETag',
+        'Location',
+        'Preference-Applied',
+        'Retry-After',
+        'WWW-Authenticate',
+        'X-Progress',
+        'X-Request-Id',
+      ]);
+    });
+
+    test('may send credentials, and asks again after ten minutes', async () => {
+      const { headers } = await open.inject(preflight(portal));
+      expect(headers).toMatchObject({ 'access-control-allow-credentials': 'true', 'access-control-max-age': '600' });
+    });
+
+    test('need not say which method it is going to use', async () => {
+      const asked = await open.inject({ method: 'OPTIONS', url: '/fhir/R4/Slot', headers: { origin: portal } });
+      expect([asked.statusCode, asked.headers['access-control-allow-origin']]).toEqual([204, portal]);
+    });
+
+    test.each([
+      ['GET', '/fhir/R4/Slot'],
+      ['GET', '/fhir/R4/metadata'],
+      ['PUT', '/fhir/R4/Slot/1'],
+      ['POST', '/oauth2/token'],
+      ['GET', '/.well-known/smart-configuration'],
+    ] as const)('may read every answer, refusals among them: %s %s', async (method, url) => {
+      const answer = await open.inject({ method, url, headers: { origin: portal } });
+      expect(answer.headers['access-control-allow-origin']).toBe(portal);
+    });
+
+    test('may not call from another origin', async () => {
+      for (const origin of ['https://evil.example.org', 'null', `${portal}.evil.org`, 'http://portal.example.org']) {
+        expect((await open.inject(preflight(origin))).headers['access-control-allow-origin']).toBeUndefined();
+        const called = await open.inject({ url: '/fhir/R4/Slot/s1', headers: { ...bearer, origin } });
+        expect(called.headers['access-control-allow-origin']).toBeUndefined();
+      }
+    });
+
+    test('may not call from anywhere by default', async () => {
+      const asked = await closed.inject(preflight(portal));
+      expect([asked.statusCode, asked.headers['access-control-allow-origin']]).toEqual([405, undefined]);
+      const called = await closed.inject({ url: '/fhir/R4/Slot/s1', headers: { ...bearer, origin: portal } });
+      expect(called.headers['access-control-allow-origin']).toBeUndefined();
+    });
+
+    test('finds in the metadata whether it may', async () => {
+      const corsOf = async (app: FastifyInstance) =>
+        (await app.inject('/fhir/R4/metadata')).json().rest[0].security.cors;
+      expect([await corsOf(open), await corsOf(closed)]).toEqual([true, false]);
+    });
+  });
+});
+
+describe('Prefer (RFC 7240)', () => {
+  test.each([
+    ['return=minimal', 'minimal'],
+    ['Return=MINIMAL', 'minimal'],
+    ['respond-async, return=representation', 'representation'],
+    ['return="OperationOutcome"; foo=bar', 'OperationOutcome'],
+    ['foo="a, return=minimal", return = representation', 'representation'],
+    ['return=minimal, return=representation', 'minimal'],
+    ['foo; return=minimal', undefined],
+    ['return', undefined],
+    ['return=everything', undefined],
+    ['return=mini=mal', undefined],
+    ['return=x"minimal"', undefined],
+    ['return="minimal"x', undefined],
+    ['return="minimal', undefined],
+    ['return=min/imal', undefined],
+    ['return=<minimal>', undefined],
+    ['respond-async, /, , return=minimal', 'minimal'],
+    ['(, return=minimal', 'minimal'],
+    ['return=minimal;a="b, return=representation', 'minimal'],
+  ])('%s asks for %s', (header, expected) => {
+    expect(preferredReturn(parsePrefer(header))).toBe(expected);
+  });
+
+  test.each([
+    ['respond-async', true],
+    ['RESPOND-ASYNC; wait=10', true],
+    ['return=minimal,respond-async', true],
+    ['foo="respond-async"', false],
+    ['respond-asynchronously', false],
+  ])('%s: asynchronous %s', (header, expected) => {
+    expect(prefersAsync(parsePrefer(header))).toBe(expected);
+  });
+
+  test.each([
+    ['handling=strict', 'strict'],
+    ['Handling="LENIENT"', 'lenient'],
+    ['return=minimal', undefined],
+    ['handling=relaxed', undefined],
+  ])('%s: unknown parameters are handled as %s', (header, expected) => {
+    expect(preferredHandling(parsePrefer(header))).toBe(expected);
+  });
+
+  test.each([
+    [undefined, []],
+    ['', []],
+    ['foo=', [['foo', '']]],
+    [
+      ['return=minimal', 'respond-async'],
+      [
+        ['return', 'minimal'],
+        ['respond-async', ''],
+      ],
+    ],
+    [
+      'foo="a, b" ; x, bar',
+      [
+        ['foo', 'a, b'],
+        ['bar', ''],
+      ],
+    ],
+    ['foo="a\\', []],
+    ['foo="a\\", bar', []],
+    ['a b, "c", d/e=1, f=1', [['f', '1']]],
+  ])('of %j these preferences are read: %j', (header, expected) => {
+    expect([...parsePrefer(header)]).toEqual(expected);
+  });
+
+  test('escapes are read, parameters passed over', () => {
+    expect([...parsePrefer('foo="a\\"b"; Bar=1; baz')]).toEqual([['foo', 'a"b']]);
+  });
+
+  test('what was written is read again, whatever the values', () => {
+    const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.tuple(name, fc.string()), { selector: ([key]) => key }), (pairs) => {
+        const header = pairs.map(([key, value]) => `${key}="${value.replace(/["\\]/g, '\\$&')}"`).join(' , ');
+        expect([...parsePrefer(header)]).toEqual(pairs);
+      }),
+    );
+  });
+
+  test('no header is too strange', () => {
+    fc.assert(fc.property(fc.string(), (header) => parsePrefer(header) instanceof Map));
+  });
+});

@@ -1,0 +1,301 @@
+import { connect } from 'node:net';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { artefactUri } from '../../../core/config/config.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
+import { until } from '../../lib/until.ts';
+import { base, bearer, config, fhirJson, gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
+
+describe('book', () => {
+  const { fake, gateway } = withGateway();
+
+  beforeEach(() => {
+    respond({ body: booked });
+  });
+
+  const request = { resourceType: 'Appointment', status: 'proposed', comment: 'Grüße' };
+  const booked = { resourceType: 'Appointment', id: 'a1', status: 'booked', meta: { versionId: 'v1' } };
+
+  const respond = (reply: Reply) => {
+    fake.answer = () => reply;
+  };
+
+  const book = (headers = {}, payload: object | string = request, asked = gateway()) =>
+    asked.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers: { ...fhirJson, ...headers }, payload });
+
+  describe('POST /Appointment/$book', () => {
+    test('overtaken by others of the same caller that a quota counts: called again in turn, without the offer', async () => {
+      const turn = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
+      const open = { now: 0, most: 0 };
+      fake.answer = async ({ headers }) => {
+        if (headers['x-booking-answer'] === 'parameters-or-turn') {
+          return { body: turn };
+        }
+        open.now++;
+        open.most = Math.max(open.most, open.now);
+        await new Promise((resolve) => setImmediate(resolve));
+        open.now--;
+        return { body: booked };
+      };
+      const answers = await Promise.all(Array.from({ length: 5 }, () => book()));
+      expect(answers.map(({ statusCode }) => statusCode)).toEqual([201, 201, 201, 201, 201]);
+      expect(fake.received).toHaveLength(10);
+      expect(open.most).toBe(1);
+    });
+
+    test('who is overtaken waits for its own bookings, not for those of others', async () => {
+      const turn = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
+      const gate = Promise.withResolvers<void>();
+      const inTurn = () => fake.received.filter(({ headers }) => headers['x-booking-answer'] === 'parameters');
+      fake.answer = async ({ headers }) => {
+        if (headers['x-booking-answer'] !== 'parameters') {
+          return { body: turn };
+        }
+        await (headers.authorization === 'Bearer portal-a' ? gate.promise : undefined);
+        return { body: booked };
+      };
+      const own = [book(), book()];
+      await until(() => inTurn().length === 1);
+      expect((await book({ authorization: 'Bearer portal-b' })).statusCode).toBe(201);
+      expect(inTurn()).toHaveLength(2);
+      gate.resolve();
+      expect((await Promise.all(own)).map(({ statusCode }) => statusCode)).toEqual([201, 201]);
+    });
+
+    test("one caller's bookings of a slot take turns; those of others do not wait for them", async () => {
+      const gate = Promise.withResolvers<void>();
+      fake.answer = async () => {
+        await gate.promise;
+        return { body: booked };
+      };
+      const wanted = { ...request, slot: [{ reference: 'Slot/s1' }] };
+      const early = book({}, wanted);
+      await until(() => fake.received.length === 1);
+      const late = book({}, wanted);
+      const other = book({}, { ...request, slot: [{ reference: 'Slot/s2' }] });
+      await until(() => fake.received.length === 2);
+      const stranger = book({ authorization: 'Bearer portal-b' }, wanted);
+      await until(() => fake.received.length === 3);
+      expect(fake.received.map(({ body }) => body.includes('Slot/s2'))).toEqual([false, true, false]);
+      gate.resolve();
+      const answers = await Promise.all([early, late, other, stranger]);
+      expect(answers.map(({ statusCode }) => statusCode)).toEqual([201, 201, 201, 201]);
+    });
+
+    test.each([
+      ['W/"v3"', 'v3'],
+      [undefined, undefined],
+      ['*', undefined],
+    ])('with If-Match %s the Bot is told the version %s', async (sent, version) => {
+      await book(sent === undefined ? {} : { 'if-match': sent });
+      expect(fake.received.map(({ headers }) => headers['x-booking-if-match'])).toEqual([version]);
+    });
+
+    test('no answer in time: 504 upstream-timeout', async () => {
+      const answered = Promise.withResolvers<Reply>();
+      fake.answer = () => answered.promise;
+      const impatient = gatewayTo(fake, { upstreamTimeoutMs: 200 });
+      const answer = await book({}, request, impatient);
+      answered.resolve({ body: booked });
+      await impatient.close();
+      expect(answer.statusCode).toBe(504);
+      expect(answer.json().issue[0].details.coding[0].code).toBe('upstream-timeout');
+    });
+
+    test('a client that goes away does not end the booking', async () => {
+      const gate = Promise.withResolvers<void>();
+      fake.answer = async () => {
+        await gate.promise;
+        return { body: booked };
+      };
+      const { port } = new URL(await gateway().listen({ port: 0, host: '127.0.0.1' }));
+      const body = JSON.stringify(request);
+      const isGone = new Promise<void>((resolve) => {
+        gateway().server.once('connection', (socket) => socket.once('close', () => resolve()));
+      });
+      const client = connect(Number(port), '127.0.0.1');
+      client.write(
+        `POST /fhir/R4/Appointment/$book HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer portal-a\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+      await until(() => fake.received.length === 1);
+      const { answered, abandoned } = fake.finished;
+      client.destroy();
+      await isGone;
+      gate.resolve();
+      await until(() => fake.finished.answered + fake.finished.abandoned > answered + abandoned);
+      expect(fake.finished).toEqual({ answered: answered + 1, abandoned });
+    });
+  });
+});
+
+describe('hold', () => {
+  const { fake, inject } = withGateway();
+
+  beforeEach(() => {
+    fake.answer = () => ({ body: held });
+  });
+
+  const held = { resourceType: 'Appointment', id: 'a1', status: 'proposed', meta: { versionId: 'v1' } };
+  const wanted = (slot: string) => ({ resourceType: 'Appointment', slot: [{ reference: `Slot/${slot}` }] });
+
+  const hold = (payload: object = wanted('s1'), headers = {}) =>
+    inject({
+      method: 'POST',
+      url: '/fhir/R4/Appointment/$hold',
+      headers: { ...fhirJson, ...headers },
+      payload,
+    });
+
+  describe('POST /Appointment/$hold', () => {
+    test.each([
+      ['one caller', wanted('s1'), wanted('s2'), fhirJson],
+      ['one slot', wanted('s1'), wanted('s1'), { authorization: 'Bearer portal-b' }],
+    ])('those of %s take turns; others do not wait for them', async (_, first, second, headers) => {
+      const gate = Promise.withResolvers<void>();
+      fake.answer = async ({ body }) => {
+        await (body.includes('s3') ? undefined : gate.promise);
+        return { body: held };
+      };
+      const early = hold(first);
+      await until(() => fake.received.length === 1);
+      const late = hold(second, headers);
+      const other = await hold(wanted('s3'), { authorization: 'Bearer portal-c' });
+      expect([other.statusCode, fake.received.length]).toEqual([201, 2]);
+      gate.resolve();
+      expect([(await early).statusCode, (await late).statusCode, fake.received.length]).toEqual([201, 201, 3]);
+    });
+  });
+});
+
+describe('patch', () => {
+  const { fake, inject } = withGateway();
+
+  beforeEach(() => {
+    respond({ body: cancelled });
+  });
+
+  const cancelled = { resourceType: 'Appointment', id: 'a1', status: 'cancelled', meta: { versionId: 'v2' } };
+  const fhirPath = { resourceType: 'Parameters', parameter: [{ name: 'operation' }] };
+  const jsonPatch = [{ op: 'replace', path: '/status', value: 'cancelled' }];
+
+  const respond = (reply: Reply) => {
+    fake.answer = () => reply;
+  };
+
+  const patch = (payload: object | string = fhirPath, headers: Readonly<Record<string, string>> = fhirJson) =>
+    inject({ method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers, payload });
+
+  const json = { ...bearer, 'content-type': 'application/json-patch+json' };
+
+  describe('PATCH /Appointment/{id}', () => {
+    test.each([
+      ['no patch', { resourceType: 'Appointment' }, fhirJson, 400],
+      ['a list as FHIR', jsonPatch, fhirJson, 400],
+      ['Parameters as JSON Patch', fhirPath, json, 400],
+      ['another kind of patch', {}, { ...bearer, 'content-type': 'application/merge-patch+json' }, 415],
+      ['another charset', jsonPatch, { ...bearer, 'content-type': 'application/json-patch+json; charset=latin1' }, 415],
+      ['300 KB', [{ op: 'add', path: '/comment', value: 'x'.repeat(300_000) }], json, 413],
+      ['an unquoted If-Match', fhirPath, { ...fhirJson, 'if-match': 'v1' }, 400],
+    ] as const)('%s is refused before any Bot is called', async (_, payload, headers, status) => {
+      const answer = await patch(payload, headers);
+      expect([answer.statusCode, answer.json().resourceType]).toEqual([status, 'OperationOutcome']);
+      expect(fake.received).toEqual([]);
+    });
+  });
+});
+
+describe('async book', () => {
+  const { fake, inject } = withGateway();
+  const task = (more: object) => ({ resourceType: 'Task', id: 't1', status: 'requested', intent: 'order', ...more });
+  const refused = toOperationOutcome([{ code: 'slot-not-free', diagnostics: 'The slot is taken.' }], config);
+
+  /** What is told of a job. */
+  const told = (diagnostics: string) => ({
+    resourceType: 'OperationOutcome',
+    issue: [{ severity: 'information', code: 'informational', diagnostics }],
+  });
+
+  describe('asynchronous bookings', () => {
+    test.each([
+      'respond-async',
+      'Respond-Async',
+      'return=minimal, respond-async; wait=10',
+      'foo="a, b", respond-async',
+    ])('Prefer: %s hands the booking in as a job', async (prefer) => {
+      fake.answer = () => ({ body: task({}) });
+      const payload = { resourceType: 'Appointment' };
+      const url = '/fhir/R4/Appointment/$book';
+      const answer = await inject({ method: 'POST', url, headers: { ...fhirJson, prefer }, payload });
+      expect(answer.statusCode).toBe(202);
+      expect(answer.headers).toMatchObject({
+        'content-location': `${base}/async/t1`,
+        'preference-applied': 'respond-async',
+        'retry-after': '1',
+      });
+      expect(answer.json()).toEqual(told(`The booking was accepted; its result will be at ${base}/async/t1.`));
+      expect(fake.received[0]?.query.get('identifier')).toBe(`${artefactUri(config, 'LocalBot')}|enqueue-booking`);
+      expect(fake.received[0]?.headers.prefer).toBeUndefined();
+    });
+
+    test.each([
+      ['an Appointment', { resourceType: 'Appointment', id: 'a1', status: 'pending' }],
+      ['a Task without an id', { resourceType: 'Task', status: 'requested' }],
+      ['nothing', {}],
+    ])('%s instead of a job is not answered with 202', async (_, body) => {
+      fake.answer = () => ({ body });
+      const headers = { ...fhirJson, prefer: 'respond-async' };
+      const payload = { resourceType: 'Appointment' };
+      const answer = await inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers, payload });
+      expect([answer.statusCode, answer.headers['content-location']]).toEqual([503, undefined]);
+    });
+
+    test.each([
+      ['runs', task({}), 202],
+      ['was refused', task({ status: 'failed', contained: [{ ...refused, id: 'outcome' }] }), 409],
+      ['was dropped', task({ status: 'cancelled' }), 404],
+      ['cannot be understood', task({ status: 'failed' }), 502],
+      ['is something else', { resourceType: 'Task', id: 't1', status: 'draft' }, 404],
+      ['is no Task', { resourceType: 'Patient', id: 't1', status: 'requested' }, 404],
+      ['has booked, but not what', task({ status: 'completed' }), 404],
+      [
+        'has booked something else',
+        task({ status: 'completed', output: [{ valueReference: { reference: 'Patient/t1' } }] }),
+        404,
+      ],
+    ])('a job that %s', async (_, body, status) => {
+      fake.answer = () => ({ body });
+      const answer = await inject({ url: '/fhir/R4/async/t1', headers: bearer });
+      expect(answer.statusCode).toBe(status);
+      expect(answer.headers['retry-after']).toBe(status === 202 ? '1' : undefined);
+      expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Task/t1']);
+    });
+
+    test('a job that runs says so', async () => {
+      fake.answer = () => ({ body: task({}) });
+      const answer = await inject({ url: '/fhir/R4/async/t1', headers: bearer });
+      expect([answer.body, answer.headers['x-progress']]).toEqual(['', 'The booking is waiting to be carried out.']);
+    });
+
+    test.each([
+      ['was refused', [{ ...refused, id: 'outcome' }], { issue: refused.issue }],
+      ['cannot be read', [], { issue: [{ diagnostics: 'The result of the booking cannot be read.' }] }],
+    ])('a job that %s says why', async (_, contained, expected) => {
+      fake.answer = () => ({ body: task({ status: 'failed', contained }) });
+      const outcome = (await inject({ url: '/fhir/R4/async/t1', headers: bearer })).json();
+      expect([outcome, outcome.id]).toMatchObject([expected, undefined]);
+    });
+
+    test.each([
+      ['cancelled', 'The job was cancelled.'],
+      ['completed', 'The job has already finished; what it booked stays booked.'],
+    ])('DELETE drops a job unless it has finished: %s', async (status, words) => {
+      fake.answer = () => ({ body: task({ status }) });
+      const answer = await inject({ method: 'DELETE', url: '/fhir/R4/async/t1', headers: bearer });
+      expect([answer.statusCode, answer.json()]).toEqual([202, told(words)]);
+      expect(fake.received[0]?.query.get('identifier')).toBe(`${artefactUri(config, 'LocalBot')}|cancel-booking-job`);
+      expect(JSON.parse(fake.received[0]?.body ?? '')).toEqual({
+        resourceType: 'Parameters',
+        parameter: [{ name: 'id', valueId: 't1' }],
+      });
+    });
+  });
+});

@@ -1,0 +1,275 @@
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { bearer, gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
+import { keysOf } from '../sealing/keys.ts';
+
+describe('discovery', () => {
+  const medplum = { url: 'http://127.0.0.1:1' };
+  const passing = gatewayTo(medplum);
+  const sealing = gatewayTo(medplum, {}, { sealing: { keys: keysOf(1), unsealed: 'refused' } });
+
+  afterAll(() => Promise.all([passing.close(), sealing.close()]));
+
+  const addresses = {
+    issuer: 'https://booking.example.org/',
+    token_endpoint: 'https://booking.example.org/oauth2/token',
+    introspection_endpoint: 'https://booking.example.org/oauth2/introspect',
+    jwks_uri: 'https://booking.example.org/.well-known/jwks.json',
+  };
+
+  const common = {
+    ...addresses,
+    grant_types_supported: ['client_credentials', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    code_challenge_methods_supported: ['S256'],
+  };
+
+  const documents = {
+    'smart-configuration': {
+      ...common,
+      scopes_supported: ['system/*.cruds', 'openid'],
+      capabilities: ['client-confidential-symmetric', 'permission-v1', 'permission-v2'],
+    },
+    'openid-configuration': {
+      ...common,
+      response_types_supported: ['token', 'id_token'],
+      scopes_supported: ['openid'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+    },
+    'oauth-authorization-server': { ...common, response_types_supported: ['token'] },
+  };
+
+  describe.each(Object.entries(documents))('%s', (name, document) => {
+    test.each(['', '/fhir/R4'])('is below "%s"', async (prefix) => {
+      const answer = await passing.inject(`${prefix}/.well-known/${name}`);
+      expect([answer.statusCode, answer.json()]).toEqual([200, document]);
+    });
+
+    test('says what is different where the service signs the tokens', async () => {
+      const algorithms = 'id_token_signing_alg_values_supported' in document && {
+        id_token_signing_alg_values_supported: ['ES256'],
+      };
+      expect((await sealing.inject(`/.well-known/${name}`)).json()).toEqual({
+        ...document,
+        grant_types_supported: ['client_credentials'],
+        ...algorithms,
+      });
+    });
+  });
+});
+
+describe('me', () => {
+  const { inject } = withGateway();
+
+  test('a client finds out who it is, and nothing that Medplum says besides', async () => {
+    const answer = await inject({ url: '/auth/me', headers: bearer });
+    expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store']);
+    expect(answer.json()).toEqual({
+      project: { resourceType: 'Project' },
+      membership: { resourceType: 'ProjectMembership', profile: { reference: 'ClientApplication/portal-a-id' } },
+      profile: { resourceType: 'ClientApplication', id: 'portal-a-id' },
+      config: { resourceType: 'UserConfiguration' },
+    });
+  });
+
+  test('a stranger is refused', async () => {
+    const answer = await inject('/auth/me');
+    expect([answer.statusCode, answer.headers['content-type'], answer.json().resourceType]).toEqual([
+      401,
+      'application/fhir+json; charset=utf-8',
+      'OperationOutcome',
+    ]);
+  });
+});
+
+describe('proxy', () => {
+  const { fake, inject } = withGateway({ attemptsPerMinuteAndAddress: 1_000 });
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+  const post = (path: string, payload = 'grant_type=client_credentials', headers: Record<string, string> = {}) =>
+    inject({ method: 'POST', url: path, headers: { ...form, ...headers }, payload });
+
+  const answering = (reply: Reply) => {
+    fake.answer = () => reply;
+    return post('/oauth2/introspect', 'token=x');
+  };
+
+  const json = { 'content-type': 'application/json' };
+
+  describe('what goes on to Medplum', () => {
+    const headersOf = async (headers: Record<string, string>) => {
+      fake.answer = () => ({ body: {} });
+      await post('/oauth2/token', undefined, headers);
+      return fake.received[0]?.headers;
+    };
+
+    test('is the form, with the headers of OAuth and of tracing', async () => {
+      const sent = { authorization: 'Basic YTpi', traceparent: '00-1-2-01', tracestate: 'a=b', 'x-request-id': 'r-1' };
+      expect(await headersOf({ ...sent, cookie: 'c=d', 'x-other': 'x' })).toEqual(
+        expect.objectContaining({ ...sent, ...form }),
+      );
+      expect(Object.keys(fake.received[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['cookie']));
+      expect(fake.received[0]).toMatchObject({
+        method: 'POST',
+        path: '/oauth2/token',
+        body: 'grant_type=client_credentials',
+      });
+    });
+
+    test('is no header that was not sent', async () => {
+      const names = Object.keys((await headersOf({})) ?? {});
+      for (const name of ['authorization', 'traceparent', 'tracestate', 'x-other']) {
+        expect(names).not.toContain(name);
+      }
+    });
+
+    test('is a question without a body, for keys', async () => {
+      fake.answer = () => ({ body: '{"keys":[]}', headers: json });
+      const answer = await inject('/.well-known/jwks.json');
+      expect([answer.statusCode, answer.json()]).toEqual([200, { keys: [] }]);
+      expect(fake.received).toMatchObject([{ method: 'GET', path: '/.well-known/jwks.json', body: '' }]);
+      expect(Object.keys(fake.received[0]?.headers ?? {})).not.toContain('content-type');
+    });
+
+    test('is a form of up to 64 KB', async () => {
+      fake.answer = () => ({ body: {} });
+      expect((await post('/oauth2/token', 'a'.repeat(64 * 1024))).statusCode).toBe(200);
+      expect((await post('/oauth2/token', 'a'.repeat(64 * 1024 + 1))).statusCode).toBe(413);
+    });
+
+    test('is no signed assertion, at the token endpoint alone', async () => {
+      fake.answer = () => ({ body: {} });
+      const refused = await post('/oauth2/token', 'client_assertion=x');
+      expect([refused.statusCode, refused.headers['www-authenticate'], refused.headers['cache-control']]).toEqual([
+        401,
+        'Basic',
+        'no-store',
+      ]);
+      expect(refused.json().error).toBe('invalid_client');
+      expect(fake.received).toEqual([]);
+      expect((await post('/oauth2/introspect', 'token=x&client_assertion=x')).statusCode).toBe(200);
+    });
+  });
+
+  describe('what comes back from Medplum', () => {
+    test('has no headers but those of OAuth, and is kept nowhere', async () => {
+      const headers = {
+        ...json,
+        'www-authenticate': 'Bearer',
+        'retry-after': '7',
+        'x-medplum': 'x',
+        'cache-control': 'public',
+      };
+      const answer = await answering({ headers, body: '{"active":true}' });
+      expect(answer.headers).toMatchObject({
+        'content-type': expect.stringContaining('application/json'),
+        'www-authenticate': 'Bearer',
+        'retry-after': '7',
+        'cache-control': 'no-store',
+      });
+      expect(answer.headers['x-medplum']).toBeUndefined();
+    });
+
+    test('has no addresses of Medplum, nor of what the service does not have', async () => {
+      const told = { iss: `${fake.url}/`, smart_style_url: 'x', 'hub.url': 'x', scope: `${fake.url}/` };
+      expect((await answering({ headers: json, body: JSON.stringify(told) })).json()).toEqual({
+        iss: 'https://booking.example.org/',
+        scope: `${fake.url}/`,
+      });
+      expect((await answering({ headers: json, body: '{"iss":7}' })).json()).toEqual({ iss: 7 });
+    });
+
+    test('stays as it is if it is no JSON object', async () => {
+      const text = { 'content-type': 'text/plain' };
+      expect((await answering({ headers: text, body: 'plain' })).body).toBe('plain');
+      expect((await answering({ headers: text, body: '["a" ]' })).body).toBe('["a" ]');
+    });
+
+    test('as an error of OAuth stays one', async () => {
+      const headers = { ...json, 'www-authenticate': 'Basic', 'x-medplum': 'x' };
+      const answer = await answering({ status: 401, headers, body: `{"error":"invalid_client","iss":"${fake.url}/"}` });
+      expect([answer.statusCode, answer.json()]).toEqual([
+        401,
+        { error: 'invalid_client', iss: 'https://booking.example.org/' },
+      ]);
+      expect([answer.headers['www-authenticate'], answer.headers['x-medplum']]).toEqual(['Basic', undefined]);
+    });
+
+    const outcome = (issue: object) => ({ resourceType: 'OperationOutcome', issue: [issue] });
+    test.each<[number, unknown, string, string]>([
+      [400, 'Plain.', 'invalid_request', 'The request was refused with status 400.'],
+      [404, { error: 7 }, 'invalid_request', 'The request was refused with status 404.'],
+      [429, outcome({ details: { text: 'Slow.' } }), 'temporarily_unavailable', 'Slow.'],
+      [400, outcome({ diagnostics: 'D.', details: { text: 'T.' } }), 'invalid_request', 'D.'],
+      [400, outcome({}), 'invalid_request', 'The request was refused.'],
+      [500, 'x', 'server_error', 'The request was refused with status 500.'],
+      [502, 'x', 'server_error', 'The request was refused with status 502.'],
+      [503, 'x', 'temporarily_unavailable', 'The request was refused with status 503.'],
+      [504, 'x', 'temporarily_unavailable', 'The request was refused with status 504.'],
+    ])('as %i %j becomes an error of OAuth', async (status, body, error, description) => {
+      const answer = await answering({ status, body, headers: { 'retry-after': '9', 'x-medplum': 'x' } });
+      expect([answer.statusCode, answer.json()]).toEqual([status, { error, error_description: description }]);
+      expect(answer.headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-store',
+        'retry-after': '9',
+      });
+      expect(answer.headers['x-medplum']).toBeUndefined();
+    });
+  });
+
+  describe('the gateway itself refuses in the words of OAuth', () => {
+    test.each<[string, string, Record<string, string>, number, string]>([
+      ['an unknown address', '/oauth2/none', form, 404, 'There is no such resource, or the caller may not see it.'],
+      ['JSON', '/oauth2/token', json, 415, 'The Content-Type is not supported.'],
+    ])('%s', async (_, url, headers, status, description) => {
+      const answer = await inject({ method: 'POST', url, headers, payload: '{}' });
+      expect([answer.statusCode, answer.json()]).toEqual([
+        status,
+        { error: 'invalid_request', error_description: description },
+      ]);
+      expect([answer.headers['cache-control'], answer.headers['content-type']]).toEqual([
+        'no-store',
+        'application/json; charset=utf-8',
+      ]);
+    });
+
+    test('what is below OAuth alone', async () => {
+      for (const url of ['/oauth2', '/x/oauth2/token']) {
+        expect((await inject(url)).json().resourceType).toBe('OperationOutcome');
+      }
+    });
+
+    test('too many attempts, and says when to come again', async () => {
+      const busy = gatewayTo(fake, { attemptsPerMinuteAndAddress: 1 });
+      const send = () => busy.inject({ method: 'POST', url: '/oauth2/token', headers: form, payload: 'a=b' });
+      await send();
+      const answer = await send();
+      expect([answer.statusCode, answer.json()]).toEqual([
+        429,
+        {
+          error: 'temporarily_unavailable',
+          error_description: expect.stringMatching(
+            /^Too many different credentials from this address\. Try again in \d+ s\.$/,
+          ),
+        },
+      ]);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      await busy.close();
+    });
+
+    test.each([['cannot be reached', 'http://127.0.0.1:1', 503]])('a Medplum that %s', async (_, url, status) => {
+      const lonely = gatewayTo({ url });
+      const answer = await lonely.inject({ method: 'POST', url: '/oauth2/token', headers: form, payload: 'a=b' });
+      expect([answer.statusCode, answer.json(), answer.headers['retry-after']]).toEqual([
+        status,
+        {
+          error: 'temporarily_unavailable',
+          error_description: 'The FHIR server behind the service cannot be reached: try again.',
+        },
+        '5',
+      ]);
+      await lonely.close();
+    });
+  });
+});

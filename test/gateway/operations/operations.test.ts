@@ -1,0 +1,355 @@
+import type { IncomingMessage } from 'node:http';
+import { Duplex } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import type { GatewayContext } from '../../../gateway/context.ts';
+import {
+  addErrorHandler,
+  answerBrokenConnection,
+  errorResponse,
+  refuseConnection,
+} from '../../../gateway/operations/error-handler.ts';
+import { addGracefulShutdown } from '../../../gateway/operations/graceful-shutdown.ts';
+import { addMetrics, serveMetrics } from '../../../gateway/operations/metrics.ts';
+import { hostProblem } from '../../../gateway/operations/protocol.ts';
+import type { UnsealedPolicy } from '../../../gateway/sealing/access-tokens.ts';
+import { until } from '../../lib/until.ts';
+import { config, gatewayTo, withGateway } from '../fake-medplum.ts';
+import { keysOf } from '../sealing/keys.ts';
+
+/** A service with so much work that is not over, and what became of it. */
+function serviceWith(work: { calls?: number; bots?: number } = {}, drainTimeoutMs = 60_000) {
+  const left = { calls: 0, bots: 0, ...work };
+  const state = { isClosed: false, areCallsEnded: false };
+  const context = {
+    limits: { drainTimeoutMs },
+    upstream: {
+      pending: () => left.calls,
+      close: async () => {
+        state.areCallsEnded = true;
+      },
+    },
+    bots: { pending: () => left.bots },
+  };
+  const app = fastify({ return503OnClosing: false });
+  const { isDraining, inFlight } = addGracefulShutdown(app, context as unknown as GatewayContext);
+  const gate = Promise.withResolvers<void>();
+  app.get('/slow', async () => gate.promise.then(() => 'ok'));
+  app.get('/quick', async () => String(inFlight()));
+  const close = () =>
+    app.close().then(() => {
+      state.isClosed = true;
+    });
+  return { app, left, state, isDraining, inFlight, finish: () => gate.resolve(), close };
+}
+
+describe('a service that ends', () => {
+  test('counts the requests that are being answered', async () => {
+    const { app, inFlight, finish, close } = serviceWith();
+    expect(inFlight()).toBe(0);
+    const slow = [app.inject('/slow'), app.inject('/slow')];
+    await until(() => inFlight() === 2);
+    await app.inject('/quick');
+    await until(() => inFlight() === 2);
+    finish();
+    await Promise.all(slow);
+    await until(() => inFlight() === 0);
+    await close();
+  });
+
+  test.each(['calls', 'bots'] as const)('waits until its %s are finished', async (kind) => {
+    const { left, state, isDraining, close } = serviceWith({ [kind]: 1 });
+    expect(isDraining()).toBe(false);
+    const closing = close();
+    await until(isDraining);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(state).toEqual({ isClosed: false, areCallsEnded: false });
+    left[kind] = 0;
+    await closing;
+    expect(state).toEqual({ isClosed: true, areCallsEnded: true });
+  });
+
+  test('waits until its requests are answered, and counts no new ones', async () => {
+    const { app, state, isDraining, inFlight, finish, close } = serviceWith();
+    const url = await app.listen({ port: 0, host: '127.0.0.1' });
+    const slow = fetch(`${url}/slow`);
+    await until(() => inFlight() === 1);
+    const closing = close();
+    await until(isDraining);
+    expect([await (await fetch(`${url}/quick`)).text(), state.isClosed]).toEqual(['1', false]);
+    finish();
+    expect((await slow).status).toBe(200);
+    await closing;
+    expect(inFlight()).toBe(0);
+  });
+
+  test('waits no longer than allowed', async () => {
+    const { state, close } = serviceWith({ calls: 1 }, 50);
+    await close();
+    expect(state).toEqual({ isClosed: true, areCallsEnded: true });
+  });
+});
+
+const { fake, inject } = withGateway();
+
+test('a process that lives says so', async () => {
+  const answer = await inject('/healthz');
+  expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }]);
+});
+
+describe('a gateway is ready', () => {
+  const ready = { status: 'ready', bots: config.bots };
+
+  test('if Medplum is well', async () => {
+    fake.answer = ({ method, path }) =>
+      method === 'GET' && path === '/healthcheck' ? { body: { ok: true } } : undefined;
+    const answer = await inject('/readyz');
+    expect([answer.statusCode, answer.json()]).toEqual([200, { ...ready, credentials: 'medplum' }]);
+  });
+
+  test.each<[UnsealedPolicy, string]>([
+    ['refused', 'sealed'],
+    ['accepted', 'both'],
+  ])('and says which credentials portals use: where others are %s, %s', async (unsealed, credentials) => {
+    fake.answer = () => ({ body: { ok: true } });
+    const sealing = gatewayTo(fake, {}, { sealing: { keys: keysOf(1), unsealed } });
+    expect((await sealing.inject('/readyz')).json()).toEqual({ ...ready, credentials });
+    await sealing.close();
+  });
+
+  test('unless Medplum is not', async () => {
+    fake.answer = () => ({ status: 503 });
+    const answer = await inject('/readyz');
+    expect([answer.statusCode, answer.headers['content-type'], answer.json().issue[0].code]).toEqual([
+      503,
+      'application/fhir+json; charset=utf-8',
+      'transient',
+    ]);
+  });
+});
+
+test('metrics are served on a port of their own, and nothing else is there', async () => {
+  const metrics = new Registry();
+  const gateway = gatewayTo({ url: 'http://127.0.0.1:1' }, {}, { metrics });
+  await gateway.inject('/healthz');
+  const server = await serveMetrics(metrics, { port: 0, host: '127.0.0.1' });
+  const [address] = server.addresses();
+  const port = typeof address === 'object' ? address.port : 0;
+  const at = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+  const found = await at('/metrics');
+  expect([found.status, found.headers.get('content-type')]).toEqual([200, metrics.contentType]);
+  expect(await found.text()).toContain('route="/healthz",status="200"');
+  expect((await at('/fhir/R4/metadata')).status).toBe(404);
+  await Promise.all([server.close(), gateway.close()]);
+});
+
+describe('what a request leaves behind', () => {
+  const lines: Record<string, unknown>[] = [];
+  const logger: FastifyBaseLogger = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const [registry, calls] = [new Registry(), { inFlight: 3, bound: 4, unbound: 5 }];
+  const app = fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) });
+  addMetrics(app, registry, () => calls.inFlight, { bound: () => calls.bound, unbound: () => calls.unbound });
+  app.get('/Patient/:id', async () => 'ok');
+  app.get('/readyz', async () => 'ok');
+  app.get('/healthz', async () => 'ok');
+  afterAll(() => app.close());
+
+  test.each([
+    ['/Patient/geheim?name=geheim', '/Patient/:id', 200, 30],
+    ['/geheim', 'unknown', 404, 30],
+    ['/healthz', '/healthz', 200, 20],
+    ['/readyz', '/readyz', 200, 20],
+  ])('%s is a line of the log, by its route', async (url, route, status, level) => {
+    lines.length = 0;
+    await app.inject(url);
+    expect(lines).toEqual([
+      expect.objectContaining({ level, msg: 'answered', method: 'GET', route, status, ms: expect.any(Number) }),
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('geheim');
+    expect(Number((lines[0]?.ms as number) * 10) % 1).toBeCloseTo(0, 6);
+  });
+
+  test('its time is counted in seconds, by method, route and status', async () => {
+    const text = await registry.metrics();
+    const duration = 'booking_gateway_request_duration_seconds';
+    expect(text).toContain(`# HELP ${duration} Time from the arrival of a request to the end of its answer`);
+    for (const most of [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]) {
+      expect(text).toContain(`${duration}_bucket{le="${most}",method="GET",route="unknown",status="404"}`);
+    }
+    expect(text).toContain(`${duration}_bucket{le="10",method="GET",route="/Patient/:id",status="200"} 1`);
+  });
+
+  test('what goes on is told when it is asked for', async () => {
+    const numbers = async () =>
+      (await registry.metrics()).split('\n').filter((line) => /^booking_gateway_[a-z_]+ \d+$/.test(line));
+    expect(await numbers()).toEqual([
+      'booking_gateway_requests_in_flight 3',
+      'booking_gateway_websockets 4',
+      'booking_gateway_websockets_unbound 5',
+    ]);
+    Object.assign(calls, { inFlight: 0, bound: 1, unbound: 2 });
+    expect(await numbers()).toEqual([
+      'booking_gateway_requests_in_flight 0',
+      'booking_gateway_websockets 1',
+      'booking_gateway_websockets_unbound 2',
+    ]);
+    const text = await registry.metrics();
+    for (const help of [
+      'requests_in_flight Requests being answered',
+      'websockets Websockets that are bound to Subscriptions',
+      'websockets_unbound Websockets that are open and not bound yet',
+    ]) {
+      expect(text).toContain(`# HELP booking_gateway_${help}\n`);
+    }
+    expect(text).toContain('process_cpu_user_seconds_total');
+  });
+});
+
+test.each<[string, string[], string, number | undefined]>([
+  ['one Host', ['X', '1', 'HOST', 'a'], '1.1', undefined],
+  ['none, as HTTP/1.0 has it', ['X', 'host'], '1.0', undefined],
+  ['one, by HTTP/1.0', ['Host', 'a'], '1.0', undefined],
+  ['none', ['X', 'host'], '1.1', 0],
+  ['two', ['Host', 'a', 'host', 'a'], '1.1', 2],
+  ['two, by HTTP/1.0', ['Host', 'a', 'Host', 'b'], '1.0', 2],
+])('a request with %s', (_, rawHeaders, httpVersion, count) => {
+  const found = hostProblem({ rawHeaders, httpVersion } as IncomingMessage);
+  const refused = {
+    status: 400,
+    resource: { issue: [{ diagnostics: `A request must have exactly one Host header, not ${count}.` }] },
+  };
+  expect(found).toEqual(count === undefined ? undefined : expect.objectContaining({ status: 400 }));
+  expect(found ?? refused).toMatchObject(refused);
+});
+
+describe('the answer to something thrown', () => {
+  test.each<[string, unknown, number]>([
+    ['of the client’s making', Object.assign(new Error('x'), { statusCode: 413 }), 413],
+    ['without a refusal of its own', Object.assign(new Error('x'), { statusCode: 400 }), 400],
+    ['of a status that is none of an error', Object.assign(new Error('x'), { statusCode: 399 }), 500],
+    ['with a status that is no number', Object.assign(new Error('x'), { statusCode: 'x' }), 500],
+    ['of our making', new Error('x'), 500],
+    ['that is no error', { statusCode: 413 }, 500],
+    ['that is nothing', undefined, 500],
+  ])('%s has its status', (_, thrown, status) => {
+    const answer = errorResponse(thrown);
+    expect([answer.status, answer.resource?.resourceType]).toEqual([status, 'OperationOutcome']);
+  });
+});
+
+describe('a route that throws', () => {
+  let app: FastifyInstance;
+  let thrown: unknown;
+  const lines: Record<string, unknown>[] = [];
+
+  beforeAll(() => {
+    const logger: FastifyBaseLogger = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
+    app = fastify({ loggerInstance: logger });
+    addErrorHandler(app, { rewriteResource: (resource) => resource } as Parameters<typeof addErrorHandler>[1]);
+    app.get('/', async (_, reply) => {
+      reply.header('connection', 'close');
+      throw thrown;
+    });
+  });
+  afterAll(() => app.close());
+  beforeEach(() => {
+    lines.length = 0;
+  });
+
+  test('is answered with an OperationOutcome; the log tells what failed and where, and not with what', async () => {
+    thrown = Object.assign(new RangeError('Secret\n    at Secret'), { code: 'E_X' });
+    const answer = await app.inject('/');
+    expect([answer.statusCode, answer.headers['content-type'], answer.json().issue]).toEqual([
+      500,
+      'application/fhir+json; charset=utf-8',
+      [expect.objectContaining({ code: 'exception' })],
+    ]);
+    expect(answer.headers.connection).not.toBe('close');
+    expect(lines).toEqual([expect.objectContaining({ level: 50, type: 'RangeError', code: 'E_X', msg: 'failed' })]);
+    expect(lines[0]?.frames).toContainEqual(expect.stringMatching(/^\s+at .*operations\.test\.ts/));
+    expect(JSON.stringify(lines[0]?.frames)).not.toContain('RangeError');
+  });
+
+  test('something that is no error is logged by its kind', async () => {
+    thrown = { code: 'E_Y', secret: 1 };
+    expect((await app.inject('/')).statusCode).toBe(500);
+    expect(lines).toEqual([expect.objectContaining({ type: 'object', code: 'E_Y', frames: [] })]);
+    expect(JSON.stringify(lines)).not.toContain('secret');
+  });
+
+  test('an error of the client’s making is not logged', async () => {
+    thrown = Object.assign(new Error('x'), { statusCode: 499 });
+    expect((await app.inject('/')).statusCode).toBe(400);
+    expect(lines).toEqual([]);
+  });
+
+  test('what is not there is an OperationOutcome, too', async () => {
+    const answer = await app.inject('/none');
+    expect([answer.statusCode, answer.json().issue[0].code]).toEqual([404, 'not-found']);
+  });
+});
+
+/** A connection on which is kept what was written. */
+function connection(isWritable = true) {
+  const written: string[] = [];
+  const socket = new Duplex({
+    read: () => undefined,
+    write: (chunk, _encoding, done) => {
+      written.push(String(chunk));
+      done();
+    },
+  });
+  if (!isWritable) {
+    socket.end();
+  }
+  return { socket, written };
+}
+
+describe('a connection that is refused', () => {
+  test('gets a whole answer, and is closed although the client goes on', async () => {
+    const { socket, written } = connection();
+    refuseConnection(socket, 'bad-request', 'Ünknown.');
+    const [head = '', body = ''] = written.join('').split('\r\n\r\n');
+    expect(head.split('\r\n')).toEqual([
+      'HTTP/1.1 400 Bad Request',
+      'Content-Type: application/fhir+json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+    ]);
+    expect(JSON.parse(body)).toMatchObject({ resourceType: 'OperationOutcome', issue: [{ diagnostics: 'Ünknown.' }] });
+    expect(socket.destroyed).toBe(false);
+    await until(() => socket.destroyed);
+  });
+
+  test('may fail meanwhile', async () => {
+    const { socket } = connection();
+    refuseConnection(socket, 'bad-request');
+    socket.emit('error', new Error('reset'));
+    expect(socket.destroyed).toBe(true);
+  });
+});
+
+describe('a connection on which no request could be read', () => {
+  test.each([
+    ['HPE_HEADER_OVERFLOW', 431],
+    ['ERR_HTTP_REQUEST_TIMEOUT', 408],
+    ['HPE_INVALID_METHOD', 400],
+    [undefined, 400],
+  ])('%s: %i', (code, status) => {
+    const { socket, written } = connection();
+    answerBrokenConnection(Object.assign(new Error('x'), code && { code }), socket);
+    expect(written.join('')).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    socket.destroy();
+  });
+
+  test.each([
+    ['was reset', true, 'ECONNRESET'],
+    ['takes nothing more', false, 'HPE_INVALID_METHOD'],
+  ])('that %s is closed without an answer', (_, isWritable, code) => {
+    const { socket, written } = connection(isWritable);
+    answerBrokenConnection(Object.assign(new Error('x'), { code }), socket);
+    expect([written, socket.destroyed]).toEqual([[], true]);
+  });
+});
