@@ -52,17 +52,12 @@ async function takingIssues(medplum: MedplumClient, created: Appointment): Promi
   const isAlone = mustBeAlone(created, config);
   const held = isAlone ? holderIssues(created, appointments, named) : [];
   const issues: Issue[] = [...held];
-  for (const { schedule, from, start, end } of timesTaken(created, named, schedules, isKnown, config)) {
+  for (const { from, start, end } of timesTaken(created, named, schedules, isKnown, config)) {
     if (held.length > 0) {
       break;
     }
     const against = isAlone ? 'everything' : 'nothing';
-    const announced = await announce(medplum, schedule, { start, end }, `Appointment/${created.id}`, () => ({
-      from,
-      start,
-      end,
-      against,
-    }));
+    const announced = await announce(medplum, { from, start, end, against }, `Appointment/${created.id}`);
     if (announced.kind === 'taken') {
       const { by } = announced;
       const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;

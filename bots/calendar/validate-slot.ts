@@ -38,19 +38,14 @@ async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | u
     return [];
   }
   const earlier = stored && calendarSlot(stored, config);
-  const isTakenAlready = earlier && isTaken(earlier) && earlier.start <= start && end <= earlier.end;
-  if (isTakenAlready && earlier.schedule === schedule) {
+  const own = earlier?.schedule === schedule ? earlier : undefined;
+  if (own && isTaken(own) && own.start <= start && end <= own.end) {
     return [];
   }
-  const from = earlier?.role === 'offer' ? earlier : takingSlot(schedule, { start, end }, slot);
+  const from = own?.role === 'offer' ? own : takingSlot(schedule, { start, end }, slot);
   const mustBeAlone = (isBooked(slot) || isBuffer(slot)) && !isOverbooking(slot, config);
   const against = mustBeAlone ? 'appointments' : 'nothing';
-  const announced = await announce(medplum, schedule, { start, end }, `Slot/${slot.id}`, () => ({
-    from,
-    start,
-    end,
-    against,
-  }));
+  const announced = await announce(medplum, { from, start, end, against }, `Slot/${slot.id}`);
   if (announced.kind === 'announced') {
     return [];
   }

@@ -209,6 +209,12 @@ export function calendarSlot(resource: Slot, config: ArtefactConfig, use?: SlotU
   };
 }
 
+/** A Slot that is about to be stored, as if it were stored already; `undefined` if its times cannot be read. */
+export function newCalendarSlot(id: string, resource: Slot, config: ArtefactConfig): CalendarSlot | undefined {
+  const slot = calendarSlot({ ...resource, id }, config);
+  return slot && { ...slot, resource, isNew: true };
+}
+
 /**
  * The calendar of stored Slots. Those without readable times are left out: they neither offer nor take anything.
  *

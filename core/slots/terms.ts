@@ -10,6 +10,7 @@ import {
   type Calendar,
   type CalendarSlot,
   isSameService,
+  newCalendarSlot,
   offeredExtensionOf,
   publishedKeyOf,
   publishedValueOf,
@@ -168,7 +169,7 @@ export function bufferSlots(
   config: ArtefactConfig,
 ): CalendarSlot[] {
   const around = withBuffers(interval, buffers);
-  const make = (comment: string, start: number, end: number): CalendarSlot => {
+  const make = (comment: string, start: number, end: number): CalendarSlot[] => {
     const resource: Slot = {
       resourceType: 'Slot',
       extension: [offeredExtensionOf(slot, config)],
@@ -182,30 +183,13 @@ export function bufferSlots(
       end: formatInstant(end),
       comment,
     };
-    const { schedule, origin, place } = slot;
-    const time = { start, end };
-    const id = newId();
-    return {
-      ...time,
-      id,
-      resource,
-      isNew: true,
-      status: 'busy-unavailable',
-      role: 'buffer',
-      schedule,
-      origin,
-      place,
-      whole: slot.whole,
-      services: undefined,
-      revision: 0,
-      isByHand: false,
-      use: undefined,
-    };
+    const buffer = start < end ? newCalendarSlot(newId(), resource, config) : undefined;
+    return buffer ? [buffer] : [];
   };
   return [
-    make(BUFFER_COMMENTS.before, around.start, interval.start),
-    make(BUFFER_COMMENTS.after, interval.end, around.end),
-  ].filter(({ start, end }) => start < end);
+    ...make(BUFFER_COMMENTS.before, around.start, interval.start),
+    ...make(BUFFER_COMMENTS.after, interval.end, around.end),
+  ];
 }
 
 /** A calendar without the buffers of Slots that are given back: as with Medplum's `$cancel`, they are deleted. */

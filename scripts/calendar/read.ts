@@ -32,6 +32,11 @@ export async function searchAll<T extends ResourceType>(
   return found;
 }
 
+/** Writes the row that a search finds, or creates it. */
+export async function writeRow(medplum: MedplumClient, task: Task, stored: Task | undefined): Promise<void> {
+  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
+}
+
 /** How many ids go into the address of one search. */
 const CHUNK = 100;
 

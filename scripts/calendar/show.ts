@@ -1,4 +1,4 @@
-import type { HealthcareService, Task } from '@medplum/fhirtypes';
+import type { HealthcareService } from '@medplum/fhirtypes';
 import { closedDaysIn } from '../../core/calendar/change/closed-days-list.ts';
 import { openingHoursOf, servicesOf } from '../../core/calendar/opening-hours.ts';
 import { lookTask, publicationTask } from '../../core/calendar/publish/publication.ts';
@@ -8,7 +8,7 @@ import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
 import { findTarget } from './find.ts';
 import { hoursText } from './hours-text.ts';
-import { type Calendars, nameOf, searchAll } from './read.ts';
+import { type Calendars, nameOf, searchAll, writeRow } from './read.ts';
 import { follow, open, type Session, type WritingArguments } from './session.ts';
 import { reasonOf, serviceName, stateOf, weeklyText } from './texts.ts';
 
@@ -91,17 +91,10 @@ export async function show(name: string, given: CredentialArguments): Promise<vo
   }
 }
 
-/** Queues a publication; what is already published is checked again. */
-async function putInLine({ medplum, config }: Session, schedule: string, stored: Task | undefined): Promise<void> {
-  const task = publicationTask({ schedule, status: 'accepted', due: Date.now() }, config);
-  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
-}
-
 /** Requests a look at all schedules, after which the server publishes what is due. */
 async function startLook({ medplum, config }: Session, now: number): Promise<void> {
   const [stored] = await searchAll(medplum, 'Task', { code: rowCodes(['publish-all'], config) });
-  const task = lookTask({ status: 'requested', due: now, began: now, offset: 0 }, config);
-  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
+  await writeRow(medplum, lookTask({ status: 'requested', due: now, began: now, offset: 0 }, config), stored);
 }
 
 /** Publishes schedules again, and waits for it. */
@@ -115,7 +108,9 @@ export async function publish(name: string | undefined, given: WritingArguments)
   );
   const since = Date.now();
   for (const [index, { id }] of chosen.entries()) {
-    await putInLine(session, id, calendars.publications.get(id));
+    // What is already published is checked again.
+    const row = publicationTask({ schedule: id, status: 'accepted', due: Date.now() }, config);
+    await writeRow(session.medplum, row, calendars.publications.get(id));
     if ((index + 1) % 100 === 0) {
       console.error(`queued: ${index + 1} of ${chosen.length}`);
     }

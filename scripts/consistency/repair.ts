@@ -1,15 +1,16 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Task } from '@medplum/fhirtypes';
+import type { Appointment } from '@medplum/fhirtypes';
 import { neededSlotStatus } from '../../core/booking/appointment/status.ts';
 import type { Finding, Rule } from '../../core/booking/consistency/finding.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
 import { holdersOf } from '../../core/booking/slots/holders.ts';
-import { publicationOf, publicationTask } from '../../core/calendar/publish/publication.ts';
+import { rowCodes } from '../../core/rows/row.ts';
+import { publicationTask } from '../../core/calendar/publish/publication.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { bufferOf } from '../../core/slots/slot.ts';
 import { untilPublished } from '../calendar/progress.ts';
-import { searchAll } from '../calendar/read.ts';
+import { searchAll, writeRow } from '../calendar/read.ts';
 
 /**
  * How a finding is mended: the slots of an appointment follow its status; a slot that nobody holds is released, as if
@@ -63,10 +64,9 @@ async function execute(medplum: MedplumClient, input: unknown, config: BookingCo
 }
 
 async function requestPublication(medplum: MedplumClient, schedule: string, config: BookingConfig): Promise<void> {
-  const query = publicationOf(schedule, config).replace('Task?', '');
+  const query = { code: rowCodes(['publish'], config), focus: `Schedule/${schedule}` };
   const [stored] = await searchAll(medplum, 'Task', query);
-  const task: Task = publicationTask({ schedule, status: 'requested', due: Date.now() }, config);
-  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
+  await writeRow(medplum, publicationTask({ schedule, status: 'requested', due: Date.now() }, config), stored);
 }
 
 /** The input by which the Bot that keeps slots in step with appointments learns that the holder of a slot is gone. */

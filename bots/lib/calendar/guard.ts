@@ -9,7 +9,6 @@ import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
 import { reachOf, termsFor } from '../../../core/slots/terms.ts';
-import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readInBatch, readInTransaction } from '../read.ts';
@@ -45,19 +44,13 @@ function rowEntries(row: Task | undefined, taking: Taking, excluded: readonly Ca
   return row && publication && (!isPublished || excluded.length === 0) ? [rowEntry(row)] : [];
 }
 
-async function attempt(
-  medplum: MedplumClient,
-  hours: KeyedHours,
-  time: Interval,
-  by: string,
-  takingIn: (calendar: Calendar) => Taking | undefined,
-): Promise<Announced> {
+async function attempt(medplum: MedplumClient, hours: KeyedHours, taking: Taking, by: string): Promise<Announced> {
   const { schedule } = hours;
   const reach = reachOf([hours], config);
   const [slots, rows] = await readInTransaction(medplum, [
     searchUrl('Slot', [
       ['schedule', `Schedule/${schedule.id}`],
-      ...atTime({ start: time.start - reach, end: time.end + reach }),
+      ...atTime({ start: taking.start - reach, end: taking.end + reach }),
       ['_sort', 'start'],
       ['_count', MOST],
     ]),
@@ -66,10 +59,6 @@ async function attempt(
   const now = Date.now();
   const termsOf = termsFor([hours], config);
   const calendar = calendarOf(ofType('Slot', slots), config);
-  const taking = takingIn(calendar);
-  if (!taking) {
-    return { kind: 'announced' };
-  }
   // An offer that somebody has deleted meanwhile can no longer be taken.
   if (!taking.from.isNew && !calendar.has(taking.from.id)) {
     return { kind: 'overtaken' };
@@ -100,22 +89,15 @@ async function attempt(
  * the intent first, so that of it and a simultaneous booking one fails.
  *
  * @param by - what is about to be stored, `Type/id`
- * @param takingIn - what is to be taken, given the Slots around that time; nothing if it is taken already
  * @throws Error when the calendar could not be read or written
  */
-export async function announce(
-  medplum: MedplumClient,
-  schedule: string,
-  time: Interval,
-  by: string,
-  takingIn: (calendar: Calendar, hours: KeyedHours) => Taking | undefined,
-): Promise<Announced> {
-  const hours = await readOpeningHours(medplum, schedule);
+export async function announce(medplum: MedplumClient, taking: Taking, by: string): Promise<Announced> {
+  const hours = await readOpeningHours(medplum, taking.from.schedule);
   if (!hours) {
     return { kind: 'announced' };
   }
   return retryOvertaken(
-    () => attempt(medplum, hours, time, by, (calendar) => takingIn(calendar, hours)),
+    () => attempt(medplum, hours, taking, by),
     ({ kind }) => kind === 'overtaken',
     { most: config.maxAttempts, within: 4000 },
   );

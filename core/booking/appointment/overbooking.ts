@@ -2,7 +2,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { takingSlot } from '../../slots/guard.ts';
+import { type Taking, takingSlot } from '../../slots/guard.ts';
 import { type CalendarSlot, isOverbooking, isTaken } from '../../slots/slot.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
@@ -52,13 +52,6 @@ export function withNeeded({ start, end }: Interval, appointment: Appointment, n
   };
 }
 
-/** Time of one Schedule that an appointment takes as soon as it is stored. */
-export interface AppointmentTime extends Interval {
-  readonly schedule: string;
-  /** The Slot that it names for it, or a taking. */
-  readonly from: CalendarSlot;
-}
-
 /**
  * The time that an appointment takes which clinic staff write: a part of each Slot that it names, with the buffers of its
  * service, and the rest of its time from every place.
@@ -73,27 +66,25 @@ export function timesTaken(
   schedules: readonly ScheduleServices[],
   isKnown: boolean,
   config: ArtefactConfig,
-): AppointmentTime[] {
+): Omit<Taking, 'against'>[] {
   const time = timeOf(appointment);
-  return schedules.flatMap(({ schedule, services }): AppointmentTime[] => {
+  return schedules.flatMap(({ schedule, services }) => {
     const id = schedule.id ?? '';
     const own = named.filter((slot) => slot.schedule === id);
     const parts = own
       .filter(({ role }) => role !== 'void')
-      .flatMap((slot): AppointmentTime[] => {
+      .flatMap((slot) => {
         const needed = neededBuffers({ schedule, services }, slot, appointment.serviceType ?? [], config);
         const around = isTaken(slot) ? slot : time && withBuffers(time, needed);
-        return time && around && overlaps(slot, time)
-          ? [{ schedule: id, from: slot, start: around.start, end: around.end }]
-          : [];
+        return time && around && overlaps(slot, time) ? [{ from: slot, start: around.start, end: around.end }] : [];
       });
-    const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered): AppointmentTime => {
+    const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered) => {
       const needed = buffersWithoutSlot({ schedule, services }, appointment, config);
       const interval = withNeeded(uncovered, appointment, needed);
       const reference = { reference: `Schedule/${id}` };
       const [start, end] = [formatInstant(interval.start), formatInstant(interval.end)];
       const from = takingSlot(id, interval, { resourceType: 'Slot', schedule: reference, status: 'busy', start, end });
-      return { schedule: id, from, ...interval };
+      return { from, ...interval };
     });
     return [...parts, ...rest];
   });

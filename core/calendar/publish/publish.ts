@@ -7,6 +7,7 @@ import {
   type Calendar,
   type CalendarSlot,
   calendarOf,
+  newCalendarSlot,
   occupies,
   publishedKeyOf,
   publishedValueOf,
@@ -90,24 +91,10 @@ function wantedOf(
   return problems.length > 0 ? { value: undefined, problems } : sound(value);
 }
 
-/** A Slot that is about to be stored, as if it were stored already. */
-function newSlot({ key, start, end, resource }: WantedSlot, config: PublishConfig): CalendarSlot {
-  const [slot] = calendarOf([{ ...resource, id: key }], config).values();
-  const common = { id: key, origin: key, resource, isNew: true, start, end };
-  return slot
-    ? { ...slot, ...common }
-    : {
-        ...common,
-        status: 'free',
-        role: 'void',
-        schedule: '',
-        place: undefined,
-        whole: { start, end },
-        services: undefined,
-        revision: 0,
-        isByHand: false,
-        use: undefined,
-      };
+function add(calendar: Map<string, CalendarSlot>, slot: CalendarSlot | undefined): void {
+  if (slot) {
+    calendar.set(slot.id, slot);
+  }
 }
 
 /** The blocks of closed days, one for each day. A block that staff have opened stays open; one that is over is lifted. */
@@ -134,7 +121,7 @@ function withBlocks(
       const resource = { ...lifted.resource, ...block.resource, meta: lifted.resource.meta };
       result.set(lifted.id, { ...lifted, resource, status: 'busy-unavailable', role: 'taking' });
     } else if (!lifted) {
-      result.set(block.key, newSlot(block, config));
+      add(result, newCalendarSlot(block.key, block.resource, config));
     }
   }
   return result;
@@ -207,8 +194,8 @@ function withPublished(
     }
   }
   for (const target of byKey.values()) {
-    const slot = newSlot(target, config);
-    result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'offer' });
+    const slot = newCalendarSlot(target.key, target.resource, config);
+    add(result, slot && { ...slot, status: 'entered-in-error', role: 'offer' });
   }
   return result;
 }

