@@ -1,21 +1,39 @@
 import ipaddr from 'ipaddr.js';
 
+/** Addresses that limits count together. */
+export interface AddressGroup {
+  readonly name: string;
+  /** How many times as much as one client it may have. */
+  readonly times: number;
+}
+
+/** How many times as much as one of its /64 networks a /48 may have: it has 65,536 of them, and costs no more. */
+export const PER_NETWORK = 8;
+
 /**
- * The address by which limits count: one IPv4 address, or the /64 network of an IPv6 address, because a client that has
- * one of its addresses has all of them.
+ * The groups by which limits count an address, the smallest first: an IPv4 address; the /64 network of an IPv6 address,
+ * because a client that has one of its addresses has all of them, and the /48, which one client can have, too.
  *
  * @param address - as text; text that is not an address is a group of its own
  */
-export function addressGroup(address: string): string {
-  if (!ipaddr.isValid(address)) {
-    return address;
-  }
-  const parsed = ipaddr.process(address);
+export function addressGroups(address: string): readonly [AddressGroup, ...AddressGroup[]] {
+  const parsed = ipaddr.isValid(address) ? ipaddr.process(address) : undefined;
   if (!(parsed instanceof ipaddr.IPv6)) {
-    return parsed.toString();
+    return [{ name: parsed?.toString() ?? address, times: 1 }];
   }
-  return `${parsed.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
+  const network = (bits: number): string =>
+    `${parsed.parts
+      .slice(0, bits / 16)
+      .map((part) => part.toString(16))
+      .join(':')}::/${bits}`;
+  return [
+    { name: network(64), times: 1 },
+    { name: network(48), times: PER_NETWORK },
+  ];
 }
+
+/** The name of the smallest of the groups. */
+export const addressGroup = (address: string): string => addressGroups(address)[0].name;
+
+/** The name of the largest of the groups. */
+export const addressNetwork = (address: string): string => addressGroups(address).at(-1)?.name ?? address;

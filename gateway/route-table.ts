@@ -55,7 +55,7 @@ type Write = 'create' | 'update' | 'patch' | 'delete';
 /** The handlers of writes, by resource type: one for each write that the allow-list names. */
 const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Handler>>>>> = {
   Appointment: { patch: limitingChanges(patchAppointment) },
-  Patient: { create: createPatient, update: updatePatient },
+  Patient: { create: limitingChanges(createPatient, 'patient'), update: limitingChanges(updatePatient, 'patient') },
   Subscription: { create: createSubscription, update: updateSubscription, delete: deleteSubscription },
 };
 

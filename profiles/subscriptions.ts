@@ -2,7 +2,6 @@ import type { Extension, Subscription } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../core/calendar/parameters/scheduling-parameters.ts';
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
-import { activeTagQuery } from '../core/notifications/subscription/stored-status.ts';
 import { rowCodes } from '../core/rows/row.ts';
 
 type Author = 'service' | 'others';
@@ -38,9 +37,6 @@ const isReleased =
 
 const isNewBuffer = (config: BookingConfig): string =>
   `(%previous.status.empty() and %current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists())`;
-
-/** FHIRPath on a tag: whether it marks a Subscription as one that the service delivers to. */
-const isActiveTag = `system + '|' + code = '${activeTagQuery}'`;
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
 const triggers = {
@@ -204,8 +200,7 @@ const triggers = {
     criteria: () => 'Subscription',
     interactions: ['update'],
     author: 'others',
-    expression: () =>
-      `%current.status != 'requested' or %previous.status != 'requested' or %current.meta.tag.where(${isActiveTag}).empty()`,
+    expression: () => '%current.status != %previous.status',
     maxAttempts: 18,
   },
 } as const satisfies Record<string, Trigger>;

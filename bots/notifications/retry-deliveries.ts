@@ -10,8 +10,7 @@ import {
   type Recorded,
   settledAt,
 } from '../../core/notifications/delivery/checkpoint.ts';
-import { mustStart, restarted, woken } from '../../core/notifications/delivery/delivery-state.ts';
-import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
+import { followed, mustStart, woken } from '../../core/notifications/delivery/delivery-state.ts';
 import { creation } from '../../core/rows/row.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
@@ -25,7 +24,6 @@ import {
   type OutboxUpdate,
   type SubscriberState,
   type SubscriptionOutbox,
-  withStatusStored,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
@@ -37,18 +35,12 @@ const TIMES_LIMIT = 2_000;
 /** How many rows are written at the same time. */
 const AT_ONCE = 4;
 
-/** Whether a Subscription was requested again without its outbox noticing. */
-const isRequested = ({ subscription, outbox }: SubscriptionOutbox): boolean =>
-  subscription.status === 'requested' && awaitsHandshake(outbox) && outbox.status !== 'cancelled';
-
-/** What a Subscription needs that was changed by others: its handshake, or that its outbox follows it. */
+/** What the outboxes of Subscriptions need that were changed by others: to follow them, and to say when they are due. */
 function followUps(subscriptions: readonly SubscriptionOutbox[], now: number): OutboxUpdate[] {
-  const open = subscriptions.filter(({ outbox }) => outbox.status !== 'cancelled');
-  return open.flatMap((stored) => {
-    if (isRequested(stored)) {
-      return [withStatusStored(stored, restarted(stored.outbox, now))];
-    }
-    return isTimed(stored) && stored.hasStoredStatus ? [] : [withStatusStored(stored, stored.outbox)];
+  return subscriptions.flatMap((stored) => {
+    const { subscription, outbox } = stored;
+    const next = followed(subscription, outbox, now) ?? (isTimed(stored) ? undefined : { outbox });
+    return next ? [{ stored, ...next }] : [];
   });
 }
 

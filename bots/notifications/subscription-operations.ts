@@ -2,7 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bundle, BundleLink, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
-import { requestDelivery } from '../../core/notifications/delivery/delivery-state.ts';
+import { requestDelivery, withStatus } from '../../core/notifications/delivery/delivery-state.ts';
 import {
   type BundleContext,
   type EventContent,
@@ -217,14 +217,13 @@ async function startDelivery(medplum: MedplumClient, seen: Subscription): Promis
   if (request.kind === 'ended') {
     return refuse([ended]);
   }
-  const { error: _, ...rest } = subscription;
   const written =
     request.kind === 'unchanged'
       ? stored
       : await writeOutbox(medplum, {
           stored,
           outbox: request.outbox,
-          ...(request.kind === 'requested' && { subscription: { ...rest, status: 'requested' } }),
+          ...(request.kind === 'requested' && { subscription: withStatus(subscription, 'requested') }),
         });
   return written === 'overtaken' ? written : statusBundle([reportOf(written, 'query-status')], context());
 }

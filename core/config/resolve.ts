@@ -17,7 +17,7 @@ const notificationsSchema = z.strictObject({
   timeout: z.int().min(1).max(8).default(5),
   maxAttempts: z.int().min(1).max(50).default(18),
   retryAfter: z.int().min(1).max(3600).default(20),
-  maxSubscriptions: z.int().min(1).max(900).default(100),
+  maxSubscriptions: z.int().min(1).max(900).default(20),
   maxAllSubscriptions: z.int().min(50).max(MOST_SUBSCRIPTIONS).default(MOST_SUBSCRIPTIONS),
   keepEventsDays: z.int().min(1).max(3650).default(30),
 });
@@ -54,7 +54,16 @@ const fileSchema = z.strictObject({
   contextTypeSystem: uri.optional(),
   resourceTypesSystem: uri.optional(),
   terminologySystem: uri.optional(),
-  names: z.partialRecord(z.enum(artefactNames), z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/)).default({}),
+  names: z
+    .partialRecord(z.enum(artefactNames), z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/))
+    .refine(
+      (names) =>
+        artefactNames.every((one) => artefacts[one] !== 'SubscriptionTopic' || !/^[A-Z]/.test(names[one] ?? '')),
+      {
+        error: 'the name of a topic must begin with a small letter: Medplum would take a resource type for a search',
+      },
+    )
+    .default({}),
   confirmation: z.enum(['automatic', 'manual']).default('automatic'),
   maxAttempts: z.int().min(1).max(50).default(20),
   smallestBooking: z.int().min(1).max(1440).default(5),

@@ -8,6 +8,9 @@ type ReservedConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 /** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
 export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
 
+/** The system of the tag by which earlier versions marked Subscriptions that they delivered to (`former-outbox`). */
+export const FORMER_STATUS = 'http://hl7.org/fhir/subscription-status';
+
 /** The artefacts whose addresses clients may use in what they send; those of all others are reserved for the service. */
 const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalTerminPriorityExtension',
@@ -21,7 +24,7 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
 function reservedUris(config: ReservedConfig): ReadonlySet<string> {
   const names = Object.keys(artefacts) as Artefact[];
   const own = names.filter((name) => !forClients.has(name)).map((name) => artefactUri(config, name));
-  return new Set([...own, REPLACES].map((uri) => uri.toLowerCase()));
+  return new Set([...own, REPLACES, FORMER_STATUS].map((uri) => uri.toLowerCase()));
 }
 
 /** The elements whose entries can be reserved, and the child element that says so. */

@@ -13,7 +13,6 @@ import type { BookingConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';
-import { withPublicStatus } from '../notifications/subscription/stored-status.ts';
 import {
   isAbout,
   isForAnother,
@@ -41,7 +40,7 @@ function ownMessage(message: Communication, person: Person): Communication {
  * A Subscription that names the person, without the address and secrets of the subscriber and without other people.
  */
 function ownSubscription(stored: Subscription): Subscription {
-  const { id, meta, status, criteria, channel } = withPublicStatus(stored);
+  const { id, meta, status, criteria, channel } = stored;
   return {
     resourceType: 'Subscription',
     ...(id && { id }),

@@ -1,6 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup } from '../../core/address-group.ts';
+import { addressGroup, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
 import type { GatewayContext } from '../context.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
@@ -50,6 +50,14 @@ function perMinute(app: FastifyInstance, max: number, what: string, keyOf: (requ
   };
 }
 
+/** Makes a limit of requests per minute and address; the network of an IPv6 address has one, too. */
+function perAddress(app: FastifyInstance, max: number, what: string) {
+  const ofAddress = perMinute(app, max, what, ({ ip }) => addressGroup(ip));
+  const ofNetwork = perMinute(app, PER_NETWORK * max, what, ({ ip }) => addressNetwork(ip));
+  return async (request: FastifyRequest): Promise<FhirResponse | undefined> =>
+    (await ofAddress(request)) ?? ofNetwork(request);
+}
+
 /**
  * Prepares the limits of the gateway. Unknown callers are counted by their address, never by the token they send.
  *
@@ -62,18 +70,11 @@ export async function createAdmission(
   await app.register(rateLimit, { global: false });
   app.decorateRequest('caller', undefined);
   app.decorateRequest('medplumAuthorization', undefined);
-  const byAddress = ({ ip }: FastifyRequest): string => addressGroup(ip);
-  const countAddress = perMinute(
-    app,
-    limits.requestsPerMinuteAndAddress,
-    'Too many requests from this address.',
-    byAddress,
-  );
-  const countAttempt = perMinute(
+  const countAddress = perAddress(app, limits.requestsPerMinuteAndAddress, 'Too many requests from this address.');
+  const countAttempt = perAddress(
     app,
     limits.attemptsPerMinuteAndAddress,
     'Too many different credentials from this address.',
-    byAddress,
   );
   const countClient = perMinute(app, limits.requestsPerMinute, 'Too many requests from this client.', ({ caller }) =>
     caller ? nameOf(caller) : '',

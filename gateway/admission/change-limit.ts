@@ -1,16 +1,27 @@
 import { asksForDryRun } from '../../core/booking/book/request/request.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
-import type { Handler } from '../handler.ts';
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
 import { refusal } from '../http/errors.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 
 const MINUTE = 60_000;
 
-/** Counts the changes of appointments that each requestor has made within a minute. */
+/** Counts the changes of appointments that each requestor makes within a minute, from their beginning. */
 export interface ChangeLimit {
-  /** The seconds until a requestor may change an appointment; 0 if it may now. */
-  readonly secondsLeft: (requestor: string) => number;
-  readonly note: (requestor: string) => void;
+  /**
+   * Counts a change.
+   *
+   * @param weight - as how many it counts
+   * @returns a function that takes it back; or the seconds until the requestor may change something again
+   */
+  readonly take: (requestor: string, weight: number) => (() => void) | number;
+}
+
+/** A change, and when it began, in milliseconds. */
+interface Change {
+  readonly at: number;
+  readonly weight: number;
 }
 
 /**
@@ -18,52 +29,72 @@ export interface ChangeLimit {
  * @param now - the clock, in milliseconds
  */
 export function createChangeLimit(most: number, now: () => number): ChangeLimit {
-  const made = new Map<string, number[]>();
-  const recent = (requestor: string): number[] => {
-    const times = (made.get(requestor) ?? []).filter((time) => time > now() - MINUTE);
-    if (times.length > 0) {
-      made.set(requestor, times);
-    } else {
-      made.delete(requestor);
+  const made = new Map<string, Set<Change>>();
+  const forget = (requestor: string, isOver: (change: Change) => boolean): Set<Change> => {
+    const kept = new Set([...(made.get(requestor) ?? [])].filter((change) => !isOver(change)));
+    made.delete(requestor);
+    if (kept.size > 0) {
+      made.set(requestor, kept);
     }
-    return times;
+    return kept;
   };
   return {
-    secondsLeft: (requestor) => {
-      const times = recent(requestor);
-      const oldest = times.at(-most);
-      return oldest === undefined ? 0 : Math.max(1, Math.ceil((oldest + MINUTE - now()) / 1_000));
-    },
-    note: (requestor) => {
-      made.set(requestor, [...recent(requestor), now()]);
+    take: (requestor, weight) => {
+      const recent = forget(requestor, ({ at }) => at <= now() - MINUTE);
+      let sum = [...recent].reduce((all, one) => all + one.weight, 0);
+      // Those that must have ended first; what is heavier than the limit waits for all of them.
+      const before = [...recent].filter((one) => {
+        const isTooMuch = sum > 0 && sum + weight > most;
+        sum -= isTooMuch ? one.weight : 0;
+        return isTooMuch;
+      });
+      const last = before.at(-1);
+      if (last) {
+        return Math.max(1, Math.ceil((last.at + MINUTE - now()) / 1_000));
+      }
+      const change = { at: now(), weight };
+      made.set(requestor, recent.add(change));
+      return () => void forget(requestor, (one) => one === change);
     },
   };
 }
 
 const diagnosticsOf = ({ requestors }: BookingConfig): string =>
-  `You can book, hold or change appointments at most ${requestors.maxBookingsPerMinute} times a minute: wait and try again.`;
+  `You can book, hold or change appointments at most ${requestors.maxBookingsPerMinute} times a minute, and what has more than 64 KB counts several times: wait and try again.`;
+
+/** The bytes of a body that count as one more change: a limit by number alone would let a portal store any amount. */
+const PIECE = 65_536;
+
+/** As how many changes a body counts beside the change itself; one of unknown length as the longest. */
+function piecesOf({ header }: FhirRequest, { limits }: GatewayContext): number {
+  const length = header('transfer-encoding') === undefined ? Number(header('content-length') ?? 0) : limits.bodyBytes;
+  return Math.floor(length / PIECE);
+}
 
 /**
- * Lets a requestor make only so many changes of appointments in a minute. Each change counts, also several of one
- * appointment, which the Bots count once: its subscribers are told of each.
+ * Lets a requestor make only so many changes in a minute. Each change of an appointment counts, also several of one, which
+ * the Bots count once: its subscribers are told of each; a patient counts by its size alone. What was refused, or only
+ * judged, does not count.
  */
-export function limitingChanges(handler: Handler): Handler {
+export function limitingChanges(handler: Handler, of: 'appointment' | 'patient' = 'appointment'): Handler {
   return async (exchange, context) => {
     const { caller, body } = exchange;
-    if (caller?.role !== 'requestor') {
+    const weight = (of === 'appointment' ? 1 : 0) + piecesOf(exchange, context);
+    if (caller?.role !== 'requestor' || weight === 0) {
       return handler(exchange, context);
     }
-    const seconds = context.changes.secondsLeft(nameOf(caller));
-    if (seconds > 0) {
+    const taken = context.changes.take(nameOf(caller), weight);
+    if (typeof taken === 'number') {
+      const expression = of === 'appointment' ? 'Appointment' : 'Patient';
       const { headers, ...refused } = refusal(
-        [{ code: 'too-many-bookings', diagnostics: diagnosticsOf(context.config), expression: 'Appointment' }],
+        [{ code: 'too-many-bookings', diagnostics: diagnosticsOf(context.config), expression }],
         context.config,
       );
-      return { ...refused, headers: { ...headers, 'retry-after': String(seconds) } };
+      return { ...refused, headers: { ...headers, 'retry-after': String(taken) } };
     }
     const answer = await handler(exchange, context);
-    if (answer.status < 300 && !asksForDryRun(body)) {
-      context.changes.note(nameOf(caller));
+    if ((answer.status >= 400 && answer.status < 500) || asksForDryRun(body)) {
+      taken();
     }
     return answer;
   };

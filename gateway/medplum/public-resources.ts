@@ -1,18 +1,16 @@
 import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
 import { isObject } from '../../core/fhir/resource.ts';
 import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
-import { withPublicStatus } from '../../core/notifications/subscription/stored-status.ts';
 import { isAnyResource } from '../http/response.ts';
 import { isServedType, type ServedTypeName } from '../served-types.ts';
 import type { Addresses } from './address-rewriting.ts';
 
 /** A resource as the service shows it, whatever Medplum returns. */
 function shown<T extends Resource>(resource: T): T {
-  if (resource.resourceType !== 'Subscription') {
-    return resource;
-  }
   // Where only some elements are asked for, the channel may be missing.
-  return { ...resource, ...(resource.channel ? publicSubscription(resource) : withPublicStatus(resource)) };
+  return resource.resourceType === 'Subscription' && resource.channel
+    ? { ...resource, ...publicSubscription(resource) }
+    : resource;
 }
 
 /**

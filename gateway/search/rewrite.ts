@@ -1,7 +1,6 @@
 import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { typeQuery } from '../../core/notifications/subscription/channel.ts';
-import { statusQuery } from '../../core/notifications/subscription/stored-status.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { readContextTypeValue } from './parameters/context-type-value.ts';
 import { type DateContext, inOneCondition, rewriteDates } from './parameters/dates.ts';
@@ -83,15 +82,6 @@ export function formatQuery(params: readonly SearchParam[]): string {
   return new URLSearchParams(params.map(({ name, value }): [string, string] => [name, value])).toString();
 }
 
-/** Parameters that are different in Medplum than on the wire, by type and name. */
-const inMedplum: Partial<Record<ServedTypeName, Readonly<Record<string, (value: string) => SearchParam>>>> = {
-  Subscription: {
-    type: (value) => ({ name: 'type', value: typeQuery(value) }),
-    status: (value) => statusQuery(value, false),
-    'status:not': (value) => statusQuery(value, true),
-  },
-};
-
 interface Step {
   readonly params: readonly RewrittenParam[];
   readonly filter?: ResourceFilter;
@@ -143,9 +133,9 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: Rewr
     return isIssue(params) ? { ...params, expression: `http.${sent.name}` } : { params };
   }
   if (filter.entry.type !== 'composite') {
-    const { name, value, chain } = filter;
-    const param = inMedplum[type]?.[name]?.(value) ?? { name, value };
-    return { params: [{ ...param, ...(chain && { chain }) }] };
+    const { name, chain } = filter;
+    const value = type === 'Subscription' && name === 'type' ? typeQuery(filter.value) : filter.value;
+    return { params: [{ name, value, ...(chain && { chain }) }] };
   }
   const usage = readContextTypeValue(filter.value);
   return isIssue(usage) ? usage : { params: usage.narrowing, filter: usage };

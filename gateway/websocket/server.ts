@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { addressGroup } from '../../core/address-group.ts';
+import { addressNetwork } from '../../core/address-group.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { clientAddress, type TrustProxy } from '../admission/client-address.ts';
@@ -82,7 +82,7 @@ function createRelays(context: GatewayContext, medplumUrl: string, failed: (erro
     return 'claimed';
   };
   const serve = (client: WebSocket, address: string): void => {
-    const place = places.enter(client, addressGroup(address));
+    const place = places.enter(client, addressNetwork(address));
     if (!place) {
       client.close(closing.tryLater, 'Try again in a moment');
       return;

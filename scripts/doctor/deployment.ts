@@ -64,8 +64,8 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
 }
 
 /**
- * Medplum looks for the Subscription of the pre-commit Bot among this many active Subscriptions of the project, in no
- * particular order. Those of portals do not count: `withStoredStatus`.
+ * Medplum looks for the Subscription of the pre-commit Bot among this many active Subscriptions of the project, those of
+ * portals included, in no particular order.
  */
 const SEEN_BY_MEDPLUM = 1_000;
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,9 @@ import { scaled } from '../lib/time-scale.ts';
 import { until } from '../lib/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'booking-proxy-'));
+/** Two gateways that say which one they are. */
+const portals = ['first', 'second'].map((name) => createServer((_, response) => response.end(name)));
+const portOf = (server: Server): number => Object.assign({ port: 0 }, server.address()).port;
 let installation: Installation;
 let nginx: ChildProcess;
 let [plain, secure] = [0, 0];
@@ -22,6 +25,7 @@ let ca: Buffer;
 function configuration(gateway: string): string {
   const sample = readFileSync('docs/operations/nginx.conf', 'utf8')
     .replace('server 127.0.0.1:8080;', `server 127.0.0.1:${gateway};`)
+    .replace('server 127.0.0.1:8080;', portals.map((one) => `server 127.0.0.1:${portOf(one)};`).join(' '))
     .replace('listen 80;', `listen 127.0.0.1:${plain};`)
     .replace('listen 443 ssl', `listen 127.0.0.1:${secure} ssl`)
     .replace('/etc/ssl/booking/fullchain.pem', join(folder, 'certificate.pem'))
@@ -36,6 +40,8 @@ interface Options {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
+  /** The address that the request comes from. */
+  readonly localAddress?: string;
 }
 
 interface Reply {
@@ -44,9 +50,13 @@ interface Reply {
   readonly text: string;
 }
 
-function ask(path: string, { method = 'GET', headers = {}, body }: Options = {}, isSecure = true): Promise<Reply> {
+function ask(
+  path: string,
+  { method = 'GET', headers = {}, body, ...from }: Options = {},
+  isSecure = true,
+): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-  const options = { host: '127.0.0.1', method, path, headers: { host: 'booking.example.org', ...headers } };
+  const options = { host: '127.0.0.1', method, path, ...from, headers: { host: 'booking.example.org', ...headers } };
   const one = isSecure
     ? httpsRequest({ ...options, port: secure, ca, servername: 'booking.example.org' })
     : httpRequest({ ...options, port: plain });
@@ -64,6 +74,9 @@ function ask(path: string, { method = 'GET', headers = {}, body }: Options = {},
 
 beforeAll(async () => {
   [plain, secure] = [await freePort(), await freePort()];
+  for (const one of portals) {
+    await once(one.listen(0, '127.0.0.1'), 'listening');
+  }
   const subject = ['-subj', '/CN=booking.example.org', '-addext', 'subjectAltName=DNS:booking.example.org'];
   const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'certificate.pem')];
   execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject, ...files], {
@@ -86,6 +99,9 @@ afterAll(async () => {
   nginx.kill();
   await gone;
   await installation.end();
+  for (const one of portals) {
+    one.close();
+  }
   rmSync(folder, { recursive: true });
 });
 
@@ -127,6 +143,18 @@ test('a websocket is upgraded, and the gateway answers on it', async () => {
   socket.send('no message');
   const [code] = await closed;
   expect(code).toBeGreaterThanOrEqual(1000);
+});
+
+test('one address meets one gateway of the portal, others meet others', async () => {
+  const addresses = Array.from({ length: 16 }, (_, index) => `127.0.0.${index + 2}`);
+  const met = await Promise.all(
+    addresses.map(async (localAddress) => {
+      const answers = await Promise.all([1, 2, 3].map(() => ask('/portal/times', { localAddress })));
+      return new Set(answers.map(({ text }) => text));
+    }),
+  );
+  expect(met.map(({ size }) => size)).toEqual(addresses.map(() => 1));
+  expect([...new Set(met.flatMap((one) => [...one]))].sort()).toEqual(['first', 'second']);
 });
 
 test('while no gateway runs, that is answered as an OperationOutcome', async () => {

@@ -2,7 +2,7 @@ import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup } from '../../core/address-group.ts';
+import { addressGroup, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
 import { serveAssets } from '../server/assets.ts';
 import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
@@ -20,6 +20,9 @@ const FORM_BYTES = 64 * 1024;
 
 /** How long what was typed is kept, in milliseconds. */
 const DRAFT_LENGTH = 3_600_000;
+
+/** How many times as often as others requests may come that cost little: a page asks for news every three seconds. */
+const CHEAP = 4;
 
 const YEAR = 365 * 24 * 3_600;
 
@@ -115,9 +118,6 @@ class RefusedRequest extends Error {
   }
 }
 
-/** Whom the limits count. */
-const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
-
 /**
  * The portal for patients, as a Fastify plugin: pages that work without scripts, in front of a clinic's booking service that
  * they reach over HTTP, as any portal does. The client's secret and its tokens stay on the server.
@@ -140,8 +140,15 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
     });
     await scope.register(receiver(made.news, made.notificationSecret));
     await scope.register(async (pages) => {
-      await pages.register(rateLimit, { max: requestsPerMinute, timeWindow, keyGenerator });
-      const count = pages.createRateLimit({ max: changesPerMinute, timeWindow, keyGenerator });
+      const own = { keyGenerator: ({ ip }: FastifyRequest): string => addressGroup(ip), timeWindow };
+      const network = { keyGenerator: ({ ip }: FastifyRequest): string => addressNetwork(ip), timeWindow };
+      await pages.register(rateLimit, { ...own, max: requestsPerMinute });
+      const requests = pages.createRateLimit({ ...network, max: CHEAP * PER_NETWORK * requestsPerMinute });
+      // All forms count together, whatever they change.
+      const forms = [
+        pages.createRateLimit({ ...own, max: changesPerMinute }),
+        pages.createRateLimit({ ...network, max: PER_NETWORK * changesPerMinute }),
+      ];
       pages.removeAllContentTypeParsers();
       pages.addContentTypeParser(
         'application/x-www-form-urlencoded',
@@ -149,20 +156,18 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
         (_request, body, done) => done(null, body),
       );
       pages.addHook('onRequest', async (request) => {
-        if (request.method !== 'POST') {
-          return;
+        const isForm = request.method === 'POST';
+        for (const count of isForm ? [...forms, requests] : [requests]) {
+          const counted = await count(request);
+          if (!counted.isAllowed && counted.isExceeded) {
+            throw new RefusedRequest('Too many requests from this address.', 429);
+          }
         }
-        // All forms count together, whatever they change.
-        const counted = await count(request);
-        if (!counted.isAllowed && counted.isExceeded) {
-          throw new RefusedRequest('Too many forms from this address.', 429);
-        }
-        if (!isFromOwnPage(request, options.origin)) {
+        if (isForm && !isFromOwnPage(request, options.origin)) {
           throw new RefusedRequest('The form was not sent from a page of the portal.', 403);
         }
       });
-      // A page asks the portal itself for news every three seconds.
-      const cheap = { rateLimit: { max: 4 * requestsPerMinute, timeWindow } };
+      const cheap = { rateLimit: { max: CHEAP * requestsPerMinute, timeWindow } };
       for (const { method, path, handler, isCheap } of portalRoutes) {
         pages.route({
           method,

@@ -1,11 +1,16 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, Task } from '@medplum/fhirtypes';
-import { formerOutbox, formerQueries } from '../../../core/notifications/delivery/former-outbox.ts';
+import type { BundleEntry, Subscription, Task } from '@medplum/fhirtypes';
+import {
+  formerOutbox,
+  formerQueries,
+  formerStatusQuery,
+  withTrueStatus,
+} from '../../../core/notifications/delivery/former-outbox.ts';
 import { type Outboxes, outboxesSearch, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
-import { sendTransaction } from '../medplum.ts';
+import { sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
-import { isTimed, newRowEntry, readSubscribers, rowsIn, withStatusStored, writeOutboxes } from './outbox-store.ts';
+import { isTimed, newRowEntry, readSubscribers, rowsIn, subscriptionEntry, writeOutboxes } from './outbox-store.ts';
 
 /** How many Tasks one search returns, and one transaction changes. */
 const AT_ONCE = 100;
@@ -33,20 +38,32 @@ async function takeOver(medplum: MedplumClient, subscriber: string, tasks: reado
   const [state] = await readSubscribers(medplum, [subscriber]);
   const untimed = state?.subscriptions.filter((stored) => !isTimed(stored)) ?? [];
   if (state && untimed.length > 0) {
-    const updates = untimed.map((stored) => withStatusStored(stored, stored.outbox));
+    const updates = untimed.map((stored) => ({ stored, outbox: stored.outbox }));
     await writeOutboxes(medplum, state.row, updates);
   }
 }
 
+/** Stores the status that Subscriptions have. */
+async function storeStatus(medplum: MedplumClient, found: readonly Subscription[]): Promise<void> {
+  const entry = found.map((one) => subscriptionEntry(one, withTrueStatus(one)));
+  await (entry.length > 0 && sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }));
+}
+
 /**
- * Converts the outboxes of earlier versions, one for each Subscription, into the rows of their subscribers, with
- * everything that they record. What changes meanwhile is converted by the next run.
+ * Converts what earlier versions have stored: outboxes, one for each Subscription, become the rows of their subscribers,
+ * with everything that they record, and Subscriptions get the status that they have. What changes meanwhile is converted
+ * by the next run.
  *
  * @throws Error when the server does not answer
  */
 export async function convertOutboxes(medplum: MedplumClient): Promise<void> {
   for (let portion = 0; portion < PORTIONS; portion++) {
-    const found = await readInTransaction(medplum, formerQueries(AT_ONCE, config));
+    const [marked, ...found] = await readInTransaction(medplum, [
+      formerStatusQuery(AT_ONCE),
+      ...formerQueries(AT_ONCE, config),
+    ]);
+    const subscriptions = ofType('Subscription', marked);
+    await storeStatus(medplum, subscriptions);
     const [waiting = [], ...leftovers] = found.map((resources) => ofType('Task', resources));
     const bySubscriber = Map.groupBy(waiting, ({ groupIdentifier }) => groupIdentifier?.value ?? '');
     for (const [subscriber, tasks] of bySubscriber) {
@@ -59,7 +76,7 @@ export async function convertOutboxes(medplum: MedplumClient): Promise<void> {
         gone.map(({ id }) => ({ request: { method: 'DELETE', url: `Task/${id}` } })),
       );
     }
-    if (waiting.length < AT_ONCE && gone.length === 0) {
+    if (Math.max(waiting.length, subscriptions.length) < AT_ONCE && gone.length === 0) {
       return;
     }
   }

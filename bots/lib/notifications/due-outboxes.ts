@@ -1,11 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Resource, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { checkpointSearch, OVERLAP, settledAt } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
-import { activeTagQuery } from '../../../core/notifications/subscription/stored-status.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { ofType, readAll, readInTransaction } from '../read.ts';
@@ -27,14 +25,12 @@ export interface DueOutboxes {
 function searches(checkpoint: Task | undefined, now: number): string[] {
   const rows = (narrowed: Readonly<Record<string, string>>): string =>
     rowSearch(['outboxes'], { ...narrowed, _fields: 'groupIdentifier' }, config);
-  const profile = artefactUri(config, 'LocalSubscriptionTermin');
   const settled = settledAt(checkpoint);
   const changed = settled === undefined ? '' : `_lastUpdated=ge${formatInstant(settled - OVERLAP)}&`;
   return [
     rows({ status: 'ready', _lastUpdated: `le${formatInstant(now - OVERDUE)}` }),
     rows({ status: 'in-progress,on-hold,accepted,failed', period: `le${formatInstant(now)}` }),
-    `Subscription?status=requested&_tag:not=${encodeURIComponent(activeTagQuery)}&_fields=meta`,
-    `Subscription?status=active&_profile=${encodeURIComponent(profile)}&_fields=meta`,
+    'Subscription?status=requested&_fields=meta',
     `Subscription?${changed}_fields=meta`,
   ];
 }

@@ -3,6 +3,7 @@ import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtyp
 import { isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf, requestorQuery, requestorTag } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { withTrueStatus } from '../../../core/notifications/delivery/former-outbox.ts';
 import {
   noOutboxes,
   type Outbox,
@@ -12,11 +13,6 @@ import {
   outboxesTask,
   withOutbox,
 } from '../../../core/notifications/delivery/outbox.ts';
-import {
-  hasStoredStatus,
-  withPublicStatus,
-  withStoredStatus,
-} from '../../../core/notifications/subscription/stored-status.ts';
 import {
   type SubscriptionParameters,
   storedParameters,
@@ -34,10 +30,7 @@ export interface OutboxRow {
 
 /** A Subscription and its outbox. */
 export interface SubscriptionOutbox {
-  /** With the status that subscribers see. */
   readonly subscription: Subscription & { readonly id: string };
-  /** Whether its status in Medplum is the one that the service stored; if not, someone has set another one there. */
-  readonly hasStoredStatus: boolean;
   /**
    * The parameters of the Subscription; absent if they are no longer valid, for example after the configuration has
    * changed.
@@ -79,21 +72,6 @@ function subscriptionQueries(subscribers: readonly string[]): string[] {
   });
 }
 
-/**
- * A Subscription with the status that subscribers see. If the service has given one up, setting it to active in Medplum
- * requests it again: it begins with a handshake.
- */
-function followed(
-  subscription: Subscription,
-  { status }: Outbox,
-): Pick<SubscriptionOutbox, 'hasStoredStatus'> & { readonly subscription: Subscription } {
-  const shown = withPublicStatus(subscription);
-  const isGivenUp = status === 'failed' || status === 'cancelled';
-  return isGivenUp && shown.status === 'active'
-    ? { subscription: { ...shown, status: 'requested' }, hasStoredStatus: false }
-    : { subscription: shown, hasStoredStatus: hasStoredStatus(subscription) };
-}
-
 /** A Subscription with its outbox; `undefined` if it has none. */
 function joined(row: OutboxRow, stored: Subscription): SubscriptionOutbox | undefined {
   const { id = '' } = stored;
@@ -101,10 +79,7 @@ function joined(row: OutboxRow, stored: Subscription): SubscriptionOutbox | unde
   if (!outbox) {
     return undefined;
   }
-  const known = followed(stored, outbox);
-  const subscription = { ...known.subscription, id };
-  const settings = storedParameters(stored, config);
-  return { subscription, hasStoredStatus: known.hasStoredStatus, settings, row, outbox };
+  return { subscription: { ...withTrueStatus(stored), id }, settings: storedParameters(stored, config), row, outbox };
 }
 
 /**
@@ -176,14 +151,14 @@ export const rowEntry = ({ task }: OutboxRow, outboxes: Outboxes): BundleEntry =
 
 /** The entry that stores a new Subscription. */
 export function newSubscriptionEntry(fullUrl: string, subscription: Subscription): BundleEntry {
-  return { fullUrl, request: { method: 'POST', url: 'Subscription' }, resource: withStoredStatus(subscription) };
+  return { fullUrl, request: { method: 'POST', url: 'Subscription' }, resource: subscription };
 }
 
 /** The entry that stores a Subscription, on condition of the version that was read. */
 export function subscriptionEntry(stored: Subscription, changed: Subscription): BundleEntry {
   return {
     request: { method: 'PUT', url: `Subscription/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
-    resource: withStoredStatus(changed),
+    resource: changed,
   };
 }
 
@@ -193,16 +168,6 @@ export interface OutboxUpdate {
   readonly outbox: Outbox;
   readonly subscription?: Subscription | undefined;
 }
-
-/**
- * The update of an outbox that also stores the status of its Subscription the way the service does, whoever has changed
- * it.
- */
-export const withStatusStored = (stored: SubscriptionOutbox, outbox: Outbox): OutboxUpdate => ({
-  stored,
-  outbox,
-  ...(!stored.hasStoredStatus && { subscription: stored.subscription }),
-});
 
 /** What a Subscription asks for as to when its outbox is due, in its outbox. */
 function timed({ stored, outbox, subscription }: OutboxUpdate): Outbox {

@@ -7,7 +7,6 @@ import { isId } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { belongsTo } from '../../../core/fhir/tags.ts';
 import { readableAppointments } from '../../../core/notifications/events/read-access.ts';
-import { withPublicStatus } from '../../../core/notifications/subscription/stored-status.ts';
 import { topicOf } from '../../../core/notifications/subscription/topics.ts';
 import type { Requestor } from '../booking/decide.ts';
 import { callerOf } from '../caller.ts';
@@ -77,9 +76,7 @@ export async function readAsCaller(
     return refusals.gone;
   }
   const resource: unknown = found?.resource;
-  return isResource(resource, 'Subscription') && isToTopic(resource)
-    ? withPublicStatus(resource)
-    : refusals['not-found'];
+  return isResource(resource, 'Subscription') && isToTopic(resource) ? resource : refusals['not-found'];
 }
 
 /** The Subscriptions to topics that the caller may see. */
@@ -95,7 +92,7 @@ export async function searchAsCaller(
     return refuse([unavailable]);
   }
   const resources = (found.entry ?? []).map(({ resource }): unknown => resource);
-  return resources.flatMap((one) => (isResource(one, 'Subscription') && isToTopic(one) ? [withPublicStatus(one)] : []));
+  return resources.flatMap((one) => (isResource(one, 'Subscription') && isToTopic(one) ? [one] : []));
 }
 
 async function describeCaller(medplum: MedplumClient, { authorization }: Subscriber): Promise<unknown> {

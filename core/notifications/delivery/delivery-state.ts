@@ -85,6 +85,43 @@ export function restarted(outbox: Outbox, now: number): Outbox {
 /** The Subscription is over. */
 export const ended = (outbox: Outbox): Outbox => ({ ...outbox, until: undefined, status: 'cancelled' });
 
+/** A Subscription with another status, and without the reason of a former one. */
+export function withStatus<T extends Subscription>(subscription: T, status: Subscription['status'], error?: string): T {
+  const { error: _, ...rest } = subscription;
+  return { ...(rest as T), status, ...(error && { error }) };
+}
+
+/** What becomes of an outbox, and of its Subscription if that changes too. */
+export interface Followed {
+  readonly outbox: Outbox;
+  readonly subscription?: Subscription;
+}
+
+/**
+ * What an outbox becomes after somebody else, an administrator for example, has set the status of its Subscription: off
+ * and error end it; requested, or active after it was over or given up, begin with a handshake.
+ *
+ * @param now - milliseconds since 1970 UTC
+ * @returns `undefined` if the outbox follows already
+ */
+export function followed(subscription: Subscription, outbox: Outbox, now: number): Followed | undefined {
+  const isGivenUp = outbox.status === 'failed' || outbox.status === 'cancelled';
+  switch (subscription.status) {
+    case 'off':
+      return outbox.status === 'cancelled' ? undefined : { outbox: ended(outbox) };
+    case 'error':
+      return isGivenUp
+        ? undefined
+        : { outbox: abandoned(outbox, subscription.error ?? 'The Subscription is in error.') };
+    case 'requested':
+      return outbox.status === 'ready' ? undefined : { outbox: restarted(outbox, now) };
+    default:
+      return isGivenUp
+        ? { outbox: restarted(outbox, now), subscription: withStatus(subscription, 'requested') }
+        : undefined;
+  }
+}
+
 /** The effect of asking for a delivery at once. */
 export type DeliveryRequest =
   /** The Subscription is over: only its subscriber can start it anew. */

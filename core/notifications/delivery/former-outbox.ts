@@ -1,7 +1,9 @@
-import type { Task } from '@medplum/fhirtypes';
+import type { Subscription, Task } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
+import { FORMER_STATUS } from '../../fhir/reserved.ts';
+import { isSameToken } from '../../fhir/token.ts';
 import { momentIn, valueIn } from '../../rows/row.ts';
 import type { Outbox, OutboxStatus } from './outbox.ts';
 
@@ -65,4 +67,19 @@ export function formerOutbox(task: Task): FormerOutbox | undefined {
   };
   const readable = (task.input ?? []).flatMap(({ valueString }) => valueString ?? []);
   return { subscription, subscriber, readable, outbox };
+}
+
+/** The search for Subscriptions with the tag of earlier versions, which stored those that they delivered to as requested. */
+export const formerStatusQuery = (count: number): string =>
+  `Subscription?${new URLSearchParams({ _tag: `${FORMER_STATUS}|active`, _count: String(count) })}`;
+
+/** A Subscription as it is stored now: `active` where an earlier version had stored `requested` with a tag. */
+export function withTrueStatus<T extends Subscription>(stored: T): T {
+  const { tag, ...meta } = stored.meta ?? {};
+  const kept = Array.isArray(tag) ? tag.filter((one) => !isSameToken(one?.system, FORMER_STATUS)) : [];
+  if (!Array.isArray(tag) || kept.length === tag.length) {
+    return stored;
+  }
+  const status = stored.status === 'requested' ? 'active' : stored.status;
+  return { ...stored, status, meta: { ...meta, ...(kept.length > 0 && { tag: kept }) } };
 }

@@ -222,9 +222,6 @@ export function outboxesSearch(subscribers: readonly string[], config: ArtefactC
   return rowSearch(['outboxes'], { 'group-identifier': owners }, config);
 }
 
-/** Whether the outbox of a requested Subscription says that a handshake must still be started. */
-export const awaitsHandshake = ({ status }: Outbox): boolean => status !== 'ready';
-
 /** The outbox of a new Subscription: the handshake is to be sent. */
 export const newOutbox = (now: number, { heartbeat, end }: DeliveryTimes = {}): Outbox => ({
   status: 'ready',

@@ -1,5 +1,4 @@
 import type { Subscription } from '@medplum/fhirtypes';
-import { withPublicStatus } from './stored-status.ts';
 
 /** The channels of the service, with the `channel.type` of each in Medplum. No other module depends on the difference. */
 const storedTypes = {
@@ -44,11 +43,11 @@ export function asStored(subscription: Subscription): Subscription {
 }
 
 /**
- * A Subscription as its subscribers see it: without its headers, which may hold secrets, with the channel type that they
- * sent, and with its status (`withPublicStatus`).
+ * A Subscription as its subscribers see it: without its headers, which may hold secrets, and with the channel type that they
+ * sent.
  */
 export function publicSubscription(subscription: Subscription): Subscription {
   const { header: _, ...channel } = subscription.channel;
   const type = channelTypes.find((one) => storedTypes[one] === channel.type) ?? channel.type;
-  return { ...withPublicStatus(subscription), channel: { ...channel, type } };
+  return { ...subscription, channel: { ...channel, type } };
 }

@@ -1,8 +1,6 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Subscription } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
-import { requestorTag } from '../../../core/fhir/tags.ts';
 import { checkpointSearch } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
@@ -49,6 +47,8 @@ describe('a delivery is started', () => {
     ['for a heartbeat', () => ({ outbox: { sent: Date.now() - 61_000 }, changes: { channel: beating() } })],
     ['for the end of a Subscription', () => ({ changes: { end: past() } })],
     ['for a Subscription that was requested again', () => ({ status: 'requested' })],
+    ['… after it had ended', () => ({ status: 'requested', outbox: { status: 'cancelled' } })],
+    ['for one that was set to active after it had failed', () => ({ outbox: { status: 'failed' } })],
   ])('%s', async (_, given) => {
     const one = await add(given());
     const before = Date.now();
@@ -87,14 +87,6 @@ describe('a delivery is started', () => {
     expect(statuses).toEqual(Array(4).fill('ready'));
   });
 
-  it('together with the status as the service stores it', async () => {
-    const one = await add({ outbox: { status: 'on-hold', until: 0 } });
-    await changeSubscription(medplum(), one, { status: 'active', meta: { tag: [requestorTag(portal, config)] } });
-    await run();
-    expect((await state(one)).outbox.status).toBe('ready');
-    expect(await medplum().read<Subscription>(`Subscription/${one.id}`)).toHaveProperty('status', 'requested');
-  });
-
   it('unless the outbox has changed meanwhile', async () => {
     const one = await add({ outbox: { status: 'on-hold', until: 0 } });
     medplum().interfere(async ({ entries }) => {
@@ -108,6 +100,14 @@ describe('a delivery is started', () => {
   });
 });
 
+it('what was switched off in Medplum is over, although the job of the change was lost', async () => {
+  const one = await add({ outbox: { status: 'on-hold', until: Date.now() + hour } });
+  await changeSubscription(medplum(), one, { status: 'off' });
+  await run();
+  const { subscription, outbox } = await state(one);
+  expect([subscription.status, outbox.status]).toEqual(['off', 'cancelled']);
+});
+
 describe('an outbox says anew when it is due', () => {
   const end = '2099-01-01T00:00:00.000Z';
 
@@ -118,14 +118,6 @@ describe('an outbox says anew when it is due', () => {
     const { task, outboxes } = await state(one);
     expect(task).toMatchObject({ status: 'accepted', executionPeriod: { start: end } });
     expect(outboxes.woken).toBeUndefined();
-  });
-
-  it('and its Subscription is stored as the service does, if somebody has made it active', async () => {
-    const one = await add();
-    await changeSubscription(medplum(), one, { status: 'active', meta: { tag: [requestorTag(portal, config)] } });
-    await run();
-    expect(await medplum().read<Subscription>(`Subscription/${one.id}`)).toHaveProperty('status', 'requested');
-    expect((await state(one)).subscription.status).toBe('active');
   });
 });
 

@@ -21,6 +21,8 @@ export type Reply = number | ((response: ServerResponse, received: Received) => 
 export interface Listener {
   readonly url: string;
   readonly received: Received[];
+  /** What arrived that is no notification. */
+  readonly others: string[];
   /** How the next notifications are answered; the initial reply is 200. */
   reply: Reply;
   close(): Promise<void>;
@@ -37,12 +39,14 @@ function read(text: string, contentType: string): unknown {
 /** Starts an endpoint on a free port of loopback; `LISTENER_HOST` names another address that the service can reach. */
 export async function listen(reply: Reply = 200): Promise<Listener> {
   const received: Received[] = [];
-  const listener = { url: '', received, reply, close };
+  const others: string[] = [];
+  const listener = { url: '', received, others, reply, close };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = await request.toArray();
     const text = Buffer.concat(chunks).toString();
     const body = read(text, request.headers['content-type'] ?? '');
     if (!isResource(body, 'Bundle')) {
+      others.push(text);
       response.writeHead(400).end();
       return;
     }

@@ -68,6 +68,12 @@ test('what the file says wins over the preset', () => {
   expect(artefactUri(config, 'LocalTermin')).toBe('https://clinic.example/fhir/StructureDefinition/ISiKTermin');
 });
 
+test('a topic cannot have the name of a resource type', () => {
+  const named = (name: string) => () => resolveConfig({ baseUrl, names: { 'appointment-update': name } });
+  expect(named('Appointment')).toThrow(/small letter/);
+  expect(named('our-updates')).not.toThrow();
+});
+
 test('days are those of UTC, or of the preset, or of the file; so is what becomes of unknown search parameters', () => {
   expect(resolveConfig({ baseUrl })).toMatchObject({ timeZone: 'UTC', handling: 'strict' });
   expect(resolveConfig({ baseUrl, preset: 'isik' })).toMatchObject({ timeZone: 'Europe/Berlin', handling: 'lenient' });

@@ -14,7 +14,7 @@ let fixtures: typeof import('../../contract/notifications/fixtures.ts');
 let listening: typeof import('../../contract/notifications/listener.ts');
 
 beforeAll(async () => {
-  installation = await prepareInstallation();
+  installation = await prepareInstallation({}, { notifications: { maxSubscriptions: HANGING } });
   [contract, http, gateway, fixtures, listening] = await Promise.all([
     import('../../contract/fixtures.ts'),
     import('../../contract/http.ts'),

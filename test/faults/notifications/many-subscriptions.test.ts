@@ -14,7 +14,10 @@ let fixtures: typeof import('../../contract/notifications/fixtures.ts');
 let listening: typeof import('../../contract/notifications/listener.ts');
 
 beforeAll(async () => {
-  installation = await prepareInstallation({ SANDBOX_DELAY_SCALE: '0.02' });
+  installation = await prepareInstallation(
+    { SANDBOX_DELAY_SCALE: '0.02' },
+    { notifications: { maxSubscriptions: COUNT + 1 } },
+  );
   [http, fixtures, listening] = await Promise.all([
     import('../../contract/http.ts'),
     import('../../contract/notifications/fixtures.ts'),

@@ -18,18 +18,82 @@ beforeEach(() => {
 
 test('so many changes within a minute, each requestor by itself', () => {
   let time = 0;
-  const { secondsLeft, note } = createChangeLimit(2, () => time);
-  note('a');
+  const { take: takeSeveral } = createChangeLimit(2, () => time);
+  const take = (requestor: string) => takeSeveral(requestor, 1);
+  const taken = expect.any(Function);
+  expect(take('a')).toEqual(taken);
   time = 30_000;
-  expect(secondsLeft('a')).toBe(0);
-  note('a');
-  expect([secondsLeft('a'), secondsLeft('b')]).toEqual([30, 0]);
+  expect([take('a'), take('a'), take('b')]).toEqual([taken, 30, taken]);
   time = 60_000;
-  expect(secondsLeft('a')).toBe(0);
-  note('a');
-  expect(secondsLeft('a')).toBe(30);
+  expect([take('a'), take('a')]).toEqual([taken, 30]);
   time = 200_000;
-  expect(secondsLeft('a')).toBe(0);
+  const takeBack = take('a');
+  expect([take('a'), take('a')]).toEqual([taken, 60]);
+  expect(typeof takeBack === 'function' && takeBack()).toBeUndefined();
+  expect([take('a'), take('a')]).toEqual([taken, 60]);
+});
+
+test('what is large counts several times; what is larger than the limit is allowed by itself', () => {
+  let time = 0;
+  const { take } = createChangeLimit(10, () => time);
+  const taken = expect.any(Function);
+  expect([take('a', 6), take('a', 4), take('a', 1)]).toEqual([taken, taken, 60]);
+  time = 60_000;
+  expect(take('a', 20)).toEqual(taken);
+  time = 90_000;
+  expect([take('a', 1), take('a', 20), take('b', 20)]).toEqual([30, 30, taken]);
+  time = 120_000;
+  expect(take('a', 1)).toEqual(taken);
+});
+
+test('a portal stores only so much in a minute: patients with photos count, small ones do not', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 20 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
+  fake.answer = () => ({ status: 201, body: { resourceType: 'Patient', id: 'p1', meta: { versionId: '1' } } });
+  const submit = async (photo: string, headers = {}) => {
+    const patient = { resourceType: 'Patient', photo: [{ contentType: 'image/jpeg', data: photo }] };
+    const payload = JSON.stringify(patient);
+    return gateway.inject({ method: 'POST', url: '/fhir/R4/Patient', headers: { ...fhirJson, ...headers }, payload });
+  };
+  const photo = 'AAAA'.repeat(150_000);
+  const statuses = [];
+  for (let count = 0; count < 4; count++) {
+    statuses.push((await submit(photo)).statusCode);
+  }
+  expect(statuses).toEqual([201, 201, 429, 429]);
+  expect((await submit('AAAA')).statusCode).toBe(201);
+  expect((await submit(photo, { authorization: 'Bearer portal-b' })).statusCode).toBe(201);
+  await gateway.close();
+});
+
+test('those under way count: many at once are no more than the limit', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 3 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
+  const patch = () =>
+    gateway.inject({
+      method: 'PATCH',
+      url: '/fhir/R4/Appointment/a1',
+      headers: { ...bearer, 'content-type': 'application/json-patch+json' },
+      payload: JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]),
+    });
+  const answers = await Promise.all(Array.from({ length: 8 }, patch));
+  expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
+  await gateway.close();
+});
+
+test('what was refused does not count, what may have been done does', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 2 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
+  const patch = async () => {
+    const headers = { ...bearer, 'content-type': 'application/json-patch+json' };
+    const payload = JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]);
+    return (await gateway.inject({ method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers, payload })).statusCode;
+  };
+  fake.answer = () => ({ status: 403, body: {} });
+  expect([await patch(), await patch(), await patch()]).toEqual([403, 403, 403]);
+  fake.answer = () => ({ status: 502, body: {} });
+  expect([await patch(), await patch(), await patch()]).toEqual([503, 503, 429]);
+  await gateway.close();
 });
 
 test('patches of one appointment count one by one, a dry run does not; staff and other portals go on', async () => {

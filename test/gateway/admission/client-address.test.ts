@@ -1,20 +1,33 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { addressGroup } from '../../../core/address-group.ts';
+import { addressGroup, addressNetwork } from '../../../core/address-group.ts';
 import { clientAddress, trustedProxies } from '../../../gateway/admission/client-address.ts';
 import { proxiesFrom } from '../../../scripts/gateway/settings.ts';
 import { gatewayTo } from '../fake-medplum.ts';
 
 describe('limits count an address', () => {
   test.each([
-    ['192.0.2.1', '192.0.2.1'],
-    ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['unknown', 'unknown'],
-  ])('%s as %s', (address, group) => {
-    expect(addressGroup(address)).toBe(group);
+    ['192.0.2.1', '192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['::1', '0:0:0:0::/64', '0:0:0::/48'],
+    ['unknown', 'unknown', 'unknown'],
+  ])('%s as %s, and of %s', (address, group, network) => {
+    expect([addressGroup(address), addressNetwork(address)]).toEqual([group, network]);
+  });
+
+  test('a network of IPv6 has some shares, not one for each of its 65,536 parts', async () => {
+    const app = gatewayTo({ url: 'http://127.0.0.1:1' }, {}, { trustProxy: proxiesFrom({ TRUST_PROXY: '1' }) });
+    const statuses: number[] = [];
+    for (let part = 0; part < 12; part++) {
+      for (let count = 0; count < 100; count++) {
+        const headers = { authorization: `Bearer x${part}.${count}`, 'x-forwarded-for': `2001:db8:1:${part}::1` };
+        statuses.push((await app.inject({ url: '/fhir/R4/Slot', headers })).statusCode);
+      }
+    }
+    expect(statuses.indexOf(429)).toBe(8 * 120);
+    await app.close();
   });
 });
 

@@ -367,6 +367,15 @@ describe('one visitor', () => {
     expect(await tries()).toBe(12);
   });
 
+  test('with a whole network of IPv6 takes some shares, not one for each of its parts', async () => {
+    for (let part = 0; part < 120; part++) {
+      await press(visitor(`2001:db8:1:${part.toString(16)}::1`), time(...(starts[part % 16] ?? [])));
+    }
+    expect(asked.hold).toBe(8 * 12);
+    await press(visitor('2001:db8:2::1'));
+    expect(asked.hold).toBe(8 * 12 + 1);
+  });
+
   test('has one limit for all forms', async () => {
     const browser = visitor();
     const paths = ['/usual/hold', '/usual/details?b=x', '/usual/link', '/usual/language', '/usual/appointments/a/move'];

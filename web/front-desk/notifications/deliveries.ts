@@ -11,7 +11,6 @@ import {
 } from '../../../core/notifications/subscription/channel.ts';
 import { extensionValues } from '../../../core/notifications/subscription/extension-values.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { withPublicStatus } from '../../../core/notifications/subscription/stored-status.ts';
 import { type TopicName, topicOf } from '../../../core/notifications/subscription/topics.ts';
 import { rowCodes } from '../../../core/rows/row.ts';
 
@@ -103,7 +102,7 @@ function deliveryOf(
 ): Delivery {
   const { channel } = isObject(subscription.channel) ? publicSubscription(subscription) : { channel: { type: '' } };
   const criteria: unknown = Reflect.get(subscription, '_criteria');
-  const { status } = withPublicStatus(subscription);
+  const { status } = subscription;
   const state = stateIn(status, outbox);
   return {
     id: subscription.id ?? '',

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { addressGroup } from '../../../core/address-group.ts';
+import { addressGroups } from '../../../core/address-group.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import type { Html } from '../../server/html.ts';
 import { isLanguage, type Language, preferredLanguage } from '../../server/language.ts';
 import { type Clock, clockOf } from '../clinic/clock.ts';
 import type { Portal } from '../portal.ts';
 import { openSession, type Session } from '../session/session.ts';
+import type { Visitor } from '../session/shares.ts';
 import type { Texts } from '../texts/en.ts';
 import { textsOf } from '../texts/texts.ts';
 import { type FormValues, formValues } from '../visit/form.ts';
@@ -29,7 +30,7 @@ export interface Visit {
   /** What was sealed into the link that was opened, and waits for a decision. */
   readonly link: string;
   /** Whom the limits count: the address of the client. */
-  readonly visitor: string;
+  readonly visitor: Visitor;
   /** Whether a script of the page asks, for the answer without the page around it. */
   readonly isScript: boolean;
 }
@@ -114,7 +115,7 @@ export async function visitOf(portal: Portal, request: FastifyRequest): Promise<
     id: isObject(params) && typeof params.id === 'string' ? params.id : '',
     draft: await draftOf(portal, session, request.cookies[cookies.draft]),
     link: request.cookies[cookies.link] ?? '',
-    visitor: addressGroup(request.ip),
+    visitor: addressGroups(request.ip),
     isScript: request.headers.accept?.startsWith('application/json') ?? false,
   };
 }

@@ -1,16 +1,20 @@
+import type { AddressGroup } from '../../../core/address-group.ts';
+
+/** Whom the limits count: all groups of an address. */
+export type Visitor = readonly AddressGroup[];
+
 /** Counts what each visitor has taken, over all pages and sessions: whoever drops the cookie takes no more for that. */
 export interface Shares {
   /**
    * Takes time for a visitor. The same key again replaces what was taken with it.
    *
-   * @param visitor - whom the limits count
    * @param length - in milliseconds
    * @param until - when a hold ends by itself, in milliseconds since 1970 UTC; absent: time is booked
    * @returns a function that takes it back, if the clinic has refused; `undefined` if the visitor has taken enough
    */
-  readonly take: (visitor: string, key: string, length: number, until?: number) => (() => void) | undefined;
+  readonly take: (visitor: Visitor, key: string, length: number, until?: number) => (() => void) | undefined;
   /** A hold has ended. */
-  readonly end: (visitor: string, key: string) => void;
+  readonly end: (visitor: Visitor, key: string) => void;
 }
 
 interface Taken {
@@ -26,54 +30,61 @@ const DAY = 24 * HOUR;
 /** How many times as much as in an hour a visitor may take in a day. */
 const HOURS_PER_DAY = 3;
 
-/** How many visitors are remembered; those who have taken nothing for the longest time go first. */
+/** How many groups of addresses are remembered; those that have taken nothing for the longest time go first. */
 const MOST = 20_000;
+
+const isIn = (since: number) => (one: Taken) => one.isHold || one.at > since;
+
+/** Whether so many more hours may be taken: what is longer than all of it can be taken once. */
+function hasRoom(taken: readonly Taken[], { isHold, length }: Taken, hours: number): boolean {
+  const sameKind = taken.filter((one) => one.isHold === isHold).length;
+  const time = taken.reduce((sum, one) => sum + one.length, 0);
+  return sameKind < hours && (time === 0 || time + length <= hours * HOUR);
+}
 
 /**
  * Counts in memory. A visitor has at most `perHour` holds at a time, books and moves as often in an hour, and takes as many
- * hours in it, holds and bookings together; in a day three times that. What is longer than all of it can be taken once.
+ * hours in it, holds and bookings together; in a day three times that.
  *
  * @param perHour - bookings and moves of one visitor in an hour
  */
 export function createShares(perHour: number, now: () => number): Shares {
-  const visitors = new Map<string, Map<string, Taken>>();
-  const isIn = (since: number) => (one: Taken) => one.isHold || one.at > since;
-  const hasRoom = (taken: readonly Taken[], { isHold, length }: Taken, hours: number): boolean => {
-    const sameKind = taken.filter((one) => one.isHold === isHold).length;
-    const time = taken.reduce((sum, one) => sum + one.length, 0);
-    return sameKind < hours && (time === 0 || time + length <= hours * HOUR);
+  const groups = new Map<string, Map<string, Taken>>();
+  /** What a group has taken by other keys, as far as it still counts. */
+  const others = (name: string, key: string): Taken[] =>
+    [...(groups.get(name) ?? [])].flatMap(([known, one]) => (known !== key && one.until > now() ? [one] : []));
+  const put = (name: string, key: string, taken: Taken | undefined): void => {
+    const kept = [...(groups.get(name) ?? [])].filter(([known, one]) => known !== key && one.until > now());
+    groups.delete(name);
+    if (taken || kept.length > 0) {
+      groups.set(name, new Map(taken ? [...kept, [key, taken]] : kept));
+    }
+    const [oldest] = groups.keys();
+    if (groups.size > MOST && oldest !== undefined) {
+      groups.delete(oldest);
+    }
+  };
+  const putAll = (visitor: Visitor, key: string, taken: (index: number) => Taken | undefined): void => {
+    for (const [index, { name }] of visitor.entries()) {
+      put(name, key, taken(index));
+    }
   };
   return {
     take(visitor, key, length, until) {
       const at = now();
-      const known = [...(visitors.get(visitor) ?? [])].filter(([, one]) => one.until > at);
-      const taken = new Map(known);
-      const before = taken.get(key);
-      taken.delete(key);
       const wanted: Taken = { isHold: until !== undefined, length, at, until: until ?? at + DAY };
-      const all = [...taken.values()];
-      const isAllowed =
-        hasRoom(all.filter(isIn(at - HOUR)), wanted, perHour) && hasRoom(all, wanted, HOURS_PER_DAY * perHour);
-      const kept = isAllowed ? wanted : before;
-      if (kept) {
-        taken.set(key, kept);
+      const isAllowed = visitor.every(({ name, times }) => {
+        const taken = others(name, key);
+        const [hourly, daily] = [times * perHour, times * perHour * HOURS_PER_DAY];
+        return hasRoom(taken.filter(isIn(at - HOUR)), wanted, hourly) && hasRoom(taken, wanted, daily);
+      });
+      if (!isAllowed) {
+        return undefined;
       }
-      visitors.delete(visitor);
-      if (taken.size > 0) {
-        visitors.set(visitor, taken);
-      }
-      const [oldest] = visitors.keys();
-      if (visitors.size > MOST && oldest !== undefined) {
-        visitors.delete(oldest);
-      }
-      const takeBack = (): void => {
-        visitors.get(visitor)?.delete(key);
-        if (before) {
-          visitors.get(visitor)?.set(key, before);
-        }
-      };
-      return isAllowed ? takeBack : undefined;
+      const before = visitor.map(({ name }) => groups.get(name)?.get(key));
+      putAll(visitor, key, () => wanted);
+      return () => putAll(visitor, key, (index) => before[index]);
     },
-    end: (visitor, key) => void visitors.get(visitor)?.delete(key),
+    end: (visitor, key) => putAll(visitor, key, () => undefined),
   };
 }

@@ -7,9 +7,11 @@ import {
   abandoned,
   claimed,
   ended,
+  followed,
   isDue,
   isFree,
   released,
+  withStatus,
 } from '../../../../core/notifications/delivery/delivery-state.ts';
 import type { Outbox, Outboxes } from '../../../../core/notifications/delivery/outbox.ts';
 import {
@@ -54,26 +56,20 @@ export const changeOutbox =
   (change: (outbox: Outbox) => Outbox): Decide =>
   ({ outbox }) => ({ outbox: change(outbox) });
 
-/** An update that gives the Subscription another status too. */
-export function changeStatus(
-  subscription: Subscription,
-  outbox: Outbox,
-  status: NonNullable<Subscription['status']>,
-  error?: string,
-): ReturnType<Decide> {
-  const { error: _, ...rest } = subscription;
-  return { outbox, subscription: { ...rest, status, ...(error && { error }) } };
-}
+/** An update that gives the Subscription another status too; one that was switched off meanwhile stays so. */
+export const changeStatus =
+  (change: (outbox: Outbox) => Outbox, status: Subscription['status'], error?: string): Decide =>
+  ({ subscription, outbox }) => ({
+    outbox: change(outbox),
+    ...(subscription.status !== 'off' && { subscription: withStatus(subscription, status, error) }),
+  });
 
 /** An update that gives the Subscription up. */
-export const giveUp =
-  (error: string): Decide =>
-  ({ subscription, outbox }) =>
-    changeStatus(subscription, abandoned(outbox, error), 'error', error);
+export const giveUp = (error: string): Decide => changeStatus((outbox) => abandoned(outbox, error), 'error', error);
 
-/** Whether something of a Subscription is to be sent now, or is due. */
-export const isWaiting = ({ outbox }: SubscriptionOutbox): boolean =>
-  outbox.status === 'ready' || isDue(outbox, Date.now());
+/** Whether something of a Subscription is to be sent now, or is due, or its outbox must follow it. */
+export const isWaiting = ({ subscription, outbox }: SubscriptionOutbox): boolean =>
+  outbox.status === 'ready' || isDue(outbox, Date.now()) || followed(subscription, outbox, Date.now()) !== undefined;
 
 /** The outboxes of Subscriptions that were deleted are over. */
 function withoutDeleted(outboxes: Outboxes, subscriptions: readonly SubscriptionOutbox[]): Outboxes {

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import {
-  abandoned,
   ended,
   failed,
+  followed,
   isHeartbeatDue,
   SHARE,
   sent,
@@ -80,9 +80,9 @@ async function sendEvent(claim: Claim, stored: SubscriptionOutbox, content: Even
 /** An attempt has failed. */
 const postpone =
   (problem: string): Decide =>
-  ({ subscription, outbox }) => {
-    const next = failed(outbox, problem, Date.now(), config.notifications);
-    return next.status === 'failed' ? changeStatus(subscription, next, 'error', problem) : { outbox: next };
+  (stored) => {
+    const next = failed(stored.outbox, problem, Date.now(), config.notifications);
+    return next.status === 'failed' ? changeStatus(() => next, 'error', problem)(stored) : { outbox: next };
   };
 
 /** Something was sent, or went wrong. */
@@ -136,24 +136,22 @@ async function readNext({ medplum }: Claim, waiting: readonly SubscriptionOutbox
   return contents;
 }
 
-/** What to note if a Subscription is over, in error, or not understood; `undefined` if it is none of these. */
-function endOf({ subscription, settings }: SubscriptionOutbox): Decide | undefined {
+/** What to note if a Subscription is over, not understood, or has a status set by others; else `undefined`. */
+function endOf({ subscription, settings, outbox }: SubscriptionOutbox): Decide | undefined {
+  if (followed(subscription, outbox, Date.now())) {
+    return (one) => followed(one.subscription, one.outbox, Date.now()) ?? { outbox: one.outbox };
+  }
   if (!settings) {
     return giveUp(NOT_SUPPORTED);
   }
-  if (subscription.status === 'off' || (settings.end !== undefined && settings.end <= Date.now())) {
-    return (one) => changeStatus(one.subscription, ended(one.outbox), 'off');
-  }
-  return subscription.status === 'error'
-    ? changeOutbox((one) => abandoned(one, subscription.error ?? 'The Subscription is in error.'))
-    : undefined;
+  return settings.end !== undefined && settings.end <= Date.now() ? changeStatus(ended, 'off') : undefined;
 }
 
 async function shakeHands(claim: Claim, stored: SubscriptionOutbox): Promise<Decide> {
   const problem = await send(claim, stored, 'handshake');
   return problem
     ? giveUp(`Handshake: ${problem}`)
-    : ({ subscription, outbox }) => changeStatus(subscription, sent(outbox, outbox.delivered, Date.now()), 'active');
+    : changeStatus((outbox) => sent(outbox, outbox.delivered, Date.now()), 'active');
 }
 
 /** The next thing to do for a Subscription, and what to note of it; `undefined` if its events must be read first. */

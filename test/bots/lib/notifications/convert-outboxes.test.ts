@@ -6,12 +6,11 @@ import { deliverPending } from '../../../../bots/lib/notifications/delivery/deli
 import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { outboxesOf, outboxesSearch } from '../../../../core/notifications/delivery/outbox.ts';
-import { withStoredStatus } from '../../../../core/notifications/subscription/stored-status.ts';
 import { listen } from '../../../contract/notifications/listener.ts';
 import { portal, subscription } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
-import { addAppointment, channelTo, removeAll, statusIn } from './outboxes.ts';
+import { addAppointment, changeSubscription, channelTo, removeAll, stateOf, statusIn, subscribe } from './outboxes.ts';
 
 const medplum = withMedplum();
 afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication'));
@@ -25,7 +24,7 @@ async function former(endpoint: string): Promise<string> {
     tag: [requestorTag(portal, config)],
   };
   const sent = subscription({ status: 'active', channel: channelTo(endpoint), end: '2099-01-01T00:00:00Z' });
-  const { id } = await medplum().create<Subscription>(withStoredStatus({ ...sent, meta }));
+  const { id } = await medplum().create<Subscription>({ ...sent, meta });
   await medplum().create<Task>({
     resourceType: 'Task',
     status: 'received',
@@ -109,5 +108,24 @@ it('an outbox that an earlier version still writes is converted by the next run,
   await convertOutboxes(medplum().medplum);
   const [row] = await medplum().find<Task>(outboxesSearch([portal], config));
   expect([...(row ? outboxesOf(row).of.values() : [])].map(({ events }) => events)).toEqual([3]);
+  await listener.close();
+});
+
+it('what earlier versions stored as requested, with a tag, is active; what others have set since stays', async () => {
+  const listener = await listen();
+  const tag = [requestorTag(portal, config), { system: 'http://hl7.org/fhir/subscription-status', code: 'active' }];
+  const marked = async (status: Subscription['status']) => {
+    const one = await subscribe(medplum(), { changes: { channel: channelTo(listener.url) } });
+    await changeSubscription(medplum(), one, { status, meta: { tag } });
+    return one;
+  };
+  const all = [await marked('requested'), await marked('active'), await marked('error'), await marked('off')];
+  await deliverPending(medplum().medplum, portal);
+  expect(listener.received).toEqual([]);
+  await convertOutboxes(medplum().medplum);
+  const stored = await Promise.all(all.map(async (one) => (await stateOf(medplum(), one)).subscription));
+  expect(stored.map(({ status, meta }) => [status, meta?.tag])).toEqual(
+    ['active', 'active', 'error', 'off'].map((status) => [status, [requestorTag(portal, config)]]),
+  );
   await listener.close();
 });

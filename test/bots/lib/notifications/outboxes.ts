@@ -13,7 +13,6 @@ import {
 } from '../../../../core/notifications/delivery/outbox.ts';
 import { type Event, eventResource } from '../../../../core/notifications/events/event.ts';
 import { publicSubscription } from '../../../../core/notifications/subscription/channel.ts';
-import { withStoredStatus } from '../../../../core/notifications/subscription/stored-status.ts';
 import { storedParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
 import { outbox as noEvents, portal, subscription } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';
@@ -59,7 +58,7 @@ export async function subscribe(server: BotServer, given: Given = {}): Promise<S
   const { owner = portal, outbox = {}, row = {}, status = 'active', changes = {} } = given;
   const profile = [artefactUri(config, 'LocalSubscriptionTermin')];
   const meta = { profile, tag: [requestorTag(owner, config)] };
-  const stored = await server.create<Subscription>(withStoredStatus({ ...subscription({ status, ...changes }), meta }));
+  const stored = await server.create<Subscription>({ ...subscription({ status, ...changes }), meta });
   const { heartbeat, end } = storedParameters(stored, config) ?? {};
   const task = await storeRow(server, owner, (outboxes) => ({
     ...withOutbox(outboxes, stored.id, { ...noEvents, heartbeat, end, ...outbox }),

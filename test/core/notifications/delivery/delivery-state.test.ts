@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Subscription } from '@medplum/fhirtypes';
 import {
   abandoned,
   claimed,
   ended,
   failed,
+  followed,
   isDue,
   isFree,
   isHeartbeatDue,
@@ -19,7 +21,7 @@ import {
   woken,
 } from '../../../../core/notifications/delivery/delivery-state.ts';
 import { newOutbox, noOutboxes, type Outbox, withOutbox } from '../../../../core/notifications/delivery/outbox.ts';
-import { begin, config, outbox } from '../support.ts';
+import { begin, config, outbox, subscription } from '../support.ts';
 
 const settings = config.notifications;
 
@@ -81,6 +83,31 @@ describe('an outbox', () => {
   ])('a heartbeat with %j is due: %p', (changes, expected) => {
     expect(isHeartbeatDue({ ...outbox, ...changes }, begin)).toBe(expected);
     expect(isDue({ ...outbox, ...changes }, begin)).toBe(expected);
+  });
+
+  test.each<[Subscription['status'], Outbox['status'], Outbox['status'] | undefined]>([
+    ['requested', 'ready', undefined],
+    ['requested', 'accepted', 'ready'],
+    ['requested', 'on-hold', 'ready'],
+    ['requested', 'failed', 'ready'],
+    ['requested', 'cancelled', 'ready'],
+    ['active', 'accepted', undefined],
+    ['active', 'on-hold', undefined],
+    ['active', 'failed', 'ready'],
+    ['active', 'cancelled', 'ready'],
+    ['error', 'ready', 'failed'],
+    ['error', 'failed', undefined],
+    ['error', 'cancelled', undefined],
+    ['off', 'accepted', 'cancelled'],
+    ['off', 'failed', 'cancelled'],
+    ['off', 'cancelled', undefined],
+  ])('follows a Subscription set to %s: one that is %s becomes %p', (status, before, after) => {
+    const set = subscription({ status, error: 'given up' });
+    const next = followed(set, { ...outbox, status: before }, begin);
+    expect(next?.outbox.status).toBe(after);
+    const isRequested = status === 'active' && after === 'ready';
+    expect(next?.subscription).toEqual(isRequested ? subscription({ status: 'requested' }) : undefined);
+    expect(next && followed(next.subscription ?? set, next.outbox, begin)).toBeUndefined();
   });
 
   test.each<[Parameters<typeof requestDelivery>[0], Partial<Outbox>, string]>([

@@ -3,7 +3,6 @@ import type { Task } from '@medplum/fhirtypes';
 import * as fc from 'fast-check';
 import { formerOutbox } from '../../../../core/notifications/delivery/former-outbox.ts';
 import {
-  awaitsHandshake,
   dueAt,
   noOutboxes,
   type Outbox,
@@ -75,16 +74,6 @@ describe('the Task of a subscriber', () => {
 
 it('heartbeats are due so long after the last notification', () => {
   expect(dueAt({ ...outbox, sent: begin, heartbeat: 60 })).toBe(begin + 60_000);
-});
-
-it.each<[OutboxStatus, boolean]>([
-  ['ready', false],
-  ['accepted', true],
-  ['on-hold', true],
-  ['failed', true],
-  ['cancelled', true],
-])('a Subscription that is requested while its outbox is %s needs a new handshake: %s', (status, expected) => {
-  expect(awaitsHandshake({ ...outbox, status })).toBe(expected);
 });
 
 describe('an outbox of an earlier version', () => {

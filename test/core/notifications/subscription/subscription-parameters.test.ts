@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { resourceMatchesSubscriptionCriteria } from '@medplum/core';
+import type { Appointment } from '@medplum/fhirtypes';
 import { couldRead, readableAppointments } from '../../../../core/notifications/events/read-access.ts';
 import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import { matchesFilter, parseFilter } from '../../../../core/notifications/subscription/filter.ts';
@@ -36,10 +38,17 @@ describe('settings', () => {
   });
 });
 
-test('no topic ends in the name of a resource type, which Medplum would take for a search', () => {
-  for (const name of topicNames) {
-    expect(topicUrl(name, config).split('/').at(-1)).toMatch(/^[a-z-]+$/);
-  }
+test.each(topicNames)('Medplum itself delivers nothing to an active Subscription to the topic %s', async (name) => {
+  const [resource] = history({ by: portal, seconds: 1, status: 'booked' });
+  const delivers = (criteria: string) =>
+    resourceMatchesSubscriptionCriteria({
+      resource: resource as Appointment,
+      subscription: subscription({ status: 'active', criteria }),
+      context: { interaction: 'update' },
+      getPreviousResource: async () => undefined,
+    });
+  expect(await delivers(topicUrl(name, config))).toBe(false);
+  expect(await delivers('https://portal.example.org/Appointment')).toBe(true);
 });
 
 describe('a filter', () => {

@@ -6,7 +6,7 @@ import { backport } from '../../../../../core/notifications/subscription/extensi
 import { withClock } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
-import { channelTo, type Given, statusIn } from '../outboxes.ts';
+import { changeSubscription, channelTo, type Given, statusIn } from '../outboxes.ts';
 import { withDeliveries } from './deliveries.ts';
 
 const medplum = withMedplum();
@@ -145,6 +145,21 @@ describe('nothing is sent any more', () => {
       expect(told()).toEqual([]);
       expect((await state(subscribed)).subscription.status).toBe('off');
     }));
+
+  it.each<[string, Given, number]>([
+    ['during its handshake', { status: 'requested' }, 200],
+    ['during the last attempt', { outbox: { attempts: config.notifications.maxAttempts - 1 } }, 503],
+  ])('for one that is switched off %s, and it stays off', async (_, given, status) => {
+    const subscribed = await withEvents(1, given);
+    endpoint().reply = async (response) => {
+      await changeSubscription(medplum(), subscribed, { status: 'off' });
+      response.writeHead(status).end();
+    };
+    await deliver(subscribed);
+    await deliver(subscribed);
+    const { subscription, outbox } = await state(subscribed);
+    expect([subscription.status, outbox.status]).toEqual(['off', 'cancelled']);
+  });
 
   it('but for one whose end is to come', async () => {
     const changes = { channel: channelTo(endpoint().url), end: '2099-01-01T00:00:00Z' };

@@ -8,7 +8,6 @@ import { type Outbox, type Outboxes, withOutbox } from '../../../../../core/noti
 import { type Event, eventOf, eventResource } from '../../../../../core/notifications/events/event.ts';
 import { asStored } from '../../../../../core/notifications/subscription/channel.ts';
 import { backport } from '../../../../../core/notifications/subscription/extensions.ts';
-import { withStoredStatus } from '../../../../../core/notifications/subscription/stored-status.ts';
 import { topicUrl } from '../../../../../core/notifications/subscription/topics.ts';
 import { portal, subscription as submitted } from '../../../../core/notifications/support.ts';
 import { config } from '../../../config.ts';
@@ -43,15 +42,13 @@ export const filteredBy = (filter: string): object => ({
 
 /** A Subscription as the service stores it. */
 export const storedSubscription = (owner: string, sent: Subscription): Subscription => ({
-  ...withStoredStatus(
-    asStored({
-      ...sent,
-      meta: {
-        profile: [artefactUri(config, 'LocalSubscriptionTermin')],
-        tag: [requestorTag(owner, config)],
-      },
-    }),
-  ),
+  ...asStored({
+    ...sent,
+    meta: {
+      profile: [artefactUri(config, 'LocalSubscriptionTermin')],
+      tag: [requestorTag(owner, config)],
+    },
+  }),
 });
 
 /** Stores a Subscription with its outbox, which listens since long ago. */
