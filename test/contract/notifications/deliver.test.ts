@@ -177,7 +177,7 @@ describe("staff and a portal's Subscription", () => {
       await request('front-desk', 'GET', `/Subscription/${id}/$status`),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(answers.slice(0, 2).map((one) => resourceIn('Subscription', one).status)).toEqual(['active', 'requested']);
+    expect(answers.slice(0, 2).map((one) => resourceIn('Subscription', one).status)).toEqual(['active', 'active']);
     expect(answers.filter(({ text }) => text.includes('top-secret') || text.includes(listener.url))).toEqual([]);
     expect((await medplum('front-desk', 'GET', `/Subscription/${id}/_history`)).status).toBeGreaterThanOrEqual(400);
   });
