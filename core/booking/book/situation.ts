@@ -50,7 +50,8 @@ function storedCalendar(
   { state, known: { fragments, around }, context: { config } }: Given,
   { previous, replaced }: EarlierAppointments,
 ): Calendar {
-  const slots = [...(fragments?.slots ?? []), ...(around?.slots ?? []), ...resourcesOfType(state, 'Slot')];
+  // Of a Slot that was read again the later version counts: with it, those that hold it were read.
+  const slots = [...resourcesOfType(state, 'Slot'), ...(around?.slots ?? []), ...(fragments?.slots ?? [])];
   const earlier = [previous, replaced, ...(fragments?.expired ?? [])].filter((one) => one !== undefined);
   const marked = earlier.reduce<Slot[]>((all, one) => asOffers(all, one, config), slots);
   return calendarOf(marked, config, fragments?.uses);

@@ -37,15 +37,9 @@ export function fragmentReads(origins: readonly string[], originSystem: string):
   return {
     resourceType: 'Bundle',
     type: 'batch',
+    // Medplum carries the entries out one after the other: a Slot that is given back in between is then free, and not held
+    // by nobody.
     entry: [
-      search('Slot', [
-        ['_id', origins.join(',')],
-        ['_count', COUNT],
-      ]),
-      search('Slot', [
-        ['identifier', identifiers],
-        ['_count', COUNT],
-      ]),
       ...statusQueries.flatMap((status) => [
         search('Appointment', [
           ['slot', references],
@@ -57,6 +51,14 @@ export function fragmentReads(origins: readonly string[], originSystem: string):
           ['status', status],
           ['_count', COUNT],
         ]),
+      ]),
+      search('Slot', [
+        ['_id', origins.join(',')],
+        ['_count', COUNT],
+      ]),
+      search('Slot', [
+        ['identifier', identifiers],
+        ['_count', COUNT],
       ]),
     ],
   };
