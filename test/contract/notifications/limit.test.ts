@@ -1,18 +1,16 @@
 import { expect, it } from '@jest/globals';
+import { until } from '../../lib/until.ts';
 import { issuesOf, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 import { submit, toWebsocket } from './fixtures.ts';
 import './stand-ins.ts';
 
 /** Submits a Subscription; one that collides with a handshake of the same subscriber is told to try again. */
-async function added() {
-  for (;;) {
-    const answer = await submit(toWebsocket());
-    if (answer.status !== 412) {
-      return answer;
-    }
-  }
-}
+const added = () =>
+  until(
+    () => submit(toWebsocket()),
+    ({ status }) => status !== 412,
+  );
 
 it('one subscriber has only so many Subscriptions: 422, until one is ended', async () => {
   const { maxSubscriptions } = config.notifications;
