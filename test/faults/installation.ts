@@ -27,10 +27,7 @@ export async function prepareInstallation(
 ): Promise<Installation> {
   const before = { ...process.env };
   atEnd(() => {
-    for (const name of Object.keys(process.env)) {
-      Reflect.deleteProperty(process.env, name);
-    }
-    Object.assign(process.env, before);
+    process.env = before;
   });
   const installation = await prepareService({ LOG_LEVEL: 'silent', ...environment }, changes);
   atEnd(installation.end);
