@@ -64,19 +64,24 @@ function askedFor(resource: unknown): string[] {
 }
 
 /**
- * The slots, schedules and appointments that a booking asks for, each with its caller: those over which it could collide
- * with another booking of the same caller. Bookings of different callers never wait for each other, and what a body names
- * elsewhere, in a comment for instance, does not count. A dry run takes no turn.
+ * The slots, schedules and appointments that a booking asks for, 50 at most. What a body names elsewhere, in a comment for
+ * instance, does not count.
+ *
+ * @param body - of `$book` or `$hold`, in any shape
+ */
+export function namedIn(body: unknown): string[] {
+  const parameters = isObject(body) && Array.isArray(body.parameter) ? body.parameter.filter(isObject) : [];
+  const asked = [body, ...parameters.map(({ resource }) => resource)].flatMap(askedFor);
+  const named = parameters.flatMap(({ valueReference, valueUri }) => [valueReference, valueUri].flatMap(namedBy));
+  return [...new Set([...asked, ...named])].slice(0, mostKeys);
+}
+
+/**
+ * What a booking asks for, each with its caller: over that it could collide with another booking of the same caller.
+ * Bookings of different callers never wait for each other. A dry run takes no turn.
  *
  * @param body - of `$book` or `$hold`, in any shape
  * @param caller - its name
  */
-export function queueKeys(body: unknown, caller: string): string[] {
-  if (asksForDryRun(body)) {
-    return [];
-  }
-  const parameters = isObject(body) && Array.isArray(body.parameter) ? body.parameter.filter(isObject) : [];
-  const asked = [body, ...parameters.map(({ resource }) => resource)].flatMap(askedFor);
-  const named = parameters.flatMap(({ valueReference, valueUri }) => [valueReference, valueUri].flatMap(namedBy));
-  return [...new Set([...asked, ...named])].slice(0, mostKeys).map((key) => `${caller} ${key}`);
-}
+export const queueKeys = (body: unknown, caller: string): string[] =>
+  asksForDryRun(body) ? [] : namedIn(body).map((key) => `${caller} ${key}`);

@@ -13,6 +13,7 @@ import type { CredentialKeys } from './sealing/credential-keys.ts';
 import type { SealedTokens } from './sealing/sealed-token.ts';
 import type { Calendars } from './search/calendars.ts';
 import type { Collapsing } from './search/collapse.ts';
+import type { LeadMemory } from './search/leads.ts';
 import type { BindingTokens } from './websocket/binding-token.ts';
 
 /** Limits of the gateway; every one has a default. */
@@ -127,6 +128,7 @@ export interface GatewayContext {
   readonly calendars: Calendars;
   /** Identical searches that run at the same time, by caller and everything that they ask for. */
   readonly searches: Collapsing<FhirResponse>;
+  readonly leads: LeadMemory;
   readonly turns: BookingQueue;
   readonly changes: ChangeLimit;
   readonly bindingTokens: BindingTokens;

@@ -41,6 +41,7 @@ import { createAccessTokens, medplumTokens } from './sealing/access-tokens.ts';
 import { createSealedTokens } from './sealing/sealed-token.ts';
 import { createCalendars } from './search/calendars.ts';
 import { createCollapsing } from './search/collapse.ts';
+import { createLeads } from './search/leads.ts';
 import { createBindingTokens } from './websocket/binding-token.ts';
 import { addWebsockets, isWebsocket } from './websocket/server.ts';
 
@@ -108,6 +109,7 @@ function createContext({
     callers,
     calendars: createCalendars(upstream, now),
     searches: createCollapsing(all.collapseMs),
+    leads: createLeads(now),
     turns: createBookingQueue(all.turnMs),
     changes: createChangeLimit(config.requestors.maxBookingsPerMinute, now),
     bindingTokens: createBindingTokens(bindingKey, now),

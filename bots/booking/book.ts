@@ -5,6 +5,7 @@ import {
   formatBookingAnswer,
   formatDryRunAnswer,
   isTurnOffered,
+  leadsIn,
   versionAskedFor,
 } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
@@ -26,7 +27,10 @@ export async function handler(
   event: BotEvent<unknown>,
 ): Promise<Appointment | Parameters | OperationOutcome> {
   const { request, ...parsed } = parseBookRequest(event.input, config);
-  const asked = { ...parsed, ...(request && { request: { ...request, ifMatch: versionAskedFor(event.headers) } }) };
+  const asked = {
+    ...parsed,
+    ...(request && { request: { ...request, ifMatch: versionAskedFor(event.headers), leads: leadsIn(event.headers) } }),
+  };
   const result = await bookAppointment(medplum, asked, callerOf(event), {
     isTurnOffered: isTurnOffered(event.headers),
   });

@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { formatBookingAnswer, formatDryRunAnswer } from '../../core/booking/book/answer.ts';
+import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
@@ -18,8 +18,9 @@ export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
 ): Promise<Appointment | Parameters | OperationOutcome> {
-  const parsed = parseBookRequest(event.input, config, 'hold');
-  const result = await bookAppointment(medplum, parsed, callerOf(event), { purpose: 'hold' });
+  const { request, ...parsed } = parseBookRequest(event.input, config, 'hold');
+  const asked = { ...parsed, ...(request && { request: { ...request, leads: leadsIn(event.headers) } }) };
+  const result = await bookAppointment(medplum, asked, callerOf(event), { purpose: 'hold' });
   if (result.kind === 'refused') {
     return toOperationOutcome(result.issues, config);
   }

@@ -121,11 +121,16 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
   const { config, medplumBaseUrl, upstream, callers, logger } = context;
   const refusalOf = createPermission(context);
   const client = clientFor(
-    createBotConnections(upstream, medplumBaseUrl, ({ status }, authorization) => {
-      if (status === 401 && authorization === `Bearer ${client.getAccessToken()}`) {
-        token.refused();
-      }
-    }),
+    createBotConnections(
+      upstream,
+      medplumBaseUrl,
+      ({ status }, authorization) => {
+        if (status === 401 && authorization === `Bearer ${client.getAccessToken()}`) {
+          token.refused();
+        }
+      },
+      context.now,
+    ),
   );
   const token = createOwnToken((anew) => logIn(client, anew), logger);
   let pending = 0;

@@ -28,6 +28,7 @@ async function callInTurns(exchange: FhirRequest, context: GatewayContext, versi
   const keys = queueKeys(exchange.body, name);
   const call = (answer: string) =>
     callBot('book', exchange.body, exchange, context, {
+      ...context.leads.headersFor(exchange.body),
       [ANSWER_HEADER]: answer,
       ...(version !== undefined && { [VERSION_HEADER]: version }),
     });

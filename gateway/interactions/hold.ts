@@ -15,7 +15,10 @@ import { bodyOf } from '../medplum/errors.ts';
 export const hold: Handler = async (exchange, context) => {
   const name = exchange.caller ? nameOf(exchange.caller) : '';
   const answer = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
-    callBot('hold', exchange.body, exchange, context, { [ANSWER_HEADER]: AS_PARAMETERS }),
+    callBot('hold', exchange.body, exchange, context, {
+      ...context.leads.headersFor(exchange.body),
+      [ANSWER_HEADER]: AS_PARAMETERS,
+    }),
   );
   const held = bookingResponse(bodyOf(answer), context.config);
   return held ? preferred(held, exchange.returnPreference) : botProblem(answer, context);

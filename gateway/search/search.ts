@@ -127,7 +127,9 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
     const before = context.memory.read();
     const found = await context.searches.share(key, async () => {
       const start = context.memory.read();
-      return { ...(await answer(exchange, context)), bytes: context.memory.read() - start };
+      const found = await answer(exchange, context);
+      context.leads.note(found.resource);
+      return { ...found, bytes: context.memory.read() - start };
     });
     // What another request has read for this one counts for this one, too.
     const shared = (found.bytes ?? 0) - (context.memory.read() - before);

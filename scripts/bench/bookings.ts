@@ -9,7 +9,15 @@ import { findInstallation, type Installation } from './installation.ts';
 import { describeCircumstances, load, runtimeOf } from './machine.ts';
 import { type Measurement, measure } from './measure.ts';
 import { parseReport, type Report, type Row, remarksOn, rowOf, tableOf } from './report.ts';
-import { bookByMedplum, bookByTransaction, bookThroughGateway, makePlaces, type Place, type Way } from './targets.ts';
+import {
+  bookByMedplum,
+  bookByTransaction,
+  bookThroughGateway,
+  findThroughGateway,
+  makePlaces,
+  type Place,
+  type Way,
+} from './targets.ts';
 
 interface BenchArguments {
   readonly callers: readonly number[];
@@ -75,13 +83,10 @@ async function measureAll(
     const places = Array.from(
       { length: count },
       (_, index) => made[index % calendars]?.[Math.floor(index / calendars)],
-    );
+    ).filter((place) => place !== undefined);
+    await findThroughGateway(places, installation);
     await setTimeout(PAUSE);
-    return measure(
-      places.flatMap((place) => place ?? []),
-      callers,
-      (place) => book(place, installation, config),
-    );
+    return measure(places, callers, (place) => book(place, installation, config));
   };
   const found = new Map<Measured, Measurement[]>();
   for (const way of ways) {

@@ -99,6 +99,14 @@ export const bookByMedplum: Way = (place, { medplum, tokens }, config) =>
 export const bookThroughGateway: Way<Bookable> = (place, { base, tokens }, config) =>
   resultOfPost(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config));
 
+/** Finds places as a portal does before it books: the free slots of their schedules. */
+export async function findThroughGateway(places: readonly Place[], { base, tokens }: Installation): Promise<void> {
+  for (const schedule of new Set(places.flatMap(({ slot }) => slot.schedule.reference ?? []))) {
+    const query = new URLSearchParams({ schedule, status: 'free', _include: 'Slot:schedule', _count: '1000' });
+    await (await fetch(`${base}/Slot?${query}`, { headers: { authorization: `Bearer ${tokens.portal}` } })).text();
+  }
+}
+
 /** Searches through the gateway for the free slots of the day and the schedule of a place. */
 export async function searchThroughGateway({ slot }: Bookable, { base, tokens }: Installation): Promise<Result> {
   const day = slot.start?.slice(0, 10) ?? '';

@@ -20,11 +20,14 @@ import type {
   Reference,
   Resource,
   ResourceType,
+  Schedule,
+  Slot,
   Subscription,
 } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots, clock } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { createLeads } from '../../gateway/search/leads.ts';
 import { aboutMe } from '../../packages/sandbox/auth/me.ts';
 import { createSessions } from '../../packages/sandbox/auth/sessions.ts';
 import { asMedplum51 } from '../../packages/sandbox/http/bundle.ts';
@@ -372,7 +375,11 @@ export function createMedplum(
     async call(name, token, input, headers = {}) {
       const bot = botNamed(name);
       const requester = createReference(sessionOf(token, false).profile);
-      const own = { authorization: `Bearer ${token}`, ...headers };
+      // One portal books through a gateway that has shown it the Slots, the other through one that has not.
+      const leads = createLeads(() => time);
+      const shown = [...all<Slot>('Slot'), ...all<Schedule>('Schedule')].map((resource) => ({ resource }));
+      leads.note({ resourceType: 'Bundle', type: 'searchset', entry: token === 'portal-b' ? [] : shown });
+      const own = { authorization: `Bearer ${token}`, ...leads.headersFor(input), ...headers };
       const { returnValue, logResult } = await executeBot({
         bot,
         runAs: runAs(bot),

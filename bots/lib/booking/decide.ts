@@ -1,19 +1,22 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Reference } from '@medplum/fhirtypes';
+import type { BundleEntry, Reference } from '@medplum/fhirtypes';
 import type { BookingContext } from '../../../core/booking/book/context.ts';
 import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
-import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads.ts';
+import { bookingReads, isMisled, missingSlotReads, servicesLedTo } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import {
+  leewayWithin,
   limitsReached,
   type RequestorLimit,
   requestorLimitReads,
 } from '../../../core/booking/policy/requestor-limits.ts';
 import { type ResourceSet, resourceSet } from '../../../core/booking/resource-set.ts';
+import { readsById } from '../../../core/booking/search.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { config } from '../config.ts';
+import { leewaysOf } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ReadError, readAnswers, readRest, readStateAs, stateIn } from '../read.ts';
 import { readMore } from './read-more.ts';
@@ -66,10 +69,11 @@ async function decideWith(
   parsed: ReadableRequest,
   state: ResourceSet,
   context: BookingContext,
-  { authorization, role }: Requestor,
+  atFirst: Knowledge,
+  { authorization }: Requestor,
   isDry: boolean,
 ): Promise<BookingPlan> {
-  let known: Knowledge = { role };
+  let known = atFirst;
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const plan = planBooking(parsed, state, context, known);
     if (plan.kind !== 'read') {
@@ -85,6 +89,45 @@ async function decideWith(
 /** A request that could be read. */
 export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
 
+/** How the limits of a requestor are read: which, up to which share of each, and what their answers say. */
+interface LimitReads {
+  readonly entry: BundleEntry[];
+  /** The limits that are reached; `undefined` if they could not be read. */
+  readonly reachedIn: (answers: readonly BundleEntry[]) => Promise<ReadonlySet<RequestorLimit> | undefined>;
+}
+
+/**
+ * Reads the limits of a requestor, unless this process knows that they are far: then it is asked whether half of them is
+ * used, and for some changes, or some seconds, not at all.
+ */
+function limitReads(
+  medplum: MedplumClient,
+  limits: readonly RequestorLimit[],
+  { id, authorization }: Requestor,
+  now: number,
+): LimitReads {
+  const key = [id, ...limits].join(' ');
+  const leeways = leewaysOf(medplum);
+  const known = leeways?.get(key);
+  if (limits.length === 0 || (known && known.left-- > 0)) {
+    return { entry: [], reachedIn: async () => new Set() };
+  }
+  const most = leewayWithin(limits, config);
+  const whole = requestorLimitReads(limits, id, now, config);
+  if (!leeways || known || most === 0) {
+    return { entry: whole, reachedIn: async (answers) => limitsReached(limits, answers) };
+  }
+  return {
+    entry: requestorLimitReads(limits, id, now, config, 1 / 2),
+    reachedIn: async (answers) => {
+      const half = limitsReached(limits, answers);
+      const isFar = half?.size === 0;
+      leeways.set(key, { left: isFar ? most : 0 });
+      return isFar ? half : limitsReached(limits, await readAnswers(medplum, whole, { authorization }));
+    },
+  };
+}
+
 /**
  * Reads what a booking or a hold depends on, and asks the rules.
  *
@@ -96,24 +139,30 @@ export async function decideBooking(
   requestor: Requestor,
   { purpose, isDry = false }: DecisionOptions = {},
 ): Promise<BookingDecision> {
-  const { id, reference, authorization, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
+  const { id, reference, authorization, role, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
   const now = Date.now();
-  const wanted = bookingReads(parsed.request, id, config).entry ?? [];
-  const asked = wanted.length > 0 ? limits : [];
+  const { request } = parsed;
+  const wanted = bookingReads(request, id, config).entry ?? [];
+  const led = readsById('HealthcareService', request.leads?.services ?? []);
+  const counts = limitReads(medplum, wanted.length > 0 ? limits : [], requestor, now);
   try {
-    const answers = await readAnswers(medplum, [...wanted, ...requestorLimitReads(asked, id, now, config)], {
-      authorization,
-    });
+    const answers = await readAnswers(medplum, [...wanted, ...led, ...counts.entry], { authorization });
     const found = stateIn(answers.slice(0, wanted.length));
-    const missing = await readStateAs(medplum, missingSlotReads(parsed.request, found), { authorization });
+    const services = stateIn(answers.slice(wanted.length, wanted.length + led.length));
+    const missing = await readStateAs(medplum, missingSlotReads(request, found), { authorization });
     const rest = await readRest(medplum, wanted, answers, { authorization });
     const state = narrow(new Map([...found, ...missing, ...resourceSet(rest)]));
-    const reached = limitsReached(asked, answers.slice(wanted.length));
+    if (isMisled(request, state)) {
+      const anew = { ...parsed, request: { ...request, leads: undefined } };
+      return await decideBooking(medplum, anew, requestor, { purpose, isDry });
+    }
+    const reached = await counts.reachedIn(answers.slice(wanted.length + led.length));
     if (!reached) {
       return undecided;
     }
+    const known = { role, services: servicesLedTo(request, state, services) };
     const context: BookingContext = { now, requestor: id, requester: reference, config, newId, purpose, reached };
-    return { plan: await decideWith(medplum, parsed, state, context, requestor, isDry), state };
+    return { plan: await decideWith(medplum, parsed, state, context, known, requestor, isDry), state };
   } catch (error) {
     if (error instanceof ReadError) {
       return undecided;

@@ -1,5 +1,7 @@
 import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { idIn, isId } from '../../fhir/reference/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
+import type { Leads } from './request/request.ts';
 
 /**
  * Request header by which the gateway asks the Bot `book` for an answer that says whether the appointment is new.
@@ -27,6 +29,26 @@ export const VERSION_HEADER = 'x-booking-if-match';
 export function versionAskedFor(headers: unknown): string | undefined {
   const version = isObject(headers) ? headers[VERSION_HEADER] : undefined;
   return typeof version === 'string' && version !== '' ? version : undefined;
+}
+
+/**
+ * Request header in which the gateway names, from memory, what a booking leads to: the Schedules of its Slots, and their
+ * services (references, separated by commas). The Bot asks for all of them at once, and believes none of it.
+ */
+export const LEADS_HEADER = 'x-booking-leads';
+
+/**
+ * The ids in the header by which the gateway names what a booking leads to.
+ *
+ * @param headers - of the request, by name in lower case
+ */
+export function leadsIn(headers: unknown): Leads {
+  const value = isObject(headers) ? headers[LEADS_HEADER] : undefined;
+  const references = (typeof value === 'string' ? value.split(',') : []).map((reference) => ({ reference }));
+  return {
+    schedules: references.flatMap((one) => idIn(one, 'Schedule') ?? []).filter(isId),
+    services: references.flatMap((one) => idIn(one, 'HealthcareService') ?? []).filter(isId),
+  };
 }
 
 /** The result of `$book`: an appointment, and whether an earlier, identical request had booked it already. */

@@ -54,24 +54,33 @@ const counted: Readonly<Record<RequestorLimit, Counted>> = {
  * do not count each other, so that a limit can be exceeded by as many as run at once.
  *
  * @param requestor - id of its profile
+ * @param share - of each limit, to ask whether that much is used
  */
 export function requestorLimitReads(
   limits: readonly RequestorLimit[],
   requestor: string,
   now: number,
   config: RequestorLimitConfig,
+  share = 1,
 ): BundleEntry[] {
   return limits.map((limit) => {
     const { type, most, query } = counted[limit];
     return search(type, [
       ['_tag', requestorQuery(requestor, config)],
       ...query(now, config),
-      ['_offset', String(config.requestors[most] - 1)],
+      ['_offset', String(Math.ceil(config.requestors[most] * share) - 1)],
       ['_count', '1'],
       ['_fields', 'id'],
     ]);
   });
 }
+
+/**
+ * How many changes a requestor may make without being counted again, once it has used less than half of each limit: a
+ * quarter of the smallest, so that two gateways together stay within it.
+ */
+export const leewayWithin = (limits: readonly RequestorLimit[], { requestors }: RequestorLimitConfig): number =>
+  Math.floor(Math.min(...limits.map((limit) => requestors[counted[limit].most])) / 4);
 
 /**
  * The limits that are reached.

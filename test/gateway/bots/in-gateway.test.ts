@@ -328,7 +328,7 @@ const limits = { connectTimeoutMs: 500, upstreamTimeoutMs: 1_000, responseBytes:
 
 async function sent(baseUrl: string, limit = 1_000): Promise<unknown> {
   const upstream = createUpstream(baseUrl, limits);
-  const { send } = createBotConnections(upstream, upstream.baseUrl, () => undefined);
+  const { send } = createBotConnections(upstream, upstream.baseUrl, () => undefined, Date.now);
   const answer = await send({ url: `${upstream.baseUrl}fhir/R4`, headers: {}, body: '{}' }, limit);
   await upstream.close();
   return answer;
@@ -363,7 +363,7 @@ test('a request is a POST with a body, else a GET, with what follows the address
   };
   const seen: unknown[] = [];
   const upstream = { call } as Partial<Upstream> as Upstream;
-  const { send } = createBotConnections(upstream, 'http://medplum/x/', (...told) => seen.push(told));
+  const { send } = createBotConnections(upstream, 'http://medplum/x/', (...told) => seen.push(told), Date.now);
   const headers = { authorization: 'Bearer a' };
   expect(await send({ url: 'http://medplum/x/fhir/R4/Slot?a=b', headers }, 7)).toBe(answer);
   await send({ url: 'http://medplum/x/fhir/R4', headers: {}, body: '' }, 8);
@@ -383,7 +383,7 @@ test('a request is a POST with a body, else a GET, with what follows the address
 test('an answer that is missing is told to nobody', async () => {
   const seen: unknown[] = [];
   const upstream = { call: async () => ({ failure: 'broken' }) } as Partial<Upstream> as Upstream;
-  const { send } = createBotConnections(upstream, 'http://medplum/', (...told) => seen.push(told));
+  const { send } = createBotConnections(upstream, 'http://medplum/', (...told) => seen.push(told), Date.now);
   expect(await send({ url: 'http://medplum/fhir/R4', headers: {} }, 7)).toBe('no-answer');
   expect(seen).toEqual([]);
 });

@@ -27,6 +27,13 @@ export interface BookRequest {
   readonly ifMatch?: string | undefined;
   /** Whether to judge everything and write nothing. */
   readonly isDryRun?: boolean | undefined;
+  readonly leads?: Leads | undefined;
+}
+
+/** Ids of the Schedules of the Slots that a request names, and of their services, as far as somebody remembers them. */
+export interface Leads {
+  readonly schedules: readonly string[];
+  readonly services: readonly string[];
 }
 
 /** What reading a request gives: the request if its parts could be read at all, and everything wrong with its form. */
