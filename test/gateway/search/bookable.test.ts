@@ -177,16 +177,6 @@ describe('bookable', () => {
         'There are more than 1000 schedules: use the parameter schedule to name those to search.',
       ]);
     });
-
-    test.each<[Reply, number]>([
-      [{ status: 500 }, 503],
-      [{ status: 401 }, 401],
-      [{ body: { resourceType: 'Patient' } }, 502],
-      [{ body: { resourceType: 'Bundle', type: 'batch-response' } }, 502],
-    ])('where Medplum answers %j to the question for Schedules: %i', async (reply, status) => {
-      answering(() => reply);
-      expect((await get('status=free')).status).toBe(status);
-    });
   });
 });
 

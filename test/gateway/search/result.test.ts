@@ -208,18 +208,6 @@ describe('looking through what may match', () => {
     expect(fake.received).toHaveLength(10);
   });
 
-  test.each<[Reply, number]>([
-    [{ status: 500 }, 503],
-    [{ status: 403 }, 403],
-    [{ body: { resourceType: 'CodeSystem' } }, 502],
-    [{ body: { resourceType: 'Bundle', entry: {} } }, 502],
-  ])('or reading the page fails where Medplum answers %j: %i', async (reply, status) => {
-    fake.answer = () => reply;
-    await get(schedules, status);
-    fake.answer = ({ method }) => (method === 'POST' ? reply : page(many(1)));
-    await get(schedules, status);
-  });
-
   test('finds nothing in an answer without entries', async () => {
     fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
     const bundle = await get(schedules);

@@ -47,17 +47,6 @@ describe('search', () => {
       ]);
     });
 
-    test.each<[Reply, number]>([
-      [{ status: 403 }, 403],
-      [{ status: 500 }, 503],
-      [{ body: { resourceType: 'Slot' } }, 502],
-      [{ body: { resourceType: 'Bundle', entry: {} } }, 502],
-    ])('where Medplum answers %j: %i', async (reply, status) => {
-      fake.answer = () => reply;
-      await get('/fhir/R4/Slot?schedule=1', status);
-      expect(fake.received).toHaveLength(1);
-    });
-
     describe('the total of Slots of every Schedule', () => {
       /** A page as Medplum gives it that was not told to count. */
       const page = (count: number, next?: string) => {
