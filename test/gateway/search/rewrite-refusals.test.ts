@@ -31,6 +31,22 @@ describe('a search is refused', () => {
     ]);
   });
 
+  test('with more than 500 values as Medplum is asked: a reference without a type counts for each', () => {
+    const ids = (count: number) => Array.from({ length: count }, (_, index) => `actor-${index}`).join(',');
+    expect(codesOf('Appointment', `actor=${ids(83)}`)).toEqual([]);
+    expect(codesOf('Appointment', `actor=${ids(84)}`)).toEqual(['malformed-request']);
+    expect(codesOf('Appointment', `patient=${ids(500)}`)).toEqual([]);
+  });
+
+  test('with more than five conditions that each resource has to be compared with', () => {
+    const dates = (count: number) => Array.from({ length: count }, () => 'date=2027').join('&');
+    expect(said('Encounter', parseQuery(dates(5)))).toEqual([]);
+    expect(said('Encounter', parseQuery(dates(6)))).toEqual([
+      'http.period',
+      "A search can have at most 5 conditions on 'period'.",
+    ]);
+  });
+
   test('with more than a hundred parameters', () => {
     const parameters = (count: number) => Array.from({ length: count }, () => ({ name: '_id', value: 'a' }));
     expect(said('Slot', parameters(100))).toEqual([]);
