@@ -1,5 +1,4 @@
 import { DAY, instantOf, isShownTwice, localTimeOf } from '../../../core/time/time-zone.ts';
-import type { Language } from '../../server/language.ts';
 
 /** The local time of the clinic, as patients read it. */
 export interface Clock {
@@ -18,16 +17,13 @@ export interface Clock {
   readonly zoneName: (time: number) => string;
 }
 
-const locales: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' };
-
 /** Whether a text is a day as `dayOf` gives it. */
 export function isDay(text: unknown): text is string {
   return typeof text === 'string' && /^20\d\d-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-function makeClock(timeZone: string, language: Language): Clock {
-  const format = (options: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat(locales[language], { timeZone, ...options });
+function makeClock(timeZone: string, locale: string): Clock {
+  const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, { timeZone, ...options });
   const long = format({ dateStyle: 'full' });
   const short = format({ weekday: 'short', day: 'numeric', month: 'short' });
   const hour = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
@@ -46,10 +42,10 @@ function makeClock(timeZone: string, language: Language): Clock {
 
 const clocks = new Map<string, Clock>();
 
-/** The clock of a time zone, in a language. */
-export function clockOf(timeZone: string, language: Language): Clock {
-  const key = `${language} ${timeZone}`;
-  const clock = clocks.get(key) ?? makeClock(timeZone, language);
+/** The clock of a time zone, as a locale writes it. */
+export function clockOf(timeZone: string, locale: string): Clock {
+  const key = `${locale} ${timeZone}`;
+  const clock = clocks.get(key) ?? makeClock(timeZone, locale);
   clocks.set(key, clock);
   return clock;
 }

@@ -1,7 +1,7 @@
 import { type Content, type Html, html, icon } from '../../server/html.ts';
-import { otherLanguage, type Visit } from '../http/visit.ts';
+import type { Visit } from '../http/visit.ts';
 import { isEmpty } from '../session/session.ts';
-import { textsOf } from '../texts/texts.ts';
+import { languages, textsOf } from '../texts/texts.ts';
 
 /** What surrounds every page. */
 export interface Frame {
@@ -27,26 +27,33 @@ function navigation({ portal: { options }, texts, url }: Visit): Html {
 </ul></nav>`;
 }
 
+const globe = html`<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1 8h14M8 1a7 7 0 1 0 0 14A7 7 0 1 0 8 1c-4 4-4 10 0 14 4-4 4-10 0-14"/></svg>`;
+
+/** The other languages. They are buttons, so that what was typed goes with them. */
 function languageSwitch(visit: Visit, form: string | undefined): Html {
-  const { portal, url } = visit;
-  const other = textsOf[otherLanguage(visit)];
-  if (form !== undefined) {
-    // The first button of a form is what the Enter key presses: it sends the form as it is.
-    return html`<p class="language"><button form="${form}" class="first" tabindex="-1" aria-hidden="true"></button>
-<button form="${form}" name="action" value="${other.language}" lang="${other.language}" formnovalidate class="quiet">${other.languageName}</button></p>`;
-  }
-  return html`<form method="post" action="${portal.options.path}/language" class="language">
-<input type="hidden" name="back" value="${url}">
-<button name="language" value="${other.language}" lang="${other.language}" class="quiet">${other.languageName}</button>
-</form>`;
+  const { portal, url, texts } = visit;
+  const attributes = form === undefined ? html` name="language"` : html` form="${form}" name="action" formnovalidate`;
+  const buttons = languages
+    .filter((language) => language !== texts.language)
+    .map(
+      (language) =>
+        html`<li><button${attributes} value="${language}" lang="${language}" class="quiet">${textsOf[language].languageName}</button></li>`,
+    );
+  // The first button of a form is what the Enter key presses: it sends the form as it is.
+  return html`<details class="language"><summary aria-label="${texts.languages}: ${texts.languageName}">${globe}${texts.languageName}</summary>
+${
+  form === undefined
+    ? html`<form method="post" action="${portal.options.path}/language"><input type="hidden" name="back" value="${url}"><ul>${buttons}</ul></form>`
+    : html`<button form="${form}" class="first" tabindex="-1" aria-hidden="true"></button><ul>${buttons}</ul>`
+}</details>`;
 }
 
 function footer(visit: Visit, phone: string | undefined): Html {
-  const { portal, texts, clock } = visit;
+  const { portal, texts, say, clock } = visit;
   const { path, timeZone } = portal.options;
   return html`<footer>
 ${phone && html`<p>${texts.call} <a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></p>`}
-<p class="zone" data-zone="${timeZone}">${texts.zone(timeZone, clock.zoneName(portal.now()))}</p>
+<p class="zone" data-zone="${timeZone}">${say(texts.zone, { zone: timeZone, name: clock.zoneName(portal.now()) })}</p>
 ${hasSomething(visit) && html`<p><a href="${path}/leave">${texts.leave.title}</a></p>`}
 </footer>`;
 }
@@ -61,7 +68,7 @@ export function layout(visit: Visit, { title, body, isProblem, form }: Frame, ph
   const { clinic, path, assets } = portal.options;
   const { script, style } = assets.page();
   return html`<!doctype html>
-<html lang="${texts.language}">
+<html lang="${texts.language}" dir="${texts.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

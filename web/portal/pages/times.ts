@@ -49,14 +49,14 @@ function personChoice(visit: Visit, page: TimesPage): Html | false {
 }
 
 function dayList(visit: Visit, page: TimesPage): Html {
-  const { texts, clock } = visit;
+  const { texts, say, clock } = visit;
   const { days, day, from, earlier, later } = page;
   const items = [...days].map(
     ([
       one,
       times,
     ]) => html`<li><a href="${address(visit, page, { from, day: one })}#times" class="day"${one === day && html` aria-current="date"`}>
-<span>${clock.shortDay(times[0]?.start ?? 0)}</span> <span class="note">${texts.times.free(times.length)}</span></a></li>`,
+<span>${clock.shortDay(times[0]?.start ?? 0)}</span> <span class="note">${say(texts.times.free, { number: times.length })}</span></a></li>`,
   );
   return html`<section aria-labelledby="days-title">
 <h2 id="days-title">${texts.times.days}</h2>
@@ -84,7 +84,7 @@ function groupsOf({ texts, clock }: Visit, { service }: TimesPage, times: readon
 }
 
 function timeList(visit: Visit, page: TimesPage): Html | false {
-  const { texts, clock, portal } = visit;
+  const { texts, say, clock, portal } = visit;
   const { path } = portal.options;
   const times = page.days.get(page.day ?? '') ?? [];
   const [first] = times;
@@ -101,7 +101,7 @@ function timeList(visit: Visit, page: TimesPage): Html | false {
   });
   const isRequest = times.some(({ schedule }) => schedule.isRequest);
   return html`<section id="times" aria-labelledby="times-title">
-<h2 id="times-title">${texts.times.times(clock.longDay(first.start))}</h2>
+<h2 id="times-title">${say(texts.times.times, { day: clock.longDay(first.start) })}</h2>
 ${isRequest && html`<p class="note">${texts.times.request}</p>`}
 <form method="${page.move === undefined ? 'post' : 'get'}" action="${action}">
 <input type="hidden" name="service" value="${page.service.key}">
@@ -112,13 +112,13 @@ ${groups}
 
 /** The page of free times: the days of two weeks, and the times of one of them. */
 export function timesPage(visit: Visit, page: TimesPage): Reply {
-  const { texts, clock, portal } = visit;
+  const { texts, say, clock, portal } = visit;
   const { next, move, days, earlier, isComplete } = page;
   const title = move === undefined ? texts.times.title : texts.times.moveTitle;
   const nothing = next
-    ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${texts.times.next(clock.longDay(next.start))}</a></p>`
+    ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${say(texts.times.next, { day: clock.longDay(next.start) })}</a></p>`
     : html`<p>${earlier === undefined ? texts.times.noneAtAll : texts.times.noneLater}</p>`;
-  const body = html`${move === undefined && html`<p class="step">${texts.step(2)}</p>`}
+  const body = html`${move === undefined && html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>`}
 <h1>${title}</h1>
 <p class="chosen">${page.service.name}${move === undefined && html` <a href="${portal.options.path}/">${texts.times.otherService}</a>`}</p>
 ${move && html`<p>${texts.appointment.isMoved}: ${when(visit, move)}</p>`}

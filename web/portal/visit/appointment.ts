@@ -1,7 +1,7 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import type { BookableService } from '../clinic/services.ts';
-import type { State } from '../texts/en.ts';
+import type { State } from '../texts/texts.ts';
 
 /** An appointment as patients see it. What the clinic's record lacks is `undefined`. */
 export interface AppointmentView {

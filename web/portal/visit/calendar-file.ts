@@ -1,5 +1,5 @@
 import ical, { ICalAlarmType, ICalEventStatus } from 'ical-generator';
-import type { Texts } from '../texts/en.ts';
+import type { Texts } from '../texts/texts.ts';
 import type { AppointmentView } from './appointment.ts';
 
 const statuses: Readonly<Partial<Record<AppointmentView['state'], ICalEventStatus>>> = {
