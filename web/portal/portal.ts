@@ -1,7 +1,10 @@
 import type { Questionnaire } from '@medplum/fhirtypes';
 import type { Assets } from '../server/assets.ts';
+import { type Doctor, readDoctors } from './clinic/doctors.ts';
+import { type Picture, pictureIn } from './clinic/pictures.ts';
 import { type BookableService, readServices } from './clinic/services.ts';
 import { type BookingService, bookingService, isRefusal, type Refusal, resourcesIn } from './fhir/client.ts';
+import { listOf } from './fhir/elements.ts';
 import type { ExtensionUrls } from './fhir/refusal.ts';
 import { createNews, type News } from './news/news.ts';
 import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
@@ -58,6 +61,10 @@ export interface Portal {
   readonly notificationSecret: string;
   readonly now: () => number;
   readonly services: () => Promise<readonly BookableService[] | Refusal>;
+  /** The people of a service's calendars, by actor. */
+  readonly doctors: (service: BookableService) => Promise<ReadonlyMap<string, Doctor>>;
+  /** The picture of a person; `undefined` if there is none of this version. */
+  readonly picture: (type: 'Practitioner', id: string, version: string) => Promise<Picture | undefined>;
   /** The clinic's telephone, as its record has it; `undefined` if there is none, or it is not known yet. */
   readonly phone: () => Promise<string | undefined>;
   /** The questions of a service, if the clinic has any. */
@@ -66,22 +73,51 @@ export interface Portal {
 
 /** How long what rarely changes at a clinic is not requested again, in milliseconds. */
 const KEEP = 5_000;
+const KEEP_DOCTORS = 60_000;
 
 /** Remembers what was read for a short time; failures are not remembered. */
-function remember<T>(read: (key: string) => Promise<T>, isGood: (value: T) => boolean, now: () => number) {
+function remember<T, K extends { readonly key: string }>(
+  read: (about: K) => Promise<T>,
+  isGood: (value: T) => boolean,
+  now: () => number,
+  keep = KEEP,
+) {
   const known = new Map<string, { readonly end: number; readonly value: Promise<T> }>();
-  return async (key: string): Promise<T> => {
+  return async (about: K): Promise<T> => {
+    const { key } = about;
     const found = known.get(key);
     if (found && now() < found.end) {
       return found.value;
     }
-    const value = read(key);
-    known.set(key, { end: now() + KEEP, value });
+    const value = read(about);
+    known.set(key, { end: now() + keep, value });
     const isKept = await value.then(isGood, () => false);
     if (!isKept) {
       known.delete(key);
     }
     return value;
+  };
+}
+
+/** How many pictures are kept; those that were read first go first. */
+const MOST_PICTURES = 100;
+
+function pictures(client: BookingService): Portal['picture'] {
+  const kept = new Map<string, Picture>();
+  return async (type, id, version) => {
+    const key = `${type}/${id}/${version}`;
+    const known = kept.get(key);
+    const found = known ? undefined : await client.read(type, id);
+    const picture = known ?? (found && !isRefusal(found) ? pictureIn(listOf(found.photo)) : undefined);
+    if (picture?.version !== version) {
+      return undefined;
+    }
+    kept.set(key, picture);
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_PICTURES && oldest !== undefined) {
+      kept.delete(oldest);
+    }
+    return picture;
   };
 }
 
@@ -109,12 +145,12 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
   );
   let last: readonly BookableService[] | undefined;
   const services = async (): Promise<readonly BookableService[] | Refusal> => {
-    const found = await remembered('');
+    const found = await remembered({ key: '' });
     last = isRefusal(found) ? last : found;
     return found;
   };
   const questionnaires = remember(
-    (key) => readQuestionnaire(service, key),
+    ({ key }) => readQuestionnaire(service, key),
     (value) => value === undefined || !isRefusal(value),
     now,
   );
@@ -134,6 +170,13 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
         ? undefined
         : found.flatMap(({ schedules }) => schedules).find(({ phone }) => phone)?.phone;
     },
-    questionnaire: async ({ key }) => (key === '' ? undefined : questionnaires(key)),
+    questionnaire: async (about) => (about.key === '' ? undefined : questionnaires(about)),
+    picture: pictures(service),
+    doctors: remember(
+      (about) => readDoctors(service, about),
+      (found) => found.size > 0,
+      now,
+      KEEP_DOCTORS,
+    ),
   };
 }

@@ -81,6 +81,13 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
         .type(answer.mediaType)
         .header('content-disposition', `attachment; filename="${answer.name}"`)
         .send(answer.text);
+    case 'picture':
+      // The same for everybody, at an address that names its content; and never more than a picture.
+      return reply
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        .header('content-security-policy', "default-src 'none'; sandbox")
+        .type(answer.picture.mediaType)
+        .send(answer.picture.bytes);
     case 'part':
       return reply.type('text/html; charset=utf-8').send(answer.body.text);
     case 'page': {

@@ -12,12 +12,15 @@ import type {
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import { listOf } from '../fhir/elements.ts';
 import type { ExtensionUrls } from '../fhir/refusal.ts';
 
 /** A calendar in which times of a service can be booked. */
 export interface BookableSchedule {
   readonly reference: string;
-  /** Whose calendar it is; empty where the clinic gives it no name. */
+  /** Whose calendar it is, as a reference; empty where the clinic names nobody. */
+  readonly actor: string;
+  /** Their name; empty where the clinic gives it no name. */
   readonly name: string;
   /** Whether the clinic's staff confirm each booking. */
   readonly isRequest: boolean;
@@ -44,9 +47,6 @@ export interface BookableService {
 /** How many Schedules and services the portal shows. */
 const MOST = '500';
 
-const listOf = <T>(value: readonly T[] | undefined): readonly T[] =>
-  Array.isArray(value) ? value.filter((one) => one !== null && typeof one === 'object') : [];
-
 const keyOf = ({ system = '', code }: Coding): string => `${system}|${code}`;
 
 const codingsOf = (concepts: readonly CodeableConcept[] | undefined): Coding[] =>
@@ -58,7 +58,7 @@ const phoneIn = (telecom: readonly ContactPoint[] | undefined): string | undefin
   listOf(telecom).find(({ system, value }) => system === 'phone' && value)?.value;
 
 /** A place as people find it: name and address. */
-function placeText({ name, address }: Location): string | undefined {
+export function placeText({ name, address }: Location): string | undefined {
   const { line, postalCode, city, text } = address ?? {};
   const town = [postalCode, city].filter((part) => part).join(' ');
   const lines = Array.isArray(line) ? line : [];
@@ -124,10 +124,12 @@ function bookableSchedule(
   const confirmation = [schedule, service]
     .map((resource) => listOf(resource?.extension).find((extension) => extension.url === urls.confirmation)?.valueCode)
     .find((code) => code !== undefined);
+  const actors = listOf(schedule.actor);
   const strictest = services.flatMap((one) => cancelUntilOf(one, urls.policy) ?? []);
   return {
     reference: `Schedule/${schedule.id}`,
-    name: listOf(schedule.actor).find(({ display }) => display)?.display ?? '',
+    actor: actors.find(({ reference }) => /^Practitioner(Role)?\//.test(reference ?? ''))?.reference ?? '',
+    name: actors.find(({ display }) => display)?.display ?? '',
     isRequest: confirmation === 'manual',
     cancelUntil: cancelUntilOf(schedule, urls.policy) ?? (strictest.length > 0 ? Math.max(...strictest) : undefined),
     minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),

@@ -4,6 +4,7 @@ import { isObject } from '../../../core/fhir/resource.ts';
 import type { Html } from '../../server/html.ts';
 import { preferredLanguage } from '../../server/language.ts';
 import { type Clock, clockOf } from '../clinic/clock.ts';
+import type { Picture } from '../clinic/pictures.ts';
 import type { Portal } from '../portal.ts';
 import { openSession, type Session } from '../session/session.ts';
 import type { Visitor } from '../session/shares.ts';
@@ -74,6 +75,7 @@ export type Reply = Changes &
         readonly isPublic?: boolean;
       }
     | { readonly kind: 'redirect'; readonly to: string }
+    | { readonly kind: 'picture'; readonly picture: Picture }
     | { readonly kind: 'part'; readonly body: Html }
     | { readonly kind: 'data'; readonly data: Readonly<Record<string, string | boolean>> }
     | { readonly kind: 'file'; readonly name: string; readonly mediaType: string; readonly text: string }

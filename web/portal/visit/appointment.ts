@@ -1,6 +1,7 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import type { BookableService } from '../clinic/services.ts';
+import { listOf, textOf } from '../fhir/elements.ts';
 import type { State } from '../texts/texts.ts';
 
 /** An appointment as patients see it. What the clinic's record lacks is `undefined`. */
@@ -39,11 +40,6 @@ const states: Readonly<Record<NonNullable<Appointment['status']>, State>> = {
   'entered-in-error': 'unclear',
   waitlist: 'unclear',
 };
-
-const listOf = <T>(value: readonly T[] | undefined): readonly T[] =>
-  Array.isArray(value) ? value.filter((one) => one !== null && typeof one === 'object') : [];
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
 const codesIn = (concept: CodeableConcept | undefined): (string | undefined)[] =>
   listOf(concept?.coding).map(({ code }) => code);
