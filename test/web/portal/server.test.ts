@@ -127,6 +127,8 @@ test('a long Slot is cut into appointments of the length that the clinic gives',
     cancelUntil: undefined,
     place: undefined,
     phone: undefined,
+    map: undefined,
+    bring: undefined,
     minutes: 20,
   };
   const slot = {

@@ -4,7 +4,6 @@ import { isObject } from '../../../core/fhir/resource.ts';
 import type { Html } from '../../server/html.ts';
 import { preferredLanguage } from '../../server/language.ts';
 import { type Clock, clockOf } from '../clinic/clock.ts';
-import type { Picture } from '../clinic/pictures.ts';
 import type { Portal } from '../portal.ts';
 import { openSession, type Session } from '../session/session.ts';
 import type { Visitor } from '../session/shares.ts';
@@ -75,7 +74,8 @@ export type Reply = Changes &
         readonly isPublic?: boolean;
       }
     | { readonly kind: 'redirect'; readonly to: string }
-    | { readonly kind: 'picture'; readonly picture: Picture }
+    /** What is the same for everybody, at an address that names its content. */
+    | { readonly kind: 'asset'; readonly mediaType: string; readonly content: Buffer | string }
     | { readonly kind: 'part'; readonly body: Html }
     | { readonly kind: 'data'; readonly data: Readonly<Record<string, string | boolean>> }
     | { readonly kind: 'file'; readonly name: string; readonly mediaType: string; readonly text: string }

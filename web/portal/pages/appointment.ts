@@ -5,6 +5,10 @@ import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 import { otherTimes } from './taken.ts';
 
+/** The way to a map, which another site shows. */
+export const mapLink = ({ texts }: Visit, map: string | undefined): Content =>
+  map && html` <a href="${map}" rel="noreferrer">${texts.appointment.map}</a>`;
+
 /** When an appointment is, as patients read it. */
 export function when({ texts, clock }: Visit, { start, end }: Pick<AppointmentView, 'start' | 'end'>): Html {
   return start === undefined
@@ -25,7 +29,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
     [texts.appointment.when, when(visit, view)],
     [texts.appointment.what, view.what],
     [texts.appointment.withWhom, view.withWhom],
-    [texts.appointment.where, view.where],
+    [texts.appointment.where, view.where && html`${view.where}${mapLink(visit, view.map)}`],
     [texts.appointment.forWhom, view.forWhom],
     [texts.appointment.comment, view.comment],
     [texts.appointment.reason, view.isUnanswered ? texts.appointment.unanswered : view.reason],
@@ -39,7 +43,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
 <p class="state ${state}">${texts.states[state]}</p>
 ${notes[state] && html`<p>${notes[state]}</p>`}
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-${view.notes && html`<h2>${texts.appointment.notes}</h2><p class="notes">${view.notes}</p>`}
+${(view.notes || (isWatched && view.bring)) && html`<h2>${texts.appointment.notes}</h2><p class="notes">${[view.notes, isWatched && view.bring].filter((one) => one).join('\n\n')}</p>`}
 </section>`;
 }
 
@@ -52,12 +56,14 @@ export interface PersonalLink {
   readonly count: number;
   /** Where to it can be sent; empty if that is not known. */
   readonly email: string;
+  /** The name of the clinic. */
+  readonly clinic: string;
 }
 
 /** The personal link, with the ways to keep it. */
-export function linkBox({ texts, say, clock, portal }: Visit, { url, until, count, email }: PersonalLink): Html {
+export function linkBox({ texts, say, clock }: Visit, { url, until, count, email, clinic }: PersonalLink): Html {
   const { appointment } = texts;
-  const mail = `mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: `${appointment.title}, ${portal.options.clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
+  const mail = `mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: `${appointment.title}, ${clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
   return html`<section class="card" aria-labelledby="link-title"><h2 id="link-title">${appointment.link}</h2>
 <p>${say(appointment.linkNote, { number: count, until: clock.longDay(until) })}</p>
 <p class="link">${url}</p>

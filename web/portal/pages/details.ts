@@ -27,6 +27,8 @@ export interface DetailsPage {
   /** What became of the request to hold it longer. */
   readonly holdNews: string | undefined;
   readonly questions: QuestionForm | undefined;
+  /** The address of the clinic's privacy notice. */
+  readonly privacy: string | undefined;
   /** For whom the visitor may book without saying again who it is. */
   readonly known: readonly KnownPatient[];
   readonly state: FormState;
@@ -143,6 +145,7 @@ ${
 }
 ${textArea(visit, state, 'comment', details.comment, false, personFields.comment)}
 ${isRequest && html`<p class="note">${details.askNote}</p>`}
+${page.privacy && html`<p class="note">${details.privacy} <a href="${page.privacy}" target="_blank" rel="noopener">${texts.privacy}</a></p>`}
 ${!isGone && html`<button class="primary">${refusal?.reason === 'unknown' ? texts.again : submit}</button>`}
 </div>
 </form>`;

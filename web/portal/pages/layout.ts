@@ -1,7 +1,11 @@
 import { type Content, type Html, html, icon } from '../../server/html.ts';
 import type { Visit } from '../http/visit.ts';
+import type { Portal } from '../portal.ts';
 import { isEmpty } from '../session/session.ts';
 import { languages, textsOf } from '../texts/texts.ts';
+import { mapLink } from './appointment.ts';
+
+type ShownClinic = Awaited<ReturnType<Portal['clinic']>>;
 
 /** What surrounds every page. */
 export interface Frame {
@@ -48,24 +52,25 @@ ${
 }</details>`;
 }
 
-function footer(visit: Visit, phone: string | undefined): Html {
+function footer(visit: Visit, { name, phone, address, map, imprint, privacy }: ShownClinic): Html {
   const { portal, texts, say, clock } = visit;
   const { path, timeZone } = portal.options;
   return html`<footer>
-${phone && html`<p>${texts.call} <a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></p>`}
+${address && html`<p>${name}, ${address}${mapLink(visit, map)}</p>`}
+${phone && html`<p>${texts.call} <bdi dir="ltr"><a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></bdi></p>`}
 <p class="zone" data-zone="${timeZone}">${say(texts.zone, { zone: timeZone, name: clock.zoneName(portal.now()) })}</p>
+${(imprint || privacy) && html`<p>${imprint && html`<a href="${imprint}">${texts.imprint}</a>`} ${privacy && html`<a href="${privacy}">${texts.privacy}</a>`}</p>`}
 ${hasSomething(visit) && html`<p><a href="${path}/leave">${texts.leave.title}</a></p>`}
 </footer>`;
 }
 
 /**
  * A whole page: head, navigation, content, footer.
- *
- * @param phone - of the clinic
  */
-export function layout(visit: Visit, { title, body, isProblem, form }: Frame, phone: string | undefined): string {
+export function layout(visit: Visit, { title, body, isProblem, form }: Frame, clinic: ShownClinic): string {
   const { portal, texts } = visit;
-  const { clinic, path, assets } = portal.options;
+  const { path, assets } = portal.options;
+  const { id, name, logo, colour } = clinic;
   const { script, style } = assets.page();
   return html`<!doctype html>
 <html lang="${texts.language}" dir="${texts.direction}">
@@ -75,21 +80,22 @@ export function layout(visit: Visit, { title, body, isProblem, form }: Frame, ph
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 ${icon}
-<title>${isProblem && `${texts.error}: `}${title} – ${clinic}</title>
+<title>${isProblem && `${texts.error}: `}${title} – ${name}</title>
 ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
+${colour && html`<link rel="stylesheet" href="${path}/colour.css?c=${colour}">`}
 <script type="module" src="${path}/assets/${script}"></script>
 </head>
 <body>
 <a class="skip" href="#content">${texts.skip}</a>
 <header>
-<p class="clinic"><a href="${path}/">${clinic}</a></p>
+<p class="clinic"><a href="${path}/">${logo && html`<img src="${path}/pictures/Organization/${id}?v=${logo.version}" height="40" alt=""> `}${name}</a></p>
 ${navigation(visit)}
 ${languageSwitch(visit, form)}
 </header>
 <main id="content" tabindex="-1">
 ${body}
 </main>
-${footer(visit, phone)}
+${footer(visit, clinic)}
 </body>
 </html>`.text;
 }

@@ -1,4 +1,5 @@
 import { DAY } from '../../../core/time/time-zone.ts';
+import { colourSheet } from '../clinic/clinic.ts';
 import { isDay } from '../clinic/clock.ts';
 import type { BookableService } from '../clinic/services.ts';
 import { type FreeTime, readTimes } from '../clinic/times.ts';
@@ -20,10 +21,22 @@ export const showServices: PageHandler = async (visit) => {
   return isRefusal(services) ? failurePage(visit, 'unavailable') : servicesPage(visit, services);
 };
 
-/** `GET /pictures/Practitioner/:id`: the picture of a person on a card. */
-export const showPicture: PageHandler = async (visit) => {
-  const picture = await visit.portal.picture('Practitioner', visit.id, visit.query.get('v'));
-  return picture ? { kind: 'picture', picture } : failurePage(visit, 'notFound');
+/** `GET /pictures/{type}/:id`: the picture of a person on a card, or the clinic's logo. */
+export const showPicture =
+  (type: 'Practitioner' | 'Organization'): PageHandler =>
+  async (visit) => {
+    const picture = await visit.portal.picture(type, visit.id, visit.query.get('v'));
+    return picture
+      ? { kind: 'asset', mediaType: picture.mediaType, content: picture.bytes }
+      : failurePage(visit, 'notFound');
+  };
+
+/** `GET /colour.css`: the colour of the clinic, as far as it can be read. */
+export const showColour: PageHandler = async (visit) => {
+  const colour = visit.query.get('c');
+  return /^[0-9a-f]{6}$/.test(colour)
+    ? { kind: 'asset', mediaType: 'text/css; charset=utf-8', content: colourSheet(colour) }
+    : failurePage(visit, 'notFound');
 };
 
 /** One time of each calendar and moment: two places for the same time are one choice. */

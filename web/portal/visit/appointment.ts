@@ -14,6 +14,10 @@ export interface AppointmentView {
   readonly serviceKey: string | undefined;
   readonly withWhom: string | undefined;
   readonly where: string | undefined;
+  /** Where a map shows it. */
+  readonly map: string | undefined;
+  /** What to know before the visit. */
+  readonly bring: string | undefined;
   readonly forWhom: string | undefined;
   readonly comment: string | undefined;
   readonly notes: string | undefined;
@@ -104,6 +108,8 @@ export function viewOf(
     serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
     withWhom: withWhom === what ? undefined : withWhom,
     where: nameOf('Location') ?? schedule?.place,
+    map: nameOf('Location') === undefined ? schedule?.map : undefined,
+    bring: schedule?.bring,
     forWhom: nameOf('Patient'),
     comment: textOf(appointment.comment),
     notes: textOf(appointment.patientInstruction),

@@ -46,7 +46,9 @@ export function calendarFile(view: AppointmentView, texts: Texts, options: Calen
     status: statuses[state] ?? ICalEventStatus.CONFIRMED,
     url: options.url,
     location: where ?? options.clinic,
-    description: { plain: [notes, `${texts.appointment.change} ${options.url}`].filter((one) => one).join('\n\n') },
+    description: {
+      plain: [notes, view.bring, `${texts.appointment.change} ${options.url}`].filter((one) => one).join('\n\n'),
+    },
   });
   if (state !== 'cancelled') {
     event.createAlarm({ type: ICalAlarmType.display, trigger: REMINDER, description: summary });
