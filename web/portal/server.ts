@@ -81,10 +81,17 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
         .type(answer.mediaType)
         .header('content-disposition', `attachment; filename="${answer.name}"`)
         .send(answer.text);
+    case 'asset':
+      // Never more than a picture or a style.
+      return reply
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        .header('content-security-policy', "default-src 'none'; sandbox")
+        .type(answer.mediaType)
+        .send(answer.content);
     case 'part':
       return reply.type('text/html; charset=utf-8').send(answer.body.text);
     case 'page': {
-      const page = layout(visit, answer, await visit.portal.phone());
+      const page = layout(visit, answer, await visit.portal.clinic());
       const small = answer.isPublic && (await compressed(page, reply.request.headers['accept-encoding']));
       reply.code(answer.status ?? 200).type('text/html; charset=utf-8');
       return small ? reply.header('content-encoding', 'gzip').send(small) : reply.send(page);
