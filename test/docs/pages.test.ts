@@ -57,3 +57,14 @@ test.each(Object.keys(budgets))('every link of %s leads to a file, and to a head
   });
   expect(broken.map(([link]) => link)).toEqual([]);
 });
+
+test('every guarantee names its tests', () => {
+  const [, guarantees = ''] = read('SECURITY.md').split('## Guarantees and their tests');
+  const lines = guarantees.split('\n').filter((line) => line.startsWith('- '));
+  const tests = lines.map((line) =>
+    [...line.replace(/.*\((?=`)/, '').matchAll(/`([a-z/-]+)`/g)].map(([, name]) => name),
+  );
+  expect(lines.filter((_, index) => tests[index]?.length === 0)).toEqual([]);
+  expect(tests.flat().filter((name) => !existsSync(`test/${name}.test.ts`))).toEqual([]);
+  expect(lines.length).toBeGreaterThan(50);
+});

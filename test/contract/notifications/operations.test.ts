@@ -196,7 +196,10 @@ it.each(['active', 'requested'] as const)(
     expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
     await turnsTo('active', id);
     expect(resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`)).status).toBe('active');
-    expect((await current(id)).error).toBeUndefined();
+    await until(
+      () => current(id),
+      ({ error }) => error === undefined,
+    );
   },
 );
 
