@@ -204,6 +204,13 @@ describe('a search is bounded', () => {
   test.each([
     ['500 values, however they are spread', `Patient?family=${list(300)}&given=${list(200)}`, true],
     ['501 values', `Patient?family=${list(300)}&given=${list(201)}`, false],
+    // As Medplum is asked: a reference without a type counts for each that it may have.
+    ['83 references of six types', `Appointment?actor=${list(83)}`, true],
+    ['84 references of six types', `Appointment?actor=${list(84)}`, false],
+    ['500 references of one type', `Appointment?patient=${list(500)}`, true],
+    // Each resource has to be compared with these.
+    ['5 conditions on a period', `Encounter?${Array(5).fill('date=2027').join('&')}`, true],
+    ['6 conditions on a period', `Encounter?${Array(6).fill('date=2027').join('&')}`, false],
     ['commas that separate nothing', `Patient?family=${'a\\,'.repeat(400)}b`, true],
     ['100 parameters', `Slot?${Array(100).fill('_id=a').join('&')}`, true],
     ['101 parameters', `Slot?${Array(101).fill('_id=a').join('&')}`, false],
