@@ -186,14 +186,6 @@ describe('server headers', () => {
   });
 
   describe('browsers are told', () => {
-    test('to run and to frame nothing that the service answers', async () => {
-      const { headers } = await inject('/fhir/R4/metadata');
-      expect(headers).toMatchObject({
-        'content-security-policy': "default-src 'none';frame-ancestors 'none'",
-        'x-content-type-options': 'nosniff',
-      });
-    });
-
     test.each([
       ['https://booking.example.org/fhir/R4', true],
       ['http://localhost:8080/fhir/R4', false],

@@ -139,13 +139,6 @@ describe('oauth', () => {
     expect(await ask('/oauth2/introspect', form({ token: 'made-up' }))).toMatchObject({ body: { active: false } });
     await removeClient(client);
   });
-
-  it('announces what there is, and nothing else', async () => {
-    const { body } = await ask('/.well-known/openid-configuration');
-    expect(body).toMatchObject({ introspection_endpoint: `${origin}/oauth2/introspect` });
-    expect(Object.keys(body as object)).not.toContain('userinfo_endpoint');
-    expect((await fetch(`${origin}/oauth2/userinfo`)).status).toBe(404);
-  });
 });
 
 const me = (headers: Record<string, string> = {}) => fetch(`${new URL(base).origin}/auth/me`, { headers });

@@ -138,22 +138,3 @@ describe('asynchronous $book', () => {
     expect(await appointmentsOn(slot)).toHaveLength(1);
   });
 });
-
-describe('Prefer is read as RFC 7240 says', () => {
-  it.each([
-    'RESPOND-ASYNC',
-    'return=minimal, respond-async',
-    'respond-async; wait=10',
-    'handling="a, b", respond-async',
-  ])('%s is asynchronous', async (prefer) => {
-    const { slot, patient } = await aClinic();
-    const answer = await book(proposed(patient, [slot]), 'portal-a', { prefer });
-    expect(answer.status).toBe(202);
-    expect((await ended((answer.headers.get('content-location') ?? '').slice(base.length))).status).toBe(200);
-  });
-
-  it.each(['respond-asynchronous', 'wait=5', 'return="respond-async"', ''])('"%s" is not', async (prefer) => {
-    const { slot, patient } = await aClinic();
-    expect((await book(proposed(patient, [slot]), 'portal-a', { prefer })).status).toBe(201);
-  });
-});

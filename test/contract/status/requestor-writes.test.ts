@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aSlot, minutes, proposed, slotsOf } from '../fixtures.ts';
-import { type Answer, medplum, request } from '../http.ts';
+import { type Answer, medplum, type RequestOptions, request } from '../http.ts';
 import { aBooking, cancellation, read } from '../patch/fixtures.ts';
 
 type Send = typeof request;
@@ -26,68 +26,60 @@ const fhirPath = { body: cancellation };
 
 const parameters = { body: { resourceType: 'Parameters', parameter: [] } };
 
+type Write = (send: Send, known: Known) => Promise<Answer>;
+
+/** A write of portal A; `{}` is the id of its appointment, `{free}` that of a free slot. */
+const write =
+  (method: string, path: string, options: (known: Known) => RequestOptions = () => ({})): Write =>
+  (send, known) =>
+    send('portal-a', method, path.replace('{free}', known.free.id ?? '').replace('{}', known.id), options(known));
+
+const moved = ({ booked }: Known) => ({ body: { ...booked, start: minutes(5) } });
+const made = ({ patient, free }: Known) => ({ body: proposed(patient, [free]) });
+const unless = { headers: { 'if-none-exist': 'identifier=unknown' } };
+
 /** Every way of writing an Appointment or a Slot that Medplum offers, besides the service's own. */
-const writes: readonly (readonly [string, (send: Send, known: Known) => Promise<Answer>])[] = [
-  [
-    'POST /Appointment',
-    (send, { patient, free }) => send('portal-a', 'POST', '/Appointment', { body: proposed(patient, [free]) }),
-  ],
-  [
-    'conditional POST',
-    (send, { patient, free }) =>
-      send('portal-a', 'POST', '/Appointment', {
-        body: proposed(patient, [free]),
-        headers: { 'if-none-exist': 'identifier=unknown' },
-      }),
-  ],
-  [
-    'PUT',
-    (send, { id, booked }) => send('portal-a', 'PUT', `/Appointment/${id}`, { body: { ...booked, start: minutes(5) } }),
-  ],
-  [
-    'conditional PUT',
-    (send, { id, booked }) =>
-      send('portal-a', 'PUT', `/Appointment?_id=${id}`, { body: { ...booked, start: minutes(5) } }),
-  ],
-  ['conditional JSON Patch', (send, { id }) => send('portal-a', 'PATCH', `/Appointment?_id=${id}`, jsonPatch)],
-  ['DELETE', (send, { id }) => send('portal-a', 'DELETE', `/Appointment/${id}`)],
-  ['conditional DELETE', (send, { id }) => send('portal-a', 'DELETE', `/Appointment?_id=${id}`)],
-  ['POST /Slot', (send, { free: { id: _, ...slot } }) => send('portal-a', 'POST', '/Slot', { body: slot })],
-  ['PUT /Slot', (send, { free }) => send('portal-a', 'PUT', `/Slot/${free.id}`, { body: { ...free, status: 'busy' } })],
-  ['PATCH /Slot', (send, { free }) => send('portal-a', 'PATCH', `/Slot/${free.id}`, jsonPatch)],
-  ['DELETE /Slot', (send, { free }) => send('portal-a', 'DELETE', `/Slot/${free.id}`)],
-  ['native $cancel', (send, { id }) => send('portal-a', 'POST', `/Appointment/${id}/$cancel`, parameters)],
-  ['native $confirm', (send, { id }) => send('portal-a', 'POST', `/Appointment/${id}/$confirm`, parameters)],
+const writes: readonly (readonly [string, Write])[] = [
+  ['POST /Appointment', write('POST', '/Appointment', made)],
+  ['conditional POST', write('POST', '/Appointment', (known) => ({ ...made(known), ...unless }))],
+  ['PUT', write('PUT', '/Appointment/{}', moved)],
+  ['conditional PUT', write('PUT', '/Appointment?_id={}', moved)],
+  ['conditional JSON Patch', write('PATCH', '/Appointment?_id={}', () => jsonPatch)],
+  ['DELETE', write('DELETE', '/Appointment/{}')],
+  ['conditional DELETE', write('DELETE', '/Appointment?_id={}')],
+  ['POST /Slot', write('POST', '/Slot', ({ free: { id: _, ...body } }) => ({ body }))],
+  ['PUT /Slot', write('PUT', '/Slot/{free}', ({ free }) => ({ body: { ...free, status: 'busy' } }))],
+  ['PATCH /Slot', write('PATCH', '/Slot/{free}', () => jsonPatch)],
+  ['DELETE /Slot', write('DELETE', '/Slot/{free}')],
+  ['native $cancel', write('POST', '/Appointment/{}/$cancel', () => parameters)],
+  ['native $confirm', write('POST', '/Appointment/{}/$confirm', () => parameters)],
   [
     'batch',
-    (send, { id, booked }) =>
-      send('portal-a', 'POST', '', {
-        body: bundle('batch', { method: 'PUT', url: `Appointment/${id}` }, { ...booked, start: minutes(5) }),
-      }),
+    write('POST', '', (known) => ({
+      body: bundle('batch', { method: 'PUT', url: `Appointment/${known.id}` }, moved(known).body),
+    })),
   ],
   [
     'transaction',
-    (send, { id }) =>
-      send('portal-a', 'POST', '', { body: bundle('transaction', { method: 'DELETE', url: `Appointment/${id}` }) }),
+    write('POST', '', ({ id }) => ({ body: bundle('transaction', { method: 'DELETE', url: `Appointment/${id}` }) })),
   ],
   [
     'GraphQL',
-    (send, { id }) =>
-      send('portal-a', 'POST', '/$graphql', { body: { query: `mutation { AppointmentDelete(id: "${id}") { id } }` } }),
+    write('POST', '/$graphql', ({ id }) => ({ body: { query: `mutation { AppointmentDelete(id: "${id}") { id } }` } })),
   ],
 ];
 
 /** Writes that only Medplum's own address offers; at the gateway PATCH and `$hold` are the service's. */
 const atMedplum: typeof writes = [
   ...writes,
-  ['native $hold', (send) => send('portal-a', 'POST', '/Appointment/$hold', parameters)],
-  ['JSON Patch', (send, { id }) => send('portal-a', 'PATCH', `/Appointment/${id}`, jsonPatch)],
-  ['FHIRPath Patch', (send, { id }) => send('portal-a', 'PATCH', `/Appointment/${id}`, fhirPath)],
+  ['native $hold', write('POST', '/Appointment/$hold', () => parameters)],
+  ['JSON Patch', write('PATCH', '/Appointment/{}', () => jsonPatch)],
+  ['FHIRPath Patch', write('PATCH', '/Appointment/{}', () => fhirPath)],
 ];
 
-async function changesNothing(send: Send, write: (send: Send, known: Known) => Promise<Answer>): Promise<Answer> {
+async function changesNothing(send: Send, one: Write): Promise<Answer> {
   const known = await aTarget();
-  const answer = await write(send, known);
+  const answer = await one(send, known);
   expect(await read(known.id)).toEqual(known.booked);
   expect(await slotsOf(known.schedule)).toEqual(['busy 0-30', 'free 60-90']);
   return answer;
@@ -96,14 +88,14 @@ async function changesNothing(send: Send, write: (send: Send, known: Known) => P
 const refused = ({ status, text }: Answer) => status >= 400 || /"status":"4\d\d"|"errors":/.test(text);
 
 describe("a requestor's own token writes no Appointment and no Slot", () => {
-  it.each(writes)('at the service: %s', async (name, write) => {
+  it.each(writes)('at the service: %s', async (name, one) => {
     const isBundle = name === 'batch' || name === 'transaction';
-    const answer = await changesNothing(request, write);
+    const answer = await changesNothing(request, one);
     // A batch is answered with a refusal of each write in it, a transaction as a whole.
     expect(isBundle ? refused(answer) : [404, 405, 415].includes(answer.status)).toBe(true);
   });
 
-  it.each(atMedplum)('at Medplum: %s', async (_, write) => {
-    expect(refused(await changesNothing(medplum, write))).toBe(true);
+  it.each(atMedplum)('at Medplum: %s', async (_, one) => {
+    expect(refused(await changesNothing(medplum, one))).toBe(true);
   });
 });

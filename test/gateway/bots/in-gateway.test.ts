@@ -361,77 +361,54 @@ test('a request is a POST with a body, else a GET, with what follows the address
   ]);
 });
 
-/** A login that answers so, one after the other; then it works. */
-function loggingIn(...answers: Promise<void>[]) {
-  const logins: boolean[] = [];
-  const lines: Record<string, unknown>[] = [];
-  const logIn = async (anew: boolean): Promise<void> => {
-    logins.push(anew);
-    await answers.shift();
+/** What becomes of a token of its own when calls ask for it (`?`) and Medplum refuses it (`!`), and which logins fail. */
+test.each<[acts: string, failing: readonly number[], isThere: readonly boolean[], anew: readonly boolean[]]>([
+  ['??', [], [true, true], [false, false]],
+  ['!??', [], [true, true], [true, false]],
+  ['!???', [0], [false, true, true], [true, true, false]],
+  ['??', [0], [false, true], [false, false]],
+])('%s with the failing logins %j: %j', async (acts, failing, isThere, anew) => {
+  const [logins, lines] = [[] as boolean[], [] as Record<string, unknown>[]];
+  const logIn = async (isAnew: boolean): Promise<void> => {
+    logins.push(isAnew);
+    if (failing.includes(logins.length - 1)) {
+      throw new Error('invalid_client');
+    }
   };
   const logger = pino({ level: 'error' }, { write: (line) => void lines.push(JSON.parse(line)) });
-  return { token: createOwnToken(logIn, logger), logins, lines };
-}
-
-const refused = () => Promise.reject(new Error('invalid_client'));
-
-test('calls that come at once share one login', async () => {
-  const { token, logins } = loggingIn();
-  expect(await Promise.all([token.isThere(), token.isThere()])).toEqual([true, true]);
-  expect(logins).toEqual([false]);
-  await token.isThere();
-  expect(logins).toEqual([false, false]);
+  const token = createOwnToken(logIn, logger);
+  const found: boolean[] = [];
+  for (const act of acts) {
+    if (act === '!') {
+      token.refused();
+    } else {
+      found.push(await token.isThere());
+    }
+  }
+  expect([found, logins]).toEqual([isThere, anew]);
+  const err = expect.objectContaining({ message: 'invalid_client' });
+  const msg = expect.stringContaining('check BOTS_CLIENT_ID');
+  expect(lines).toEqual(failing.map(() => expect.objectContaining({ err, msg })));
+  expect(await createOwnToken(() => Promise.reject(new Error('x')), undefined).isThere()).toBe(false);
 });
 
-test('a token that was refused is replaced once', async () => {
-  const { token, logins } = loggingIn();
-  token.refused();
-  await token.isThere();
-  await token.isThere();
-  expect(logins).toEqual([true, false]);
-});
-
-test('a token that could not be replaced is tried again, and the operator learns of it', async () => {
-  const { token, logins, lines } = loggingIn(refused());
-  token.refused();
-  expect([await token.isThere(), await token.isThere()]).toEqual([false, true]);
-  await token.isThere();
-  expect(logins).toEqual([true, true, false]);
-  expect(lines).toEqual([
-    expect.objectContaining({
-      err: expect.objectContaining({ message: 'invalid_client' }),
-      msg: 'Medplum does not let the gateway log in: check BOTS_CLIENT_ID and its secret.',
-    }),
-  ]);
-});
-
-test('a first login that fails is no reason to give up a token', async () => {
-  const { token, logins } = loggingIn(refused());
-  expect([await token.isThere(), await token.isThere()]).toEqual([false, true]);
-  expect(logins).toEqual([false, false]);
-});
-
-test('a refusal during a login counts for the next one', async () => {
-  const gate = Promise.withResolvers<void>();
-  const { token, logins } = loggingIn(gate.promise);
-  const first = token.isThere();
-  token.refused();
-  gate.resolve();
-  expect(await first).toBe(true);
-  await token.isThere();
-  expect(logins).toEqual([false, true]);
-});
-
-test('a refusal during a login that fails is not forgotten', async () => {
-  const gate = Promise.withResolvers<void>();
-  const { token, logins } = loggingIn(gate.promise);
-  const first = token.isThere();
-  token.refused();
-  gate.reject(new Error('unavailable'));
-  expect(await first).toBe(false);
-  await token.isThere();
-  expect(logins).toEqual([false, true]);
-});
+test.each([true, false])(
+  'calls at once share a login; a refusal during it counts for the next one (works: %s)',
+  async (works) => {
+    const gate = Promise.withResolvers<void>();
+    const logins: boolean[] = [];
+    const token = createOwnToken((anew) => {
+      logins.push(anew);
+      return logins.length === 1 ? gate.promise : Promise.resolve();
+    }, undefined);
+    const first = [token.isThere(), token.isThere()];
+    token.refused();
+    works ? gate.resolve() : gate.reject(new Error('unavailable'));
+    expect(await Promise.all(first)).toEqual([works, works]);
+    await token.isThere();
+    expect(logins).toEqual([false, true]);
+  },
+);
 
 /** Runs the Bot `book` in a Medplum that answers so. */
 async function run(answer: UpstreamAnswer | UpstreamFailure) {

@@ -1,9 +1,8 @@
 import { connect } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { until } from '../../lib/until.ts';
-import { base, bearer, config, fhirJson, gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
+import { bearer, config, fhirJson, gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
 
 describe('book', () => {
   const { fake, gateway } = withGateway();
@@ -171,34 +170,7 @@ describe('async book', () => {
   const task = (more: object) => ({ resourceType: 'Task', id: 't1', status: 'requested', intent: 'order', ...more });
   const refused = toOperationOutcome([{ code: 'slot-not-free', diagnostics: 'The slot is taken.' }], config);
 
-  /** What is told of a job. */
-  const told = (diagnostics: string) => ({
-    resourceType: 'OperationOutcome',
-    issue: [{ severity: 'information', code: 'informational', diagnostics }],
-  });
-
   describe('asynchronous bookings', () => {
-    test.each([
-      'respond-async',
-      'Respond-Async',
-      'return=minimal, respond-async; wait=10',
-      'foo="a, b", respond-async',
-    ])('Prefer: %s hands the booking in as a job', async (prefer) => {
-      fake.answer = () => ({ body: task({}) });
-      const payload = { resourceType: 'Appointment' };
-      const url = '/fhir/R4/Appointment/$book';
-      const answer = await inject({ method: 'POST', url, headers: { ...fhirJson, prefer }, payload });
-      expect(answer.statusCode).toBe(202);
-      expect(answer.headers).toMatchObject({
-        'content-location': `${base}/async/t1`,
-        'preference-applied': 'respond-async',
-        'retry-after': '1',
-      });
-      expect(answer.json()).toEqual(told(`The booking was accepted; its result will be at ${base}/async/t1.`));
-      expect(fake.received[0]?.query.get('identifier')).toBe(`${artefactUri(config, 'LocalBot')}|enqueue-booking`);
-      expect(fake.received[0]?.headers.prefer).toBeUndefined();
-    });
-
     test.each([
       ['runs', task({}), 202],
       ['was refused', task({ status: 'failed', contained: [{ ...refused, id: 'outcome' }] }), 409],
@@ -218,20 +190,6 @@ describe('async book', () => {
       expect(answer.statusCode).toBe(status);
       expect(answer.headers['retry-after']).toBe(status === 202 ? '1' : undefined);
       expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Task/t1']);
-    });
-
-    test.each([
-      ['cancelled', 'The job was cancelled.'],
-      ['completed', 'The job has already finished; what it booked stays booked.'],
-    ])('DELETE drops a job unless it has finished: %s', async (status, words) => {
-      fake.answer = () => ({ body: task({ status }) });
-      const answer = await inject({ method: 'DELETE', url: '/fhir/R4/async/t1', headers: bearer });
-      expect([answer.statusCode, answer.json()]).toEqual([202, told(words)]);
-      expect(fake.received[0]?.query.get('identifier')).toBe(`${artefactUri(config, 'LocalBot')}|cancel-booking-job`);
-      expect(JSON.parse(fake.received[0]?.body ?? '')).toEqual({
-        resourceType: 'Parameters',
-        parameter: [{ name: 'id', valueId: 't1' }],
-      });
     });
   });
 });

@@ -19,23 +19,6 @@ describe('read', () => {
     fake.answer = () => ({ body: appointment });
   });
 
-  test('200 with ETag and Last-Modified', async () => {
-    const answer = await read();
-    expect(answer.statusCode).toBe(200);
-    expect(answer.headers).toMatchObject({
-      etag: 'W/"v3"',
-      'last-modified': 'Fri, 01 Jan 2027 09:00:00 GMT',
-      'cache-control': 'no-store',
-    });
-    expect(answer.json()).toEqual(appointment);
-  });
-
-  test('If-None-Match with the current version: 304 without a body', async () => {
-    const answer = await read({ 'if-none-match': 'W/"v2", W/"v3"' });
-    expect([answer.statusCode, answer.body]).toEqual([304, '']);
-    expect([answer.headers.etag, answer.headers['content-type']]).toEqual(['W/"v3"', undefined]);
-  });
-
   test.each([
     ['*', 304],
     ['W/"v2" , * ', 304],

@@ -75,25 +75,3 @@ describe('the operations on Subscriptions', () => {
     expect(fake.received).toEqual([]);
   });
 });
-
-test('$get-ws-binding-token gives a token that tells nothing of Medplum’s, and where to connect', async () => {
-  const expiration = '2027-01-01T10:00:00.000Z';
-  fake.answer = () => ({
-    body: parameters(
-      { name: 'message-subscription', valueString: 'm1' },
-      { name: 'token', valueString: 'of-medplum' },
-      { name: 'expiration', valueDateTime: expiration },
-      { name: 'handshake', resource: statusBundle },
-    ),
-  });
-  const { status, headers, body } = await operation('u1/$get-ws-binding-token');
-  expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
-  expect(asked()).toEqual([['subscription-operations', { operation: 'binding', id: 'u1' }]]);
-  expect(body.parameter).toEqual([
-    { name: 'token', valueString: expect.stringMatching(/^[\w-]{50,}$/) },
-    { name: 'expiration', valueDateTime: expiration },
-    { name: 'subscription', valueString: 'u1' },
-    { name: 'websocket-url', valueUrl: expect.stringMatching(/^wss:\/\/booking\.example\.org\/fhir\/R4\//) },
-  ]);
-  expect(JSON.stringify(body)).not.toContain('of-medplum');
-});

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { typesFoundWhole } from '../../../gateway/medplum/access-policy.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
 import {
   createCallers,
@@ -9,7 +8,6 @@ import {
   nameOf,
 } from '../../../gateway/medplum/current-profile.ts';
 import { isCurrentOnly, isVisible, versionAccesses } from '../../../gateway/medplum/version-access.ts';
-import { servedTypeNames } from '../../../gateway/served-types.ts';
 
 const profile = { resourceType: 'ClientApplication', id: 'p1' };
 const ok = (body: unknown): UpstreamAnswer => ({ status: 200, headers: {}, body });
@@ -173,24 +171,6 @@ test.each([
 test('a fingerprint does not tell the token, and is another for another', () => {
   expect(fingerprint('Bearer a')).toMatch(/^[\w-]{43}$/);
   expect(fingerprint('Bearer a')).not.toBe(fingerprint('Bearer b'));
-});
-
-test.each<[string, unknown, readonly string[]]>([
-  ['a type without criteria', { resourceType: 'Slot' }, ['Slot']],
-  ['a type that may be searched', { resourceType: 'Slot', interaction: ['read', 'search'] }, ['Slot']],
-  ['a type that may be read alone', { resourceType: 'Slot', interaction: ['read'] }, []],
-  ['a type of which everything is allowed', { resourceType: 'Slot', interaction: 'read' }, ['Slot']],
-  ['a type with criteria', { resourceType: 'Slot', criteria: 'Slot?status=free' }, []],
-  ['a type in a compartment', { resourceType: 'Slot', compartment: { reference: 'Patient/1' } }, []],
-  ['every type', { resourceType: '*' }, servedTypeNames],
-  ['a type that is not served', { resourceType: 'Bot' }, []],
-  ['nothing', null, []],
-])('whoever has a rule for %s finds all of: %s', (_name, rule, expected) => {
-  expect(typesFoundWhole({ resource: [rule] })).toEqual(expected);
-});
-
-test.each([[undefined], [{}], [{ resource: 'Slot' }], ['Slot']])('the policy %j opens nothing', (policy) => {
-  expect(typesFoundWhole(policy)).toEqual([]);
 });
 
 const own = 'https://example.org/fhir/CodeSystem/LocalRequestor|portal-a';

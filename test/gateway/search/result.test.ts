@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { FhirResponse } from '../../../gateway/http/response.ts';
 import { type IgnoredParam, sayingIgnored } from '../../../gateway/search/result/ignored.ts';
-import { countAsked, isCountedInPart, withTotal } from '../../../gateway/search/result/result-total.ts';
-import { formatQuery, parseQuery } from '../../../gateway/search/rewrite.ts';
+import { isCountedInPart, withTotal } from '../../../gateway/search/result/result-total.ts';
+import { formatQuery } from '../../../gateway/search/rewrite.ts';
 import { base, bearer, config, type Reply, searchset, withGateway } from '../fake-medplum.ts';
 
 const ignored = (name: string, expression?: string): IgnoredParam => ({
@@ -255,17 +255,4 @@ describe('how a search is counted', () => {
       new URLSearchParams(expected).toString(),
     );
   });
-});
-
-test.each([
-  ['status=busy&_count', true],
-  ['status=busy&_count=', true],
-  ['status=busy&_count=%20', true],
-  ['status=busy&_count=5', false],
-  ['status=busy', false],
-  ['status=busy&_count&_total=none', false],
-])('%s asks for the number: %s', (query, isAsked) => {
-  const sent = parseQuery(query);
-  const asked = countAsked(sent, ['', query]);
-  expect(asked).toEqual(isAsked ? [...sent, { name: '_total', value: 'accurate' }] : sent);
 });
