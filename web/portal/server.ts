@@ -2,7 +2,7 @@ import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
+import { addressGroup, addressGroups, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
 import { serveAssets } from '../server/assets.ts';
 import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
@@ -125,6 +125,25 @@ class RefusedRequest extends Error {
   }
 }
 
+/** Answers only so many requests of one visitor at the same time: all visitors share the portal's places at the clinic. */
+function limitAtOnce(most: number) {
+  const running = new Map<string, number>();
+  const add = (name: string, more: number): void => {
+    const now = (running.get(name) ?? 0) + more;
+    now > 0 ? running.set(name, now) : running.delete(name);
+  };
+  return async ({ ip }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const groups = addressGroups(ip);
+    if (groups.some(({ name, times }) => (running.get(name) ?? 0) >= times * most)) {
+      throw new RefusedRequest('Too many requests from this address at the same time.', 429);
+    }
+    for (const { name } of groups) {
+      add(name, 1);
+      reply.raw.once('close', () => add(name, -1));
+    }
+  };
+}
+
 /**
  * The portal for patients, as a Fastify plugin: pages that work without scripts, in front of a clinic's booking service that
  * they reach over HTTP, as any portal does. The client's secret and its tokens stay on the server.
@@ -174,6 +193,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
           throw new RefusedRequest('The form was not sent from a page of the portal.', 403);
         }
       });
+      pages.addHook('onRequest', limitAtOnce(bookingsPerHour));
       const cheap = { rateLimit: { max: CHEAP * requestsPerMinute, timeWindow } };
       for (const { method, path, handler, isCheap } of portalRoutes) {
         pages.route({
