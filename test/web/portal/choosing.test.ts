@@ -106,7 +106,7 @@ test('the earliest times of any doctor are on top, and who is free first is the 
   expect(names).toEqual(['Dr. cleo', 'Dr. berta', 'Dr. anna']);
   expect(body).toContain('Speaks Turkish and German');
   expect(body).toContain('House 3');
-  expect(body).toContain('Next: Thu 12 Jan, 08:50');
+  expect(body).toContain('Next: 08:50, Thu 12 Jan');
 });
 
 test('a month has its days with free times as links; a chosen date begins the list', async () => {

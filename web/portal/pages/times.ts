@@ -70,7 +70,7 @@ function personCard(visit: Visit, page: TimesPage, { name, actor }: BookableSche
   const doctor = page.doctors.get(actor);
   const { id = '', picture, place, languages = [] } = doctor ?? {};
   const address = `${portal.options.path}/pictures/Practitioner/${id}?v=${picture?.version}`;
-  const time = next && `${clock.shortDay(next.start)}, ${clock.time(next.start)}`;
+  const time = next && say(texts.times.at, { time: clock.time(next.start), day: clock.shortDay(next.start) });
   return html`${picture && html`<img src="${address}" width="48" height="48" alt="" loading="lazy">`}<span><strong>${name}</strong>
 ${place && html`<span class="note">${place}</span>`}
 ${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.speaks, { languages: languagesOf(visit, doctor) })}</span>`}
