@@ -59,8 +59,7 @@ const MOST_CARDS = 24;
 /** The languages that somebody speaks, as the visitor calls them. */
 function languagesOf({ texts }: Visit, { languages }: Doctor): string {
   const names = new Intl.DisplayNames(texts.locale, { type: 'language' });
-  const nameOf = (tag: string): string =>
-    (/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(tag) ? names.of(tag) : undefined) ?? tag;
+  const nameOf = (tag: string): string => (/^[a-z]{2,3}(-[A-Z]{2})?$/.test(tag) ? names.of(tag) : undefined) ?? tag;
   return new Intl.ListFormat(texts.locale).format(languages.map(nameOf));
 }
 
