@@ -23,6 +23,7 @@ const people = ids.map((id) => ({
   resourceType: 'Practitioner',
   id,
   photo: photos[id],
+  ...(id === 'berta' && { communication: [{ text: 5 }, null, { coding: [{ code: 'de-99x' }] }] }),
   ...(id === 'anna' && { communication: [{ coding: [{ code: 'tr' }] }, { coding: [{ code: 'de' }] }] }),
 }));
 
@@ -105,8 +106,9 @@ test('the earliest times of any doctor are on top, and who is free first is the 
   const names = [...body.matchAll(/<strong>(Dr\. \w+)<\/strong>/g)].map(([, name]) => name);
   expect(names).toEqual(['Dr. cleo', 'Dr. berta', 'Dr. anna']);
   expect(body).toContain('Speaks Turkish and German');
+  expect(body).toContain('Speaks de-99x');
   expect(body).toContain('House 3');
-  expect(body).toContain('Next: Thu 12 Jan, 08:50');
+  expect(body).toContain('Next: 08:50, Thu 12 Jan');
 });
 
 test('a month has its days with free times as links; a chosen date begins the list', async () => {

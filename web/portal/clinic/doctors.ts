@@ -1,6 +1,6 @@
 import type { Location, Practitioner, PractitionerRole } from '@medplum/fhirtypes';
 import { type BookingService, isRefusal, resourcesIn } from '../fhir/client.ts';
-import { listOf } from '../fhir/elements.ts';
+import { listOf, textOf } from '../fhir/elements.ts';
 import { type Picture, pictureIn } from './pictures.ts';
 import { type BookableService, placeText } from './services.ts';
 
@@ -26,7 +26,7 @@ function doctorOf(practitioner: Practitioner, place: Location | undefined): Doct
     picture: pictureIn(listOf(practitioner.photo)),
     place: place && placeText(place),
     languages: listOf(practitioner.communication).flatMap(
-      ({ coding, text }) => listOf(coding).find(({ code }) => code)?.code ?? text ?? [],
+      ({ coding, text }) => textOf(listOf(coding)[0]?.code) ?? textOf(text) ?? [],
     ),
   };
 }

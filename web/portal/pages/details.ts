@@ -5,7 +5,7 @@ import type { Reply, Visit } from '../http/visit.ts';
 import { allQuestions, type QuestionForm } from '../questionnaire/questions.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import type { ChosenTime } from '../visit/chosen-time.ts';
-import { personFields } from '../visit/person.ts';
+import { type PersonField, personFields, relations } from '../visit/person.ts';
 import { type FormState, problemSummary, textArea, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
 import { otherTimes } from './taken.ts';
@@ -78,43 +78,40 @@ ${alternatives && otherTimes(visit, alternatives, service, html`<p>${texts.alter
 }
 
 /**
- * Asks for whom the appointment is. A patient of before is named, and chosen; nothing else of them is shown. The fields of
- * somebody else follow the choice, so that the style sheet alone hides them.
+ * Asks for whom the appointment is. A patient of before is named, and chosen; nothing else of them is shown. The fields follow
+ * the choice, so that the style sheet alone hides those that do not apply.
  */
-function whoFields(visit: Visit, page: DetailsPage): Html {
-  const { details } = visit.texts;
-  const { known, state } = page;
-  const option = (value: string, name: string): Html =>
-    html`<input type="radio" name="for" id="for-${value}" value="${value}"${flag('checked', state.form.get('for') === value)}>
-<label for="for-${value}">${name}</label>`;
-  return known.length === 0
-    ? personFieldset(visit, page)
-    : html`<fieldset class="group known"><legend>${details.person}</legend>
-${known.map(({ id, name }) => option(id, name))}${option('', details.someoneElse)}${personFieldset(visit, page)}</fieldset>`;
-}
-
-function personFieldset(visit: Visit, { state, known }: DetailsPage): Html {
+function whoFields(visit: Visit, { known, state }: DetailsPage): Html {
   const { details } = visit.texts;
   const isOnly = known.length === 0;
+  const option = (value: string, name: string, kind: 'patient' | 'related' | 'own'): Html =>
+    html`<input type="radio" name="for" id="for-${value}" value="${value}" class="${kind}"${flag('checked', state.form.get('for') === value)}>
+<label for="for-${value}">${name}</label>`;
   const field = (
-    name: keyof typeof personFields,
+    name: PersonField,
+    label: string,
     type: 'text' | 'date' | 'email' | 'tel',
     autocomplete: string,
-    isRequired = isOnly,
+    isRequired: boolean,
   ) =>
     textField(visit, state, {
       name,
-      label: details[name],
+      label,
       type,
       isRequired,
       isOptional: false,
       autocomplete,
       ...(type !== 'date' && { maxLength: personFields[name] }),
     });
-  return html`<div class="person"><fieldset class="group"><legend>${isOnly ? details.person : details.someoneElse}</legend>
-${field('given', 'text', 'given-name')}${field('family', 'text', 'family-name')}${field('birthDate', 'date', 'bday')}</fieldset>
+  return html`<fieldset class="group known"><legend>${details.person}</legend>
+${known.map(({ id, name }) => option(id, name, 'patient'))}${option('', isOnly ? details.me : details.someoneElse, 'own')}
+${relations.map((relation) => option(relation, details[relation], 'related'))}
+<fieldset class="group related"><legend>${details.you}</legend>
+${field('ownGiven', details.given, 'text', 'given-name', false)}${field('ownFamily', details.family, 'text', 'family-name', false)}</fieldset>
+<div class="person"><fieldset class="group"><legend>${details.patient}</legend>
+${field('given', details.given, 'text', 'given-name', isOnly)}${field('family', details.family, 'text', 'family-name', isOnly)}${field('birthDate', details.birthDate, 'date', 'bday', isOnly)}</fieldset>
 <fieldset class="group"><legend>${details.contact}</legend><p class="note">${details.contactHint}</p>
-${field('email', 'email', 'email', false)}${field('phone', 'tel', 'tel', false)}</fieldset></div>`;
+${field('email', details.email, 'email', 'email', false)}${field('phone', details.phone, 'tel', 'tel', false)}</fieldset></div></fieldset>`;
 }
 
 /** The page for a patient's details: the time, how long it is held, and the form. */
@@ -123,8 +120,9 @@ export function detailsPage(visit: Visit, page: DetailsPage): Reply {
   const { details } = texts;
   const { questions, state, isRequest, refusal, sealed } = page;
   const labels = new Map(questions ? allQuestions(questions.questions).map(({ field, text }) => [field, text]) : []);
-  const { given, family, birthDate, email, phone, comment } = details;
-  const person: Readonly<Record<string, string>> = { given, family, birthDate, email, phone, comment };
+  const { given, family, birthDate, email, phone, comment, you } = details;
+  const own = { ownGiven: `${you}: ${given}`, ownFamily: `${you}: ${family}` };
+  const person: Readonly<Record<string, string>> = { given, family, birthDate, email, phone, comment, ...own };
   const submit = isRequest ? details.ask : details.submit;
   const isGone = refusal?.alternatives !== undefined;
   const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;

@@ -59,8 +59,7 @@ const MOST_CARDS = 24;
 /** The languages that somebody speaks, as the visitor calls them. */
 function languagesOf({ texts }: Visit, { languages }: Doctor): string {
   const names = new Intl.DisplayNames(texts.locale, { type: 'language' });
-  const nameOf = (tag: string): string =>
-    (/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(tag) ? names.of(tag) : undefined) ?? tag;
+  const nameOf = (tag: string): string => (/^[a-z]{2,3}(-[A-Z]{2})?$/.test(tag) ? names.of(tag) : undefined) ?? tag;
   return new Intl.ListFormat(texts.locale).format(languages.map(nameOf));
 }
 
@@ -70,7 +69,7 @@ function personCard(visit: Visit, page: TimesPage, { name, actor }: BookableSche
   const doctor = page.doctors.get(actor);
   const { id = '', picture, place, languages = [] } = doctor ?? {};
   const address = `${portal.options.path}/pictures/Practitioner/${id}?v=${picture?.version}`;
-  const time = next && `${clock.shortDay(next.start)}, ${clock.time(next.start)}`;
+  const time = next && say(texts.times.at, { time: clock.time(next.start), day: clock.shortDay(next.start) });
   return html`${picture && html`<img src="${address}" width="48" height="48" alt="" loading="lazy">`}<span><strong>${name}</strong>
 ${place && html`<span class="note">${place}</span>`}
 ${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.speaks, { languages: languagesOf(visit, doctor) })}</span>`}

@@ -9,7 +9,7 @@ import { withMore } from '../session/session.ts';
 import { type Language, languages } from '../texts/texts.ts';
 import { patientsOf } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime, parseTime } from '../visit/chosen-time.ts';
-import { personIn, toPatient } from '../visit/person.ts';
+import { personIn, toPatient, toRelatedPerson } from '../visit/person.ts';
 import { bookRequest, type Submission } from '../visit/requests.ts';
 import { addressOf, checked, pageOf } from './details.ts';
 import { chooseOther, prolong } from './hold.ts';
@@ -24,10 +24,11 @@ function submissionOf(
   answers: Submission['answers'],
 ): Submission {
   const person = personIn(form);
-  const system = `${portal.options.origin}${portal.options.path}/patients`;
+  const own = `${portal.options.origin}${portal.options.path}`;
   return {
-    patient: known?.id ?? toPatient(person, system, pending.key),
+    patient: known?.id ?? toPatient(person, `${own}/patients`, pending.key),
     name: known?.name ?? `${person.given} ${person.family}`,
+    relatedPerson: known ? undefined : toRelatedPerson(form, `${own}/related-persons`, pending.key),
     comment: form.get('comment'),
     answers,
   };

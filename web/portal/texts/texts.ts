@@ -1,5 +1,10 @@
+import arabic from './ar.json' with { type: 'json' };
 import german from './de.json' with { type: 'json' };
+import plainGerman from './de-simple.json' with { type: 'json' };
 import { english } from './en.ts';
+import russian from './ru.json' with { type: 'json' };
+import turkish from './tr.json' with { type: 'json' };
+import ukrainian from './uk.json' with { type: 'json' };
 
 /** A text for each plural form of a language. */
 type Plural = Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string };
@@ -23,7 +28,15 @@ export type RefusalReason = keyof Texts['refusals'];
 export type State = keyof Texts['states'];
 
 /** The words of the portal, by language. */
-export const textsOf = { en: english, de: german } satisfies Readonly<Record<string, Texts>>;
+export const textsOf = {
+  de: german,
+  'de-simple': plainGerman,
+  en: english,
+  tr: turkish,
+  ar: arabic,
+  uk: ukrainian,
+  ru: russian,
+} satisfies Readonly<Record<string, Texts>>;
 
 /** A language of the portal. */
 export type Language = keyof typeof textsOf;

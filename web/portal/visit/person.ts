@@ -1,4 +1,4 @@
-import type { ContactPoint, Patient } from '@medplum/fhirtypes';
+import type { Coding, ContactPoint, Patient, RelatedPerson } from '@medplum/fhirtypes';
 import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from './form.ts';
 
@@ -13,9 +13,30 @@ export interface Person {
 }
 
 /** The fields of a person, with the longest text of each. */
-export const personFields = { given: 80, family: 80, birthDate: 10, email: 120, phone: 40, comment: 1_000 } as const;
+export const personFields = {
+  ownGiven: 80,
+  ownFamily: 80,
+  given: 80,
+  family: 80,
+  birthDate: 10,
+  email: 120,
+  phone: 40,
+  comment: 1_000,
+} as const;
 
-type PersonField = keyof typeof personFields;
+/** One of them. */
+export type PersonField = keyof typeof personFields;
+
+/** For whom somebody books besides themselves: what they are to the patient. */
+const relationships: Readonly<Record<'child' | 'care', Coding>> = {
+  child: { system: 'http://terminology.hl7.org/CodeSystem/v3-RoleCode', code: 'PRN', display: 'parent' },
+  care: { system: 'http://terminology.hl7.org/CodeSystem/v3-RoleClass', code: 'CAREGIVER', display: 'caregiver' },
+};
+
+/** The choices of the form. */
+export const relations = ['child', 'care'] as const;
+
+const relationIn = (form: FormValues) => relations.find((one) => one === form.get('for'));
 
 const EARLIEST = '1880-01-01';
 
@@ -43,9 +64,12 @@ const checks: Readonly<Partial<Record<PersonField, (text: string, today: string)
 export function personProblems(form: FormValues, today: string, isKnown: boolean): Map<string, FieldProblem> {
   const problems = new Map<string, FieldProblem>();
   const fields = Object.entries(personFields) as [PersonField, number][];
-  for (const [field, length] of fields.filter(([name]) => !isKnown || name === 'comment')) {
+  const isRelated = relationIn(form) !== undefined;
+  const applies = (field: PersonField): boolean =>
+    field.startsWith('own') ? isRelated : !isKnown || field === 'comment';
+  for (const [field, length] of fields.filter(([name]) => applies(name))) {
     const text = form.get(field);
-    const isRequired = field === 'given' || field === 'family' || field === 'birthDate';
+    const isRequired = !['email', 'phone', 'comment'].includes(field);
     const problem =
       text === '' ? (isRequired ? 'missing' : undefined) : text.length > length ? 'long' : checks[field]?.(text, today);
     if (problem) {
@@ -64,19 +88,37 @@ export function personIn(form: FormValues): Person {
   return { given, family, birthDate, email: form.get('email'), phone: form.get('phone') };
 }
 
+const telecomOf = (email: string, phone: string): ContactPoint[] => [
+  ...(email ? [{ system: 'email' as const, value: email }] : []),
+  ...(phone ? [{ system: 'phone' as const, value: phone }] : []),
+];
+
+/** Who books for the patient of a form, as the RelatedPerson that is created with the booking; nobody: for themselves. */
+export function toRelatedPerson(form: FormValues, system: string, value: string): RelatedPerson | undefined {
+  const relation = relationIn(form);
+  return (
+    relation && {
+      resourceType: 'RelatedPerson',
+      id: 'related',
+      // The service names the patient that it makes.
+      patient: { reference: '#patient' },
+      identifier: [{ system, value }],
+      relationship: [{ coding: [relationships[relation]] }],
+      name: [{ given: form.get('ownGiven').split(/\s+/), family: form.get('ownFamily') }],
+      telecom: telecomOf(form.get('email'), form.get('phone')),
+    }
+  );
+}
+
 /** A person as the Patient that is created with the booking. */
 export function toPatient({ given, family, birthDate, email, phone }: Person, system: string, value: string): Patient {
-  const telecom: ContactPoint[] = [
-    ...(email ? [{ system: 'email' as const, value: email }] : []),
-    ...(phone ? [{ system: 'phone' as const, value: phone }] : []),
-  ];
   return {
     resourceType: 'Patient',
     id: 'patient',
     identifier: [{ system, value }],
     name: [{ given: given.split(/\s+/), family }],
     birthDate,
-    telecom,
+    telecom: telecomOf(email, phone),
   };
 }
 

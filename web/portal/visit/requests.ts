@@ -1,4 +1,11 @@
-import type { Appointment, Parameters, ParametersParameter, Patient, QuestionnaireResponse } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  Parameters,
+  ParametersParameter,
+  Patient,
+  QuestionnaireResponse,
+  RelatedPerson,
+} from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { ChosenTime } from './chosen-time.ts';
@@ -39,6 +46,8 @@ export interface Submission {
   /** A new patient, or the id of one that the portal has submitted before. */
   readonly patient: Patient | string;
   readonly name: string;
+  /** Who books for the patient. */
+  readonly relatedPerson: RelatedPerson | undefined;
   readonly comment: string;
   readonly answers: QuestionnaireResponse | undefined;
 }
@@ -50,7 +59,7 @@ export interface Submission {
  */
 export function bookRequest(
   booking: Booking,
-  { patient, name, comment, answers }: Submission,
+  { patient, name, relatedPerson, comment, answers }: Submission,
   hold?: string,
 ): Parameters {
   const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
@@ -63,6 +72,7 @@ export function bookRequest(
   const parameter: ParametersParameter[] = [
     { name: 'appt-resource', resource: appointment },
     ...(typeof patient === 'string' ? [] : [{ name: 'patient', resource: patient }]),
+    ...(relatedPerson ? [{ name: 'related-person', resource: relatedPerson }] : []),
     ...(answers ? [{ name: 'patientSubmittedInformation', resource: answers }] : []),
   ];
   return { resourceType: 'Parameters', parameter };

@@ -1,0 +1,54 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@playwright/test';
+import { languages, textsOf } from '../../../web/portal/texts/texts.ts';
+import { expectFits, smallest } from '../axe.ts';
+import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
+
+const folder = process.env.PICTURES ?? 'dist/test-browser/pictures';
+
+for (const language of languages) {
+  test(`the way of a patient fits into 320 pixels in ${textsOf[language].languageName}`, async ({ browser }) => {
+    test.setTimeout(240_000);
+    mkdirSync(folder, { recursive: true });
+    const context = await browser.newContext({ viewport: smallest, reducedMotion: 'reduce' });
+    await context.addCookies([{ name: 'portal_language', value: language, url: `${origin}/portal` }]);
+    const page = await context.newPage();
+    const texts = textsOf[language];
+    const take = (name: string) =>
+      page.screenshot({ path: join(folder, `portal-${name}-${language}.png`), fullPage: true });
+    const first = await aService({ starts: halfHours(morning(8), 10), doctor: 'Dr. Mira Lindner' });
+    const second = await aService({
+      starts: halfHours(morning(8), 2),
+      doctor: 'Dr. Jonas Weber',
+      like: first.schedule,
+    });
+    await visit(page, second);
+    await expect(page.locator('html')).toHaveAttribute('dir', language === 'ar' ? 'rtl' : 'ltr');
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(texts.times.title);
+    await expect(page.locator('.earliest button').first()).toBeVisible();
+    await expectFits(page);
+    await take('times');
+    await page.getByRole('link', { name: texts.times.month }).click();
+    await expect(page.locator('table.month')).toBeVisible();
+    await page.locator('.language summary').click();
+    await expectFits(page);
+    await visit(page, second);
+    await page.locator('.times .time').first().click();
+    await page.locator('#for-care').check();
+    await page.locator('button.primary').evaluate((button: HTMLButtonElement) => {
+      button.formNoValidate = true;
+    });
+    await page.locator('button.primary').click();
+    await expect(page.getByRole('alert')).toContainText(texts.problemsTitle);
+    await expectFits(page);
+    await fillPerson(page);
+    await page.locator('#for-').check();
+    await page.locator('button.primary').click();
+    await expect(page.locator('.state')).toHaveText(texts.states.confirmed);
+    await expectFits(page);
+    await take('appointment');
+    expect(await page.locator('body').innerText()).not.toMatch(/\{\w+\}/);
+    await context.close();
+  });
+}
