@@ -220,6 +220,26 @@ export const german: Texts = {
     yes: 'Ja, hier vergessen',
     done: 'Dieses Gerät hat Ihre Termine vergessen. Sie bleiben gebucht.',
   },
+  message: {
+    title: 'Ihr Termin',
+    answers: {
+      come: 'Ich komme',
+      cancel: 'Ich kann nicht: absagen',
+      move: 'Ich brauche eine andere Zeit',
+      stop: 'Keine Nachrichten mehr',
+    },
+    done: {
+      come: 'Danke. Wir erwarten Sie.',
+      cancel: 'Ihr Termin ist abgesagt.',
+      move: 'Dieser Termin kann hier nicht verschoben werden.',
+      stop: 'Sie bekommen keine Nachrichten zu Terminen mehr.',
+    },
+    otherTime: 'Wenn Sie eine andere Zeit brauchen, sagen Sie ab und buchen Sie neu, oder rufen Sie uns an.',
+    tooLate: 'Zum Absagen ist es hier zu spät. Wenn Sie nicht kommen können, rufen Sie uns bitte an.',
+    changed: 'Der Termin hat sich seit dieser Nachricht geändert. Wie er jetzt ist, steht in der neuesten.',
+    stopTitle: 'Nachrichten',
+    stopNote: 'Sie bekommen Bestätigungen und Erinnerungen zu Ihren Terminen. Sie können darauf verzichten.',
+  },
   link: {
     title: 'Diesen Link hier öffnen?',
     note: 'Auf diesem Gerät sind schon eigene Termine geöffnet.',

@@ -211,6 +211,26 @@ export const english = {
     yes: 'Yes, forget them here',
     done: 'This device has forgotten your appointments. They stay booked.',
   },
+  message: {
+    title: 'Your appointment',
+    answers: {
+      come: 'I come',
+      cancel: 'I cannot come: cancel',
+      move: 'I need another time',
+      stop: 'No more messages',
+    },
+    done: {
+      come: 'Thank you. We expect you.',
+      cancel: 'Your appointment is cancelled.',
+      move: 'This appointment cannot be moved here.',
+      stop: 'You will get no more messages about appointments.',
+    },
+    otherTime: 'If you need another time, cancel and book a new appointment, or call us.',
+    tooLate: 'It is too late to cancel here. If you cannot come, please call us.',
+    changed: 'The appointment has changed since this message. The newest message says how it is.',
+    stopTitle: 'Messages',
+    stopNote: 'You get confirmations and reminders of your appointments. You can do without.',
+  },
   link: {
     title: 'Open this link here?',
     note: 'Appointments of your own are open on this device already.',
