@@ -19,6 +19,7 @@ const budgets: Readonly<Record<string, number>> = {
   'docs/figures.md': 1_650,
   'docs/front-desk.md': 1_200,
   'docs/how-it-works.md': 1_400,
+  'docs/messages.md': 600,
   'docs/notifications.md': 2_000,
   'docs/operators.md': 3_750,
   'docs/portal.md': 800,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, webcrypto } from 'node:crypto';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
@@ -21,6 +21,11 @@ import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { mediaOf, sendMessage } from './send.ts';
+
+// Medplum's VM context has no `crypto`; ical-generator asks for it.
+if (!('crypto' in globalThis)) {
+  Object.assign(globalThis, { crypto: webcrypto });
+}
 
 /** What is stored about an appointment and the messages about it. */
 interface State {
@@ -103,10 +108,12 @@ async function send(
     now: Date.now(),
     place: isResource(place, 'Location') ? place : undefined,
   };
-  if (!known) {
+  if (!known || !state.row?.id) {
     return;
   }
   const its = { ...thread, known };
+  // Written before it is claimed: what cannot be written is not claimed, and the next run says so again.
+  const message = messageOf({ ...subject, thread: its, row: state.row.id }, config);
   const made: BundleEntry[] = step.isNew
     ? [
         {
@@ -120,7 +127,6 @@ async function send(
   if (!claimed?.id || claimed.status !== 'in-progress') {
     return;
   }
-  const message = messageOf({ ...subject, thread: its, row: claimed.id }, config);
   const attempt = await sendMessage(medplum, secrets, message, messageNumber(thread));
   if (attempt.kind === 'unanswered') {
     return;

@@ -29,6 +29,7 @@ function submissionOf(
     patient: known?.id ?? toPatient(person, system, pending.key),
     name: known?.name ?? `${person.given} ${person.family}`,
     comment: form.get('comment'),
+    messages: form.get('messages') ? portal.options.messages : undefined,
     answers,
   };
 }

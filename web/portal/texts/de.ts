@@ -77,6 +77,7 @@ export const german: Texts = {
     notHere: 'Diese Frage kann hier nicht beantwortet werden. Die Klinik wird Sie fragen.',
     submit: 'Termin buchen',
     ask: 'Anfrage senden',
+    messages: 'Schicken Sie mir Bestätigung, Änderungen und Erinnerungen',
     askNote: 'Die Klinik prüft Ihre Anfrage und bestätigt sie. Bis dahin ist die Zeit für Sie reserviert.',
     wait: 'Bitte warten …',
   },

@@ -76,6 +76,7 @@ export const english = {
     notHere: 'This question cannot be answered here. The clinic will ask you.',
     submit: 'Book this appointment',
     ask: 'Send the request',
+    messages: 'Send me a confirmation, changes and reminders',
     askNote: 'The clinic checks your request and confirms it. The time is reserved for you until then.',
     wait: 'Please wait …',
   },

@@ -40,6 +40,8 @@ export interface Submission {
   readonly patient: Patient | string;
   readonly name: string;
   readonly comment: string;
+  /** The address of the extension that leaves messages to the clinic, if the patient wants them. */
+  readonly messages: string | undefined;
   readonly answers: QuestionnaireResponse | undefined;
 }
 
@@ -50,7 +52,7 @@ export interface Submission {
  */
 export function bookRequest(
   booking: Booking,
-  { patient, name, comment, answers }: Submission,
+  { patient, name, comment, messages, answers }: Submission,
   hold?: string,
 ): Parameters {
   const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
@@ -58,6 +60,7 @@ export function bookRequest(
     ...proposed(booking),
     ...(hold && { id: hold }),
     ...(comment && { comment }),
+    ...(messages && { extension: [{ url: messages, valueBoolean: true }] }),
     participant: [{ actor: { reference, display: name }, status: 'accepted' }],
   };
   const parameter: ParametersParameter[] = [
