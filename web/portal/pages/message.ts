@@ -1,6 +1,6 @@
 import { type Html, html } from '../../server/html.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import type { RefusalReason } from '../texts/en.ts';
+import type { RefusalReason } from '../texts/texts.ts';
 import { when } from './appointment.ts';
 
 /** What a person can answer to a message of the clinic. */

@@ -1,5 +1,5 @@
 import { type CalendarEvent, calendarFile } from '../../../core/messages/calendar-file.ts';
-import type { Texts } from '../texts/en.ts';
+import type { Texts } from '../texts/texts.ts';
 import type { AppointmentView } from './appointment.ts';
 
 const statuses: Readonly<Partial<Record<AppointmentView['state'], CalendarEvent['status']>>> = {
@@ -25,6 +25,6 @@ export function fileOf(view: AppointmentView, texts: Texts, options: CalendarFil
         end,
         summary: [what ?? texts.appointment.title, withWhom, clinic].filter((one) => one).join(', '),
         place: where ?? clinic,
-        description: [notes, `${texts.appointment.change} ${url}`].filter((one) => one).join('\n\n'),
+        description: [notes, view.bring, `${texts.appointment.change} ${url}`].filter((one) => one).join('\n\n'),
       });
 }
