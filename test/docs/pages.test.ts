@@ -14,7 +14,7 @@ const budgets: Readonly<Record<string, number>> = {
   'docs/configuration.md': 1_550,
   'docs/conformance-kit.md': 550,
   'docs/conformance.md': 1_150,
-  'docs/data.md': 950,
+  'docs/data.md': 1_050,
   'docs/errors.md': 950,
   'docs/figures.md': 1_650,
   'docs/front-desk.md': 1_200,
