@@ -39,6 +39,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
     answers: { '200': 'Booked before, or a dry run', '201': 'Confirmed', '202': 'Waiting for the clinic, or accepted' },
   },
   $hold: { summary: 'Hold a time for some minutes', answers: { '200': 'Held before', '201': 'Held' } },
+  $answer: { summary: 'What a person answers to a message', answers: done, gives: 'Parameters' },
   $status: { summary: 'The state of Subscriptions', answers: done, gives: 'Bundle' },
   $events: { summary: 'The events of a Subscription', answers: done, gives: 'Bundle' },
   '$get-ws-binding-token': { summary: 'A token that binds a websocket', answers: done, gives: 'Parameters' },

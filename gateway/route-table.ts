@@ -1,6 +1,7 @@
 import { limitingChanges } from './admission/change-limit.ts';
 import type { Handler } from './handler.ts';
 import type { BodyKind } from './http/body.ts';
+import { answerMessage } from './interactions/answer.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
 import { book } from './interactions/book.ts';
@@ -62,6 +63,7 @@ const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Hand
 const operations: Readonly<Record<OperationName, Handler>> = {
   book: limitingChanges(book),
   hold: limitingChanges(hold),
+  answer: limitingChanges(answerMessage),
   status: subscriptionStatus,
   events: subscriptionEvents,
   'get-ws-binding-token': websocketToken,
@@ -90,7 +92,7 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
 };
 
 /** The operations that must have a body. */
-const withBody: readonly OperationName[] = ['book', 'hold'];
+const withBody: readonly OperationName[] = ['book', 'hold', 'answer'];
 
 /** The routes of an operation. */
 function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {

@@ -25,6 +25,7 @@ const backportOperation = (name: string): `http://${string}` =>
 /** Every operation of the service. */
 export const servedOperations = {
   book: { levels: ['type'], methods: ['POST'], definition: 'book' },
+  answer: { levels: ['type'], methods: ['POST'], definition: 'answer' },
   hold: { levels: ['type'], methods: ['POST'], definition: 'hold' },
   status: { levels: ['type', 'instance'], methods: ['GET', 'POST'], definition: backportOperation('status') },
   events: { levels: ['instance'], methods: ['GET', 'POST'], definition: backportOperation('events') },
@@ -59,7 +60,11 @@ const withVersions = ['read', 'vread', 'history-instance', 'search-type'] as con
  * is refused (405).
  */
 export const servedTypes = {
-  Appointment: { interactions: [...withVersions, 'patch'], operations: ['book', 'hold'], profile: 'LocalTermin' },
+  Appointment: {
+    interactions: [...withVersions, 'patch'],
+    operations: ['book', 'hold', 'answer'],
+    profile: 'LocalTermin',
+  },
   Patient: {
     interactions: [...withVersions, 'create', 'update'],
     conditionalCreate: true,

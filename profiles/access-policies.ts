@@ -185,14 +185,14 @@ function tasks(config: BookingConfig): AccessPolicyResource[] {
 }
 
 /**
- * The Communications that remind staff of requests that wait for them. None of them can pass for an event, or for a
+ * The Communications that remind staff of requests that wait for them, and those of messages to people. None of them can pass for an event, or for a
  * message to a websocket: both are found by an identifier of the service.
  */
 function reminders(config: BookingConfig): AccessPolicyResource {
   const events = artefactUri(config, 'LocalEvent').toLowerCase();
   return {
     resourceType: 'Communication',
-    criteria: `Communication?category=${rowCodes(['confirm'], config)}`,
+    criteria: `Communication?category=${rowCodes(['confirm', 'message'], config)}`,
     interaction: [...readVersions, ...write],
     writeConstraint: [
       { language: 'text/fhirpath', expression: `identifier.where(system.lower() = '${events}').empty()` },

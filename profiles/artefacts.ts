@@ -9,7 +9,7 @@ import type {
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { isPublishedElsewhere } from '../core/config/presets.ts';
 import { accessPolicies, type PolicyName } from './access-policies.ts';
-import { bookOperation, deliverOperation, holdOperation } from './operations.ts';
+import { answerOperation, bookOperation, deliverOperation, holdOperation } from './operations.ts';
 import { profiles } from './profiles.ts';
 import { buildStructureDefinition } from './structure-definition.ts';
 import { type InternalSubscription, internalSubscriptions } from './subscriptions.ts';
@@ -44,7 +44,12 @@ export function buildArtefacts(config: BookingConfig): Artefacts {
       .filter(({ artefact }) => !isPublishedElsewhere(artefactUri(config, artefact)))
       .map((profile) => buildStructureDefinition(profile, config)),
     accessPolicies: accessPolicies(config),
-    operationDefinitions: [bookOperation(config), holdOperation(config), deliverOperation(config)],
+    operationDefinitions: [
+      bookOperation(config),
+      holdOperation(config),
+      answerOperation(config),
+      deliverOperation(config),
+    ],
     subscriptions: internalSubscriptions(config),
   };
 }

@@ -67,7 +67,7 @@ const inputs = (config: BookingConfig): Input[] => [
  * carries out is named as its base.
  */
 function addressOf(
-  code: 'book' | 'hold' | 'deliver',
+  code: 'book' | 'hold' | 'deliver' | 'answer',
   config: BookingConfig,
 ): Pick<OperationDefinition, 'url' | 'base'> {
   const url = `${config.localBase}/OperationDefinition/${code}`;
@@ -139,6 +139,46 @@ export function bookOperation(config: BookingConfig, bot?: string): OperationDef
         max: '1',
         type: 'Appointment',
         documentation: 'The appointment, booked or pending; an OperationOutcome instead if it cannot be booked.',
+      },
+    ],
+  };
+}
+
+/** The definition of `$answer`, by which a portal passes on what a person answers to a message of the clinic. */
+export function answerOperation(config: BookingConfig): OperationDefinition {
+  return {
+    resourceType: 'OperationDefinition',
+    ...addressOf('answer', config),
+    ...metadata,
+    name: 'answer',
+    title: 'Answer a message',
+    kind: 'operation',
+    description:
+      'Passes on what a person answers to a message of the clinic about an appointment. The link in the message is all that it takes.',
+    affectsState: true,
+    code: 'answer',
+    resource: ['Appointment'],
+    system: false,
+    type: true,
+    instance: false,
+    parameter: [
+      { name: 'token', use: 'in', min: 1, max: '1', type: 'string', documentation: 'The last part of the link.' },
+      {
+        name: 'answer',
+        use: 'in',
+        min: 0,
+        max: '1',
+        type: 'code',
+        documentation: 'come, cancel, or stop (no more messages); without it nothing is done.',
+      },
+      {
+        name: 'return',
+        use: 'out',
+        min: 1,
+        max: '1',
+        type: 'Parameters',
+        documentation:
+          'status (booked, pending, cancelled), start and end of the appointment, and each answer that is possible; move stands for an appointment of the caller, which it names.',
       },
     ],
   };

@@ -262,6 +262,23 @@ function ownChanges(config: BookingConfig): Profile {
   };
 }
 
+function messages(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalMessages',
+    type: 'Extension',
+    title: 'Messages to people',
+    description:
+      'Whether the clinic writes to a person about an appointment. In an appointment: a portal leaves the messages to the ' +
+      'clinic (true), or nobody is to write (false). In a person: no messages are wanted (false).',
+    context: ['Appointment', 'Patient', 'RelatedPerson'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalMessages') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'boolean' }] },
+    ],
+  };
+}
+
 function subscription(config: BookingConfig): Profile {
   const addresses = topicNames.map((name) => `'${topicUrl(name, config)}'`);
   return {
@@ -345,6 +362,7 @@ export function profiles(config: BookingConfig): Profile[] {
     questionnaireResponse,
     ...policyProfiles(config),
     ownChanges(config),
+    messages(config),
     subscription(config),
   ];
 }

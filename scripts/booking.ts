@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   calendar: () => import('./calendar.ts'),
   doctor: () => import('./doctor.ts'),
   'check:consistency': () => import('./consistency/check.ts'),
+  messages: () => import('./messages.ts'),
   metrics: () => import('./metrics.ts'),
   retention: () => import('./retention.ts'),
   person: () => import('./person.ts'),

@@ -12,8 +12,6 @@ import { besides, withoutConsequences } from '../../core/booking/issues.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
-import { effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
-import { policyIssues } from '../../core/booking/policy/judge.ts';
 import { readsById } from '../../core/booking/search.ts';
 import { type RelatedSlots, slotEntries } from '../../core/booking/slots/synchronize.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
@@ -24,6 +22,7 @@ import { conditionalReferenceIssues } from '../../core/fhir/reference/conditiona
 import { isResource } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { cancellationIssues } from '../lib/booking/cancel.ts';
 import type { Requestor } from '../lib/booking/decide.ts';
 import {
   completeRelated,
@@ -31,7 +30,6 @@ import {
   type RelatedAppointment,
   readRelatedAppointment,
   readRelatedSlots,
-  readSchedulesOf,
 } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -171,22 +169,6 @@ async function attachmentIssues(
   return unreadableAnswersIssues(added, await readStateAs(medplum, entry, caller));
 }
 
-/** Why the booking policies of its Schedules forbid a requestor's cancellation; empty if they do not. */
-async function cancellationIssues(
-  medplum: MedplumClient,
-  { appointment, slots, calendars, role }: Target,
-  result: Appointment,
-): Promise<Issue[]> {
-  const isAsked = role === 'requestor' && result.status === 'cancelled' && appointment.status !== 'cancelled';
-  if (!isAsked || isHold(appointment, config)) {
-    return [];
-  }
-  const schedules = await readSchedulesOf(medplum, slots, calendars);
-  const policies = schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
-  const start = Date.parse(appointment.start ?? '');
-  return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
-}
-
 /** Decides once and writes; `overtaken` if a concurrent change came first. */
 async function attempt(
   medplum: MedplumClient,
@@ -206,9 +188,11 @@ async function attempt(
   const isSound = patched.issues.length + checked.length === 0;
   const result = isSound ? inStoredSpelling(stored, patched.result, config.baseUrl) : patched.result;
   const isFollowed = isSound && result.status !== stored.status;
+  const isEnded = patched.result.status === 'cancelled' && stored.status !== 'cancelled';
+  const isLimited = role === 'requestor' && isEnded && !isHold(stored, config);
   const [attached, cancelled, slots] = await Promise.all([
     attachmentIssues(medplum, stored, patched.result, caller),
-    cancellationIssues(medplum, target, patched.result),
+    isLimited ? cancellationIssues(medplum, stored, target) : [],
     isFollowed ? readRelatedSlots(medplum, result, target.slots) : undefined,
   ]);
   const judged = [

@@ -229,6 +229,18 @@ export async function get(medplum: MedplumClient, path: string, options: Request
   return typeof answer === 'string' ? undefined : answer;
 }
 
+/**
+ * Sends JSON to an address of the server that is not FHIR. It never throws, and gives up as `get` does.
+ *
+ * @returns status and body; why there is none, if there is none
+ */
+export const post = (medplum: MedplumClient, path: string, body: object): Promise<Answer | Unanswered> =>
+  call(medplum, {
+    url: new URL(path, medplum.getBaseUrl()).toString(),
+    headers: { ...headersFor(medplum, {}), 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
 /** The longest pause, in milliseconds: an attempt that timed out does not show how busy the server is. */
 const LONGEST_PAUSE = 2_000;
 

@@ -32,10 +32,14 @@ const byFolder = {
     'retry-deliveries': 'Starts what was interrupted and what is due again: events, deliveries, heartbeats',
     'remove-old-events': 'Deletes old events, and what Subscriptions that are over have left',
   },
+  messages: {
+    'send-messages': 'Sends people messages about their appointments, by e-mail and SMS',
+    'answer-message': 'Carries out what a person answers to a message: the operation $answer on Appointment',
+  },
 } as const;
 
 /** What each Bot of the service does, by the name under which it is deployed. */
-export const bots = { ...byFolder.booking, ...byFolder.calendar, ...byFolder.notifications };
+export const bots = { ...byFolder.booking, ...byFolder.calendar, ...byFolder.notifications, ...byFolder.messages };
 
 /** Name of a Bot of the service. */
 export type BotName = keyof typeof bots;
@@ -66,6 +70,8 @@ const startedBy = {
   reconcile: 'medplum',
   'retry-deliveries': 'medplum',
   'remove-old-events': 'medplum',
+  'send-messages': 'medplum',
+  'answer-message': 'caller',
 } as const satisfies Record<BotName, 'caller' | 'medplum'>;
 
 type StartedBy = typeof startedBy;
@@ -95,4 +101,5 @@ export const clock: Readonly<Partial<Record<BotName, string>>> = {
   'process-booking': '* * * * *',
   'retry-deliveries': '* * * * *',
   'remove-old-events': '*/10 * * * *',
+  'send-messages': '* * * * *',
 };

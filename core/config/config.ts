@@ -38,11 +38,13 @@ export const artefacts = {
   LocalQuestionnaireResponse: 'StructureDefinition',
   LocalSubscriptionTermin: 'StructureDefinition',
   LocalOwnChanges: 'StructureDefinition',
+  LocalMessages: 'StructureDefinition',
   'appointment-update': 'SubscriptionTopic',
   'appointment-cancel': 'SubscriptionTopic',
   book: 'OperationDefinition',
   hold: 'OperationDefinition',
   deliver: 'OperationDefinition',
+  answer: 'OperationDefinition',
   LocalBookingError: 'CodeSystem',
   LocalServiceType: 'CodeSystem',
   LocalSpecialty: 'CodeSystem',
@@ -57,6 +59,7 @@ export const artefacts = {
   LocalBot: 'NamingSystem',
   LocalEvent: 'NamingSystem',
   LocalErased: 'NamingSystem',
+  LocalSentMessage: 'NamingSystem',
 } as const;
 
 /** One of the project's own FHIR artefacts. */
@@ -129,6 +132,7 @@ export interface BookingConfig {
   readonly requestors: RequestorSettings;
   readonly requests: RequestSettings;
   readonly notifications: NotificationSettings;
+  readonly messages: MessageSettings;
   readonly calendar: CalendarSettings;
 }
 
@@ -163,6 +167,21 @@ export interface RequestSettings {
   readonly remindAfter: number;
   /** Whether the reminder is also a Communication, in addition to the priority of the Task. */
   readonly communication: boolean;
+}
+
+/** What an installation decides about messages to people. */
+export interface MessageSettings {
+  /**
+   * From whom they come: an e-mail address, with the name of the clinic before it (`Clinic <appointments@clinic.example>`).
+   * Without it there are no messages.
+   */
+  readonly from?: string | undefined;
+  /** Where patients reach the portal, without a trailing slash; without it messages have no links. */
+  readonly page?: string | undefined;
+  /** The language of people who are not known to prefer another one. */
+  readonly language: 'en' | 'de';
+  /** Whether messages say what an appointment is for, with whom and in which department. */
+  readonly details: boolean;
 }
 
 /** What an installation decides about the delivery of notifications. */

@@ -44,6 +44,18 @@ const requestsSchema = z.strictObject({
   communication: z.boolean().default(false),
 });
 
+const messagesSchema = z.strictObject({
+  from: z
+    .string()
+    .regex(/^(?:[^<>"\p{C}]{1,80} <[^\s@<>,;:"]+@[^\s@<>,;:"]+>|[^\s@<>,;:"]+@[^\s@<>,;:"]+)$/u, {
+      error: 'must be an e-mail address, or a name and an address: Clinic <appointments@clinic.example>',
+    })
+    .optional(),
+  page: uri.refine((text) => URL.canParse(text), { error: 'must be an address' }).optional(),
+  language: z.enum(['en', 'de']).default('en'),
+  details: z.boolean().default(false),
+});
+
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
@@ -76,6 +88,7 @@ const fileSchema = z.strictObject({
   requestors: requestorsSchema.default(requestorsSchema.parse({})),
   requests: requestsSchema.default(requestsSchema.parse({})),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
+  messages: messagesSchema.default(messagesSchema.parse({})),
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });
 

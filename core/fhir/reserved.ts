@@ -15,6 +15,7 @@ export const FORMER_STATUS = 'http://hl7.org/fhir/subscription-status';
 const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalTerminPriorityExtension',
   'LocalOwnChanges',
+  'LocalMessages',
   'LocalServiceType',
   'LocalSpecialty',
   'LocalContextType',

@@ -45,6 +45,14 @@ const kinds = {
     forStaff: 'Resolve a double booking',
     isPassing: true,
   },
+  message: { display: 'The messages to a person about an appointment', person: 'reference', isPassing: true },
+  'message-all': { display: 'The time up to which messages follow the changes of appointments', person: 'nothing' },
+  undelivered: {
+    display: 'A message that has not reached its person: staff call',
+    person: 'reference',
+    forStaff: 'Tell a person what a message did not',
+    isPassing: true,
+  },
 } as const satisfies Record<string, RowKind>;
 
 /** The code of a kind of rows. */

@@ -38,7 +38,7 @@ export async function seed(repository: SandboxRepository): Promise<Seed> {
       resourceType: 'Project',
       name: 'Sandbox',
       strictMode: true,
-      features: ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions'],
+      features: ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions', 'email'],
       setting: [{ name: 'preCommitSubscriptionsEnabled', valueBoolean: true }],
     });
     const administrator = await transaction.createResource<ClientApplication>({

@@ -27,6 +27,10 @@ export function codeTitle(name: string, code: string): string {
   return `${name}.${createHash('sha256').update(code).digest('hex').slice(0, 16)}.js`;
 }
 
+/** The Bot that sends messages does nothing in an installation without them. */
+const isOnClock = (name: BotName, { messages }: BookingConfig): boolean =>
+  name !== 'send-messages' || messages.from !== undefined;
+
 function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'meta' | 'resourceType'> {
   return {
     identifier: [{ system: artefactUri(config, 'LocalBot'), value: name }],
@@ -35,7 +39,7 @@ function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'me
     runtimeVersion: config.botRuntime,
     timeout: Math.round(timeLimits(config).bot / 1_000),
     auditEventDestination: ['log'],
-    ...(clock[name] && { cronString: clock[name] }),
+    ...(clock[name] && isOnClock(name, config) && { cronString: clock[name] }),
   };
 }
 
@@ -63,7 +67,8 @@ async function createBot({ connection, config, policyId }: BotPlan, name: BotNam
 }
 
 async function updateSettings(plan: BotPlan, name: BotName, bot: WithId<Bot>): Promise<boolean> {
-  const desired = { ...bot, ...botSettings(name, plan.config) };
+  const { cronString: _, ...rest } = bot;
+  const desired = { ...rest, ...botSettings(name, plan.config) };
   if (hasContent(bot, desired)) {
     return false;
   }
@@ -114,7 +119,11 @@ async function deployBot(plan: BotPlan, name: BotName, code: string): Promise<st
   const changes = [
     await updateSettings(plan, name, bot),
     await deployCode(plan, name, bot, code),
-    await assignPolicy(connection, `Bot/${bot.id}`, policyId, dryRun),
+    // Medplum lets only administrators send e-mails.
+    await assignPolicy(connection, `Bot/${bot.id}`, policyId, {
+      dryRun,
+      isAdmin: name === 'send-messages' && isOnClock(name, plan.config),
+    }),
   ];
   const change: Change = changes.includes(true) ? 'updated' : 'unchanged';
   report.note(found ? change : 'created', `Bot ${name}`);

@@ -67,7 +67,7 @@ async function correctRights(plan: GatewayClientPlan, client: WithId<ClientAppli
     return endAccess(connection, client.id, dryRun);
   }
   if (await membershipOf(connection, client.id)) {
-    return assignPolicy(connection, `ClientApplication/${client.id}`, policyId, dryRun);
+    return assignPolicy(connection, `ClientApplication/${client.id}`, policyId, { dryRun });
   }
   if (!dryRun && policyId) {
     await readmit(connection, client, policyId);

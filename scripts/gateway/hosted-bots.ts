@@ -18,6 +18,7 @@ const sources: Readonly<Record<CallableBot, () => Promise<{ readonly handler: Bo
   patch: () => import('../../bots/booking/patch.ts'),
   'find-deleted': () => import('../../bots/booking/find-deleted.ts'),
   'write-subscription': () => import('../../bots/notifications/write-subscription.ts'),
+  'answer-message': () => import('../../bots/messages/answer-message.ts'),
   'subscription-operations': () => import('../../bots/notifications/subscription-operations.ts'),
 };
 

@@ -39,6 +39,7 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
         policy: artefactUri(config, 'LocalBookingPolicy'),
         clinic: artefactUri(config, 'LocalPortal'),
       },
+      messages: config.messages.from === undefined ? undefined : artefactUri(config, 'LocalMessages'),
       topic: topicUrl('appointment-update', config),
       assets: assetsOf(WEB_OUTPUT, 'portal'),
     }),

@@ -6,6 +6,7 @@ import type { Connection } from './connect.ts';
  *
  * @param profile - reference to a Bot or ClientApplication
  * @param policyId - id of the AccessPolicy
+ * @param options - `isAdmin`: whether it administers the project; without it that stays as it is
  * @returns whether the membership was (or in a dry run would be) changed
  * @throws Error when the profile has no membership in the project
  */
@@ -13,18 +14,24 @@ export async function assignPolicy(
   { medplum }: Connection,
   profile: string,
   policyId: string | undefined,
-  dryRun = false,
+  { dryRun = false, isAdmin }: { readonly dryRun?: boolean; readonly isAdmin?: boolean } = {},
 ): Promise<boolean> {
   const membership: ProjectMembership | undefined = await medplum.searchOne('ProjectMembership', { profile });
   if (!membership) {
     throw new Error(`${profile} has no ProjectMembership. Delete it and deploy again.`);
   }
   const reference = policyId && `AccessPolicy/${policyId}`;
-  if (!reference || membership.accessPolicy?.reference === reference) {
+  const isSame = isAdmin === undefined || (membership.admin ?? false) === isAdmin;
+  if (!reference || (membership.accessPolicy?.reference === reference && isSame)) {
     return false;
   }
   if (!dryRun) {
-    await medplum.updateResource<ProjectMembership>({ ...membership, accessPolicy: { reference } });
+    const admin = isAdmin ?? membership.admin;
+    await medplum.updateResource<ProjectMembership>({
+      ...membership,
+      accessPolicy: { reference },
+      ...(!isSame && { admin }),
+    });
   }
   return true;
 }

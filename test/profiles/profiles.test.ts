@@ -164,6 +164,10 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
   ],
+  LocalMessages: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
+  ],
   LocalSubscriptionTermin: [
     ['a status', { status: undefined }, 'Subscription.status'],
     ['a reason', { reason: undefined }, 'Subscription.reason'],

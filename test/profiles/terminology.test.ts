@@ -94,6 +94,7 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalSubmitted',
     'LocalAlternative',
     'LocalOwnChanges',
+    'LocalMessages',
   ]);
   const own = resolveConfig({ preset: 'isik', baseUrl: isik.baseUrl, profileBase: 'https://clinic.example/fhir' });
   expect(buildArtefacts(own).structureDefinitions.map(({ url }) => url)).toContain(artefactUri(own, 'LocalTermin'));

@@ -35,6 +35,8 @@ export interface PortalOptions {
    * address each get only a part of them.
    */
   readonly notificationsUrl?: string | undefined;
+  /** The address of the extension by which a booking leaves messages to the clinic, if the clinic sends any. */
+  readonly messages?: string | undefined;
   readonly assets: Assets;
   /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
   readonly linkSecret?: string | undefined;

@@ -21,6 +21,7 @@ import { sendOutcome } from './answer.ts';
 import { type Authenticate, binaryRoutes } from './binary.ts';
 import { parseBody } from './body.ts';
 import { allowOrigins } from './cors.ts';
+import { emailRoutes } from './email.ts';
 import { fhirRoutes } from './fhir.ts';
 
 /** Medplum's default: bodies larger than this get 413. */
@@ -106,6 +107,7 @@ export function createApp(server: Server, flushed: () => Promise<void>): Fastify
   signInRoutes(app, server);
   adminRoutes(app, server, authenticate);
   binaryRoutes(app, server, authenticate);
+  emailRoutes(app, server, authenticate);
   fhirRoutes(app, server, authenticate);
   return app;
 }

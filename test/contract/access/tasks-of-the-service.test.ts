@@ -9,7 +9,7 @@ import { outboxTurnsTo, rowOf, submit, toWebsocket, unsubscribeAll } from '../no
 import { aRequest, tasksOf } from '../requests/fixtures.ts';
 
 const system = artefactUri(config, 'LocalTask');
-const forStaff: readonly string[] = ['confirm', 'collision'];
+const forStaff: readonly string[] = ['confirm', 'collision', 'undelivered'];
 const ofService = codesWhere(() => true).filter((code) => !forStaff.includes(code));
 
 const desk = (method: string, path: string, body?: unknown, headers = {}) =>

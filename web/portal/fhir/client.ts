@@ -47,6 +47,8 @@ export interface BookingService {
   readonly book: (request: Appointment | Parameters) => Promise<Answer<'Appointment'>>;
   /** Makes a Subscription, or changes the one with its id. */
   readonly subscribe: (subscription: Subscription) => Promise<Answer<'Subscription'>>;
+  /** Passes on what a person answers to a message, by the last part of its link; without an answer it only looks. */
+  readonly answer: (token: string, answer?: string) => Promise<Answer<'Parameters'>>;
   readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
 }
 
@@ -141,6 +143,14 @@ export function bookingService(options: ServiceOptions): BookingService {
     follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
     hold: (appointment) => operation('hold', appointment),
     book: (request) => operation('book', request),
+    answer: (token, answer) => {
+      const parameter = [
+        { name: 'token', valueString: token },
+        ...(answer === undefined ? [] : [{ name: 'answer', valueCode: answer }]),
+      ];
+      const body = JSON.stringify({ resourceType: 'Parameters', parameter } satisfies Parameters);
+      return call('Parameters', { method: 'POST', url: `${baseUrl}/Appointment/$answer`, body }, answer === undefined);
+    },
     subscribe: (subscription) =>
       call(
         'Subscription',

@@ -142,6 +142,7 @@ ${
   html`<fieldset class="group"><legend>${questions.title ?? details.questions}</legend>${questionFields(visit, state, questions.questions)}</fieldset>`
 }
 ${textArea(visit, state, 'comment', details.comment, false, personFields.comment)}
+${portal.options.messages && html`<p><label><input type="checkbox" name="messages" value="yes"${state.form.get('messages') && html` checked`}> ${details.messages}</label></p>`}
 ${isRequest && html`<p class="note">${details.askNote}</p>`}
 ${page.privacy && html`<p class="note">${details.privacy} <a href="${page.privacy}" target="_blank" rel="noopener">${texts.privacy}</a></p>`}
 ${!isGone && html`<button class="primary">${refusal?.reason === 'unknown' ? texts.again : submit}</button>`}

@@ -19,7 +19,7 @@ import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointment
 import { failurePage } from '../pages/failure.ts';
 import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink } from '../session/session.ts';
 import { type AppointmentView, isHold, patientsOf, viewOf } from '../visit/appointment.ts';
-import { calendarFile } from '../visit/calendar-file.ts';
+import { fileOf } from '../visit/calendar-file.ts';
 import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
 import { emailOf } from '../visit/person.ts';
 import { moveRequest } from '../visit/requests.ts';
@@ -164,7 +164,7 @@ export const showState = forOwn(async (visit, { view }) => ({
 /** `GET /appointments/:id/calendar.ics` */
 export const showCalendarFile = forOwn(async (visit, { appointment, view }) => {
   const { options } = visit.portal;
-  const text = calendarFile(view, visit.texts, {
+  const text = fileOf(view, visit.texts, {
     clinic: (await visit.portal.clinic()).name,
     host: new URL(options.origin).hostname,
     url: `${options.origin}${options.path}/appointments/${view.id}`,

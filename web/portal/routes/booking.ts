@@ -30,6 +30,7 @@ function submissionOf(
     name: known?.name ?? `${person.given} ${person.family}`,
     relatedPerson: known ? undefined : toRelatedPerson(form, `${own}/related-persons`, pending.key),
     comment: form.get('comment'),
+    messages: form.get('messages') ? portal.options.messages : undefined,
     answers,
   };
 }

@@ -49,6 +49,8 @@ export interface Submission {
   /** Who books for the patient. */
   readonly relatedPerson: RelatedPerson | undefined;
   readonly comment: string;
+  /** The address of the extension that leaves messages to the clinic, if the patient wants them. */
+  readonly messages: string | undefined;
   readonly answers: QuestionnaireResponse | undefined;
 }
 
@@ -59,7 +61,7 @@ export interface Submission {
  */
 export function bookRequest(
   booking: Booking,
-  { patient, name, relatedPerson, comment, answers }: Submission,
+  { patient, name, relatedPerson, comment, messages, answers }: Submission,
   hold?: string,
 ): Parameters {
   const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
@@ -67,6 +69,7 @@ export function bookRequest(
     ...proposed(booking),
     ...(hold && { id: hold }),
     ...(comment && { comment }),
+    ...(messages && { extension: [{ url: messages, valueBoolean: true }] }),
     participant: [{ actor: { reference, display: name }, status: 'accepted' }],
   };
   const parameter: ParametersParameter[] = [

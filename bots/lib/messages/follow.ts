@@ -1,0 +1,195 @@
+import { randomUUID, webcrypto } from 'node:crypto';
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import {
+  communicationOf,
+  communicationSearch,
+  type Ending,
+  endedCommunication,
+  messageNumber,
+  messageOf,
+} from '../../../core/messages/message.ts';
+import { afterAttempt, nextStep, type Step } from '../../../core/messages/next-step.ts';
+import { isOfClinic, type Recipient, recipientOf } from '../../../core/messages/recipient.ts';
+import { type Known, type Thread, threadOf, threadSearch, threadTask } from '../../../core/messages/thread.ts';
+import { creation, newRow } from '../../../core/rows/row.ts';
+import { config } from '../config.ts';
+import { ofType, readInTransaction } from '../read.ts';
+import { writeRows } from '../rows.ts';
+import { mediaOf, sendMessage } from './send.ts';
+
+// Medplum's VM context has no `crypto`; ical-generator asks for it.
+if (!('crypto' in globalThis)) {
+  Object.assign(globalThis, { crypto: webcrypto });
+}
+
+/** What is stored about an appointment and the messages about it. */
+interface State {
+  readonly appointment: Appointment | undefined;
+  readonly row: Task | undefined;
+  readonly thread: Thread | undefined;
+  /** The Communication of the last message. */
+  readonly last: Communication | undefined;
+}
+
+const what = (id: string): string => `The messages about Appointment/${id}`;
+
+async function readState(medplum: MedplumClient, id: string): Promise<State> {
+  const [found, rows] = await readInTransaction(medplum, [`Appointment?_id=${id}`, threadSearch(id, config)]);
+  const [[appointment], [row]] = [ofType('Appointment', found), ofType('Task', rows)];
+  const thread = row && threadOf(row);
+  const [sent] = thread?.claimed ? await readInTransaction(medplum, [communicationSearch(thread, config)]) : [];
+  return { appointment, row, thread, last: ofType('Communication', sent)[0] };
+}
+
+/** The people who take part, and the place. */
+async function readOthers(medplum: MedplumClient, { participant }: Appointment): Promise<Resource[]> {
+  const searches = (['Patient', 'RelatedPerson', 'Location'] as const).flatMap((type) => {
+    const ids = participant.flatMap(({ actor }) => idIn(actor, type) ?? []);
+    return ids.length > 0 ? [`${type}?_id=${ids.slice(0, 20).join(',')}`] : [];
+  });
+  return (await readInTransaction(medplum, searches)).flat();
+}
+
+/** What staff are asked to do about a message that did not arrive. */
+function undelivered({ thread, kind }: Extract<Step, { kind: unknown }>, reason: string): BundleEntry {
+  const { appointment, patient } = thread;
+  const more: Partial<Task> & Pick<Task, 'status'> = {
+    status: 'requested',
+    description: `Tell the patient: the message (${kind}) about this appointment has not arrived, as far as is known. ${reason}`,
+    focus: { reference: `Appointment/${appointment}` },
+    ...(patient && { for: { reference: patient } }),
+    authoredOn: formatInstant(Date.now()),
+  };
+  return creation(newRow('undelivered', more, config));
+}
+
+const ended = (one: Communication | undefined, ending: Ending, reason?: string): BundleEntry[] =>
+  one ? [updateEntry(one, endedCommunication(one, ending, Date.now(), reason))] : [];
+
+const unknown = 'Nobody has answered whether it was sent.';
+
+/** The entry that makes the row of an appointment about which nothing was said, unless it has one. */
+function newRowEntry(thread: Thread, now: number): BundleEntry {
+  const empty: Thread = { ...thread, count: 0, sent: undefined, known: undefined, claimed: undefined, due: now };
+  return creation(threadTask(empty, config), threadSearch(thread.appointment, config));
+}
+
+/** The entries that keep what was decided; what was claimed before and is no longer true is not sent. */
+function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last }: State): BundleEntry[] {
+  const kept = row ? [updateEntry(row, threadTask(step.thread, config, row))] : [];
+  if (step.do === 'give-up') {
+    return [...kept, ...ended(last, 'unknown', unknown), undelivered(step, unknown)];
+  }
+  const isSuperseded = thread?.claimed && !(step.do === 'send' && !step.isNew);
+  return [...kept, ...(isSuperseded ? ended(last, 'stopped') : [])];
+}
+
+/** Claims a message, sends it, and keeps what has come of it. */
+async function send(
+  medplum: MedplumClient,
+  secrets: BotEvent['secrets'],
+  step: Extract<Step, { do: 'send' }>,
+  state: State,
+  { recipient, others }: { readonly recipient: Recipient; readonly others: readonly Resource[] },
+): Promise<void> {
+  const { kind, thread } = step;
+  const { appointment } = state;
+  const known: Known | undefined = thread.known;
+  const place = others.find((one) => isResource(one, 'Location') && `Location/${one.id}` === known?.place);
+  const subject = {
+    kind,
+    appointment,
+    recipient,
+    now: Date.now(),
+    place: isResource(place, 'Location') ? place : undefined,
+  };
+  if (!known || !state.row?.id) {
+    return;
+  }
+  const its = { ...thread, known };
+  // Written before it is claimed: what cannot be written is not claimed, and the next run says so again.
+  const message = messageOf({ ...subject, thread: its, row: state.row.id }, config);
+  const made: BundleEntry[] = step.isNew
+    ? [
+        {
+          request: { method: 'POST', url: 'Communication' },
+          resource: communicationOf({ ...subject, thread: its }, config),
+        },
+      ]
+    : [];
+  // Others who are faster do it.
+  const claimed = await writeRows(medplum, [...entriesOf(step, state), ...made], what(thread.appointment));
+  if (!claimed?.id || claimed.status !== 'in-progress') {
+    return;
+  }
+  const attempt = await sendMessage(medplum, secrets, message, messageNumber(thread));
+  if (attempt.kind === 'unanswered') {
+    return;
+  }
+  const isTaken = attempt.kind === 'taken';
+  const after = afterAttempt(thread, isTaken, Date.now());
+  const [sent] = await readInTransaction(medplum, [communicationSearch(thread, config)]);
+  const [communication] = ofType('Communication', sent);
+  const reason = isTaken ? undefined : attempt.reason;
+  const entry = [
+    updateEntry(claimed, threadTask(after.thread, config, claimed)),
+    ...(after.message === 'waiting' ? [] : ended(communication, after.message, reason)),
+    ...(after.message === 'given-up' ? [undelivered(step, reason ?? '')] : []),
+  ];
+  await writeRows(medplum, entry, what(thread.appointment));
+}
+
+/**
+ * Does what is to be done about the messages of an appointment: sends one at most. It can be interrupted at any point. A
+ * message is claimed before it is sent; one of which it is not known whether it was sent is sent once more, as the same
+ * message (e-mail: with the same Message-ID).
+ *
+ * @throws Error when Medplum does not answer; the next run does it
+ */
+export async function followAppointment(
+  medplum: MedplumClient,
+  secrets: BotEvent['secrets'],
+  id: string,
+): Promise<void> {
+  const state = await readState(medplum, id);
+  const { appointment, thread } = state;
+  const isAsked = thread !== undefined || (appointment !== undefined && isOfClinic(appointment, config));
+  if (!isAsked) {
+    return;
+  }
+  const [now, media] = [Date.now(), mediaOf(secrets)];
+  // A deleted appointment has no participants: its patient is told.
+  const told: Appointment = appointment ?? {
+    resourceType: 'Appointment',
+    status: 'cancelled',
+    participant: [{ actor: { reference: thread?.patient ?? '' }, status: 'accepted' }],
+  };
+  const others = await readOthers(medplum, told);
+  const recipient = isOfClinic(told, config) ? recipientOf(told, others, media, now, config) : undefined;
+  const next = (known: Thread | undefined): Step =>
+    nextStep(known, appointment, {
+      isWanted: recipient !== undefined,
+      isPhone: recipient?.medium === 'sms',
+      now,
+      timeZone: config.timeZone,
+      newKey: () => randomUUID().replaceAll('-', ''),
+    });
+  const first = next(thread);
+  if (first.do === 'nothing') {
+    return;
+  }
+  // A row is claimed by its version: there must be one first.
+  const row = state.row ?? (await writeRows(medplum, [newRowEntry(first.thread, now)], what(id)));
+  const own: State = { ...state, row, thread: row && threadOf(row) };
+  const step = state.row ? first : next(own.thread);
+  if (step.do === 'send' && recipient) {
+    await send(medplum, secrets, step, own, { recipient, others });
+  } else if (step.do !== 'nothing') {
+    await writeRows(medplum, entriesOf(step, own), what(id));
+  }
+}

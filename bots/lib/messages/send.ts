@@ -1,0 +1,92 @@
+import { createHmac } from 'node:crypto';
+import { clearTimeout, setTimeout } from 'node:timers';
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Mail, Message } from '../../../core/messages/message.ts';
+import type { Medium } from '../../../core/messages/recipient.ts';
+import { type Answer, post, type Unanswered } from '../medplum.ts';
+
+/** What has come of an attempt; why, for staff and operators. */
+export type Attempt = { readonly kind: 'taken' } | { readonly kind: 'refused' | 'unanswered'; readonly reason: string };
+
+/** Where SMS are sent, by the secrets of the project. */
+interface Gateway {
+  readonly url: string;
+  readonly secret: string;
+}
+
+/** The gateway for SMS of the clinic, from the secrets `smsWebhook` and `smsSecret` of the project. */
+function gatewayOf(secrets: BotEvent['secrets']): Gateway | undefined {
+  const [url, secret] = [secrets.smsWebhook?.valueString ?? '', secrets.smsSecret?.valueString ?? ''];
+  return URL.canParse(url) && /^https?:/.test(url) && secret ? { url, secret } : undefined;
+}
+
+/** How people can be reached. */
+export const mediaOf = (secrets: BotEvent['secrets']): Medium[] => [
+  'email',
+  ...(gatewayOf(secrets) ? (['sms'] as const) : []),
+];
+
+/** How long the gateway for SMS may take, in milliseconds: the Bot has ten seconds. */
+const LIMIT = 4_000;
+
+const ofAnswer = (answer: Answer | Unanswered, who: string): Attempt => {
+  if (answer === 'not-connected') {
+    return { kind: 'refused', reason: `${who} cannot be reached.` };
+  }
+  if (typeof answer === 'string') {
+    return { kind: 'unanswered', reason: `${who} did not answer.` };
+  }
+  const { status } = answer;
+  return status >= 200 && status < 300
+    ? { kind: 'taken' }
+    : { kind: 'refused', reason: `${who} answered with status ${status}.` };
+};
+
+/** Sends an e-mail through Medplum's mail server; why that has refused one is in Medplum's log. */
+async function sendMail(medplum: MedplumClient, mail: Mail): Promise<Attempt> {
+  return ofAnswer(await post(medplum, 'email/v1/send', mail), 'The mail server of Medplum');
+}
+
+/**
+ * Sends an SMS to the webhook of the clinic, signed as Standard Webhooks are. Its id is the same in each attempt.
+ *
+ * @see https://www.standardwebhooks.com/
+ */
+async function sendSms({ url, secret }: Gateway, id: string, to: string, text: string): Promise<Attempt> {
+  const body = JSON.stringify({ type: 'sms', data: { to, text } });
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+  const { promise: late, resolve } = Promise.withResolvers<Unanswered>();
+  const timer = setTimeout(() => resolve('too-late'), LIMIT);
+  const sent = fetch(url, { method: 'POST', redirect: 'error', headers, body }).then(
+    ({ status }): Answer => ({ status, body: undefined }),
+    (): Unanswered => 'no-answer',
+  );
+  return ofAnswer(await Promise.race([sent, late]).finally(() => clearTimeout(timer)), 'The gateway for SMS');
+}
+
+/**
+ * Sends a message once.
+ *
+ * @param id - by which a second copy of it is recognized
+ */
+export function sendMessage(
+  medplum: MedplumClient,
+  secrets: BotEvent['secrets'],
+  message: Message,
+  id: string,
+): Promise<Attempt> {
+  const gateway = gatewayOf(secrets);
+  if (message.medium === 'email') {
+    return sendMail(medplum, message.mail);
+  }
+  return gateway
+    ? sendSms(gateway, id, message.to, message.text)
+    : Promise.resolve({ kind: 'refused', reason: 'There is no gateway for SMS.' });
+}

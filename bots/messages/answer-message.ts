@@ -1,0 +1,165 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Communication, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
+import { taskEntries } from '../../core/booking/confirmation/task.ts';
+import { absentOutcome } from '../../core/booking/deleted.ts';
+import { slotEntries } from '../../core/booking/slots/synchronize.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { belongsTo } from '../../core/fhir/tags.ts';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
+import {
+  answerParameters,
+  byPatient,
+  isGood,
+  type MessageAnswer,
+  parseAnswer,
+  possibleAnswers,
+} from '../../core/messages/answer.ts';
+import { communicationSearch } from '../../core/messages/message.ts';
+import { type Thread, threadOf } from '../../core/messages/thread.ts';
+import { isRow } from '../../core/rows/row.ts';
+import { cancellationIssues } from '../lib/booking/cancel.ts';
+import {
+  completeRelated,
+  type RelatedAppointment,
+  readRelatedAppointment,
+  readRelatedSlots,
+} from '../lib/booking/related-reads.ts';
+import { callerOf } from '../lib/caller.ts';
+import { config } from '../lib/config.ts';
+import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
+import { newId } from '../lib/new-id.ts';
+import { ofType, readInTransaction } from '../lib/read.ts';
+
+/** What a link leads to. */
+interface Asked {
+  readonly thread: Thread;
+  readonly found: RelatedAppointment;
+  /** The Communication of the last message. */
+  readonly last: Communication | undefined;
+}
+
+/** The entries that cancel an appointment: its slots and Tasks follow it. */
+async function cancelEntries(
+  medplum: MedplumClient,
+  found: RelatedAppointment,
+  stored: Appointment,
+): Promise<BundleEntry[]> {
+  const cancelled: Appointment = { ...stored, status: 'cancelled', cancelationReason: byPatient };
+  const related = await completeRelated(medplum, stored, found);
+  const slots = await readRelatedSlots(medplum, cancelled, related.slots);
+  const now = Date.now();
+  return [
+    updateEntry(stored, cancelled),
+    ...slotEntries(cancelled, slots, config, newId, now),
+    ...taskEntries(cancelled, found.tasks, now, config),
+  ];
+}
+
+/** The entry that notes that a patient comes. */
+function comingEntries(stored: Appointment, { patient }: Thread): BundleEntry[] {
+  const participant = stored.participant.map((one) =>
+    one.actor?.reference === patient ? { ...one, status: 'accepted' as const } : one,
+  );
+  const isNoted = JSON.stringify(participant) === JSON.stringify(stored.participant);
+  return isNoted ? [] : [updateEntry(stored, { ...stored, participant })];
+}
+
+/** The entry that notes that whoever was told wants no more messages. */
+async function stopEntries(medplum: MedplumClient, { thread, last }: Asked): Promise<BundleEntry[]> {
+  const [type = '', id = ''] = (last?.recipient?.[0]?.reference ?? thread.patient).split('/');
+  const [found = []] = await readInTransaction(medplum, [`${type}?_id=${id}`]);
+  const url = artefactUri(config, 'LocalMessages');
+  return found.flatMap((person) => {
+    if (!isResource(person, 'Patient') && !isResource(person, 'RelatedPerson')) {
+      return [];
+    }
+    const others = (person.extension ?? []).filter((one) => one.url !== url);
+    return [updateEntry(person, { ...person, extension: [...others, { url, valueBoolean: false }] })];
+  });
+}
+
+async function entriesOf(medplum: MedplumClient, answer: MessageAnswer, asked: Asked): Promise<BundleEntry[]> {
+  const { appointment } = asked.found;
+  if (answer === 'stop') {
+    return stopEntries(medplum, asked);
+  }
+  if (!appointment || answer === 'move') {
+    return [];
+  }
+  return answer === 'cancel'
+    ? cancelEntries(medplum, asked.found, appointment)
+    : comingEntries(appointment, asked.thread);
+}
+
+/** Whoever answers has received the message. */
+const receivedEntries = ({ last }: Asked): BundleEntry[] =>
+  last && last.received === undefined ? [updateEntry(last, { ...last, received: formatInstant(Date.now()) })] : [];
+
+async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
+  const thread = threadOf(row);
+  const [found, [sent]] = await Promise.all([
+    readRelatedAppointment(medplum, thread.appointment, { withCalendars: true }),
+    readInTransaction(medplum, [communicationSearch(thread, config)]),
+  ]);
+  return { thread, found, last: ofType('Communication', sent)[0] };
+}
+
+async function attempt(
+  medplum: MedplumClient,
+  { input, ...event }: BotEvent<unknown>,
+): Promise<Parameters | OperationOutcome | 'overtaken'> {
+  const request = parseAnswer(input);
+  const [rows] = request ? await readInTransaction(medplum, [`Task?_id=${request.row}`]) : [];
+  const [row] = ofType('Task', rows).filter((one) => isRow(one, ['message'], config));
+  if (!request || !row || !isGood(request, threadOf(row), Date.now())) {
+    return absentOutcome('unknown');
+  }
+  const asked = await read(medplum, row);
+  const { appointment } = asked.found;
+  const closed = appointment ? await cancellationIssues(medplum, appointment, asked.found) : [];
+  const isOwn = appointment !== undefined && belongsTo(appointment, callerOf({ ...event, input }).id, config);
+  const possible = possibleAnswers(asked.thread, appointment, { isOwn, isClosed: closed.length > 0 });
+  const { answer } = request;
+  if (answer === undefined) {
+    return answerParameters(asked.thread, appointment, possible);
+  }
+  if (!possible.includes(answer)) {
+    const diagnostics = `The appointment is no longer as the message says, or it is too late for the answer ${answer}.`;
+    const issue = { code: 'transition-not-allowed', diagnostics, expression: 'Parameters.parameter' } as const;
+    return toOperationOutcome(answer === 'cancel' && closed.length > 0 ? closed : [issue], config);
+  }
+  const entry = [...(await entriesOf(medplum, answer, asked)), ...receivedEntries(asked)];
+  const written = entry.length > 0 ? await sendTransaction(medplum, entry) : undefined;
+  if (written?.kind === 'overtaken') {
+    return 'overtaken';
+  }
+  if (written && written.kind !== 'done') {
+    const diagnostics = 'The FHIR server did not answer, or refused the answer: try again in a moment.';
+    return toOperationOutcome([{ code: 'upstream-unavailable', diagnostics }], config);
+  }
+  const after = answer === 'cancel' && appointment ? { ...appointment, status: 'cancelled' as const } : appointment;
+  return answerParameters(asked.thread, after, possibleAnswers(asked.thread, after, { isOwn, isClosed: false }));
+}
+
+/**
+ * Carries out `$answer`: what a person answers to a message, by the link in it. The link is all that it takes, whoever calls.
+ *
+ * @param event - input: Parameters with `token`, from the link, and `answer` (come, cancel, stop), or none to look first
+ * @returns Parameters with the appointment's time and state, and what can be answered; an OperationOutcome (not found) for a
+ *   link that is unknown, has been replaced by that of a later message, or is over
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<unknown>,
+): Promise<Parameters | OperationOutcome> {
+  const answer = await retryOvertaken(
+    () => attempt(medplum, event),
+    (one) => one === 'overtaken',
+    { most: config.maxAttempts },
+  );
+  const diagnostics = 'Others changed the appointment at the same moment. Nothing was changed; try again.';
+  return answer === 'overtaken' ? toOperationOutcome([{ code: 'booking-conflict', diagnostics }], config) : answer;
+}

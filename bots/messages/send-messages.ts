@@ -1,0 +1,113 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, Bot, Parameters, Task } from '@medplum/fhirtypes';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import { idIn } from '../../core/fhir/reference/reference.ts';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { testMail } from '../../core/messages/message.ts';
+import { dueThreads } from '../../core/messages/thread.ts';
+import { creation, moment, momentIn, newRow, rowSearch } from '../../core/rows/row.ts';
+import { mapConcurrently } from '../lib/concurrency.ts';
+import { config } from '../lib/config.ts';
+import { followAppointment } from '../lib/messages/follow.ts';
+import { sendMessage } from '../lib/messages/send.ts';
+import { ofType, readInTransaction } from '../lib/read.ts';
+import { writeRows } from '../lib/rows.ts';
+
+/** How far a run looks back behind the one before, in milliseconds: a change that was under way then is stored by now. */
+const OVERLAP = 2 * 60_000;
+
+/** How many changed appointments, and how many due ones, a run reads. */
+const AT_ONCE = 500;
+
+/** How many are followed at the same time: a mail server takes a while for each. */
+const WORKERS = 4;
+
+/** Nothing is begun after so many milliseconds: the Bot has ten seconds, and a mail server may take six. */
+const LAST_BEGIN = 4_000;
+
+/** For how long changes are looked at again whose messages fail, in milliseconds. */
+const PATIENCE = 60 * 60_000;
+
+const checkpointSearch = rowSearch(['message-all'], {}, config);
+
+/** Keeps the moment up to which messages follow all changes. */
+async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, until: number): Promise<void> {
+  const next = newRow('message-all', { status: 'in-progress', input: moment('until', until) }, config, stored);
+  const entry = stored ? updateEntry(stored, next) : creation(next, checkpointSearch);
+  await writeRows(medplum, [entry], 'How far messages follow the changes of appointments');
+}
+
+/** Sends a test message, for an operator. */
+async function sendTest(medplum: MedplumClient, { secrets, input }: BotEvent<Parameters>): Promise<Parameters> {
+  const to = input.parameter?.find(({ name }) => name === 'to')?.valueString ?? '';
+  const attempt = config.messages.from
+    ? await sendMessage(medplum, secrets, { medium: 'email', mail: testMail(to, config) }, 'test')
+    : ({
+        kind: 'refused',
+        reason: 'There is no messages.from in the configuration with which this was deployed.',
+      } as const);
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'result', valueString: attempt.kind },
+      ...(attempt.kind === 'taken' ? [] : [{ name: 'reason', valueString: attempt.reason }]),
+    ],
+  };
+}
+
+/**
+ * Runs every minute: sends people what they are to know of appointments that have changed, reminds them of those that come
+ * near, and tries again what could not be sent. What is left when its time is over waits for the next run.
+ *
+ * @param event - input: the Bot itself, as the clock starts it; or Parameters `to`, an address for a test
+ * @throws Error with all that could not be done; the next run does it
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<Bot | Parameters>,
+): Promise<Parameters | undefined> {
+  const { input, secrets } = event;
+  if (input.resourceType === 'Parameters') {
+    return sendTest(medplum, { ...event, input });
+  }
+  if (config.messages.from === undefined) {
+    return undefined;
+  }
+  const start = Date.now();
+  const isTime = (): boolean => Date.now() < start + LAST_BEGIN;
+  const failures: string[] = [];
+  const follow = (id: string): Promise<boolean> =>
+    followAppointment(medplum, secrets, id).then(
+      () => true,
+      (error: unknown) => {
+        failures.push(`Appointment/${id}: ${String(error)}`);
+        return false;
+      },
+    );
+  const [checkpoints, due] = await readInTransaction(medplum, [
+    checkpointSearch,
+    `${dueThreads(start, config)}&_count=${AT_ONCE}`,
+  ]);
+  const [checkpoint] = ofType('Task', checkpoints);
+  const from = Math.min(momentIn(checkpoint?.input, 'until') ?? start, start) - OVERLAP;
+  const [found] = await readInTransaction(medplum, [
+    `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${AT_ONCE}`,
+  ]);
+  const changed = ofType('Appointment', found);
+  const timeOf = ({ meta }: Appointment): number => Date.parse(meta?.lastUpdated ?? '');
+  const done = await mapConcurrently(changed, WORKERS, async ({ id = '' }) => isTime() && (await follow(id)));
+  const left = changed.filter((_, index) => !done[index]).map(timeOf);
+  const last = changed.length < AT_ONCE ? [] : changed.slice(-1).map(timeOf);
+  // What has failed for long does not hold up the others.
+  const until = Math.min(start, Math.max(Math.min(...left, ...last) + OVERLAP, start - PATIENCE));
+  await moveCheckpoint(medplum, checkpoint, until);
+  const ids = new Set(ofType('Task', due).map(({ focus }) => idIn(focus, 'Appointment') ?? ''));
+  for (const { id = '' } of changed) {
+    ids.delete(id);
+  }
+  await mapConcurrently([...ids], WORKERS, async (id) => isTime() && (await follow(id)));
+  if (failures.length > 0) {
+    throw new Error(failures.join('\n'));
+  }
+  return undefined;
+}

@@ -1,0 +1,97 @@
+import type { Appointment, CodeableConcept, Parameters } from '@medplum/fhirtypes';
+import { formatInstant } from '../fhir/instant.ts';
+import { isId } from '../fhir/reference/reference.ts';
+import { isObject, isResource } from '../fhir/resource.ts';
+import { type Known, knowledgeOf, type Thread } from './thread.ts';
+
+/** What a person can answer to a message: they come, they cannot, they need another time, they want no more messages. */
+const answers = ['come', 'cancel', 'move', 'stop'] as const;
+
+/** What a person can answer to a message. */
+export type MessageAnswer = (typeof answers)[number];
+
+/** What is sent to `$answer`. */
+export interface AnswerRequest {
+  /** Id of the row that the link in a message names. */
+  readonly row: string;
+  /** The secret of the link. */
+  readonly key: string;
+  /** What the person has answered; `undefined` to see first what it is about. */
+  readonly answer: MessageAnswer | undefined;
+}
+
+/** Reads Parameters with `token` and, perhaps, `answer`; `undefined` if they are something else. */
+export function parseAnswer(input: unknown): AnswerRequest | undefined {
+  const parameter: unknown = isResource(input, 'Parameters') ? input.parameter : undefined;
+  const valueNamed = (name: string, type: 'valueString' | 'valueCode'): unknown =>
+    (Array.isArray(parameter) ? parameter.filter(isObject) : []).find((one) => one.name === name)?.[type];
+  const [token, said] = [valueNamed('token', 'valueString'), valueNamed('answer', 'valueCode')];
+  const [row, key = ''] = typeof token === 'string' ? token.split('.', 2) : [];
+  const answer = answers.find((one) => one === said);
+  return isId(row) && /^[0-9a-f]{32}$/.test(key) && (said === undefined || answer) ? { row, key, answer } : undefined;
+}
+
+/** Whether a link is good: its secret is that of the last news, and the appointment has not begun. */
+export const isGood = ({ key: sent }: AnswerRequest, { key, known }: Thread, now: number): boolean =>
+  key === sent && known !== undefined && known.start > now;
+
+/** Whether the appointment is still as the message says. */
+const isStill = (known: Known | undefined, appointment: Appointment | undefined): boolean =>
+  known?.status === 'booked' &&
+  appointment !== undefined &&
+  JSON.stringify(knowledgeOf(appointment)) === JSON.stringify(known);
+
+/**
+ * What can be answered now.
+ *
+ * @param isOwn - whether the appointment is that of the portal that asks: there it can be moved
+ * @param isClosed - whether it is too late to cancel
+ */
+export function possibleAnswers(
+  { known }: Thread,
+  appointment: Appointment | undefined,
+  { isOwn, isClosed }: { readonly isOwn: boolean; readonly isClosed: boolean },
+): MessageAnswer[] {
+  const open: MessageAnswer[] = [
+    'come',
+    ...(isClosed ? [] : (['cancel', ...(isOwn ? ['move' as const] : [])] as const)),
+  ];
+  return [...(isStill(known, appointment) ? open : []), 'stop'];
+}
+
+/** What `$answer` returns: what the message is about, and what can be answered. */
+export function answerParameters(
+  thread: Thread,
+  appointment: Appointment | undefined,
+  possible: readonly MessageAnswer[],
+): Parameters {
+  const now =
+    (appointment && knowledgeOf(appointment)) ?? (thread.known && { ...thread.known, status: 'cancelled' as const });
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      ...(possible.includes('move')
+        ? [{ name: 'appointment', valueReference: { reference: `Appointment/${thread.appointment}` } }]
+        : []),
+      ...(now
+        ? [
+            { name: 'status', valueCode: now.status },
+            { name: 'start', valueInstant: formatInstant(now.start) },
+            { name: 'end', valueInstant: formatInstant(now.end) },
+          ]
+        : []),
+      ...possible.map((answer) => ({ name: 'answer', valueCode: answer })),
+    ],
+  };
+}
+
+/** The reason for a cancellation by the patient. */
+export const byPatient: CodeableConcept = {
+  coding: [
+    {
+      system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason',
+      code: 'pat',
+      display: 'Patient',
+    },
+  ],
+};

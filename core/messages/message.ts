@@ -1,0 +1,241 @@
+import type { Address, Appointment, Communication, Location } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { formatInstant } from '../fhir/instant.ts';
+import { rowCoding } from '../rows/row.ts';
+import { isShownTwice } from '../time/time-zone.ts';
+import { calendarFile } from './calendar-file.ts';
+import type { MessageLanguage, Recipient } from './recipient.ts';
+import { messageTexts } from './texts.ts';
+import type { Known, MessageKind, Thread } from './thread.ts';
+
+/** The part of the configuration that messages depend on. */
+export type MessageConfig = Pick<BookingConfig, 'messages' | 'timeZone' | 'uris'>;
+
+/** An e-mail as Medplum takes it (`POST /email/v1/send`): options of nodemailer. */
+export interface Mail {
+  readonly to: string;
+  readonly from: string;
+  readonly replyTo: string;
+  readonly subject: string;
+  readonly text: string;
+  /** The same however often it is sent: mail servers and programs drop the second copy. */
+  readonly messageId?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly icalEvent?: { readonly method: string; readonly filename: string; readonly content: string };
+}
+
+/** A message, ready to be sent. */
+export type Message =
+  | { readonly medium: 'email'; readonly mail: Mail }
+  | { readonly medium: 'sms'; readonly to: string; readonly text: string };
+
+/** The longest text that somebody else has written in a message, in characters. */
+const LONGEST = 200;
+
+/** A text of others in one line of a message: no control characters, no more than there is room for. */
+const plain = (text: string | undefined): string =>
+  (text ?? '')
+    .replace(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim()
+    .slice(0, LONGEST);
+
+const addressLine = ({ text, line = [], postalCode, city }: Address): string =>
+  plain(text ?? [...line, [postalCode, city].filter((part) => part).join(' ')].filter((part) => part).join(', '));
+
+/** Who sends, as the configuration says: `Clinic by the lake <appointments@clinic.example>`. */
+export function senderOf({ from = '' }: BookingConfig['messages']): {
+  readonly name: string;
+  readonly address: string;
+} {
+  const begin = from.indexOf('<');
+  const [name, address] = begin < 0 ? ['', from] : [from.slice(0, begin).trim(), from.slice(begin + 1, -1)];
+  return { name: name || address.slice(address.indexOf('@') + 1), address };
+}
+
+/** When an appointment is, by the clocks of the clinic: for a subject, and for a text. */
+function timesOf({ start, end }: Known, language: MessageLanguage, timeZone: string) {
+  const { locale } = messageTexts[language];
+  const format = (time: number, options: Intl.DateTimeFormatOptions): string =>
+    new Intl.DateTimeFormat(locale, { timeZone, ...options }).format(time);
+  const clock = (time: number): string =>
+    format(time, {
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+      ...(isShownTwice(timeZone, time) && { timeZoneName: 'short' }),
+    });
+  const short = format(start, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+  return {
+    short: `${short}, ${clock(start)}`,
+    long: `${format(start, { dateStyle: 'full' })}, ${clock(start)}–${clock(end)}`,
+  };
+}
+
+/** What the clinic lets a message say besides when and where: what for, with whom, and for whom. */
+function detailsOf({ serviceType, participant }: Appointment, { reference }: Recipient): string[] {
+  const nameOf = (type: string) =>
+    participant.find(({ actor }) => actor?.reference?.startsWith(`${type}/`))?.actor?.display;
+  const [first] = serviceType ?? [];
+  const what = first?.text ?? first?.coding?.[0]?.display;
+  return [what, nameOf('Practitioner'), reference.startsWith('Patient/') ? undefined : nameOf('Patient')]
+    .map(plain)
+    .filter((one) => one !== '');
+}
+
+/** What a message is made of. */
+export interface Subject {
+  readonly kind: MessageKind;
+  readonly thread: Thread & { readonly known: Known };
+  /** Id of its row. */
+  readonly row: string;
+  /** As it is stored; `undefined` if it was deleted. */
+  readonly appointment: Appointment | undefined;
+  readonly place: Location | undefined;
+  readonly recipient: Recipient;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number;
+}
+
+/** The kinds whose messages hold the appointment for a calendar. */
+const inCalendar: readonly MessageKind[] = ['confirmation', 'acceptance', 'change', 'cancellation'];
+
+/** The number by which a message is known: the same however often it is sent. */
+export const messageNumber = ({ appointment, count }: Thread): string => `${appointment}/${count}`;
+
+/** The address of the page on which a person answers to a message. */
+const pageOf = ({ thread, row }: Subject, { messages }: MessageConfig): string | undefined =>
+  messages.page && `${messages.page}/message/${row}.${thread.key}`;
+
+/** Writes a message. It says when and where; more only if the clinic lets it. */
+export function messageOf(subject: Subject, config: MessageConfig): Message {
+  const { kind, thread, appointment, place, recipient, now } = subject;
+  const { known } = thread;
+  const { language, medium, address } = recipient;
+  const { details } = config.messages;
+  const texts = messageTexts[language];
+  const sender = senderOf(config.messages);
+  const [clinic, times, page] = [
+    plain(sender.name),
+    timesOf(known, language, config.timeZone),
+    pageOf(subject, config),
+  ];
+  if (medium === 'sms') {
+    const said = `${clinic}: ${texts.subjects[kind](times.short)}.`;
+    return { medium, to: address, text: page ? `${said} ${page}` : said };
+  }
+  const where = [details ? plain(place?.name) : '', place?.address ? addressLine(place.address) : ''].filter(
+    (one) => one !== '',
+  );
+  const what = details && appointment ? detailsOf(appointment, recipient) : [];
+  const isOff = known.status === 'cancelled';
+  const text = [
+    texts.greeting,
+    texts.leads[kind],
+    [times.long, ...what, ...where].join('\n'),
+    ...(page && !isOff ? [`${texts.answer}\n${page}`] : []),
+    clinic,
+    [texts.automatic, ...(page ? [`${texts.stop}\n${page}#stop`] : [])].join('\n'),
+  ].join('\n\n');
+  const host = config.messages.page ? new URL(config.messages.page).hostname : sender.address.replace(/^.*@/, '');
+  const event = inCalendar.includes(kind) && {
+    method: isOff ? 'CANCEL' : 'REQUEST',
+    filename: 'appointment.ics',
+    content: calendarFile({
+      id: thread.appointment,
+      host,
+      clinic,
+      language,
+      status: isOff ? 'cancelled' : 'confirmed',
+      start: known.start,
+      end: known.end,
+      summary: [...(what.length > 0 ? what : [texts.title]), clinic].join(', '),
+      place: where.join(', ') || clinic,
+      description: page && !isOff ? `${texts.answer} ${page}` : '',
+      changed: Date.parse(appointment?.meta?.lastUpdated ?? '') || now,
+      sent: { from: sender.address, to: address },
+    }),
+  };
+  return {
+    medium,
+    mail: {
+      to: address,
+      from: config.messages.from ?? '',
+      replyTo: sender.address,
+      subject: `${texts.subjects[kind](times.short)} – ${clinic}`,
+      text: `${text}\n`,
+      messageId: `<${thread.appointment}.${thread.count}@${host}>`,
+      headers: {
+        'Auto-Submitted': 'auto-generated',
+        'X-Auto-Response-Suppress': 'All',
+        ...(page && { 'List-Unsubscribe': `<${page}#stop>` }),
+      },
+      ...(event && { icalEvent: event }),
+    },
+  };
+}
+
+/** The codes of how a message is sent. */
+const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;
+
+/** The Communication of a message that is about to be sent. It holds no word of it, only what kind it is and to whom. */
+export function communicationOf(
+  { kind, thread, recipient }: Omit<Subject, 'row'>,
+  config: MessageConfig,
+): Communication {
+  const { reference, medium, language } = recipient;
+  return {
+    resourceType: 'Communication',
+    identifier: [{ system: artefactUri(config, 'LocalSentMessage'), value: messageNumber(thread) }],
+    status: 'in-progress',
+    category: [{ coding: [rowCoding('message', config)] }],
+    medium: [
+      { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v3-ParticipationMode', code: media[medium] }] },
+    ],
+    ...(thread.patient && { subject: { reference: thread.patient } }),
+    about: [{ reference: `Appointment/${thread.appointment}` }],
+    topic: { text: kind },
+    language,
+    recipient: [{ reference }],
+  };
+}
+
+/** The search for the Communication of a message. */
+export const communicationSearch = (thread: Thread, config: MessageConfig): string =>
+  `Communication?identifier=${encodeURIComponent(`${artefactUri(config, 'LocalSentMessage')}|${messageNumber(thread)}`)}`;
+
+/** What has become of a message that was to be sent. */
+export type Ending = 'sent' | 'given-up' | 'unknown' | 'stopped';
+
+const endings: Readonly<Record<Ending, Communication['status']>> = {
+  sent: 'completed',
+  'given-up': 'not-done',
+  unknown: 'unknown',
+  stopped: 'stopped',
+};
+
+/** The Communication of a message of which it is known what has become of it. */
+export const endedCommunication = (
+  one: Communication,
+  ending: Ending,
+  now: number,
+  reason: string | undefined,
+): Communication => ({
+  ...one,
+  status: endings[ending],
+  ...(ending === 'sent' && { sent: formatInstant(now) }),
+  ...(reason !== undefined && { statusReason: { text: reason } }),
+});
+
+/** A message that only shows that messages arrive. */
+export function testMail(to: string, { messages }: Pick<BookingConfig, 'messages'>): Mail {
+  const { subject, text } = messageTexts[messages.language].test;
+  const { name, address } = senderOf(messages);
+  return {
+    to,
+    from: messages.from ?? '',
+    replyTo: address,
+    subject: `${subject} – ${plain(name)}`,
+    text: `${text}\n`,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  };
+}

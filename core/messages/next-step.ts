@@ -1,0 +1,189 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
+import { type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
+
+const [MINUTE, HOUR] = [60_000, 3_600_000];
+
+/** How long before an appointment its person is reminded of it, in milliseconds. */
+const reminders: readonly number[] = [7 * DAY, DAY];
+
+/** Nobody is reminded of what was said less than this ago, in milliseconds. */
+const FRESH = DAY;
+
+/** The hours, by the clocks of the clinic, in which nobody is reminded and no telephone rings. */
+const night = { from: 21, to: 8 } as const;
+
+/** Who is sending has died after this many milliseconds: a Bot has ten seconds. */
+const LEASE = 2 * MINUTE;
+
+/** How long to wait after a refused attempt, in milliseconds, by how many there were. After the last it is given up. */
+const pauses: readonly number[] = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 * HOUR];
+
+/** An attempt without an answer may have succeeded: it is made once more, not oftener. */
+const MOST_UNANSWERED = 2;
+
+/** What is to be done about the messages of an appointment. */
+export type Step =
+  | { readonly do: 'nothing' }
+  /** Only remember; nothing is sent. */
+  | { readonly do: 'keep'; readonly thread: Thread }
+  /** Send a message, for the first time or again. The thread has claimed it. */
+  | { readonly do: 'send'; readonly thread: Thread; readonly kind: MessageKind; readonly isNew: boolean }
+  /** Whether it arrived is not known, and it is not sent again: staff are told. */
+  | { readonly do: 'give-up'; readonly thread: Thread; readonly kind: MessageKind };
+
+/** What the rules depend on besides. */
+export interface StepContext {
+  /** Whether anyone wants messages and can be reached. If not, it is only remembered what would have been said. */
+  readonly isWanted: boolean;
+  /** Whether a telephone would ring. */
+  readonly isPhone: boolean;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number;
+  readonly timeZone: string;
+  /** Makes a secret for links. */
+  readonly newKey: () => string;
+}
+
+/** When the night ends in which a moment lies; the moment itself by day, or if the appointment would not wait for that. */
+export function afterNight(time: number, start: number, timeZone: string): number {
+  const local = localTimeOf(timeZone, time);
+  const hour = (local % DAY) / HOUR;
+  if (hour >= night.to && hour < night.from) {
+    return time;
+  }
+  const midnight = Math.floor(local / DAY) * DAY + (hour >= night.from ? DAY : 0);
+  const morning = instantOf(timeZone, midnight + night.to * HOUR);
+  return start <= morning + HOUR ? time : morning;
+}
+
+/** What a change is to a person, by what that person knows and what is so now. */
+const changes: Readonly<Record<Known['status'] | 'nothing', Readonly<Partial<Record<Known['status'], MessageKind>>>>> =
+  {
+    nothing: { booked: 'confirmation' },
+    cancelled: { booked: 'confirmation' },
+    pending: { booked: 'acceptance', cancelled: 'refusal' },
+    booked: { booked: 'change', cancelled: 'cancellation' },
+  };
+
+const isSame = (one: Known | undefined, other: Known | undefined): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** The moments at which somebody is reminded who was last told something at `sent`. */
+const remindersAfter = ({ status, start }: Known, sent: number): number[] =>
+  status === 'booked' ? reminders.map((before) => start - before).filter((time) => time > sent + FRESH) : [];
+
+/** When to look again at a thread about which there is nothing to say now. */
+function nextDue(known: Known | undefined, sent: number, now: number): number | undefined {
+  return known === undefined || known.status === 'cancelled'
+    ? undefined
+    : Math.min(known.start, ...remindersAfter(known, sent).filter((time) => time > now));
+}
+
+const claim = (thread: Thread, kind: MessageKind, attempts: number, now: number): Thread => ({
+  ...thread,
+  sent: now,
+  claimed: { kind, attempts, isUnderWay: true },
+  due: now + LEASE,
+});
+
+/** A thread whose claimed message was sent, or is given up. */
+const settled = (thread: Thread, now: number): Thread => ({
+  ...thread,
+  claimed: undefined,
+  due: nextDue(thread.known, now, now),
+});
+
+/**
+ * A thread after an attempt that was answered. Without an answer it is left as it is, and looked at when its lease is over.
+ *
+ * @returns the thread, and whether the message is sent, waits for the next attempt, or is given up
+ */
+export function afterAttempt(
+  thread: Thread,
+  isTaken: boolean,
+  now: number,
+): { readonly thread: Thread; readonly message: 'sent' | 'waiting' | 'given-up' } {
+  const { claimed } = thread;
+  const pause = pauses[(claimed?.attempts ?? 0) - 1];
+  if (isTaken || !claimed || pause === undefined) {
+    return { thread: settled(thread, now), message: isTaken ? 'sent' : 'given-up' };
+  }
+  return { thread: { ...thread, claimed: { ...claimed, isUnderWay: false }, due: now + pause }, message: 'waiting' };
+}
+
+/** What is to be done about a message that was claimed before, is due again, and is still true. */
+function again(thread: Thread, { now }: StepContext): Step {
+  const { kind = 'confirmation', attempts = 0, isUnderWay = false } = thread.claimed ?? {};
+  return isUnderWay && attempts >= MOST_UNANSWERED
+    ? { do: 'give-up', kind, thread: settled(thread, now) }
+    : { do: 'send', kind, isNew: false, thread: claim(thread, kind, attempts + 1, now) };
+}
+
+const nothing: Step = { do: 'nothing' };
+
+/** What the person is to know: of an appointment that is taking place, what was known before it began. */
+function knownNext(known: Known | undefined, appointment: Appointment | undefined): Known | undefined {
+  const isOff = !appointment || appointment.status === 'cancelled' || appointment.status === 'entered-in-error';
+  return (appointment && knowledgeOf(appointment)) ?? (known && isOff ? { ...known, status: 'cancelled' } : known);
+}
+
+const none: Omit<Thread, 'appointment' | 'key'> = {
+  patient: '',
+  count: 0,
+  sent: undefined,
+  known: undefined,
+  claimed: undefined,
+  due: undefined,
+};
+
+/**
+ * What is to be done about the messages of an appointment. It depends on what its person knows and on what is stored now,
+ * not on the changes between the two: several changes in a moment are one message, and a missed or repeated run does no
+ * harm.
+ *
+ * @param thread - what was said; `undefined` if nothing was
+ * @param appointment - as it is stored; `undefined` if it was deleted
+ */
+export function nextStep(thread: Thread | undefined, appointment: Appointment | undefined, context: StepContext): Step {
+  const { isWanted, isPhone, now, timeZone, newKey } = context;
+  const known = knownNext(thread?.known, appointment);
+  if (
+    !known ||
+    (!thread && (!isWanted || known.start <= now)) ||
+    (thread?.claimed?.isUnderWay && (thread.due ?? 0) > now)
+  ) {
+    return nothing;
+  }
+  if (thread && known.start <= now) {
+    return thread.due === undefined
+      ? nothing
+      : { do: 'keep', thread: { ...thread, claimed: undefined, due: undefined } };
+  }
+  const patient = appointment?.participant
+    .map(({ actor }) => actor?.reference ?? '')
+    .find((one) => one.startsWith('Patient/'));
+  const stored = thread ?? { ...none, appointment: appointment?.id ?? '', key: newKey() };
+  const next: Thread = { ...stored, known, ...(patient && { patient }) };
+  const isNews = !isSame(thread?.known, known);
+  if (isWanted && !isNews && thread?.claimed) {
+    return (thread.due ?? 0) > now ? nothing : again(next, context);
+  }
+  const sent = stored.sent ?? Number.NEGATIVE_INFINITY;
+  const isLate = appointment?.status === 'booked' && remindersAfter(known, sent).some((time) => time <= now);
+  const kind = isNews ? changes[thread?.known?.status ?? 'nothing'][known.status] : isLate ? 'reminder' : undefined;
+  if (kind && isWanted) {
+    const due = kind === 'reminder' || isPhone ? afterNight(now, known.start, timeZone) : now;
+    const isWaiting = thread?.due === due && !thread.claimed;
+    const key = kind === 'reminder' ? next.key : newKey();
+    return due <= now
+      ? { do: 'send', kind, isNew: true, thread: claim({ ...next, key, count: next.count + 1 }, kind, 1, now) }
+      : isWaiting
+        ? nothing
+        : { do: 'keep', thread: { ...next, known: stored.known, claimed: undefined, due } };
+  }
+  const due = nextDue(known, sent, now);
+  return isNews || stored.claimed || stored.due !== due
+    ? { do: 'keep', thread: { ...next, claimed: undefined, due } }
+    : nothing;
+}

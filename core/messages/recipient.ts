@@ -1,0 +1,128 @@
+import type { Appointment, ContactPoint, Extension, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri, type BookingConfig } from '../config/config.ts';
+import { parseInstant } from '../fhir/instant.ts';
+import { idIn } from '../fhir/reference/reference.ts';
+import { isResource } from '../fhir/resource.ts';
+import { ownerOf, type TagConfig } from '../fhir/tags.ts';
+
+/** The languages of messages. */
+export const messageLanguages = ['en', 'de'] as const;
+
+/** A language of messages. */
+export type MessageLanguage = (typeof messageLanguages)[number];
+
+/** How a person is reached. */
+export type Medium = 'email' | 'sms';
+
+/** Who is told about an appointment. */
+export interface Recipient {
+  /** `Patient/id` or `RelatedPerson/id`. */
+  readonly reference: string;
+  readonly medium: Medium;
+  /** An e-mail address, or a telephone number such as `+49301234567`. */
+  readonly address: string;
+  readonly language: MessageLanguage;
+}
+
+/** The part of the configuration that these rules depend on. */
+export type RecipientConfig = TagConfig & Pick<BookingConfig, 'messages'>;
+
+/** What an appointment or a person says about messages; `undefined` if nothing. */
+function saidIn({ extension }: { readonly extension?: Extension[] }, config: ArtefactConfig): boolean | undefined {
+  const url = artefactUri(config, 'LocalMessages');
+  return extension?.find((one) => one.url === url)?.valueBoolean;
+}
+
+/**
+ * Whether the clinic is to write about an appointment: a portal writes to its own patients, unless it leaves it to the
+ * clinic.
+ */
+export const isOfClinic = (appointment: Appointment, config: TagConfig): boolean =>
+  saidIn(appointment, config) ?? ownerOf(appointment, config) === undefined;
+
+/** One mailbox: no list, no name, nothing that ends a header. */
+const mailbox = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()[\]\\,;:"]{1,180}\.[^\s@<>()[\]\\,;:".]{2,63}$/u;
+
+/** The characters of a telephone number, as people write it. */
+const telephone = /^(?:\+|00)?[0-9][0-9 ()/.-]{4,24}$/;
+
+/** The address in a telecom, as it is sent to; `undefined` if it is none. */
+function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'medium' | 'address'> | undefined {
+  const text = value.trim();
+  if (system === 'email' && mailbox.test(text)) {
+    return { medium: 'email', address: text };
+  }
+  const isPhone = (system === 'phone' || system === 'sms') && telephone.test(text);
+  return isPhone ? { medium: 'sms', address: text.replace(/^00/, '+').replace(/[^+0-9]/g, '') } : undefined;
+}
+
+const isOld = ({ use, period }: ContactPoint, now: number): boolean =>
+  use === 'old' || (parseInstant(period?.end) ?? Number.POSITIVE_INFINITY) < now;
+
+/** The address that a person prefers: by rank, then e-mail before telephone. */
+function bestAddress(telecom: readonly ContactPoint[], media: readonly Medium[], now: number) {
+  const byRank = (one: ContactPoint, other: ContactPoint): number => (one.rank ?? 1_000) - (other.rank ?? 1_000);
+  const found = [...telecom]
+    .filter((one) => !isOld(one, now))
+    .sort(byRank)
+    .flatMap((one) => (addressIn(one) ? [{ rank: one.rank, ...addressIn(one) }] : []));
+  const [first] = found.filter(({ medium }) => media.some((one) => one === medium));
+  const preferred = found.find(({ medium, rank }) => medium === 'email' && rank === first?.rank);
+  return preferred ?? first;
+}
+
+const isLanguage = (text: string | undefined): text is MessageLanguage => messageLanguages.some((one) => one === text);
+
+/** The language that a person prefers among those of messages. */
+export function languageOf(
+  { communication = [] }: Pick<Patient | RelatedPerson, 'communication'>,
+  { messages }: Pick<BookingConfig, 'messages'>,
+): MessageLanguage {
+  const inOrder = [...communication].sort(
+    (one, other) => Number(other.preferred ?? false) - Number(one.preferred ?? false),
+  );
+  const codes = inOrder
+    .flatMap(({ language }) => language?.coding ?? [])
+    .map(({ code }) => code?.toLowerCase().split('-')[0]);
+  return codes.find(isLanguage) ?? messages.language;
+}
+
+/** Whether messages to a person have a sense. */
+const isThere = (person: Patient | RelatedPerson): boolean =>
+  person.active !== false &&
+  !(isResource(person, 'Patient') && (person.deceasedBoolean === true || person.deceasedDateTime !== undefined));
+
+/**
+ * Who is told about an appointment: somebody who takes part for the patient, else the patient; the first who wants to be and
+ * can be.
+ *
+ * @param people - the Patient and the RelatedPersons who take part, as far as they exist
+ * @param media - what the clinic has
+ */
+export function recipientOf(
+  { participant }: Appointment,
+  people: readonly Resource[],
+  media: readonly Medium[],
+  now: number,
+  config: RecipientConfig,
+): Recipient | undefined {
+  const patient = people.find((one) => isResource(one, 'Patient'));
+  if (!patient || !isThere(patient) || saidIn(patient, config) === false) {
+    return undefined;
+  }
+  const related = people.filter((one) => isResource(one, 'RelatedPerson'));
+  for (const person of [...related, patient]) {
+    const takesPart = participant.some(({ actor }) => idIn(actor, person.resourceType) === person.id);
+    const address = bestAddress(person.telecom ?? [], media, now);
+    if (takesPart && address?.medium && address.address && isThere(person) && saidIn(person, config) !== false) {
+      const { medium, address: to } = address;
+      return {
+        reference: `${person.resourceType}/${person.id}`,
+        medium,
+        address: to,
+        language: languageOf(person, config),
+      };
+    }
+  }
+  return undefined;
+}

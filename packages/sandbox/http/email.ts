@@ -1,0 +1,63 @@
+import { allOk, badRequest, forbidden, OperationOutcomeError } from '@medplum/core';
+import type { Project } from '@medplum/fhirtypes';
+import type { FastifyInstance } from 'fastify';
+import { createTransport } from 'nodemailer';
+import { z } from 'zod';
+import type { Server } from '../server.ts';
+import { sendOutcome } from './answer.ts';
+import type { Authenticate } from './binary.ts';
+
+/** What Medplum passes on to nodemailer; files and addresses to fetch are not among it. */
+const mailShape = z.looseObject({
+  to: z.string({ error: 'To is required' }).min(1, { error: 'To is required' }),
+  subject: z.string({ error: 'Subject is required' }).min(1, { error: 'Subject is required' }),
+});
+
+/** The mail server of a project, as its secrets name it; `undefined` if they name none. */
+function mailServerOf({ secret = [] }: Project) {
+  const secretOf = (name: string) => secret.find((one) => one.name === name);
+  const [host, port] = [secretOf('smtpHost')?.valueString, secretOf('smtpPort')?.valueInteger];
+  const [user, pass] = [secretOf('smtpUsername')?.valueString, secretOf('smtpPassword')?.valueString];
+  const from = secretOf('smtpFromAddress')?.valueString;
+  if (!host) {
+    return undefined;
+  }
+  if (!port || !user || !pass || !from) {
+    throw new Error('Project SMTP configuration is incomplete or invalid');
+  }
+  const secure = secretOf('smtpSecure')?.valueBoolean ?? port === 465;
+  const approved = secretOf('smtpApprovedSenders')?.valueString?.split(',') ?? [];
+  return { transport: { host, port, secure, auth: { user, pass } }, from, approved };
+}
+
+/** The sender that was asked for, if the project approves of it. */
+const senderOf = (
+  asked: unknown,
+  { from, approved }: { readonly from: string; readonly approved: readonly string[] },
+) => (typeof asked === 'string' && approved.includes(/<([^<>]*)>/.exec(asked)?.[1] ?? asked) ? asked : from);
+
+/**
+ * `POST /email/v1/send`, for administrators in projects with the feature `email`: sends over SMTP by the server that the
+ * secrets of the project name. Without one, as a Medplum with `emailProvider` none does, it accepts and sends nothing.
+ */
+export function emailRoutes(app: FastifyInstance, { platform }: Server, authenticate: Authenticate): void {
+  app.post('/email/v1/send', async (request, reply) => {
+    const { project, membership } = authenticate(request, reply);
+    if (!project.features?.includes('email') || !membership.admin) {
+      throw new OperationOutcomeError(forbidden);
+    }
+    const mail = mailShape.safeParse(request.body);
+    if (!mail.success) {
+      throw new OperationOutcomeError(badRequest(mail.error.issues[0]?.message ?? ''));
+    }
+    const server = mailServerOf(project);
+    if (server) {
+      const from = senderOf(mail.data.from, server);
+      const options = { ...mail.data, from, sender: from, disableFileAccess: true, disableUrlAccess: true };
+      await createTransport(server.transport).sendMail(options);
+    } else {
+      platform.logger.info('No mail server: an e-mail is not sent', {});
+    }
+    return sendOutcome(request, reply, allOk);
+  });
+}

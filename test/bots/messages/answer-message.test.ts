@@ -1,0 +1,130 @@
+import '../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Communication, Parameters, Patient, Slot, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/messages/answer-message.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { communicationOf } from '../../../core/messages/message.ts';
+import { knowledgeOf, type Thread, threadTask } from '../../../core/messages/thread.ts';
+import { aSchedule, booked, policy, problems } from '../booking/fixtures.ts';
+import { later } from '../clock.ts';
+import { config } from '../config.ts';
+import { withMedplum } from '../medplum.ts';
+
+const medplum = withMedplum();
+const key = 'c0ffee'.padEnd(32, '0');
+
+/** An appointment of a portal, of which its patient was told. */
+async function aMessage(portal = 'portal', hours?: number) {
+  const schedule =
+    hours === undefined ? undefined : await aSchedule(medplum(), { extension: [policy({ cancelUntil: hours })] });
+  const made = await booked(medplum(), { id: portal }, { ...(schedule && { schedule }) });
+  const known = knowledgeOf(made.appointment);
+  const patient = `Patient/${made.patient.id}`;
+  const thread: Thread = {
+    appointment: made.appointment.id ?? '',
+    patient,
+    key,
+    count: 1,
+    sent: Date.now(),
+    known,
+    claimed: undefined,
+    due: known?.start,
+  };
+  const row = await medplum().create<Task>(threadTask(thread, config));
+  const recipient = { reference: patient, medium: 'email', address: 'a@example.org', language: 'en' } as const;
+  const subject = {
+    kind: 'confirmation',
+    appointment: made.appointment,
+    place: undefined,
+    recipient,
+    now: Date.now(),
+  } as const;
+  const sent =
+    known &&
+    (await medplum().create<Communication>(communicationOf({ ...subject, thread: { ...thread, known } }, config)));
+  return { ...made, row, sent };
+}
+
+type Made = Awaited<ReturnType<typeof aMessage>>;
+
+const ask = ({ row }: Pick<Made, 'row'>, answer?: string, token = `${row.id}.${key}`) =>
+  handler(medplum().medplum, {
+    bot: { reference: 'Bot/1' },
+    contentType: 'application/fhir+json',
+    requester: { reference: 'ClientApplication/portal' },
+    secrets: {},
+    input: {
+      resourceType: 'Parameters',
+      parameter: [{ name: 'token', valueString: token }, ...(answer ? [{ name: 'answer', valueCode: answer }] : [])],
+    } satisfies Parameters,
+  });
+
+const possible = (answer: Awaited<ReturnType<typeof ask>>) =>
+  answer.resourceType === 'Parameters'
+    ? answer.parameter?.flatMap(({ name, valueCode }) => (name === 'answer' ? (valueCode ?? []) : []))
+    : problems(answer);
+
+const read = <T extends Appointment | Slot | Patient | Communication>({ resourceType, id }: T) =>
+  medplum().read<T>(`${resourceType}/${id}`);
+
+describe('the link in a message', () => {
+  it('shows what can be answered, and changes nothing', async () => {
+    const own = await aMessage();
+    const before = await read(own.appointment);
+    expect(possible(await ask(own))).toEqual(['come', 'cancel', 'move', 'stop']);
+    expect(possible(await ask(await aMessage('another')))).toEqual(['come', 'cancel', 'stop']);
+    expect((await read(own.appointment))?.meta?.versionId).toBe(before?.meta?.versionId);
+  });
+
+  it('frees the time of who cannot come, once', async () => {
+    const made = await aMessage();
+    expect(possible(await ask(made, 'cancel'))).toEqual(['stop']);
+    expect(await read(made.appointment)).toMatchObject({
+      status: 'cancelled',
+      cancelationReason: { coding: [{ code: 'pat' }] },
+    });
+    expect((await read(made.slot))?.status).toBe('free');
+    expect(possible(await ask(made, 'cancel'))).toEqual(['transition-not-allowed Parameters.parameter']);
+    expect((await read(made.sent as Communication))?.received).toBeDefined();
+  });
+
+  it('keeps the clinic’s limit for cancellations', async () => {
+    const made = await aMessage('portal', 24 * 60);
+    expect(possible(await ask(made))).toEqual(['come', 'stop']);
+    expect(possible(await ask(made, 'cancel'))).toEqual(['cancellation-closed Appointment.status']);
+    expect((await read(made.appointment))?.status).toBe('booked');
+  });
+
+  it('notes who comes, and who wants no more messages', async () => {
+    const made = await aMessage();
+    const { participant } = made.appointment;
+    await medplum().change(made.appointment, {
+      participant: participant.map((one) => ({ ...one, status: 'needs-action' })),
+    });
+    await ask(made, 'come');
+    expect((await read(made.appointment))?.participant.map(({ status }) => status)).toContain('accepted');
+    await ask(made, 'stop');
+    const says = { url: artefactUri(config, 'LocalMessages'), valueBoolean: false };
+    expect((await read(made.patient))?.extension).toEqual([says]);
+  });
+
+  it.each<[string, (made: Made) => ReturnType<typeof ask>]>([
+    ['with another secret', (made) => ask(made, 'cancel', `${made.row.id}.${'0'.repeat(32)}`)],
+    ['of another kind of Task', (made) => ask(made, 'cancel', `${made.appointment.id}.${key}`)],
+    ['that is none', (made) => ask(made, 'cancel', 'x')],
+    ['with an answer that is none', (made) => ask(made, 'sing')],
+    ['after the appointment has begun', (made) => later(90 * 86_400_000, () => ask(made, 'cancel'))],
+  ])('%s is not found', async (_, use) => {
+    const made = await aMessage();
+    expect((await use(made)).id).toBe('not-found');
+    expect((await read(made.appointment))?.status).toBe('booked');
+  });
+
+  it('answers nothing for an appointment that has been moved since', async () => {
+    const made = await aMessage();
+    const start = new Date(Date.parse(made.appointment.start ?? '') + 60_000).toISOString();
+    await medplum().change(made.appointment, { start });
+    expect(possible(await ask(made))).toEqual(['stop']);
+    expect(possible(await ask(made, 'cancel'))).toEqual(['transition-not-allowed Parameters.parameter']);
+  });
+});

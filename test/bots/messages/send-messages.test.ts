@@ -1,0 +1,409 @@
+import '../config.ts';
+import { createHmac, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { BotEvent } from '@medplum/core';
+import type { Appointment, Bot, Communication, Location, Parameters, Patient, Project, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/messages/send-messages.ts';
+import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import { moment } from '../../../core/rows/row.ts';
+import { atEnd } from '../../lib/at-end.ts';
+import { type MailServer, mailSecrets, startMailServer } from '../../lib/mail-server.ts';
+import { later } from '../clock.ts';
+import { config, configured } from '../config.ts';
+import { withMedplum } from '../medplum.ts';
+
+const medplum = withMedplum();
+let mail: MailServer;
+
+const messages = {
+  from: 'Klinik am See <appointments@clinic.example>',
+  page: 'https://portal.example/portal',
+  language: 'en' as const,
+  details: false,
+} satisfies MessageSettings;
+
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+
+beforeAll(async () => {
+  mail = await startMailServer(8_000);
+  const [project] = await medplum().find<Project>('Project');
+  await medplum().change(project as Project, { secret: mailSecrets(mail.port) });
+});
+
+beforeEach(() => {
+  mail.mails.length = 0;
+  mail.offered.length = 0;
+  mail.behaviour = 'accept';
+});
+
+let secrets: BotEvent['secrets'] = {};
+
+const run = (input: Bot | Parameters = { resourceType: 'Bot' }, more: Partial<MessageSettings> = {}) =>
+  configured({ messages: { ...messages, ...more }, timeZone: 'Europe/Berlin' }, () =>
+    handler(medplum().medplum, { bot: { reference: 'Bot/1' }, contentType: 'application/fhir+json', input, secrets }),
+  );
+
+/** Noon in Berlin so many days after today. */
+const noon = (days: number): number => Math.floor(Date.now() / DAY) * DAY + days * DAY + 11 * HOUR;
+
+/** How long it is until so many days and hours before a moment: to turn the clock to it. */
+const until = (time: number): number => time - Date.now();
+
+const says = (value: boolean) => [{ url: artefactUri(config, 'LocalMessages'), valueBoolean: value }];
+
+/** A patient with an address of their own. */
+async function aPatient(more: Partial<Patient> = {}) {
+  const address = `${randomUUID()}@example.org`;
+  const telecom = [{ system: 'email' as const, value: address }];
+  const patient = await medplum().create<Patient>({ resourceType: 'Patient', telecom, ...more });
+  return { patient, address };
+}
+
+/** An appointment of the clinic's, half an hour long, ten days ahead. */
+async function anAppointment(patient: Patient, start = noon(10), more: Partial<Appointment> = {}) {
+  return medplum().create<Appointment>({
+    resourceType: 'Appointment',
+    status: 'booked',
+    start: new Date(start).toISOString(),
+    end: new Date(start + HOUR / 2).toISOString(),
+    serviceType: [{ text: 'Sleep laboratory' }],
+    participant: [{ actor: { reference: `Patient/${patient.id}` }, status: 'accepted' }],
+    ...more,
+  });
+}
+
+const mailsTo = (address: string) => mail.mails.filter(({ to }) => to?.some((one) => one.address === address));
+const subjectsTo = (address: string) => mailsTo(address).map(({ subject }) => subject?.replace(/ on .*| am .*/, ''));
+const found = <T extends Communication | Task>(query: string) => medplum().find<T>(query);
+const sentAbout = ({ patient }: { patient: Patient }) =>
+  found<Communication>(`Communication?subject=Patient/${patient.id}&_sort=_lastUpdated`);
+const rowOf = ({ id }: Appointment, code = 'message') =>
+  found<Task>(`Task?focus=Appointment/${id}&code=${artefactUri(config, 'LocalTask')}|${code}`);
+
+const lineOf = (file: string, name: string) => file.split(/\r?\n/).find((line) => line.startsWith(name)) ?? '';
+
+describe('an appointment of the clinic', () => {
+  it('is confirmed, moved and cancelled by one mail each, with one event for the calendar', async () => {
+    const { patient, address } = await aPatient();
+    const booked = await anAppointment(patient);
+    await run();
+    await run();
+    expect(subjectsTo(address)).toEqual(['Your appointment']);
+    const [first] = mailsTo(address);
+    expect(first?.from).toMatchObject({ name: 'Klinik am See', address: 'appointments@clinic.example' });
+    expect(first?.text).toContain('12:00–12:30');
+    expect(first?.text).toMatch(/https:\/\/portal.example\/portal\/message\/[0-9a-f-]{36}\.[0-9a-f]{32}/);
+    const place = await medplum().create<Location>({
+      resourceType: 'Location',
+      name: 'Oncology',
+      address: { line: ['Seestraße 1'], postalCode: '12345', city: 'Berlin' },
+    });
+    const moved = await medplum().change(booked, {
+      start: new Date(noon(11)).toISOString(),
+      end: new Date(noon(11) + HOUR).toISOString(),
+      participant: [...booked.participant, { actor: { reference: `Location/${place.id}` }, status: 'accepted' }],
+    });
+    await run();
+    await medplum().change(moved, { status: 'cancelled' });
+    await run();
+    await run();
+    expect(subjectsTo(address)).toEqual([
+      'Your appointment',
+      'Changed: your appointment is now',
+      'Cancelled: your appointment',
+    ]);
+    const files = mailsTo(address).map(mail.calendarOf);
+    expect(files.map((file) => lineOf(file, 'UID'))).toEqual(files.map(() => `UID:${booked.id}@portal.example`));
+    expect(files.map((file) => lineOf(file, 'METHOD'))).toEqual(['METHOD:REQUEST', 'METHOD:REQUEST', 'METHOD:CANCEL']);
+    expect(files.map((file) => lineOf(file, 'STATUS'))).toEqual([
+      'STATUS:CONFIRMED',
+      'STATUS:CONFIRMED',
+      'STATUS:CANCELLED',
+    ]);
+    const sequences = files.map((file) => Number(lineOf(file, 'SEQUENCE').slice(9)));
+    expect(sequences).toEqual([...sequences].sort((one, other) => one - other));
+    expect(files[1]).toContain('LOCATION:Seestraße 1\\, 12345 Berlin');
+    expect(files[0]).toContain('BEGIN:VALARM');
+    expect([...files, ...mailsTo(address).map(({ text }) => text)].join()).not.toMatch(/Oncology|Sleep/);
+    const communications = await sentAbout({ patient });
+    expect(communications.map(({ status, topic, language }) => [status, topic?.text, language])).toEqual([
+      ['completed', 'confirmation', 'en'],
+      ['completed', 'change', 'en'],
+      ['completed', 'cancellation', 'en'],
+    ]);
+    expect((await rowOf(booked)).map(({ status }) => status)).toEqual(['completed']);
+  });
+
+  it('says what for and with whom only if the clinic lets it, in the language of its person', async () => {
+    const communication = [{ language: { coding: [{ system: 'urn:ietf:bcp:47', code: 'de-AT' }] } }];
+    const { patient, address } = await aPatient({ communication });
+    await anAppointment(patient);
+    await run({ resourceType: 'Bot' }, { details: true });
+    expect(subjectsTo(address)).toEqual(['Ihr Termin']);
+    expect(mailsTo(address)[0]?.text).toContain('Sleep laboratory');
+    expect(mailsTo(address)[0]?.text).toContain('Ihr Termin ist gebucht.');
+  });
+
+  it('is reminded of twice, by day, and not of what was just said', async () => {
+    const { patient, address } = await aPatient();
+    const start = noon(10) - 9 * HOUR;
+    await anAppointment(patient, start);
+    await run();
+    for (const before of [
+      8 * DAY,
+      7 * DAY - MINUTE,
+      7 * DAY - 4 * HOUR,
+      7 * DAY - 5 * HOUR,
+      2 * DAY,
+      DAY - 6 * HOUR,
+      HOUR,
+    ]) {
+      await later(until(start - before), () => run());
+    }
+    expect(subjectsTo(address)).toEqual([
+      'Your appointment',
+      'Reminder: your appointment',
+      'Reminder: your appointment',
+    ]);
+    const late = await aPatient();
+    await anAppointment(late.patient, Date.now() + 25 * HOUR);
+    await run();
+    await later(2 * HOUR, () => run());
+    expect(subjectsTo(late.address)).toEqual(['Your appointment']);
+  });
+
+  it('waits for the morning at night', async () => {
+    const { patient, address } = await aPatient();
+    const start = noon(10) - 9 * HOUR;
+    const booked = await anAppointment(patient, start);
+    await run();
+    await later(until(start - 7 * DAY + MINUTE), () => run());
+    expect(subjectsTo(address)).toHaveLength(1);
+    const [row] = await rowOf(booked);
+    const clock = new Intl.DateTimeFormat('de-DE', { timeZone: 'Europe/Berlin', timeStyle: 'short' });
+    expect(clock.format(new Date(row?.executionPeriod?.start ?? ''))).toBe('08:00');
+  });
+
+  it('that is over, or in nobody’s time, is silent', async () => {
+    const { patient, address } = await aPatient();
+    await anAppointment(patient, Date.now() - HOUR);
+    await anAppointment(patient, noon(9), { status: 'proposed' });
+    await anAppointment(patient, noon(9), { status: 'cancelled' });
+    await run();
+    expect(subjectsTo(address)).toEqual([]);
+  });
+
+  it('that is deleted is cancelled for its person at the next look', async () => {
+    const { patient, address } = await aPatient();
+    const booked = await anAppointment(patient);
+    await run();
+    await medplum().fhir('DELETE', `Appointment/${booked.id}`);
+    await later(until(noon(3)), () => run());
+    expect(subjectsTo(address)).toEqual(['Your appointment', 'Cancelled: your appointment']);
+  });
+});
+
+describe('a request', () => {
+  it.each([
+    ['confirmed', 'booked', 'Confirmed: your appointment'],
+    ['refused', 'cancelled', 'Not possible: your appointment'],
+  ] as const)('is answered when it is %s', async (_, status, subject) => {
+    const { patient, address } = await aPatient();
+    const pending = await anAppointment(patient, noon(10), { status: 'pending' });
+    await run();
+    expect(subjectsTo(address)).toEqual([]);
+    await medplum().change(pending, { status });
+    await run();
+    expect(subjectsTo(address)).toEqual([subject]);
+  });
+});
+
+describe('who is told', () => {
+  const tag = [requestorTag('portal', config)];
+  it.each<[string, Partial<Patient>, Partial<Appointment>, number]>([
+    ['the patient of a portal is told by that portal', {}, { meta: { tag } }, 0],
+    ['unless it leaves that to the clinic', {}, { meta: { tag }, extension: says(true) }, 1],
+    ['a person who wants no messages', { extension: says(false) }, { extension: says(true) }, 0],
+    ['an appointment about which nobody is to write', {}, { extension: says(false) }, 0],
+    ['a person who has died', { deceasedBoolean: true }, {}, 0],
+    ['an inactive record', { active: false }, {}, 0],
+    ['an old address', { telecom: [{ system: 'email', use: 'old', value: 'old@example.org' }] }, {}, 0],
+    ['a list of addresses', { telecom: [{ system: 'email', value: 'a@example.org, b@example.org' }] }, {}, 0],
+    [
+      'an address with a header',
+      { telecom: [{ system: 'email', value: 'a@example.org\r\nBcc: b@example.org' }] },
+      {},
+      0,
+    ],
+    ['a telephone, without a gateway for SMS', { telecom: [{ system: 'phone', value: '030 1234567' }] }, {}, 0],
+  ])('%s', async (_, person, appointment, count) => {
+    const { patient } = await aPatient(person);
+    await anAppointment(patient, noon(10), appointment);
+    await run();
+    expect(mail.offered).toHaveLength(count);
+  });
+
+  it('nobody, and nothing is written, without an address of the clinic', async () => {
+    const { patient } = await aPatient();
+    const booked = await anAppointment(patient);
+    const asked: unknown[] = [];
+    medplum().interfere((one) => void asked.push(one));
+    await handler(medplum().medplum, {
+      bot: { reference: 'Bot/1' },
+      contentType: 'application/fhir+json',
+      input: { resourceType: 'Bot' },
+      secrets,
+    });
+    expect([asked, mail.offered, await rowOf(booked)]).toEqual([[], [], []]);
+  });
+
+  it('no more after the person has refused, also not at a reminder', async () => {
+    const { patient, address } = await aPatient();
+    const start = noon(10);
+    await anAppointment(patient, start);
+    await run();
+    await medplum().change(patient, { extension: says(false) });
+    await later(until(start - 7 * DAY + MINUTE), () => run());
+    expect(subjectsTo(address)).toEqual(['Your appointment']);
+  });
+});
+
+describe('killed between any two requests', () => {
+  it.each(Array.from({ length: 9 }, (_, index) => index))('after %i of them: one message', async (most) => {
+    const { patient, address } = await aPatient();
+    const booked = await anAppointment(patient);
+    let count = 0;
+    medplum().interfere(() => {
+      count += 1;
+      if (count > most) {
+        throw new Error('killed');
+      }
+      return undefined;
+    });
+    await run().catch(() => undefined);
+    medplum().interfere(() => undefined);
+    await run();
+    await later(3 * MINUTE, () => run());
+    await later(6 * MINUTE, () => run());
+    expect(new Set(mailsTo(address).map(({ messageId }) => messageId)).size).toBe(1);
+    // Only between the answer of the mail server and its record is it sent twice, as the same message.
+    expect(mailsTo(address).length).toBeLessThanOrEqual(2);
+    expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['completed']);
+    expect(await rowOf(booked, 'undelivered')).toEqual([]);
+  });
+
+  it('two runs at once send one', async () => {
+    const { patient, address } = await aPatient();
+    await anAppointment(patient);
+    await Promise.allSettled([run(), run(), run()]);
+    expect(mailsTo(address)).toHaveLength(1);
+    expect(await sentAbout({ patient })).toHaveLength(1);
+  });
+});
+
+describe('a mail server that', () => {
+  it('refuses is tried again, and staff are told in the end', async () => {
+    const { patient, address } = await aPatient();
+    const booked = await anAppointment(patient);
+    mail.behaviour = 'refuse';
+    await run();
+    expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['in-progress']);
+    for (const minutes of [2, 8, 40, 170, 700, 1400]) {
+      await later(minutes * MINUTE, () => run());
+    }
+    expect(mail.offered.filter((one) => one === address)).toHaveLength(6);
+    const [communication] = await sentAbout({ patient });
+    expect([communication?.status, communication?.statusReason?.text]).toEqual([
+      'not-done',
+      'The mail server of Medplum answered with status 500.',
+    ]);
+    expect(await rowOf(booked, 'undelivered')).toMatchObject([
+      { status: 'requested', for: { reference: `Patient/${patient.id}` } },
+    ]);
+    mail.behaviour = 'accept';
+    await later(until(noon(3) + MINUTE), () => run());
+    expect(subjectsTo(address)).toEqual(['Reminder: your appointment']);
+  });
+
+  it('accepts again sends it, once', async () => {
+    const { patient, address } = await aPatient();
+    await anAppointment(patient);
+    mail.behaviour = 'refuse';
+    await run();
+    mail.behaviour = 'accept';
+    await later(2 * MINUTE, () => run());
+    await later(20 * MINUTE, () => run());
+    expect(subjectsTo(address)).toEqual(['Your appointment']);
+    expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['completed']);
+  });
+
+  it('takes no answer back: the same message once more, then staff are told', async () => {
+    const { patient, address } = await aPatient();
+    const booked = await anAppointment(patient);
+    medplum().interfere(async ({ entries }) => (entries[0] === '/email/v1/send' ? 'too-late' : undefined));
+    for (const minutes of [0, 3, 6, 9]) {
+      await later(minutes * MINUTE, () => run());
+    }
+    expect(mailsTo(address)).toEqual([]);
+    expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['unknown']);
+    expect(await rowOf(booked, 'undelivered')).toHaveLength(1);
+  });
+});
+
+describe('without an e-mail address', () => {
+  it('an SMS goes to the webhook of the clinic, signed, and not at night', async () => {
+    const received: { headers: IncomingMessage['headers']; body: string }[] = [];
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) {
+        chunks.push(chunk as Buffer);
+      }
+      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+      response.end();
+    }).listen(0);
+    atEnd(() => server.close());
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const { patient } = await aPatient({ telecom: [{ system: 'phone', value: '0049 (151) 234-567' }] });
+    const booked = await anAppointment(patient, noon(10));
+    secrets = {
+      smsWebhook: { name: 'smsWebhook', valueString: `http://127.0.0.1:${port}/sms` },
+      smsSecret: { name: 'smsSecret', valueString: 'secret' },
+    };
+    // What has changed since now is looked at when the clock is turned.
+    const checkpoint = `Task?code=${artefactUri(config, 'LocalTask')}|message-all`;
+    for (const task of await found<Task>(checkpoint)) {
+      await medplum().change(task, { input: moment('until', Date.now()) });
+    }
+    const night = noon(1) + 12 * HOUR;
+    await later(until(night), () => run());
+    expect(received.map(({ headers }) => headers['webhook-id'])).not.toContain(`${booked.id}/1`);
+    await later(until(night + 9 * HOUR), () => run());
+    secrets = {};
+    const ofThis = received.filter(({ headers }) => headers['webhook-id'] === `${booked.id}/1`);
+    const [sms] = ofThis;
+    const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signature } = sms?.headers ?? {};
+    const expected = createHmac('sha256', 'secret').update(`${id}.${time}.${sms?.body}`).digest('base64');
+    expect(signature).toBe(`v1,${expected}`);
+    expect(JSON.parse(sms?.body ?? '')).toMatchObject({ data: { to: '+49151234567' } });
+    expect(sms?.body).toContain('Klinik am See: Your appointment on');
+    expect(ofThis).toHaveLength(1);
+  });
+});
+
+describe('a test message', () => {
+  it.each([
+    ['accept', 'taken'],
+    ['refuse', 'refused'],
+  ] as const)('says what a server that does %s has done', async (behaviour, result) => {
+    mail.behaviour = behaviour;
+    const to = { name: 'to', valueString: 'operator@example.org' };
+    const answer = await run({ resourceType: 'Parameters', parameter: [to] });
+    expect(answer?.parameter?.[0]).toEqual({ name: 'result', valueString: result });
+    expect(mail.offered).toEqual(['operator@example.org']);
+  });
+});

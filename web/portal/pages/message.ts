@@ -1,0 +1,49 @@
+import { type Html, html } from '../../server/html.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import type { RefusalReason } from '../texts/texts.ts';
+import { when } from './appointment.ts';
+
+/** What a person can answer to a message of the clinic. */
+export const messageAnswers = ['come', 'cancel', 'move', 'stop'] as const;
+
+/** What a person can answer to a message of the clinic. */
+export type MessageAnswer = (typeof messageAnswers)[number];
+
+/** What a message is about, as the service says. */
+export interface Answerable {
+  readonly start: number | undefined;
+  readonly end: number | undefined;
+  readonly isCancelled: boolean;
+  readonly possible: readonly MessageAnswer[];
+}
+
+/**
+ * The page to which the link in a message leads. It shows and asks; only its buttons act, so that programs that look at
+ * links answer nothing.
+ *
+ * @param done - what was just answered
+ */
+export function messagePage(
+  visit: Visit,
+  { start, end, isCancelled, possible }: Answerable,
+  done?: { readonly answer: MessageAnswer } | { readonly refusal: RefusalReason },
+): Reply {
+  const { texts, portal, id } = visit;
+  const { message } = texts;
+  const refusal = done && 'refusal' in done ? done.refusal : undefined;
+  const said = done && 'answer' in done ? message.done[done.answer] : undefined;
+  const title = said ?? message.title;
+  const button = (answer: MessageAnswer, style: string): Html | false =>
+    possible.includes(answer) &&
+    html`<button name="answer" value="${answer}" class="${style}">${message.answers[answer]}</button>`;
+  const isOpen = possible.includes('come');
+  const body = html`<h1 tabindex="-1"${done && html` autofocus`}>${title}</h1>
+${refusal && html`<div class="alert" role="alert"><p><strong>${texts.refusals[refusal]}</strong></p></div>`}
+<p class="when">${when(visit, { start, end })}${isCancelled && html`<br>${texts.states.cancelled}`}</p>
+<form method="post" action="${portal.options.path}/message/${id}">
+${!said && html`<p class="actions">${button('come', 'primary')}${button('move', 'secondary')}${button('cancel', 'danger')}</p>`}
+${isOpen && !possible.includes('move') && !said && html`<p>${possible.includes('cancel') ? message.otherTime : message.tooLate}</p>`}
+${!isOpen && !said && html`<p>${message.changed}</p>`}
+<div id="stop">${possible.includes('stop') && !(done && 'answer' in done && done.answer === 'stop') && html`<h2>${message.stopTitle}</h2><p>${message.stopNote}</p>${button('stop', 'secondary')}`}</div></form>`;
+  return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
+}
