@@ -112,6 +112,8 @@ export const tokenKey = {
 
 function tokenKeys(values: TypedValue[]): string[] {
   const keys = new Set<string>();
+  // Telephone numbers and addresses are the values whose text Medplum searches, too.
+  const isReach = values.some(({ type }) => type === 'ContactPoint');
   for (const { system, value } of convertToSearchableTokens(values, { textSearchSystem: textSystem })) {
     if (system && system !== textSystem) {
       keys.add(tokenKey.system(system));
@@ -121,7 +123,7 @@ function tokenKeys(values: TypedValue[]): string[] {
     }
     if (value) {
       keys.add(tokenKey.value(value));
-      if (system === textSystem) {
+      if (isReach || system === textSystem) {
         keys.add(tokenKey.text(value));
       }
       if (!system) {

@@ -27,7 +27,6 @@ test('a patient is found however the name is spelled, and by telephone', async (
     family.replace('ü', 'u').toLowerCase(),
     `${family} 3.4.51`,
     phone,
-    // The clinic's own number says which country is meant.
     `030 ${number}`,
     `0049 30 ${number}`,
   ]) {

@@ -39,19 +39,11 @@ function datesIn(word: string, year: number): string[] {
 /** The code of a country at the beginning of a number: no code begins with another one (ITU-T E.164). */
 const COUNTRY = /^(?:\+|00)(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})/;
 
-const digitsIn = (number: string): string => number.replace(/[^\d+]/g, '');
-
-/** The code of the country that a number names, such as 49; `undefined` if it names none. */
-export const countryCodeIn = (number: string): string | undefined => COUNTRY.exec(digitsIn(number))?.[1];
-
-/** A telephone number as it was typed, without its spaces, and with and without the code of a country. */
-function numbersIn(text: string, ownCode: string | undefined): string[] {
-  const digits = digitsIn(text);
-  const code = countryCodeIn(digits);
-  const local = code === undefined ? digits : digits.replace(COUNTRY, '');
-  const bare = local.replace(/^0/, '');
-  const abroad = [code ?? ownCode].flatMap((one) => (one === undefined ? [] : [`+${one}${bare}`, `+${one}${local}`]));
-  return [...new Set([text, digits, `0${bare}`, ...abroad])];
+/** A telephone number as it was typed, and as all ways to write it end: without signs, country and leading zero. */
+function numbersIn(text: string): string[] {
+  const digits = text.replace(/[^\d+]/g, '');
+  const bare = digits.replace(COUNTRY, '').replace(/^0/, '');
+  return [...new Set([text, bare.length < 3 ? digits : bare])];
 }
 
 /**
@@ -59,17 +51,12 @@ function numbersIn(text: string, ownCode: string | undefined): string[] {
  * are parts of the name, however they are spelled.
  *
  * @param year - the year that it is now
- * @param countryCode - of the clinic's telephone numbers, if that is known
  */
-export function patientQuery(
-  text: string,
-  year: number,
-  countryCode: string | undefined,
-): readonly (readonly [string, string])[] {
+export function patientQuery(text: string, year: number): readonly (readonly [string, string])[] {
   const typed = text.trim();
   const words = typed.split(/[\s,]+/).filter(Boolean);
   if (/^[+\d][\d\s()/-]{4,}$/.test(typed) && !words.some((word) => datesIn(word, year).length > 0)) {
-    return [['phone', numbersIn(typed, countryCode).join(',')]];
+    return [['phone:contains', numbersIn(typed).join(',')]];
   }
   return words.map((word) => {
     const dates = datesIn(word, year);

@@ -12,6 +12,8 @@ import { Announcer, useAnnouncements } from './parts/announce.tsx';
 import { Boundary } from './parts/boundary.tsx';
 import { ServerSays } from './parts/problem.tsx';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
+import { Finder } from './people/finder.tsx';
+import { PersonPage } from './people/page.tsx';
 import { RequestsPage } from './requests/page.tsx';
 import { onSessionChange, type Person, sessionState, signIn, signOut } from './session/session.ts';
 import { theme } from './theme.ts';
@@ -85,6 +87,7 @@ function Header({
           </Link>
         ))}
       </nav>
+      <Finder />
       <div className="person">
         <span>{session.signedInAs(nameOf(person))}</span>
         <Button variant="default" size="xs" lang={other} onClick={() => onLanguage(other)}>
@@ -107,6 +110,7 @@ function Pages() {
         <Route path="/requests" component={RequestsPage} />
         <Route path="/hours" component={HoursPage} />
         <Route path="/notifications" component={NotificationsPage} />
+        <Route path="/people/:id" component={PersonPage} />
         <Route>
           <Redirect to="/calendar" replace />
         </Route>

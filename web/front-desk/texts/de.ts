@@ -26,6 +26,15 @@ export const german: Texts = {
     notifications: 'Benachrichtigungen',
     skip: 'Zum Inhalt',
   },
+  find: { open: 'Suchen', title: 'Person oder Termin suchen' },
+  person: {
+    coming: (count) => `Kommende (${count})`,
+    past: (count) => `Vergangene (${count})`,
+    cancelled: (count) => `Abgesagte (${count})`,
+    book: 'Termin buchen',
+    bookingFor: (name) => `Buchen für ${name}`,
+    stopBooking: 'Nicht buchen',
+  },
   day: {
     previous: 'Früher',
     next: 'Später',

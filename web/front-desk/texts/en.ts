@@ -26,6 +26,15 @@ export const english = {
     notifications: 'Notifications',
     skip: 'Skip to content',
   },
+  find: { open: 'Find', title: 'Find a patient or an appointment' },
+  person: {
+    coming: (count: number) => `Coming (${count})`,
+    past: (count: number) => `Past (${count})`,
+    cancelled: (count: number) => `Cancelled (${count})`,
+    book: 'Book an appointment',
+    bookingFor: (name: string) => `Booking for ${name}`,
+    stopBooking: 'Do not book',
+  },
   day: {
     previous: 'Earlier',
     next: 'Later',

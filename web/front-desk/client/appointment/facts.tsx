@@ -1,4 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import { Link } from 'wouter';
 import { endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { answersOf } from '../../appointment/answers.ts';
@@ -18,20 +19,26 @@ function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<s
 /** The text of a narrative, without its markup. */
 const textOf = (div: string): string => new DOMParser().parseFromString(div, 'text/html').body.textContent ?? '';
 
+/** A telephone number that can be called; nothing if there is none. */
+export const Phone = ({ number }: { readonly number: string | undefined }) =>
+  number ? <a href={`tel:${number.replace(/[^\d+]/g, '')}`}>{number}</a> : null;
+
 /** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { language, appointment: words, status, kind } = useTexts();
   const { appointment, patient, names, owner, calendars } = details;
   const time = timeOf(appointment);
   const [phone, email] = [contactOf(patient, 'phone'), contactOf(patient, 'email')];
+  const name = (patient && nameOf(patient)) || words.noPatient;
+  const who = patient ? <Link href={`/people/${patient.id}`}>{name}</Link> : name;
   const deadline = appointment.status === 'pending' ? endOf('request', appointment, config) : undefined;
   const held = appointment.status === 'proposed' ? endOf('hold', appointment, config) : undefined;
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
     [words.withWhom, calendars],
-    [words.patient, (patient && nameOf(patient)) || words.noPatient],
+    [words.patient, who],
     [words.birthDate, patient?.birthDate && dateText(patient.birthDate, language)],
-    [words.phone, phone && <a href={`tel:${phone.replace(/[^\d+]/g, '')}`}>{phone}</a>],
+    [words.phone, phone && <Phone number={phone} />],
     [words.email, email && <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a>],
     [words.service, servicesOf(appointment)],
     [words.status, status[appointment.status] ?? appointment.status],

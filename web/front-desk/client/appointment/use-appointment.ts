@@ -4,14 +4,14 @@ import { answersReferredTo } from '../../../../core/booking/supporting-informati
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
 import { historyOf, type Step } from '../../appointment/history.ts';
-import { otherNamesIn, patientIdOf, patientNameOf } from '../../appointment/people.ts';
-import { calendarData, slotsNamedBy } from '../../day/entries.ts';
-import { inOrder, titleOf } from '../../day/queries.ts';
+import { patientIdOf, patientNameOf } from '../../appointment/people.ts';
+import { calendarData } from '../../day/entries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { readAll, resourcesIn } from '../fhir/client.ts';
 import { namesOf } from '../fhir/names.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
+import { calendarsOf } from './calendars.ts';
 
 /** An appointment with everything that staff ask about it. */
 export interface AppointmentDetails {
@@ -47,22 +47,18 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
   const owner = ownerOf(appointment, config);
   const patient = patientIdOf(appointment);
   const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
-  const slots = slotsNamedBy(appointment);
-  const calendars = slots.length > 0 ? [`Slot?_id=${slots.join(',')}&_include=Slot:schedule`] : [];
-  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers, ...calendars];
-  const [related, names] = await Promise.all([
+  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers];
+  const [related, names, calendars] = await Promise.all([
     more.length > 0 ? readAll(more) : { resourceType: 'Bundle' as const, type: 'batch-response' as const },
     namesOf([...steps.flatMap(({ by }) => by ?? []), owner ?? '']),
+    calendarsOf([appointment]),
   ]);
-  const resources = (isRefusal(related) ? [] : resourcesIn(related)).flatMap((one) =>
-    isResource(one, 'Bundle') ? resourcesIn(one) : one,
-  );
-  const schedules = resources.filter((one) => isResource(one, 'Schedule'));
+  const resources = isRefusal(related) ? [] : resourcesIn(related);
   return {
     appointment,
     patient: resources.find((one) => isResource(one, 'Patient')),
     name: patientNameOf(appointment, calendarData(resources).patients),
-    calendars: schedules.length > 0 ? inOrder(schedules).map(titleOf).join(', ') : otherNamesIn(appointment),
+    calendars: calendars.get(id) ?? '',
     answers: resources.filter((one) => isResource(one, 'QuestionnaireResponse')),
     steps,
     names,

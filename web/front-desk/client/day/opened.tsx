@@ -1,4 +1,4 @@
-import type { Schedule } from '@medplum/fhirtypes';
+import type { Patient, Schedule } from '@medplum/fhirtypes';
 import { useEffect, useRef } from 'react';
 import { patientNameOf } from '../../appointment/people.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
@@ -52,6 +52,7 @@ export function Opened({
   entry,
   data,
   moving,
+  person,
   schedules,
   all,
   onChanged,
@@ -63,6 +64,8 @@ export function Opened({
   readonly data: CalendarData | undefined;
   /** The appointment that is being moved. */
   readonly moving: AppointmentDetails | undefined;
+  /** The patient for whom a time is being chosen. */
+  readonly person: Patient | undefined;
   /** The calendars that are shown. */
   readonly schedules: readonly Schedule[];
   /** All calendars of the clinic. */
@@ -122,12 +125,13 @@ export function Opened({
         <SlotPanel
           key={id}
           entry={shown}
+          person={person}
           isThere={entry !== undefined}
           calendar={calendar}
           schedules={schedules}
           onChanged={onChanged}
           onBooked={(appointment) => {
-            go({ open: `Appointment/${appointment}` });
+            go({ open: `Appointment/${appointment}`, person: undefined });
             onChanged();
           }}
         />

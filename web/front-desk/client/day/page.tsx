@@ -1,12 +1,15 @@
 import { Alert, Button, Loader } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { useCallback, useMemo } from 'react';
+import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
 import { patientNameOf } from '../../appointment/people.ts';
 import { type Entry, entriesOf, unplacedOf } from '../../day/entries.ts';
 import { kinds, signOf } from '../../day/kinds.ts';
 import { intervalOf } from '../../day/local-day.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { readAppointment } from '../appointment/use-appointment.ts';
+import { readBundle, resourcesIn, searchUrl } from '../fhir/client.ts';
 import { Behind } from '../parts/behind.tsx';
 import { dayText, timeText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -40,6 +43,19 @@ function Legend() {
   );
 }
 
+/** What a time is being chosen for. */
+function Choosing(props: { readonly title: string; readonly stop: string; readonly onStop: () => void }) {
+  const { appointment: words } = useTexts();
+  return (
+    <Alert className="moving" variant="outline" title={props.title}>
+      <p>{words.movingHelp}</p>
+      <Button size="xs" variant="default" onClick={props.onStop}>
+        {props.stop}
+      </Button>
+    </Alert>
+  );
+}
+
 /** Day and week: a column for each calendar. */
 export function CalendarPage() {
   const texts = useTexts();
@@ -66,6 +82,11 @@ export function CalendarPage() {
     return found && isRefusal(found) ? found : { details: found };
   });
   const moving = moved.value?.details;
+  const wantedFor = useLoaded(`for ${place.person ?? ''}`, async () => {
+    const found = place.person ? await readBundle(searchUrl('Patient', [['_id', place.person]])) : undefined;
+    return found && isRefusal(found) ? found : { patients: found ? resourcesIn(found) : [] };
+  });
+  const person = wantedFor.value?.patients.find((one) => isResource(one, 'Patient'));
   const entry = useMemo(
     () =>
       data && place.open
@@ -83,16 +104,18 @@ export function CalendarPage() {
       <h1 aria-live="polite">{title}</h1>
       <Toolbar place={place} go={go} schedules={all} shown={ids} />
       {moving && (
-        <Alert
-          className="moving"
-          variant="outline"
+        <Choosing
           title={texts.appointment.moving(moving.name || texts.appointment.noPatient)}
-        >
-          <p>{texts.appointment.movingHelp}</p>
-          <Button size="xs" variant="default" onClick={() => go({ moving: undefined })}>
-            {texts.appointment.stopMoving}
-          </Button>
-        </Alert>
+          stop={texts.appointment.stopMoving}
+          onStop={() => go({ moving: undefined })}
+        />
+      )}
+      {person && (
+        <Choosing
+          title={texts.person.bookingFor(nameOf(person))}
+          stop={texts.person.stopBooking}
+          onStop={() => go({ person: undefined })}
+        />
       )}
       <Behind isBehind={calendar.isBehind} />
       {(schedules.refusal ?? calendar.refusal) && (
@@ -148,6 +171,7 @@ export function CalendarPage() {
         entry={entry}
         data={data}
         moving={moving}
+        person={person}
         schedules={chosen}
         all={all}
         onChanged={reload}

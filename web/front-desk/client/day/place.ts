@@ -13,6 +13,8 @@ export interface Place {
   readonly open: string | undefined;
   /** Id of the appointment that is being moved. */
   readonly moving: string | undefined;
+  /** Id of the patient for whom a time is being chosen. */
+  readonly person: string | undefined;
 }
 
 /** The days that are shown. */
@@ -30,16 +32,18 @@ function placeIn(search: string): Place {
     schedules: query.get('calendars')?.split(',').filter(Boolean) ?? [],
     open: open && /^(Appointment|Slot|Block)\/[A-Za-z0-9.-]{1,64}$/.test(open) ? open : undefined,
     moving: query.get('move') ?? undefined,
+    person: query.get('for') ?? undefined,
   };
 }
 
-function addressOf({ day, span, schedules, open, moving }: Place): string {
+function addressOf({ day, span, schedules, open, moving, person }: Place): string {
   const query = new URLSearchParams({
     date: day,
     ...(span === 'week' && { span }),
     ...(schedules.length > 0 && { calendars: schedules.join(',') }),
     ...(open && { open }),
     ...(moving && { move: moving }),
+    ...(person && { for: person }),
   });
   return `/calendar?${query}`;
 }

@@ -23,16 +23,23 @@ interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Ends it when its answer is no longer wanted. */
+  readonly signal?: AbortSignal;
 }
 
-async function send(url: string, { method = 'GET', body, headers }: Call): Promise<unknown> {
+async function send(url: string, { method = 'GET', body, headers, signal }: Call): Promise<unknown> {
   const token = await accessToken();
+  const limit = AbortSignal.timeout(ANSWER_LIMIT);
+  const ending = new AbortController();
+  for (const one of [limit, signal]) {
+    one?.addEventListener('abort', () => ending.abort());
+  }
   try {
     const response = await fetch(url, {
       method,
       // What is written as the page is left arrives all the same.
       keepalive: document.hidden,
-      signal: AbortSignal.timeout(ANSWER_LIMIT),
+      signal: ending.signal,
       headers: {
         accept: 'application/fhir+json',
         'x-medplum': 'extended',
@@ -131,8 +138,9 @@ export async function searchAll(urls: readonly string[]): Promise<unknown[][] | 
   return found;
 }
 
-/** Reads a Bundle as it is: counts, histories. */
-export const readBundle = (url: string): Promise<Bundle | Refusal> => call('Bundle', `${fhirBase}/${url}`, {});
+/** Reads a Bundle as it is: counts, histories, and what is searched for while somebody types. */
+export const readBundle = (url: string, signal?: AbortSignal): Promise<Bundle | Refusal> =>
+  call('Bundle', `${fhirBase}/${url}`, signal ? { signal } : {});
 
 const sendAll = (type: 'batch' | 'transaction', entry: readonly BundleEntry[]): Promise<Bundle | Refusal> =>
   call('Bundle', fhirBase, { method: 'POST', body: { resourceType: 'Bundle', type, entry } });

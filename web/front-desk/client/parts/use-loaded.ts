@@ -15,17 +15,22 @@ export interface Loaded<T> {
  * is the answer to a request that was sent before the one whose answer is shown.
  *
  * @param key - says what is loaded
+ * @param load - its signal ends a request whose answer would be dropped
  */
-export function useLoaded<T extends object>(key: string, load: () => Promise<T | Refusal>): Loaded<T> {
+export function useLoaded<T extends object>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T | Refusal>,
+): Loaded<T> {
   const [state, setState] = useState<{ key: string; value?: T; refusal?: Refusal; at?: number }>({ key });
   const current = useRef({ key, load });
   current.current = { key, load };
   const turns = useRef({ begun: 0, shown: 0 });
+  const ending = useRef(new AbortController());
   const reload = useCallback(async () => {
     const asked = current.current.key;
     turns.current.begun += 1;
     const turn = turns.current.begun;
-    const answer = await current.current.load();
+    const answer = await current.current.load(ending.current.signal);
     if (asked !== current.current.key || turn < turns.current.shown) {
       return;
     }
@@ -36,7 +41,11 @@ export function useLoaded<T extends object>(key: string, load: () => Promise<T |
     });
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says what is loaded.
-  useEffect(() => void reload(), [key, reload]);
+  useEffect(() => {
+    ending.current = new AbortController();
+    void reload();
+    return () => ending.current.abort();
+  }, [key, reload]);
   const isCurrent = state.key === key;
   return {
     value: isCurrent ? state.value : undefined,

@@ -1,6 +1,7 @@
 import { Button, NativeSelect, SegmentedControl, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
-import type { Schedule, Slot } from '@medplum/fhirtypes';
+import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
+import { nameOf } from '../../../../core/fhir/human-name.ts';
 import {
   bookingRequest,
   lengthWithin,
@@ -43,6 +44,16 @@ const emptyDraft: Draft = {
   email: '',
   comment: '',
   uuid: '',
+};
+
+const draftFor = (person: Patient | undefined): Draft => {
+  const name = person ? nameOf(person) : '';
+  return {
+    ...emptyDraft,
+    search: `${name} ${person?.birthDate ?? ''}`.trim(),
+    patient: person?.id ?? '',
+    patientName: name,
+  };
 };
 
 /** Who the booking is for: a patient with a record, or a new one. */
@@ -88,11 +99,14 @@ function Who({ draft, change }: { readonly draft: Draft; readonly change: (part:
 /** Books by telephone. What was typed stays until the booking is there. */
 export function BookingForm({
   slot,
+  person,
   schedule,
   onBooked,
   onStale,
 }: {
   readonly slot: Slot;
+  /** The patient for whom the time was looked for. */
+  readonly person: Patient | undefined;
   /** The calendar of the Slot. */
   readonly schedule: Schedule | undefined;
   readonly onBooked: (appointmentId: string) => void;
@@ -100,7 +114,7 @@ export function BookingForm({
   readonly onStale: () => void;
 }) {
   const { booking: words, appointment: appointmentWords, slot: slotWords } = useTexts();
-  const { draft, change, clear } = useDraft<Draft>('booking', emptyDraft);
+  const { draft, change, clear } = useDraft<Draft>(person ? `booking for ${person.id}` : 'booking', draftFor(person));
   const [time, setTime] = useState(() =>
     firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
   );

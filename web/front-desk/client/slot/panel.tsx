@@ -1,5 +1,5 @@
 import { Button, SegmentedControl, Stack, Tabs, TextInput } from '@mantine/core';
-import type { Schedule, Slot } from '@medplum/fhirtypes';
+import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { publishedKeyOf } from '../../../../core/slots/slot.ts';
 import { type Entry, timeOf } from '../../day/entries.ts';
 import { slotEntry, unblockingOf } from '../../slots/offers.ts';
@@ -112,6 +112,7 @@ function Blocked({ slot, onChanged }: SlotProps) {
 /** Time of a calendar that belongs to no appointment: book it, block it, offer it again. */
 export function SlotPanel({
   entry,
+  person,
   isThere,
   calendar,
   schedules,
@@ -119,6 +120,8 @@ export function SlotPanel({
   onBooked,
 }: {
   readonly entry: Entry;
+  /** The patient for whom it was looked for. */
+  readonly person: Patient | undefined;
   /** Whether the calendar still shows it. */
   readonly isThere: boolean;
   /** The name of its calendar. */
@@ -144,7 +147,7 @@ export function SlotPanel({
             <Tabs.Tab value="block">{words.block}</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="book" pt="md">
-            <BookingForm slot={slot} schedule={own} onBooked={onBooked} onStale={onChanged} />
+            <BookingForm slot={slot} person={person} schedule={own} onBooked={onBooked} onStale={onChanged} />
           </Tabs.Panel>
           <Tabs.Panel value="block" pt="md">
             <BlockTab slot={slot} schedules={schedules} onChanged={onChanged} />

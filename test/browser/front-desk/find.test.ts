@@ -1,0 +1,70 @@
+/** One field finds everybody, and from the person's page one books, moves and cancels: without a mouse. */
+import { expect, type Page, test } from '@playwright/test';
+import { stored } from '../../contract/fixtures.ts';
+import { medplum } from '../../contract/http.ts';
+import { expectAccessible } from '../axe.ts';
+import { aService, halfHours, morning, origin } from '../clinic.ts';
+import { bookedBy, visitDesk } from './desk.ts';
+
+/** Opens the field, types, and takes the first that is found. */
+async function find(page: Page, text: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  const field = page.getByRole('combobox', { name: 'Name, date of birth or telephone' });
+  await expect(field).toBeFocused();
+  await page.keyboard.type(text, { delay: 20 });
+  await expect(page.getByRole('option').first()).toHaveAttribute('aria-selected', 'true');
+  await page.keyboard.press('Enter');
+}
+
+test('a person is found in one field, with what comes, what was and what was cancelled', async ({ page }) => {
+  test.slow();
+  const family = `Grün${Date.now().toString(36).replace(/\d/g, 'q')}`;
+  const service = await aService({ starts: halfHours(morning(6), 4) });
+  const coming = await bookedBy('portal-a', service, 0, family);
+  const reference = coming.participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'))?.actor?.reference;
+  const past = (status: string, hours: number) => ({
+    ...{ resourceType: 'Appointment', status, comment: `Was ${status}` },
+    start: new Date(Date.now() - hours * 3_600_000).toISOString(),
+    end: new Date(Date.now() - hours * 3_600_000 + 600_000).toISOString(),
+    participant: [{ actor: { reference }, status: 'accepted' }],
+  });
+  for (const body of [past('fulfilled', 50), past('cancelled', 70)]) {
+    expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
+  }
+  // Of what was typed, only the last is asked for to its end.
+  let asked = 0;
+  await page.route(/Patient\?name/, async (route) => {
+    asked += 1;
+    await route.continue();
+  });
+  await visitDesk(page, `${origin}/front-desk/notifications`);
+  await page.keyboard.press('Control+k');
+  await expectAccessible(page);
+  await page.keyboard.press('Escape');
+  await find(page, family.replace('ü', 'ue'));
+  expect(asked).toBeLessThan(family.length);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Kim ${family}`);
+  await expect(page.locator('.reach')).toContainText('17 May 1990');
+  await expect(page.getByRole('region', { name: 'Coming (1)' })).toContainText('09:00–09:30');
+  await expect(page.getByRole('region', { name: 'Coming (1)' })).toContainText('Dr. Mira Lindner');
+  await expect(page.getByRole('region', { name: 'Past (1)' })).toContainText('Was fulfilled');
+  await expect(page.getByRole('region', { name: 'Cancelled (1)' })).toContainText('Was cancelled');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: /09:00–09:30/ }).press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Move' }).press('Enter');
+  await expect(page.getByText(`Moving: Kim ${family}`)).toBeVisible();
+  const id = coming.id ?? '';
+  await find(page, `${origin}/fhir/R4/Appointment/${id}`);
+  await expect(page.getByRole('dialog').getByRole('heading').first()).toContainText(family);
+  await page.keyboard.press('Escape');
+  await find(page, `${family} 17.5.90`);
+  await page.getByRole('button', { name: 'Book an appointment' }).press('Enter');
+  await expect(page.getByText(`Booking for Kim ${family}`)).toBeVisible();
+  const day = (coming.start ?? '').slice(0, 10);
+  await page.goto(`${page.url()}&date=${day}&calendars=${service.schedule.id}`);
+  await page.getByRole('button', { name: '10:30–11:00, free' }).press('Enter');
+  await expect(page.getByRole('radio', { name: new RegExp(family) })).toBeChecked();
+  await page.getByRole('dialog').getByRole('button', { name: 'Book', exact: true }).press('Enter');
+  await expect(page.getByText('Booked.')).toBeVisible();
+  expect(await stored('Appointment', `patient=${reference}&status=booked`)).toHaveLength(2);
+});

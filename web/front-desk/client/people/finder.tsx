@@ -1,0 +1,155 @@
+import { Button, Modal, TextInput } from '@mantine/core';
+import { type KeyboardEvent, useEffect, useState } from 'react';
+import { useLocation } from 'wouter';
+import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { contactOf } from '../../appointment/people.ts';
+import { timeOf } from '../../day/entries.ts';
+import { localDayOf } from '../../day/local-day.ts';
+import { isRefusal } from '../../fhir/refusal.ts';
+import { appointmentIdIn } from '../../people/person.ts';
+import { readAppointment } from '../appointment/use-appointment.ts';
+import { dateText, momentText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useLoaded } from '../parts/use-loaded.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+import { usePatients } from './use-patients.ts';
+
+/** Something that was found, and where it is shown. */
+interface Found {
+  readonly path: string;
+  readonly name: string;
+  readonly more: string;
+}
+
+/** The appointment whose id or address was typed. */
+function useNamed(text: string): readonly Found[] {
+  const { language, appointment: words, status } = useTexts();
+  const id = appointmentIdIn(text);
+  const { value } = useLoaded(`named ${id}`, async () => {
+    const found = id ? await readAppointment(id) : undefined;
+    return { details: found && !isRefusal(found) ? found : undefined };
+  });
+  if (!value?.details) {
+    return [];
+  }
+  const { appointment, name, patient } = value.details;
+  const time = timeOf(appointment);
+  const more = [time && momentText(time.start, language), status[appointment.status]];
+  const day = localDayOf(time?.start ?? Date.now(), config.timeZone);
+  const path = patient ? `/people/${patient.id}?open=${id}` : `/calendar?date=${day}&open=Appointment/${id}`;
+  return [{ path, name: name || words.noPatient, more: more.filter(Boolean).join(', ') }];
+}
+
+/** The field and what it finds. The focus stays in the field; arrow keys choose, Enter opens. */
+function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
+  const { language, booking: words } = useTexts();
+  const [text, setText] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const { value: patients, refusal, asked } = usePatients(text);
+  const named = useNamed(text);
+  const found: readonly Found[] = [
+    ...named,
+    ...(asked && patients ? patients : []).map((patient) => ({
+      path: `/people/${patient.id}`,
+      name: nameOf(patient) || words.unnamed,
+      more: [patient.birthDate && dateText(patient.birthDate, language), contactOf(patient, 'phone')]
+        .filter(Boolean)
+        .join(', '),
+    })),
+  ];
+  const current = Math.min(chosen, found.length - 1);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const [path] = event.key === 'Enter' ? [found[current]?.path] : [];
+    if (step !== undefined && found.length > 0) {
+      event.preventDefault();
+      setChosen((current + step + found.length) % found.length);
+    } else if (path) {
+      event.preventDefault();
+      onOpen(path);
+    }
+  };
+  return (
+    <>
+      <TextInput
+        data-autofocus
+        label={words.find}
+        description={words.findHelp}
+        value={text}
+        autoComplete="off"
+        role="combobox"
+        aria-expanded={found.length > 0}
+        aria-controls="found"
+        aria-autocomplete="list"
+        aria-activedescendant={found.length > 0 ? `found-${current}` : undefined}
+        onKeyDown={onKeyDown}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setChosen(0);
+        }}
+      />
+      {refusal && <Problem refusal={refusal} />}
+      <div role="status" className="found">
+        {asked && patients && (found.length > 0 ? words.found(found.length) : words.none)}
+      </div>
+      <div id="found" className="finds" role="listbox" aria-label={words.choose}>
+        {found.map(({ path, name, more }, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys.
+          <div
+            key={path}
+            id={`found-${index}`}
+            role="option"
+            aria-selected={index === current}
+            tabIndex={-1}
+            onClick={() => onOpen(path)}
+          >
+            <b>{name}</b> <span>{more}</span>
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** One field that finds everybody, from every page: by the button, by Ctrl and K, or by ⌘ and K. */
+export function Finder() {
+  const { find: words, close } = useTexts();
+  const [isOpen, setOpen] = useState(false);
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    const onKey = (event: globalThis.KeyboardEvent): void => {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        setOpen(true);
+      }
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    <>
+      <Button variant="default" size="xs" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen(true)}>
+        {words.open}
+        <kbd className="keys">{navigator.platform.startsWith('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
+      </Button>
+      <Modal.Root opened={isOpen} onClose={() => setOpen(false)} transitionProps={{ duration: 0 }}>
+        <Modal.Overlay />
+        <Modal.Content>
+          <Modal.Header role="presentation">
+            <Modal.Title>{words.title}</Modal.Title>
+            <Modal.CloseButton aria-label={close} />
+          </Modal.Header>
+          <Modal.Body>
+            <Search
+              onOpen={(path) => {
+                setOpen(false);
+                navigate(path);
+              }}
+            />
+          </Modal.Body>
+        </Modal.Content>
+      </Modal.Root>
+    </>
+  );
+}

@@ -1,0 +1,120 @@
+import { Button, Loader } from '@mantine/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { useLocation, useParams, useSearch } from 'wouter';
+import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { contactOf, servicesOf } from '../../appointment/people.ts';
+import { timeOf } from '../../day/entries.ts';
+import { localDayOf } from '../../day/local-day.ts';
+import { personIn, personSearches } from '../../people/person.ts';
+import { calendarsOf } from '../appointment/calendars.ts';
+import { Phone } from '../appointment/facts.tsx';
+import { AppointmentPanel } from '../appointment/panel.tsx';
+import { Behind } from '../parts/behind.tsx';
+import { dateText, dayText, spanText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { SidePanel } from '../parts/side-panel.tsx';
+import { useFound } from '../parts/use-found.ts';
+import { useNow } from '../parts/use-now.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+/** One appointment of the person, with what was noted about it. */
+function Row({
+  appointment,
+  calendar,
+  onOpen,
+}: {
+  readonly appointment: Appointment;
+  readonly calendar: string | undefined;
+  readonly onOpen: () => void;
+}) {
+  const { language, status, requests } = useTexts();
+  const time = timeOf(appointment);
+  const details = [servicesOf(appointment), calendar, status[appointment.status] ?? appointment.status];
+  return (
+    <li>
+      <button type="button" className="request" onClick={onOpen}>
+        <span className="name">
+          {time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : requests.noTime}
+        </span>
+        <span>{details.filter(Boolean).join(' · ')}</span>
+        {appointment.comment && <span>{appointment.comment}</span>}
+      </button>
+    </li>
+  );
+}
+
+/** One person with all appointments: what comes, what was, and what was cancelled. From here one books, moves and cancels. */
+export function PersonPage() {
+  const texts = useTexts();
+  const { person: words, booking } = texts;
+  const { id = '' } = useParams();
+  const now = useNow();
+  const [, navigate] = useLocation();
+  const open = new URLSearchParams(useSearch()).get('open') ?? undefined;
+  const show = (appointment?: string) => navigate(`/people/${id}${appointment ? `?open=${appointment}` : ''}`);
+  const { value, refusal, reload, isBehind } = useFound(`person ${id}`, personSearches(id), async (found) => {
+    const person = personIn(found, Date.now());
+    return { found, calendars: await calendarsOf(Object.values(person.appointments).flat()) };
+  });
+  if (!value) {
+    return refusal ? (
+      <Problem refusal={refusal} onReload={() => void reload()} />
+    ) : (
+      <Loader aria-label={texts.loading} />
+    );
+  }
+  const { patient, appointments } = personIn(value.found, now);
+  const opened = Object.values(appointments)
+    .flat()
+    .find((one) => one.id === open);
+  return (
+    <>
+      <h1>{(patient && nameOf(patient)) || booking.unnamed}</h1>
+      <Behind isBehind={isBehind} />
+      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      <p className="reach">
+        {patient?.birthDate && <span>{dateText(patient.birthDate, texts.language)}</span>}
+        <Phone number={contactOf(patient, 'phone')} />
+        <span>{contactOf(patient, 'email')}</span>
+      </p>
+      {patient && patient.active !== false && (
+        <Button onClick={() => navigate(`/calendar?for=${id}`)}>{words.book}</Button>
+      )}
+      {(['coming', 'past', 'cancelled'] as const).map((when) => (
+        <section key={when} className="of-person" aria-labelledby={when}>
+          <h2 id={when}>{words[when](appointments[when].length)}</h2>
+          <ol className="requests">
+            {appointments[when].map((one) => (
+              <Row
+                key={one.id}
+                appointment={one}
+                calendar={value.calendars.get(one.id ?? '')}
+                onOpen={() => show(one.id)}
+              />
+            ))}
+          </ol>
+        </section>
+      ))}
+      <SidePanel
+        title={(patient && nameOf(patient)) || booking.unnamed}
+        isOpen={open !== undefined}
+        onClose={() => show()}
+      >
+        {open && (
+          <AppointmentPanel
+            key={open}
+            id={open}
+            version={opened?.meta?.versionId}
+            onChanged={() => void reload()}
+            onMove={() => {
+              const time = opened && timeOf(opened);
+              const day = localDayOf(time?.start ?? Date.now(), config.timeZone);
+              navigate(`/calendar?date=${day}&move=${open}`);
+            }}
+          />
+        )}
+      </SidePanel>
+    </>
+  );
+}

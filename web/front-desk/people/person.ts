@@ -1,0 +1,45 @@
+import type { Appointment, Patient } from '@medplum/fhirtypes';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { timeOf } from '../day/entries.ts';
+
+/** The appointments of a person as they are looked for: what comes, the next first; all others, the last first. */
+export interface PersonData {
+  readonly patient: Patient | undefined;
+  readonly appointments: Readonly<Record<'coming' | 'past' | 'cancelled', readonly Appointment[]>>;
+}
+
+/** The searches for a person and all their appointments. */
+export function personSearches(id: string) {
+  return [
+    { type: 'Patient', query: [['_id', id]] },
+    { type: 'Appointment', query: [['patient', `Patient/${id}`]] },
+  ] as const;
+}
+
+const isOff = ({ status }: Appointment): boolean => status === 'cancelled' || status === 'entered-in-error';
+
+const startOf = (appointment: Appointment): number => timeOf(appointment)?.start ?? 0;
+
+/**
+ * Sorts what the searches have found.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function personIn(resources: readonly unknown[], now: number): PersonData {
+  const all = resources
+    .filter((one) => isResource(one, 'Appointment'))
+    .toSorted((one, other) => startOf(other) - startOf(one));
+  const isComing = (one: Appointment): boolean => !isOff(one) && (timeOf(one)?.end ?? 0) > now;
+  return {
+    patient: resources.find((one) => isResource(one, 'Patient')),
+    appointments: {
+      coming: all.filter(isComing).toReversed(),
+      past: all.filter((one) => !isOff(one) && !isComing(one)),
+      cancelled: all.filter(isOff),
+    },
+  };
+}
+
+/** The id of the appointment that a typed text names: the id itself, or a reference or address that holds it. */
+export const appointmentIdIn = (text: string): string | undefined =>
+  /(?:^|Appointment\/)([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\b/i.exec(text.trim())?.[1]?.toLowerCase();
