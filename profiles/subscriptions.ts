@@ -12,7 +12,8 @@ interface Trigger {
   readonly reason: string;
   /** Search criteria of the resources that start it. */
   readonly criteria: (config: BookingConfig) => string;
-  readonly interactions: readonly ('create' | 'update' | 'delete')[];
+  /** The one interaction that starts it; absent: each does. */
+  readonly interaction?: 'create' | 'update' | 'delete';
   /** FHIRPath on `%previous` and `%current` that narrows the criteria further. */
   readonly expression?: (config: BookingConfig) => string;
   /**
@@ -20,7 +21,10 @@ interface Trigger {
    * the expression that narrows them.
    */
   readonly author?: Author | Readonly<Record<Author, (config: BookingConfig) => string>>;
-  /** Whether the Bot is asked before the write, and may refuse it. Medplum treats a creation as an update here. */
+  /**
+   * Whether the Bot is asked before the write, and may refuse it. Medplum treats a creation as an update here, and its
+   * expression sees no `%previous`.
+   */
   readonly preCommit?: true;
   /** How often Medplum's queue tries in total: 18, the most it allows, takes more than a day. */
   readonly maxAttempts?: number;
@@ -35,8 +39,13 @@ const hasRules = (config: BookingConfig): string =>
 const isReleased =
   "((%current.status = 'free' and %current.identifier.exists() or %current.status = 'entered-in-error') and (%previous.status = 'busy' or %previous.status = 'busy-tentative'))";
 
+/** Medplum shows a deleted resource as it was, also as `%previous`; no change leaves a version as it is. */
+const isDeleted = '(%previous.meta.versionId = %current.meta.versionId)';
+
 const isNewBuffer = (config: BookingConfig): string =>
   `(%previous.status.empty() and %current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists())`;
+
+const isGonePatient = `(${isDeleted} or (%previous.id.exists() and (%current.active = false or %current.link.where(type = 'replaced-by').exists())))`;
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
 const triggers = {
@@ -44,14 +53,13 @@ const triggers = {
     bot: 'process-booking',
     reason: 'Carries out accepted asynchronous bookings',
     criteria: (config) => `Task?code=${rowCodes(['book'], config)}&status=requested`,
-    interactions: ['create'],
+    interaction: 'create',
     maxAttempts: 18,
   },
   'appointment-guarded': {
     bot: 'validate-appointment',
     reason: 'Checks changes of appointments by the rules of the service',
     criteria: () => 'Appointment',
-    interactions: ['update', 'delete'],
     author: 'others',
     preCommit: true,
   },
@@ -59,7 +67,7 @@ const triggers = {
     bot: 'validate-patient',
     reason: 'Keeps a portal from making a patient inactive whose appointments it could not cancel',
     criteria: () => 'Patient',
-    interactions: ['update'],
+    interaction: 'update',
     expression: () =>
       "%current.active = false and %current.meta.author.where(reference.startsWith('ClientApplication/')).exists()",
     author: 'others',
@@ -69,7 +77,7 @@ const triggers = {
     bot: 'validate-policy',
     reason: 'Refuses booking policies and opening hours of schedules that cannot be used',
     criteria: () => 'Schedule',
-    interactions: ['update'],
+    interaction: 'update',
     expression: (config) => `${hasRules(config)} or %current.planningHorizon.exists()`,
     preCommit: true,
   },
@@ -78,7 +86,7 @@ const triggers = {
     reason:
       'Keeps what takes time in Medplum from taking that of a booking, and a booked slot from being offered again',
     criteria: () => 'Slot',
-    interactions: ['update'],
+    interaction: 'update',
     author: 'others',
     preCommit: true,
   },
@@ -86,111 +94,70 @@ const triggers = {
     bot: 'validate-policy',
     reason: 'Refuses booking policies and opening hours of services that cannot be used',
     criteria: () => 'HealthcareService',
-    interactions: ['update'],
+    interaction: 'update',
     expression: (config) => `${hasRules(config)} or %current.availableTime.exists() or %current.notAvailable.exists()`,
     preCommit: true,
   },
   'appointment-status-changed': {
     bot: 'sync-slots',
-    reason: 'Updates the slots of appointments that are created, confirmed or cancelled in Medplum',
+    reason: 'Updates the slots of appointments that are created, confirmed, cancelled or deleted in Medplum',
     criteria: () => 'Appointment',
-    interactions: ['create', 'update'],
-    expression: () => 'iif(%previous.status.exists(), %previous.status != %current.status, true)',
-    author: 'others',
+    author: {
+      others: () => `(${isDeleted} or iif(%previous.status.exists(), %previous.status != %current.status, true))`,
+      service: () => isDeleted,
+    },
   },
-  'appointment-deleted': {
-    bot: 'sync-slots',
-    reason: 'Frees the slots of appointments that are deleted in Medplum',
-    criteria: () => 'Appointment',
-    interactions: ['delete'],
-  },
-  'patient-gone': {
+  'patient-changed': {
     bot: 'handle-patient-change',
-    reason: 'Transfers or cancels the appointments of patients who were merged or made inactive',
+    reason:
+      'Transfers or cancels the appointments of patients who are merged, made inactive or deleted, and merges a patient that two simultaneous bookings have created twice',
     criteria: () => 'Patient',
-    interactions: ['update'],
-    expression: () => "%current.active = false or %current.link.where(type = 'replaced-by').exists()",
+    author: {
+      others: () => isGonePatient,
+      service: () => `(${isGonePatient} or (%previous.id.empty() and %current.identifier.exists()))`,
+    },
   },
   'encounter-changed': {
     bot: 'tag-encounter',
     reason: 'Shows encounters that are made or changed in Medplum to the requestors of their appointments',
     criteria: () => 'Encounter',
-    interactions: ['create', 'update'],
     author: 'others',
-  },
-  'patient-deleted': {
-    bot: 'handle-patient-change',
-    reason: 'Cancels the appointments of patients who were deleted',
-    criteria: () => 'Patient',
-    interactions: ['delete'],
-  },
-  'patient-booked': {
-    bot: 'handle-patient-change',
-    reason: 'Merges a patient that two simultaneous bookings have created twice',
-    criteria: () => 'Patient',
-    interactions: ['create'],
-    expression: () => '%current.identifier.exists()',
-    author: 'service',
   },
   'appointment-changed': {
     bot: 'record-events',
-    reason: 'Records the events of changed appointments for subscribers',
+    reason: 'Records the events of changed and deleted appointments for subscribers',
     criteria: () => 'Appointment',
-    interactions: ['create', 'update'],
-    maxAttempts: 18,
-  },
-  'appointment-gone': {
-    bot: 'record-events',
-    reason: 'Records the events of deleted appointments for subscribers',
-    criteria: () => 'Appointment',
-    interactions: ['delete'],
     maxAttempts: 18,
   },
   'schedule-changed': {
     bot: 'publish-slots',
     reason: 'Publishes the opening hours of schedules that are made or changed',
     criteria: () => 'Schedule',
-    interactions: ['create', 'update'],
   },
   'service-changed': {
     bot: 'publish-slots',
-    reason: 'Publishes opening hours again when a service or the closed days change',
+    reason: 'Publishes opening hours again when a service or the closed days change or are deleted',
     criteria: () => 'HealthcareService',
-    interactions: ['create', 'update'],
-  },
-  'service-deleted': {
-    bot: 'publish-slots',
-    reason: 'Opens the closed days again when they are deleted',
-    criteria: () => 'HealthcareService',
-    interactions: ['delete'],
   },
   'time-changed': {
     bot: 'publish-slots',
-    reason: 'Withdraws free slots whose time is taken in Medplum or as a buffer, and gives back what is released',
+    reason:
+      'Withdraws free slots whose time is taken in Medplum or as a buffer, and gives back what is released or deleted',
     criteria: () => 'Slot',
-    interactions: ['create', 'update'],
     author: {
-      others: () => "%current.status != 'free' or %previous.status.exists()",
-      service: (config) => `${isReleased} or ${isNewBuffer(config)}`,
+      others: () => "(%current.status != 'free' or %previous.status.exists())",
+      service: (config) => `(${isDeleted} or ${isReleased} or ${isNewBuffer(config)})`,
     },
-  },
-  'slot-deleted': {
-    bot: 'publish-slots',
-    reason: 'Gives back time that is no longer taken in Medplum',
-    criteria: () => 'Slot',
-    interactions: ['delete'],
   },
   'publication-requested': {
     bot: 'publish-slots',
     reason: 'Publishes what is left to be published of one schedule, or of all whose slots are out of date',
     criteria: (config) => `Task?code=${rowCodes(['publish', 'publish-all'], config)}&status=requested`,
-    interactions: ['create', 'update'],
   },
   'outbox-ready': {
     bot: 'deliver-events',
     reason: 'Delivers events to subscribers',
     criteria: (config) => `Task?code=${rowCodes(['outboxes'], config)}&status=ready`,
-    interactions: ['create', 'update'],
     maxAttempts: 18,
   },
   'subscription-requested': {
@@ -198,7 +165,7 @@ const triggers = {
     reason:
       'Sends the handshake again when a Subscription is set to requested, and follows other statuses set in Medplum',
     criteria: () => 'Subscription',
-    interactions: ['update'],
+    interaction: 'update',
     author: 'others',
     expression: () => '%current.status != %previous.status',
     maxAttempts: 18,
@@ -228,14 +195,11 @@ function expressionOf({ author, expression }: Trigger, authors: readonly string[
 }
 
 function extensionsOf(trigger: Trigger, authors: readonly string[], config: BookingConfig): Extension[] {
-  const { interactions, preCommit, maxAttempts } = trigger;
-  const [interaction, second] = interactions;
+  const { interaction, preCommit, maxAttempts } = trigger;
   const expression = expressionOf(trigger, authors, config);
   return [
     ...(preCommit ? [{ url: `${MEDPLUM}/pre-commit-bot`, valueBoolean: true }] : []),
-    ...(interaction && !second
-      ? [{ url: `${MEDPLUM}/subscription-supported-interaction`, valueCode: interaction }]
-      : []),
+    ...(interaction ? [{ url: `${MEDPLUM}/subscription-supported-interaction`, valueCode: interaction }] : []),
     ...(expression ? [{ url: `${MEDPLUM}/fhir-path-criteria-expression`, valueString: expression }] : []),
     ...(maxAttempts ? [{ url: `${MEDPLUM}/subscription-max-attempts`, valueInteger: maxAttempts }] : []),
   ];

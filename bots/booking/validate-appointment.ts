@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
+import type { Appointment, OperationOutcome, Resource } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../core/booking/appointment/change.ts';
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { mustBeAlone, overbookingIssue, takesTime, timesTaken } from '../../core/booking/appointment/overbooking.ts';
@@ -43,21 +43,26 @@ function holderIssues(created: Appointment, others: readonly Appointment[], slot
 }
 
 /** Announces the time that a new appointment takes, or says what takes it already. */
-async function takingIssues(medplum: MedplumClient, created: Appointment): Promise<Issue[]> {
+async function takingIssues(
+  medplum: MedplumClient,
+  created: Appointment,
+  known: readonly (readonly Resource[])[],
+): Promise<Issue[]> {
   if (!takesTime(created)) {
     return [];
   }
-  const { slots, appointments, schedules, isKnown } = await readTaken(medplum, created);
+  const { slots, appointments, schedules, isKnown } = await readTaken(medplum, created, known);
   const named = [...calendarOf(slots, config).values()];
   const isAlone = mustBeAlone(created, config);
   const held = isAlone ? holderIssues(created, appointments, named) : [];
   const issues: Issue[] = [...held];
   for (const { from, start, end } of timesTaken(created, named, schedules, isKnown, config)) {
-    if (held.length > 0) {
+    const calendar = schedules.find(({ schedule }) => schedule.id === from.schedule)?.schedule;
+    if (held.length > 0 || !calendar) {
       break;
     }
     const against = isAlone ? 'everything' : 'nothing';
-    const announced = await announce(medplum, { from, start, end, against }, `Appointment/${created.id}`);
+    const announced = await announce(medplum, { from, start, end, against }, `Appointment/${created.id}`, calendar);
     if (announced.kind === 'taken') {
       const { by } = announced;
       const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;
@@ -84,14 +89,14 @@ async function judge(
     return { issues: deletionIssues(sent) };
   }
   const input = withoutEmpty(sent);
-  const { stored, patients } = await readForChange(medplum, input);
+  const { stored, patients, taken } = await readForChange(medplum, input);
   if (stored) {
     const noted = withSubmitted(input, stored, NOBODY, config);
     const issues = validateChange(stored, input, 'repository', patients, Date.now(), config);
     return { issues, ...(!isSameJson(noted.meta, input.meta) && { noted }) };
   }
   const issues = validateCreation(input, patients, config);
-  return { issues: issues.length > 0 ? issues : await takingIssues(medplum, input) };
+  return { issues: issues.length > 0 ? issues : await takingIssues(medplum, input, taken) };
 }
 
 /**

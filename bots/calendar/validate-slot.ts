@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { OperationOutcome, Slot } from '@medplum/fhirtypes';
+import type { OperationOutcome, Schedule, Slot } from '@medplum/fhirtypes';
 import { heldSlotIssues, holdersUrl } from '../../core/booking/slots/held.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
@@ -31,10 +31,22 @@ function overbooked(slot: Slot, { id, start, end }: Interval & { readonly id: st
 }
 
 /** Announces the time that a Slot takes, unless the stored one takes it already. */
-async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | undefined): Promise<readonly Issue[]> {
-  const schedule = idIn(slot.schedule, 'Schedule');
+async function takingIssues(
+  medplum: MedplumClient,
+  slot: Slot,
+  stored: Slot | undefined,
+  calendar: Schedule | undefined,
+): Promise<readonly Issue[]> {
+  const schedule = calendar?.id;
   const [start, end] = [parseInstant(slot.start), parseInstant(slot.end)];
-  if (!isTaken(slot) || schedule === undefined || start === undefined || end === undefined || start >= end) {
+  if (
+    !isTaken(slot) ||
+    !calendar ||
+    schedule === undefined ||
+    start === undefined ||
+    end === undefined ||
+    start >= end
+  ) {
     return [];
   }
   const earlier = stored && calendarSlot(stored, config);
@@ -45,7 +57,7 @@ async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | u
   const from = own?.role === 'offer' ? own : takingSlot(schedule, { start, end }, slot);
   const mustBeAlone = (isBooked(slot) || isBuffer(slot)) && !isOverbooking(slot, config);
   const against = mustBeAlone ? 'appointments' : 'nothing';
-  const announced = await announce(medplum, { from, start, end, against }, `Slot/${slot.id}`);
+  const announced = await announce(medplum, { from, start, end, against }, `Slot/${slot.id}`, calendar);
   if (announced.kind === 'announced') {
     return [];
   }
@@ -71,10 +83,15 @@ export async function handler(
     return true;
   }
   const { id } = slot;
-  const [found, own] = await readInTransaction(medplum, id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`]);
-  const [stored] = ofType('Slot', own);
+  const schedule = isTaken(slot) ? idIn(slot.schedule, 'Schedule') : undefined;
+  const read = await readInTransaction(medplum, [
+    ...(id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`]),
+    ...(schedule === undefined ? [] : [`Schedule?_id=${encodeURIComponent(schedule)}`]),
+  ]);
+  const found = read.flat();
+  const stored = id === undefined ? undefined : ofType('Slot', found).find((one) => one.id === id);
   const issues = heldSlotIssues(slot, stored, ofType('Appointment', found), Date.now(), config);
-  const all = issues.length > 0 ? issues : await takingIssues(medplum, slot, stored);
+  const all = issues.length > 0 ? issues : await takingIssues(medplum, slot, stored, ofType('Schedule', found)[0]);
   if (all.length > 0) {
     return toOperationOutcome(all, config, 'patch');
   }

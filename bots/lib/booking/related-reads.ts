@@ -125,14 +125,20 @@ export async function readSurvivors(medplum: MedplumClient, known: Patients): Pr
 export async function readForChange(
   medplum: MedplumClient,
   changed: Appointment,
-): Promise<{ readonly stored: Appointment | undefined; readonly patients: Patients }> {
+): Promise<{ readonly stored: Appointment | undefined; readonly patients: Patients; readonly taken: Resource[][] }> {
   const ids = patientIdsOf(changed, config.baseUrl).map(({ id }) => id);
-  const [appointments, patients] = await readInBatch(medplum, [
+  const slots = changed.meta?.versionId === undefined ? slotIdsOf(changed) : [];
+  const [appointments, patients, ...taken] = await readInBatch(medplum, [
     `Appointment?_id=${encodeURIComponent(changed.id ?? '')}`,
-    ...(ids.length > 0 ? [idSearch('Patient', ids)] : []),
+    idSearch('Patient', ids),
+    ...takenSearches(slots),
   ]);
-  return { stored: ofType('Appointment', appointments)[0], patients: byId(ofType('Patient', patients)) };
+  return { stored: ofType('Appointment', appointments)[0], patients: byId(ofType('Patient', patients)), taken };
 }
+
+/** The searches for the Slots that a new appointment names, with their calendars, and for the appointments that hold them. */
+const takenSearches = (slots: readonly string[]): string[] =>
+  slots.length > 0 ? [`${idSearch('Slot', slots)}${WITH_CALENDARS}`, holderSearch(slots)] : [];
 
 /** The last versions of deleted slots, as `lostOffer` gives them; a slot that never existed has no history. */
 async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
@@ -295,7 +301,11 @@ export interface TakenRead {
  *
  * @throws ReadError when the server could not be read
  */
-export async function readTaken(medplum: MedplumClient, appointment: Appointment): Promise<TakenRead> {
+export async function readTaken(
+  medplum: MedplumClient,
+  appointment: Appointment,
+  known: readonly (readonly Resource[])[] = [],
+): Promise<TakenRead> {
   const ids = slotIdsOf(appointment);
   if (ids.length === 0) {
     const actors = appointment.participant.flatMap(({ actor }) =>
@@ -309,9 +319,9 @@ export async function readTaken(medplum: MedplumClient, appointment: Appointment
     const schedules = await readSchedules(medplum, [...new Set(single.flatMap(({ id }) => id ?? []))]);
     return { slots: [], appointments: [], schedules, isKnown: true };
   }
-  const [slots, holders] = await readInBatch(medplum, [idSearch('Slot', ids), holderSearch(ids)]);
+  const [slots, holders] = known.length > 0 ? known : await readInBatch(medplum, takenSearches(ids));
   const found = ofType('Slot', slots);
-  const schedules = await readSchedulesOf(medplum, found);
+  const schedules = await readSchedulesOf(medplum, found, slots);
   return {
     slots: found,
     appointments: ofType('Appointment', holders),

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, Task } from '@medplum/fhirtypes';
+import type { BundleEntry, Resource, Schedule, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch, holdersOf } from '../../../core/booking/slots/holders.ts';
@@ -12,10 +12,13 @@ import { reachOf, termsFor } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readInBatch, readInTransaction } from '../read.ts';
-import { type KeyedHours, readOpeningHours } from './opening-hours.ts';
+import { hoursIn, hoursSearches, type KeyedHours } from './opening-hours.ts';
 
 /** How many Slots are read: of a block of many weeks the nearest ones are announced, the others follow within seconds. */
 const MOST = '1000';
+
+/** How far around a taking its Slots are read before the buffers of its services are known, in milliseconds. */
+const REACH = 2 * 60 * 60_000;
 
 /** What became of the announcement of a taking. */
 export type Announced =
@@ -44,21 +47,31 @@ function rowEntries(row: Task | undefined, taking: Taking, excluded: readonly Ca
   return row && publication && (!isPublished || excluded.length === 0) ? [rowEntry(row)] : [];
 }
 
-async function attempt(medplum: MedplumClient, hours: KeyedHours, taking: Taking, by: string): Promise<Announced> {
+/** The searches for the Slots within reach of a taking, and for the publication of their Schedule. */
+const calendarSearches = ({ start, end, from: { schedule } }: Taking, reach: number): string[] => [
+  searchUrl('Slot', [
+    ['schedule', `Schedule/${schedule}`],
+    ...atTime({ start: start - reach, end: end + reach }),
+    ['_sort', 'start'],
+    ['_count', MOST],
+  ]),
+  publicationOf(schedule, config),
+];
+
+/** What was found by the searches for a calendar: its Slots, and its publication. */
+type Found = readonly Resource[];
+
+async function attempt(
+  medplum: MedplumClient,
+  hours: KeyedHours,
+  taking: Taking,
+  by: string,
+  found: Found,
+): Promise<Announced> {
   const { schedule } = hours;
-  const reach = reachOf([hours], config);
-  const [slots, rows] = await readInTransaction(medplum, [
-    searchUrl('Slot', [
-      ['schedule', `Schedule/${schedule.id}`],
-      ...atTime({ start: taking.start - reach, end: taking.end + reach }),
-      ['_sort', 'start'],
-      ['_count', MOST],
-    ]),
-    publicationOf(schedule.id, config),
-  ]);
   const now = Date.now();
   const termsOf = termsFor([hours], config);
-  const calendar = calendarOf(ofType('Slot', slots), config);
+  const calendar = calendarOf(ofType('Slot', found), config);
   // An offer that somebody has deleted meanwhile can no longer be taken.
   if (!taking.from.isNew && !calendar.has(taking.from.id)) {
     return { kind: 'overtaken' };
@@ -75,7 +88,7 @@ async function attempt(medplum: MedplumClient, hours: KeyedHours, taking: Taking
     return { kind: 'overtaken' };
   }
   const intents = plan.excluded.flatMap((slot) => intentEntry(slot, taking, by, now, config));
-  const [row] = ofType('Task', rows);
+  const [row] = ofType('Task', found);
   const entry = [...intents, ...rowEntries(row, taking, plan.excluded)];
   if (entry.length === 0) {
     return { kind: 'announced' };
@@ -89,15 +102,29 @@ async function attempt(medplum: MedplumClient, hours: KeyedHours, taking: Taking
  * the intent first, so that of it and a simultaneous booking one fails.
  *
  * @param by - what is about to be stored, `Type/id`
+ * @param schedule - whose time it is
  * @throws Error when the calendar could not be read or written
  */
-export async function announce(medplum: MedplumClient, taking: Taking, by: string): Promise<Announced> {
-  const hours = await readOpeningHours(medplum, taking.from.schedule);
+export async function announce(
+  medplum: MedplumClient,
+  taking: Taking,
+  by: string,
+  schedule: Schedule,
+): Promise<Announced> {
+  const calendar = calendarSearches(taking, REACH);
+  const read = await readInTransaction(medplum, [...calendar, ...hoursSearches([schedule])]);
+  const [hours] = hoursIn([schedule], read.slice(calendar.length).flat());
   if (!hours) {
     return { kind: 'announced' };
   }
+  const reach = reachOf([hours], config);
+  let first = reach <= REACH ? read.slice(0, calendar.length) : undefined;
   return retryOvertaken(
-    () => attempt(medplum, hours, taking, by),
+    async () => {
+      const found = first ?? (await readInTransaction(medplum, calendarSearches(taking, reach)));
+      first = undefined;
+      return attempt(medplum, hours, taking, by, found.flat());
+    },
     ({ kind }) => kind === 'overtaken',
     { most: config.maxAttempts, within: 4000 },
   );

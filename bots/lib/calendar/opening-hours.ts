@@ -47,6 +47,23 @@ function inputsOf(resources: readonly Resource[]): string {
   return createHash('sha256').update(values.join('\n')).digest('base64url').slice(0, 22);
 }
 
+/** The searches for what defines the opening hours of Schedules: at most a few hundred. */
+export const hoursSearches = (schedules: readonly Schedule[]): string[] => [
+  `HealthcareService?${new URLSearchParams({ identifier: `${artefactUri(config, 'LocalClosedDays')}|`, _count: COUNT })}`,
+  ...actorSearches(schedules),
+  ...servicesSearches(schedules),
+];
+
+/** The opening hours of Schedules by what their searches have found. */
+export function hoursIn(schedules: readonly Schedule[], found: readonly Resource[]): KeyedHours[] {
+  const data = hoursData([...schedules, ...found], config);
+  return data.schedules.map((schedule) => {
+    const hours = openingHoursOf(schedule, data, config);
+    const { services, actor } = hours;
+    return { ...hours, inputs: inputsOf([schedule, ...services, ...(actor ? [actor] : []), ...data.closed]) };
+  });
+}
+
 /**
  * Reads what defines the opening hours of several Schedules.
  *
@@ -57,18 +74,7 @@ export async function readOpeningHoursOf(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
 ): Promise<KeyedHours[]> {
-  const identifier = `${artefactUri(config, 'LocalClosedDays')}|`;
-  const [closed, ...others] = await readInBatch(medplum, [
-    `HealthcareService?${new URLSearchParams({ identifier, _count: COUNT })}`,
-    ...actorSearches(schedules),
-    ...servicesSearches(schedules),
-  ]);
-  const data = hoursData([...schedules, ...(closed ?? []), ...others.flat()], config);
-  return data.schedules.map((schedule) => {
-    const hours = openingHoursOf(schedule, data, config);
-    const { services, actor } = hours;
-    return { ...hours, inputs: inputsOf([schedule, ...services, ...(actor ? [actor] : []), ...data.closed]) };
-  });
+  return hoursIn(schedules, (await readInBatch(medplum, hoursSearches(schedules))).flat());
 }
 
 /**
