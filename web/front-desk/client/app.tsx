@@ -136,7 +136,7 @@ export function App() {
     setLanguage(next);
   };
   return (
-    <MantineProvider theme={theme} defaultColorScheme="light">
+    <MantineProvider theme={theme} defaultColorScheme="auto">
       <TextsContext.Provider value={texts}>
         {session.kind === 'loading' && (
           <main>
