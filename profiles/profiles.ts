@@ -194,6 +194,23 @@ function overbooking(config: BookingConfig): Profile {
   };
 }
 
+function portal(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalPortal',
+    type: 'Extension',
+    title: 'The clinic in the portal',
+    description:
+      'How the portal for patients presents the clinic: logo (Attachment, PNG or JPEG with its data), colour (string, ' +
+      '#rrggbb), imprint and privacy (url of a page), consent (string, what patients agree to when they book).',
+    context: ['Organization'],
+    differential: [
+      { id: 'Extension.extension', min: 1 },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalPortal') },
+      { id: 'Extension.value[x]', max: '0' },
+    ],
+  };
+}
+
 function offered(config: BookingConfig): Profile {
   return {
     artefact: 'LocalOffered',
@@ -319,6 +336,7 @@ export function profiles(config: BookingConfig): Profile[] {
     confirmation(config),
     publishing(config),
     overbooking(config),
+    portal(config),
     offered(config),
     withheld(config),
     schedule(config),

@@ -26,6 +26,7 @@ export const artefacts = {
   LocalWithheld: 'StructureDefinition',
   LocalOverbooking: 'StructureDefinition',
   LocalBookingPolicy: 'StructureDefinition',
+  LocalPortal: 'StructureDefinition',
   LocalHeldUntil: 'StructureDefinition',
   LocalHoldProlonged: 'StructureDefinition',
   LocalConfirmationDeadline: 'StructureDefinition',

@@ -60,7 +60,7 @@ export function createChangeLimit(most: number, now: () => number): ChangeLimit 
 }
 
 const diagnosticsOf = ({ requestors }: BookingConfig): string =>
-  `You can book, hold or change appointments at most ${requestors.maxBookingsPerMinute} times a minute, and what has more than 64 KB counts several times: wait and try again.`;
+  `You can book, hold or change appointments at most ${requestors.maxBookingsPerMinute} times a minute. Each 64 KB of an appointment or a patient count once more: wait and try again.`;
 
 /** The bytes of a body that count as one more change: a limit by number alone would let a portal store any amount. */
 const PIECE = 65_536;

@@ -4,6 +4,7 @@ import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/clien
 import { fingerprint } from '../medplum/current-profile.ts';
 import { isSuccess } from '../medplum/errors.ts';
 import { createMemory } from '../medplum/memory.ts';
+import { isBundle } from '../medplum/public-resources.ts';
 
 /** Schedules and services, as far as policies depend on them. */
 export interface CalendarList {
@@ -103,7 +104,7 @@ async function searchAll(upstream: Upstream, urls: readonly string[], headers: R
     headers: { ...headers, 'content-type': 'application/fhir+json' },
     body: JSON.stringify({ resourceType: 'Bundle', type: 'batch', entry }),
   });
-  const batch = isSuccess(answer) && isResource(answer.body, 'Bundle') ? answer.body : undefined;
+  const batch = isSuccess(answer) && isBundle(answer.body) ? answer.body : undefined;
   const found = (batch?.entry ?? []).flatMap(foundBy);
   return found.length === urls.length ? found : answer;
 }

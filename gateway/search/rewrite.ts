@@ -60,10 +60,15 @@ const ordered: readonly ServedTypeName[] = [
 const REPLACED = '\uFFFD';
 
 const maxParameters = 100;
+
+/** The most conditions that need work beside the search itself: chains, and those that Medplum cannot check. */
 const maxChains = 5;
 
-/** The most values of all parameters together: the database compares every row with each of them. */
+/** The most values of all parameters together, as Medplum is asked: the database compares every row with each of them. */
 const maxValues = 500;
+
+const countValues = (params: readonly SearchParam[]): number =>
+  params.reduce((count, { value }) => count + splitAlternatives(value).length, 0);
 
 /**
  * Parses a query or an HTML form.
@@ -174,10 +179,6 @@ export function rewriteSearch(
   if (sent.length > maxParameters) {
     return [searchIssue('parameter', `A search can have at most ${maxParameters} parameters.`)];
   }
-  const values = sent.reduce((count, { value }) => count + splitAlternatives(value).length, 0);
-  if (values > maxValues) {
-    return [searchIssue('parameter', `A search can have at most ${maxValues} values in all; this one has ${values}.`)];
-  }
   const steps = sent.map((param) => ({ param, step: rewriteParameter(type, param, context) }));
   const found = steps.flatMap(({ param, step }) => (isIssue(step) ? { param, issue: step } : []));
   const mayIgnore = ({ issue }: IgnoredParam) => context.handling === 'lenient' && isUnknownParameter(issue);
@@ -187,9 +188,18 @@ export function rewriteSearch(
   const done = steps.flatMap(({ step }) => (isIssue(step) ? [] : step));
   const params = done.flatMap((step) => step.params);
   const filters = done.flatMap((step) => step.filter ?? []);
-  const chains = params.filter(({ chain }) => chain !== undefined);
-  if (chains.length > maxChains) {
-    return [searchIssue(chains[maxChains]?.name ?? '', `A search can have at most ${maxChains} chained parameters.`)];
+  // A reference without a type is looked for with each of its types, a name in two spellings.
+  const values = Math.max(countValues(sent), countValues(params));
+  if (values > maxValues) {
+    return [searchIssue('parameter', `A search can have at most ${maxValues} values in all; this one has ${values}.`)];
+  }
+  const chain = params.filter((param) => param.chain !== undefined)[maxChains];
+  if (chain) {
+    return [searchIssue(chain.name, `A search can have at most ${maxChains} chained parameters.`)];
+  }
+  const filter = filters[maxChains];
+  if (filter) {
+    return [searchIssue(filter.element, `A search can have at most ${maxChains} conditions on '${filter.element}'.`)];
   }
   const added = defaultsOf(type, context).filter(
     ({ name, value }) => !params.some((param) => param.name === name && param.value === value),

@@ -26,6 +26,8 @@ export interface WebsocketPlaces<Socket> {
   /** Counts a websocket as bound, once; `false` if the limit, or the limit of this client, is reached. */
   readonly bind: (socket: Socket, client: string) => boolean;
   readonly leave: (socket: Socket) => void;
+  /** The bound websockets of the same client, this one included. */
+  readonly ofClient: (socket: Socket) => ReadonlySet<Socket>;
   readonly bound: () => number;
   readonly unbound: () => number;
 }
@@ -50,6 +52,7 @@ function createGroups<Socket>() {
     },
     has: (socket: Socket): boolean => groupOf.has(socket),
     sizeOf: (name: string): number => groups.get(name)?.size ?? 0,
+    groupOf: (socket: Socket): ReadonlySet<Socket> => groups.get(groupOf.get(socket) ?? '') ?? new Set(),
     size: (): number => groupOf.size,
     oldestOfLargest: (): Socket | undefined => {
       const [largest] = [...groups.values()].sort((one, other) => other.size - one.size);
@@ -89,6 +92,7 @@ export function createWebsocketPlaces<Socket>(limits: PlaceLimits): WebsocketPla
       bound.remove(socket);
       unbound.remove(socket);
     },
+    ofClient: bound.groupOf,
     bound: bound.size,
     unbound: unbound.size,
   };

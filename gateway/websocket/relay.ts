@@ -6,7 +6,7 @@ import type { Binding } from './binding-token.ts';
 import { readClientMessage, readMedplumMessage } from './messages.ts';
 import { newSession, type Session, type SessionEffect, type SessionEvent, step, type Timer } from './session.ts';
 
-/** What a client may leave unread, in bytes. */
+/** What a client may leave unread on all its websockets together, in bytes. */
 const unreadBytes = 8 * 1024 * 1024;
 
 /** The longest time that a timer can have, in milliseconds. */
@@ -21,6 +21,8 @@ export interface SharedSockets {
    */
   readonly claim: (binding: Binding) => 'claimed' | 'taken' | 'full';
   readonly release: (id: string) => void;
+  /** What the client of this websocket has not read yet on any of its own, in bytes. */
+  readonly unread: () => number;
   /** Called with errors that should not have happened. */
   readonly failed: (error: unknown) => void;
 }
@@ -97,10 +99,15 @@ function createLoop(
   };
 }
 
-/** Writes to a client, as long as it reads what it is sent. */
-function createVoice(client: WebSocket, { addresses }: GatewayContext, report: Report): (message: object) => void {
+/** Writes to a client, as long as it reads what it is sent; a websocket that is behind pays for all of its client. */
+function createVoice(
+  client: WebSocket,
+  { addresses }: GatewayContext,
+  unread: SharedSockets['unread'],
+  report: Report,
+): (message: object) => void {
   return (message) => {
-    if (client.bufferedAmount > unreadBytes) {
+    if (client.bufferedAmount > 0 && unread() > unreadBytes) {
       report({ kind: 'unread' });
     } else {
       client.send(JSON.stringify(isAnyResource(message) ? addresses.rewriteResource(message) : message));
@@ -113,12 +120,12 @@ function createPerformer(
   client: WebSocket,
   medplumUrl: string,
   context: GatewayContext,
-  { claim, release }: SharedSockets,
+  { claim, release, unread }: SharedSockets,
   report: Report,
 ): (effect: SessionEffect) => void {
   let medplum: WebSocket | undefined;
   const timers = createTimers((timer) => report({ kind: 'timer', timer }));
-  const tell = createVoice(client, context, report);
+  const tell = createVoice(client, context, unread, report);
   const performers: { readonly [K in SessionEffect['kind']]: (effect: Extract<SessionEffect, { kind: K }>) => void } = {
     tell: ({ message }) => tell(message),
     refuse: ({ diagnostics }) => tell(toOperationOutcome([{ code: 'malformed-request', diagnostics }], context.config)),

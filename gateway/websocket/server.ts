@@ -92,6 +92,8 @@ function createRelays(context: GatewayContext, medplumUrl: string, failed: (erro
     relay(client, medplumUrl, context, {
       claim: (binding) => claim(client, binding),
       release: (id) => tokens.delete(id),
+      unread: () =>
+        [...new Set([client, ...places.ofClient(client)])].reduce((sum, one) => sum + one.bufferedAmount, 0),
       failed,
     });
   };

@@ -1,64 +1,98 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { findInstallation, type Installation } from './installation.ts';
-import { describeCircumstances, load } from './machine.ts';
+import { describeCircumstances, load, runtimeOf } from './machine.ts';
 import { type Measurement, measure } from './measure.ts';
 import { parseReport, type Report, type Row, remarksOn, rowOf, tableOf } from './report.ts';
-import { bookBy, makePlaces, type Place, type TargetName, targetNames, targetsOf } from './targets.ts';
+import { bookByMedplum, bookByTransaction, bookThroughGateway, makePlaces, type Place, type Way } from './targets.ts';
 
 interface BenchArguments {
   readonly callers: readonly number[];
   readonly bookings: number;
   readonly rounds: number;
-  readonly only: readonly TargetName[];
+  readonly only?: string;
   readonly json?: boolean;
   readonly compare?: string;
   readonly config?: string;
+}
+
+/** A way to book, and the installation in which it does. */
+interface Measured {
+  readonly name: string;
+  readonly book: Way;
+  readonly installation: Installation;
 }
 
 const positive = wholeNumber(1);
 
 const numbers = (text: string): number[] => text.split(',').map(positive);
 
-function readTargets(text: string): TargetName[] {
-  return text.split(',').map((given) => {
-    const name = targetNames.find((one) => one === given);
-    if (!name) {
-      throw new Error(`${given} is not one of ${targetNames.join(', ')}.`);
-    }
-    return name;
+/** What is compared: Medplum without the service, the service, and Medplum with the service beside it. */
+async function waysOf(installation: Installation, only = ''): Promise<Measured[]> {
+  const { medplum, gateways, tokens } = installation;
+  const plain = { ...installation, base: medplum, tokens: { ...tokens, portal: tokens.plain, staff: tokens.plain } };
+  const through = gateways.map(async (base): Promise<Measured> => {
+    const name = `gateway, Bots in ${await runtimeOf(base)}`;
+    return { name, book: bookThroughGateway, installation: { ...installation, base } };
   });
+  const ways: Measured[] = [
+    { name: 'plain transaction', book: bookByTransaction, installation: plain },
+    { name: 'plain $book', book: bookByMedplum, installation: plain },
+    ...(await Promise.all(through)),
+    { name: 'staff transaction', book: bookByTransaction, installation },
+    { name: 'staff $book', book: bookByMedplum, installation },
+  ];
+  return ways.filter(
+    ({ name, installation: { tokens: own } }) =>
+      own.staff !== '' && only.split(',').some((part) => name.startsWith(part)),
+  );
 }
 
+/** How long the Bots that a booking has set off are left alone before the next way is measured, in milliseconds. */
+const PAUSE = 3_000;
+
 /**
- * Measures the targets in turn, some of the bookings in each round, so that other load on the machine affects all of them
+ * Measures the ways in turn, some of the bookings in each round, so that other load on the machine affects all of them
  * alike.
  */
 async function measureAll(
+  ways: readonly Measured[],
   callers: number,
-  { bookings, rounds, only }: BenchArguments,
-  installation: Installation,
+  calendars: number,
+  { bookings, rounds }: BenchArguments,
   config: BookingConfig,
 ): Promise<Row[]> {
-  const share = Math.ceil(bookings / rounds);
-  const found = new Map<TargetName, Measurement[]>();
-  const run = (way: TargetName, places: readonly Place[]) =>
-    measure(places, callers, (place) => bookBy(way, place, installation, config));
-  for (const way of only) {
-    await run(way, await makePlaces(installation, config, Math.max(callers, 20), Date.now()));
+  const run = async ({ book, installation }: Measured, count: number): Promise<Measurement> => {
+    const made: Place[][] = [];
+    for (let index = 0; index < calendars; index++) {
+      made.push(await makePlaces(installation, config, Math.ceil(count / calendars), Date.now()));
+    }
+    const places = Array.from(
+      { length: count },
+      (_, index) => made[index % calendars]?.[Math.floor(index / calendars)],
+    );
+    await setTimeout(PAUSE);
+    return measure(
+      places.flatMap((place) => place ?? []),
+      callers,
+      (place) => book(place, installation, config),
+    );
+  };
+  const found = new Map<Measured, Measurement[]>();
+  for (const way of ways) {
+    await run(way, Math.max(callers, 20));
   }
   for (let round = 0; round < rounds; round++) {
-    const order = [...only.slice(round % only.length), ...only.slice(0, round % only.length)];
-    for (const way of order) {
-      const places = await makePlaces(installation, config, share, Date.now());
-      found.set(way, [...(found.get(way) ?? []), await run(way, places)]);
+    for (const way of [...ways.slice(round % ways.length), ...ways.slice(0, round % ways.length)]) {
+      found.set(way, [...(found.get(way) ?? []), await run(way, Math.ceil(bookings / rounds))]);
     }
   }
-  return only.map((way) => rowOf(callers, way, found.get(way) ?? []));
+  return ways.map((way) => rowOf({ callers, calendars, way: way.name }, found.get(way) ?? []));
 }
 
 function print(report: Report, before: Report | undefined, asJson = false): void {
@@ -74,16 +108,17 @@ function print(report: Report, before: Report | undefined, asJson = false): void
 export function define(command: Command): void {
   command
     .description(
-      "Measures bookings: as a bare transaction, through Medplum's own $book, by the Bot, and through the gateway. Each " +
-        'booking has its own slot, so every conflict is spurious. Staff write the bare transaction, so the pre-commit ' +
-        'Bot validate-appointment checks it first where that Bot is deployed. Measures the installation that ' +
-        'BOOKING_BASE_URL, MEDPLUM_BASE_URL, PORTAL_A_… and FRONT_DESK_… name (…_TOKEN, or …_CLIENT_ID and ' +
-        '…_CLIENT_SECRET); without them it starts an embedded one.',
+      'Compares bookings through the gateway with those of a project of the same server that never had the service: the ' +
+        "smallest transaction, and Medplum's own $book; and with these two where staff use them beside the service. Each " +
+        'booking has its own slot, so every conflict is spurious. Several callers book in a calendar each, and in one. ' +
+        'Measures the installation that BOOKING_BASE_URL (several: BOOKING_GATEWAYS), MEDPLUM_BASE_URL, PORTAL_A_…, ' +
+        'FRONT_DESK_… and, for a client of the other project (npm run bootstrap), PLAIN_… name (…_TOKEN, or …_CLIENT_ID ' +
+        'and …_CLIENT_SECRET); without them it starts an embedded one.',
     )
-    .option('--callers <numbers>', 'numbers of concurrent callers', numbers, [1, 8, 32])
-    .option('--bookings <number>', 'bookings per target and number of callers', positive, 200)
-    .option('--rounds <number>', 'number of rounds; the targets alternate', positive, 5)
-    .option('--only <targets>', `only these targets (${targetNames.join(', ')})`, readTargets, targetNames)
+    .option('--callers <numbers>', 'numbers of concurrent callers', numbers, [1, 8])
+    .option('--bookings <number>', 'bookings for each way and number of callers', positive, 200)
+    .option('--rounds <number>', 'number of rounds; the ways alternate', positive, 5)
+    .option('--only <ways>', 'only ways that begin like one of these: plain, gateway, staff …')
     .option('--json', 'print the figures as JSON, for --compare')
     .option('--compare <file>', 'compare with the figures of an earlier run, printed with --json')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
@@ -94,16 +129,15 @@ async function main(given: BenchArguments): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
-    const only = await targetsOf(given.only, installation, config, Date.now());
-    if (only.length === 0) {
-      throw new Error('None of these targets works here; see above.');
-    }
+    const ways = await waysOf(installation, given.only);
     const before = given.compare === undefined ? undefined : parseReport(readFileSync(given.compare, 'utf8'));
     const circumstances = await describeCircumstances(installation, Date.now());
     const atFirst = load();
     const rows: Row[] = [];
     for (const callers of given.callers) {
-      rows.push(...(await measureAll(callers, { ...given, only }, installation, config)));
+      for (const calendars of new Set([callers, 1])) {
+        rows.push(...(await measureAll(ways, callers, calendars, given, config)));
+      }
     }
     const { bookings, rounds } = given;
     print({ circumstances, load: [atFirst, load()], bookings, rounds, rows }, before, given.json);

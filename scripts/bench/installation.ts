@@ -4,8 +4,6 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseCredentialKeys } from '../../gateway/sealing/credential-keys.ts';
-import { isSealedSecret, openSecret } from '../../gateway/sealing/sealed-secret.ts';
 import { sealedTokens } from '../demo/sealed-tokens.ts';
 
 /** The installation that is measured. */
@@ -14,11 +12,13 @@ export interface Installation {
   readonly base: string;
   /** FHIR base address of the Medplum server behind it, without a trailing slash. */
   readonly medplum: string;
+  /** All gateways. */
+  readonly gateways: readonly string[];
   /**
-   * Bearer tokens: a requestor's; the Medplum token sealed in it; another requestor's (these two are needed for some
-   * measurements only); and the clinic staff's.
+   * Bearer tokens: a requestor's; another requestor's (needed for some measurements only); the clinic staff's; and that of
+   * a client in a project of the same server that never had the service, to compare with (else empty).
    */
-  readonly tokens: Readonly<Record<'portal' | 'portalInMedplum' | 'other' | 'staff', string>>;
+  readonly tokens: Readonly<Record<'portal' | 'other' | 'staff' | 'plain', string>>;
   /** Logs in again if the tokens are old: a long measurement calls it now and then. */
   renew(): Promise<void>;
   stop(): void;
@@ -75,14 +75,16 @@ export async function startEmbedded(): Promise<Installation> {
     });
     child.once('exit', (code) => reject(new Error(`The service did not start (exit code ${code}):\n${output}`)));
   });
+  const base = `http://localhost:${port}/fhir/R4`;
   return {
-    base: `http://localhost:${port}/fhir/R4`,
+    base,
+    gateways: [base],
     medplum: `http://localhost:${medplumPort}/fhir/R4`,
     tokens: {
       portal: required(tokens, 'PORTAL_A_TOKEN'),
-      portalInMedplum: required(tokens, 'PORTAL_A_MEDPLUM_TOKEN'),
       other: required(tokens, 'PORTAL_B_TOKEN'),
       staff: 'front-desk',
+      plain: '',
     },
     renew: () => Promise.resolve(),
     stop: () => void child.kill('SIGTERM'),
@@ -115,26 +117,9 @@ async function tokenOf(environment: Environment, prefix: string, origin: string)
   return given || logIn(origin, ...credentials());
 }
 
-/** The requestor's token at Medplum itself, which a portal never has: the key opens the sealed secret. */
-async function tokenInMedplum(environment: Environment, medplumUrl: string): Promise<string> {
-  const {
-    PORTAL_A_MEDPLUM_TOKEN,
-    PORTAL_A_CLIENT_ID: id,
-    PORTAL_A_CLIENT_SECRET: secret,
-    CREDENTIALS_KEY,
-  } = environment;
-  if (PORTAL_A_MEDPLUM_TOKEN || !id || !secret) {
-    return PORTAL_A_MEDPLUM_TOKEN ?? '';
-  }
-  const opened = isSealedSecret(secret)
-    ? CREDENTIALS_KEY && openSecret(parseCredentialKeys(CREDENTIALS_KEY), id, secret)
-    : secret;
-  return opened ? logIn(medplumUrl, id, opened) : '';
-}
-
 /**
- * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, CREDENTIALS_KEY, and for PORTAL_A and
- * FRONT_DESK either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`), or else an embedded one in a process of its own.
+ * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, and for PORTAL_A, FRONT_DESK and,
+ * in another project, PLAIN either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`), or else an embedded one in a process of its own.
  * As in the contract tests, BOOKING_GATEWAYS may list several gateways, separated by commas.
  *
  * @throws Error that says what is missing
@@ -148,13 +133,15 @@ export async function findInstallation(environment: Environment): Promise<Instal
   const gateways = environment.BOOKING_GATEWAYS?.split(',') ?? [base];
   const { origin } = new URL(base);
   const logInAll = async (): Promise<Installation['tokens']> => {
-    const [portal, portalInMedplum, other, staff] = await Promise.all([
+    const tokenIfAny = (prefix: string, where: string) =>
+      environment[`${prefix}_TOKEN`] || environment[`${prefix}_CLIENT_ID`] ? tokenOf(environment, prefix, where) : '';
+    const [portal, other, staff, plain] = await Promise.all([
       tokenOf(environment, 'PORTAL_A', origin),
-      tokenInMedplum(environment, medplumUrl),
-      environment.PORTAL_B_TOKEN || environment.PORTAL_B_CLIENT_ID ? tokenOf(environment, 'PORTAL_B', origin) : '',
+      tokenIfAny('PORTAL_B', origin),
       tokenOf(environment, 'FRONT_DESK', medplumUrl),
+      tokenIfAny('PLAIN', medplumUrl),
     ]);
-    return { portal, portalInMedplum, other, staff };
+    return { portal, other, staff, plain };
   };
   let tokens = await logInAll();
   let since = Date.now();
@@ -163,6 +150,7 @@ export async function findInstallation(environment: Environment): Promise<Instal
     get base() {
       return gateways[turn++ % gateways.length] ?? base;
     },
+    gateways,
     medplum: `${medplumUrl}/fhir/R4`,
     get tokens() {
       return tokens;

@@ -13,8 +13,6 @@ export const circumstancesSchema = z.object({
   node: z.string(),
   medplum: z.string(),
   service: z.string(),
-  /** Where the Bots that the gateway calls run. */
-  bots: z.string(),
 });
 
 /** What the measurement ran on. */
@@ -29,12 +27,13 @@ const jsonOf = (url: string): Promise<unknown> =>
     .then((response): Promise<unknown> => response.json())
     .catch(() => undefined);
 
+/** Where the Bots that a gateway calls run. */
+export const runtimeOf = async (base: string): Promise<string> =>
+  readySchema.safeParse(await jsonOf(new URL('/readyz', base).href)).data?.bots ?? 'medplum';
+
 /** Describes this machine, and the installation that is measured. */
-export async function describeCircumstances({ base, medplum }: Installation, now: number): Promise<Circumstances> {
-  const [health, ready] = await Promise.all([
-    jsonOf(new URL('/healthcheck', medplum).href),
-    jsonOf(new URL('/readyz', base).href),
-  ]);
+export async function describeCircumstances({ medplum }: Installation, now: number): Promise<Circumstances> {
+  const health = await jsonOf(new URL('/healthcheck', medplum).href);
   const [first] = cpus();
   return {
     date: new Date(now).toISOString().slice(0, 10),
@@ -44,7 +43,6 @@ export async function describeCircumstances({ base, medplum }: Installation, now
     node: process.versions.node,
     medplum: versionIn(health) ?? 'unknown',
     service: packageSchema.parse(JSON.parse(readFileSync('package.json', 'utf8'))).version,
-    bots: readySchema.safeParse(ready).data?.bots ?? 'medplum',
   };
 }
 
@@ -53,15 +51,15 @@ export const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
 
 /** The circumstances as two lines. */
 export function circumstancesText({ date, processor, cores, memoryGb, ...versions }: Circumstances): string {
-  const { node, medplum, service, bots } = versions;
+  const { node, medplum, service } = versions;
   return (
     `${date}, ${processor}, ${cores} cores, ${memoryGb} GB, Node.js ${node}\n` +
-    `Medplum ${medplum}, service ${service}, Bots that the gateway calls run in ${bots}`
+    `Medplum ${medplum}, service ${service}`
   );
 }
 
 /** How the circumstances of two measurements differ, apart from the date. */
 export function differences(before: Circumstances, after: Circumstances): string[] {
-  const keys = ['processor', 'cores', 'memoryGb', 'node', 'medplum', 'service', 'bots'] as const;
+  const keys = ['processor', 'cores', 'memoryGb', 'node', 'medplum', 'service'] as const;
   return keys.flatMap((key) => (before[key] === after[key] ? [] : [`${key}: ${before[key]} → ${after[key]}`]));
 }

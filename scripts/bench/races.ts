@@ -9,7 +9,7 @@ import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { post } from './create.ts';
 import { findInstallation, type Installation } from './installation.ts';
-import { appointmentFor, bookBy, forMedplum, makePlaces, type Place } from './targets.ts';
+import { appointmentFor, bookThroughGateway, forMedplum, makePlaces, type Place } from './targets.ts';
 
 interface RaceArguments {
   readonly races: number;
@@ -61,7 +61,7 @@ async function race(
   config: BookingConfig,
 ): Promise<Told> {
   const late = Math.random() * 2 * spread - spread;
-  const portal = setTimeout(Math.max(0, -late)).then(() => bookBy('gateway', place, installation, config));
+  const portal = setTimeout(Math.max(0, -late)).then(() => bookThroughGateway(place, installation, config));
   const staff = setTimeout(Math.max(0, late)).then(() => rivals[rival](place, installation, config));
   const [booked, { status, body }] = await Promise.all([portal, staff]);
   return { rival, place, portal: booked === 'done', staff: status >= 200 && status < 300, staffs: body };

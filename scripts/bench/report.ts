@@ -6,6 +6,7 @@ const range = z.tuple([z.number(), z.number()]);
 
 const rowSchema = z.object({
   callers: z.number(),
+  calendars: z.number(),
   way: z.string(),
   /** In milliseconds. */
   p50: z.number(),
@@ -52,13 +53,12 @@ const rangeOf = (values: readonly number[]): [number, number] => [
   rounded(Math.max(...values)),
 ];
 
-/** The figures of several rounds. */
-export function rowOf(callers: number, way: string, rounds: readonly Measurement[]): Row {
+/** The figures of several rounds of one way. */
+export function rowOf(what: Pick<Row, 'callers' | 'calendars' | 'way'>, rounds: readonly Measurement[]): Row {
   const all = rounds.reduce(together, nothing);
   const measured = rounds.filter(({ durations }) => durations.length > 0);
   return {
-    callers,
-    way,
+    ...what,
     p50: rounded(quantile(all.durations, 0.5)),
     p95: rounded(quantile(all.durations, 0.95)),
     perSecond: rounded(throughput(all)),
@@ -73,14 +73,16 @@ export function rowOf(callers: number, way: string, rounds: readonly Measurement
 
 const head = [
   'callers',
+  'calendars',
   'way',
   'p50 ms',
   'of rounds',
   'p95 ms',
   'bookings/s',
   'of rounds',
-  'p50 × bare',
-  'throughput × bare',
+  'p50 × transaction',
+  'p50 × $book',
+  'bookings/s × $book',
   'conflicts',
   'failures',
 ];
@@ -89,8 +91,8 @@ const text = ([least, greatest]: readonly [number, number]): string => `${least.
 
 const ratio = (value: number, to: number | undefined): string => (to ? (value / to).toFixed(2) : '');
 
-function same(rows: readonly Row[], { callers }: Row, way: string): Row | undefined {
-  return rows.find((row) => row.callers === callers && row.way === way);
+function same(rows: readonly Row[], { callers, calendars }: Row, way: string): Row | undefined {
+  return rows.find((row) => row.callers === callers && row.calendars === calendars && row.way === way);
 }
 
 /** Whether the range measured now lies entirely outside the range measured before. */
@@ -116,17 +118,19 @@ function comparison(row: Row, before: Report | undefined): string[] {
 /** The figures as a table; with an earlier report, also by how much each has changed. */
 export function tableOf({ rows }: Report, before?: Report): { head: string[]; rows: string[][] } {
   const cells = rows.map((row) => {
-    const bare = same(rows, row, 'bare');
+    const book = same(rows, row, 'plain $book');
     return [
       String(row.callers),
+      String(row.calendars),
       row.way,
       row.p50.toFixed(1),
       text(row.spread.p50),
       row.p95.toFixed(1),
       row.perSecond.toFixed(1),
       text(row.spread.perSecond),
-      ratio(row.p50, bare?.p50),
-      ratio(row.perSecond, bare?.perSecond),
+      ratio(row.p50, same(rows, row, 'plain transaction')?.p50),
+      ratio(row.p50, book?.p50),
+      ratio(row.perSecond, book?.perSecond),
       String(row.conflicts),
       String(row.failures),
       ...comparison(row, before),

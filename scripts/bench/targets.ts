@@ -46,18 +46,16 @@ export function appointmentFor({ slot, patient }: Bookable, config: BookingConfi
 }
 
 /** The minimum of a booking: the slot is taken if it has not changed since it was read, and the appointment is written. */
-function bareTransaction(place: Place, config: BookingConfig): Bundle {
+function minimalTransaction(place: Bookable, config: BookingConfig): Bundle {
   const { slot } = place;
   const ifMatch = `W/"${slot.meta?.versionId}"`;
+  const { meta: _, ...appointment } = appointmentFor(place, config);
   return {
     resourceType: 'Bundle',
     type: 'transaction',
     entry: [
       { request: { method: 'PUT', url: `Slot/${slot.id}`, ifMatch }, resource: { ...slot, status: 'busy' } },
-      {
-        request: { method: 'POST', url: 'Appointment' },
-        resource: { ...appointmentFor(place, config), status: 'booked' },
-      },
+      { request: { method: 'POST', url: 'Appointment' }, resource: { ...appointment, status: 'booked' } },
     ],
   };
 }
@@ -73,65 +71,33 @@ export function forMedplum(place: Place, config: BookingConfig): Parameters {
     start: slot.start,
     end: slot.end,
   };
-  const { slot: _, ...appointment } = appointmentFor(place, config);
+  const { slot: _, meta: __, ...appointment } = appointmentFor(place, config);
   const resource: Appointment = { ...appointment, contained: [contained], serviceType: [...byRule.serviceType] };
   return { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
 }
 
-type Way = (place: Place, installation: Installation, config: BookingConfig) => ReturnType<typeof post>;
-
-const throughGateway = (place: Bookable, { base, tokens }: Installation, config: BookingConfig) =>
-  post(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config));
-
-/** The targets that are compared, each a way to book; the first is the baseline for the others. */
-const targets = {
-  bare: (place, { medplum, tokens }, config) => post(medplum, tokens.staff, bareTransaction(place, config)),
-  medplum: (place, { medplum, tokens }, config) =>
-    post(`${medplum}/Appointment/$book`, tokens.staff, forMedplum(place, config)),
-  bot: (place, { medplum, tokens }, config) => {
-    const query = new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|book` });
-    return post(`${medplum}/Bot/$execute?${query}`, tokens.portalInMedplum, appointmentFor(place, config));
-  },
-  gateway: throughGateway,
-} as const satisfies Record<string, Way>;
-
-/** Name of a way to book. */
-export type TargetName = keyof typeof targets;
-
-/** All targets, the baseline first. */
-export const targetNames = Object.keys(targets) as TargetName[];
-
-type Answer = Awaited<ReturnType<typeof post>>;
-
-const unanswered = (error: unknown): Answer => ({ status: 0, body: String(error) });
-
-function send(way: TargetName, place: Place, installation: Installation, config: BookingConfig): Promise<Answer> {
-  return targets[way](place, installation, config).catch(unanswered);
-}
-
-function resultOf({ status, body }: Answer): Result {
+function resultOf({ status, body }: Awaited<ReturnType<typeof post>>): Result {
   const isBooked = status > 0 && status < 300 && (isResource(body, 'Appointment') || isResource(body, 'Bundle'));
   return isBooked ? 'done' : status === 409 || status === 412 ? 'conflict' : 'failed';
 }
 
-/** Books one place and returns the result. */
-export async function bookBy(
-  way: TargetName,
-  place: Place,
-  installation: Installation,
-  config: BookingConfig,
-): Promise<Result> {
-  return resultOf(await send(way, place, installation, config));
-}
+/** Books one place, and returns the result. */
+export type Way<T = Place> = (place: T, installation: Installation, config: BookingConfig) => Promise<Result>;
 
-/** Books one place through the gateway and returns the result. */
-export async function bookThroughGateway(
-  place: Bookable,
-  installation: Installation,
-  config: BookingConfig,
-): Promise<Result> {
-  return resultOf(await throughGateway(place, installation, config).catch(unanswered));
-}
+const resultOfPost = (url: string, token: string, body: unknown): Promise<Result> =>
+  post(url, token, body).then(resultOf, () => 'failed');
+
+/** Staff write the smallest transaction. */
+export const bookByTransaction: Way<Bookable> = (place, { medplum, tokens }, config) =>
+  resultOfPost(medplum, tokens.staff, minimalTransaction(place, config));
+
+/** Staff use Medplum's own `$book`. */
+export const bookByMedplum: Way = (place, { medplum, tokens }, config) =>
+  resultOfPost(`${medplum}/Appointment/$book`, tokens.staff, forMedplum(place, config));
+
+/** A portal books through the gateway. */
+export const bookThroughGateway: Way<Bookable> = (place, { base, tokens }, config) =>
+  resultOfPost(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config));
 
 /** Searches through the gateway for the free slots of the day and the schedule of a place. */
 export async function searchThroughGateway({ slot }: Bookable, { base, tokens }: Installation): Promise<Result> {
@@ -237,32 +203,4 @@ export async function makePlaces(
   const byRule = await makeCalendarByRule(installation, config);
   const bookable = await makeBookable(installation, count, now, oneSchedule ? byRule.schedule : undefined);
   return bookable.map((one) => ({ ...one, byRule }));
-}
-
-/** What is missing where a target does not work. */
-const requirements: Partial<Record<TargetName, string>> = {
-  medplum: "the project needs what Medplum's own $book requires (5.1 and later)",
-  bot: "set CREDENTIALS_KEY, with which the requestor's secret is sealed, or PORTAL_A_MEDPLUM_TOKEN",
-};
-
-/** The targets that work here, each tried once with a place of its own; for the others it prints why they are skipped. */
-export async function targetsOf(
-  wanted: readonly TargetName[],
-  installation: Installation,
-  config: BookingConfig,
-  now: number,
-): Promise<TargetName[]> {
-  const places = await makePlaces(installation, config, wanted.length, now);
-  const tried = await Promise.all(
-    wanted.map(async (name, index) => {
-      const place = places[index];
-      const answer = place && (await send(name, place, installation, config));
-      return { name, answer, books: answer !== undefined && resultOf(answer) === 'done' };
-    }),
-  );
-  for (const { name, answer } of tried.filter(({ books }) => !books)) {
-    const remedy = requirements[name] ? `; ${requirements[name]}` : '';
-    console.error(`Skipped: ${name}, which answered ${JSON.stringify(answer).slice(0, 400)}${remedy}.`);
-  }
-  return tried.filter(({ books }) => books).map(({ name }) => name);
 }

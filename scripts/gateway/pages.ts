@@ -37,6 +37,7 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
         confirmation: artefactUri(config, 'LocalConfirmation'),
         deadline: artefactUri(config, 'LocalConfirmationDeadline'),
         policy: artefactUri(config, 'LocalBookingPolicy'),
+        clinic: artefactUri(config, 'LocalPortal'),
       },
       topic: topicUrl('appointment-update', config),
       assets: assetsOf(WEB_OUTPUT, 'portal'),

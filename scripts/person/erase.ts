@@ -91,7 +91,7 @@ async function remove(run: ErasureRun, { reference, replacement }: Removal): Pro
 /** A Bot ends after ten seconds; the server may need some more to write what it has sent. */
 export const UNDER_WAY = 15_000;
 
-/** How often the search for what deliveries have written meanwhile is repeated. */
+/** How often what bookings and deliveries have written meanwhile is looked for again. */
 const ROUNDS = 6;
 
 /** By how many milliseconds the clocks here and at the server may differ. */
@@ -100,24 +100,65 @@ const CLOCKS = 10 * 60_000;
 const handedOn = ({ reference }: Removal): string =>
   `${reference}: it was this person's before and is somebody else's now; a copy with another id has taken its place`;
 
-/** Removes everything, and the patients once nothing else is left. */
-async function removeAll(run: ErasureRun): Promise<ErasureResult> {
+/** Makes the patients inactive: nobody books for them from then on, and what is booked meanwhile ends. */
+async function close({ medplum, onProgress }: ErasureRun, { removals }: Erasure): Promise<void> {
+  const ids = removals.flatMap(({ reference }) => /^Patient\/(.+)$/.exec(reference)?.[1] ?? []);
+  for (const id of ids) {
+    await medplum
+      .patchResource('Patient', id, [{ op: 'add', path: '/active', value: false }])
+      .catch((error: unknown) => {
+        if (statusOf(error) !== 404 && statusOf(error) !== 410) {
+          onProgress(`Patient/${id}: could not be made inactive: ${String(error)}`);
+        }
+      });
+  }
+}
+
+/**
+ * Removes a person from the data of the service, with all versions, and the patients once nothing else is left.
+ * Pseudonymous appointments replace the real ones, so that bookings can still be counted. The command can be interrupted at
+ * any time: the next run removes what is left.
+ *
+ * @throws Error when Medplum does not answer or refuses
+ */
+export async function erase(run: ErasureRun): Promise<ErasureResult> {
   const removed: Removal[] = [];
   const start = Date.now() - CLOCKS;
   let hasWaited = run.underWay === 0;
+  let isClosed = false;
+  let since: number | undefined;
   for (let round = 1; ; round++) {
-    const erasure = await plan(run, round === 1 ? undefined : start);
-    if (erasure.obstacles.length > 0 || erasure.toCancel.length > 0) {
+    const erasure = await plan(run, since);
+    if (erasure.obstacles.length > 0) {
       return { outcome: 'refused', erasure };
+    }
+    if (run.dryRun) {
+      return { outcome: 'planned', erasure };
+    }
+    for (const reference of erasure.toCancel) {
+      await cancel(run, reference).catch((error: unknown) => {
+        // What was booked meanwhile is cancelled because the patient is inactive, too.
+        if (!isClosed || round > ROUNDS) {
+          throw error;
+        }
+      });
+      run.onProgress(`${reference}: cancelled`);
+    }
+    if (!isClosed) {
+      await close(run, erasure);
+      isClosed = true;
+    }
+    if (erasure.toCancel.length > 0) {
+      continue;
     }
     const others = erasure.removals.filter(({ reference }) => !reference.startsWith('Patient/'));
     if (others.length === 0 && !hasWaited) {
-      run.onProgress('Waiting for what deliveries may still write …');
+      run.onProgress('Waiting for what bookings and deliveries may still write …');
       await wait(run.underWay);
       hasWaited = true;
       continue;
     }
-    const isLast = others.length === 0 || round === ROUNDS;
+    const isLast = others.length === 0 || round >= ROUNDS;
     for (const removal of isLast ? erasure.removals : others) {
       await remove(run, removal);
       removed.push(removal);
@@ -128,26 +169,6 @@ async function removeAll(run: ErasureRun): Promise<ErasureResult> {
       const left = [...erasure.left, ...removed.filter(({ isHandedOn }) => isHandedOn).map(handedOn)];
       return { outcome: 'erased', erasure: { ...erasure, removals: removed, left } };
     }
+    since = start;
   }
-}
-
-/**
- * Removes a person from the data of the service, with all versions. Pseudonymous appointments replace the real ones, so
- * that bookings can still be counted. The command can be interrupted at any time: the next run removes what is left.
- *
- * @throws Error when Medplum does not answer or refuses
- */
-export async function erase(run: ErasureRun): Promise<ErasureResult> {
-  const first = await plan(run);
-  if (first.obstacles.length > 0) {
-    return { outcome: 'refused', erasure: first };
-  }
-  if (run.dryRun) {
-    return { outcome: 'planned', erasure: first };
-  }
-  for (const reference of first.toCancel) {
-    await cancel(run, reference);
-    run.onProgress(`${reference}: cancelled`);
-  }
-  return removeAll(run);
 }

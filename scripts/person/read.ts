@@ -30,8 +30,9 @@ import {
 } from '../../core/person/records.ts';
 import { codesWhere, isRow, rowCodes } from '../../core/rows/row.ts';
 
-/** How many resources one search returns. */
-const PAGE = '1000';
+/** How many ids one page of a search returns, and how many resources or versions: each may have a megabyte. */
+const IDS = '1000';
+const PAGE = 50;
 
 /** How many ids one search names, and how many entries one batch has. */
 const CHUNK = 50;
@@ -62,18 +63,20 @@ export interface FoundPerson {
   readonly person: Person;
 }
 
+/** All resources that a search finds and that pass a test; the others are not kept in memory. */
 async function search<T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
   query: Readonly<Record<string, string>>,
+  isWanted: (resource: WithId<ExtractResource<T>>) => boolean = () => true,
 ): Promise<WithId<ExtractResource<T>>[]> {
   const found: WithId<ExtractResource<T>>[] = [];
   for await (const page of medplum.searchResourcePages(
     type,
-    { _sort: '_lastUpdated', ...query, _count: PAGE },
+    { _sort: '_lastUpdated', _count: String(PAGE), ...query },
     noStore,
   )) {
-    found.push(...page);
+    found.push(...page.filter(isWanted));
   }
   return [...new Map(found.map((one) => [one.id, one])).values()];
 }
@@ -107,8 +110,8 @@ export async function readAuditEvents(
 /** Every stored version of a resource, the newest first; none if it was removed with its history or never existed. */
 export async function versionsOf(medplum: MedplumClient, type: ResourceType, id: string): Promise<Resource[]> {
   const versions: Resource[] = [];
-  for (let offset = 0; ; offset += Number(PAGE)) {
-    const page = await medplum.readHistory(type, id, { count: Number(PAGE), offset }).catch((error: unknown) => {
+  for (let offset = 0; ; offset += PAGE) {
+    const page = await medplum.readHistory(type, id, { count: PAGE, offset }).catch((error: unknown) => {
       if (error instanceof OperationOutcomeError && getStatus(error.outcome) === 404) {
         return undefined;
       }
@@ -116,14 +119,14 @@ export async function versionsOf(medplum: MedplumClient, type: ResourceType, id:
     });
     const entries = page?.entry ?? [];
     versions.push(...entries.flatMap(({ resource }) => resource ?? []));
-    if (entries.length < Number(PAGE)) {
+    if (entries.length < PAGE) {
       return versions;
     }
   }
 }
 
 /** How many histories one batch reads, and how many versions of each; longer ones are read one by one. */
-const HISTORIES = { atOnce: 20, versions: 50 } as const;
+const HISTORIES = { atOnce: 10, versions: 5 } as const;
 
 const resourcesIn = (bundle: Resource | undefined): BundleEntry[] =>
   bundle?.resourceType === 'Bundle' ? (bundle.entry ?? []) : [];
@@ -172,7 +175,9 @@ async function idsOf(
   type: ResourceType,
   queries: readonly Readonly<Record<string, string>>[],
 ): Promise<string[]> {
-  const found = await mapConcurrently(queries, AT_ONCE, (query) => search(medplum, type, { ...query, _fields: 'id' }));
+  const found = await mapConcurrently(queries, AT_ONCE, (query) =>
+    search(medplum, type, { ...query, _fields: 'id', _count: IDS }),
+  );
   return [...new Set(found.flat().map(({ id }) => id))];
 }
 
@@ -317,10 +322,11 @@ export async function findPerson(
     versions.flatMap((one) => (one.identifier ?? []).map((its) => ({ ...its, owner: ownerOf(one, config) }))),
   );
   const person: Person = { ids, persons, patients: patientIds, identifiers };
-  const requested = await search(medplum, 'Task', tasksWith('request', config));
-  const referring = await search(medplum, 'Task', tasksWith('reference', config));
+  const isNamed = (one: Resource): boolean => mentions(one, ids);
+  const jobs = await search(medplum, 'Task', tasksWith('request', config), (task) => isJobOf(task, person));
+  const referring = await search(medplum, 'Task', tasksWith('reference', config), isNamed);
   const reminder = rowCodes(['confirm'], config);
-  const reminders = await search(medplum, 'Communication', { category: reminder });
+  const reminders = await search(medplum, 'Communication', { category: reminder }, isNamed);
   const responses = [
     ...(await searchAny(medplum, 'AppointmentResponse', 'actor', participants)),
     ...(await searchAny(medplum, 'AppointmentResponse', 'appointment', keysOf(appointments))),
@@ -341,11 +347,11 @@ export async function findPerson(
     appointments,
     answers,
     encounters: onceEach(encounters),
-    jobs: requested.filter((task) => isJobOf(task, person)),
+    jobs,
     responses: onceEach(responses),
-    tasks: [...referring, ...reminders].filter((one) => mentions(one, ids)),
+    tasks: [...referring, ...reminders],
     events,
-    messages: messages.filter((one) => mentions(one, ids)),
+    messages: messages.filter(isNamed),
     subscriptions: subscriptions.filter((one) => mentions(one, patientIds)),
   };
   const known = new Set(Object.values(current).flatMap((all: readonly WithId<Resource>[]) => keysOf(all)));

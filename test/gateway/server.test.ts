@@ -12,7 +12,7 @@ import { resolveConfig } from '../../core/config/resolve.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { definitionTypes, servedTypeNames } from '../../gateway/served-types.ts';
 import { until } from '../lib/until.ts';
-import { base, bearer, config, fhirJson, gatewayTo, searchset, withGateway } from './fake-medplum.ts';
+import { base, bearer, config, fhirJson, gatewayTo, withGateway } from './fake-medplum.ts';
 
 describe('server', () => {
   const lines: string[] = [];
@@ -216,23 +216,6 @@ describe('server headers', () => {
         expect([answer.statusCode, answer.json()]).toEqual([200, bundle]);
       },
     );
-
-    test('keeps what is encoded in its query', async () => {
-      fake.answer = () => ({ body: searchset(fake.url, 'Slot', []) });
-      const { body } = await inject({ url: '/fhir/R4/Slot?identifier=%2524', headers: bearer });
-      expect(fake.received[0]?.query.get('identifier')).toBe('%24');
-      expect(body).toContain('identifier=%2524');
-    });
-
-    test('with a part of thousands of characters is unknown, not an error', async () => {
-      const answer = await inject({ url: `/fhir/R4/Slot/${'a'.repeat(10_000)}`, headers: bearer });
-      expect(answer.statusCode).toBe(404);
-    });
-
-    test.each(['/fhir/R4/%zz', '/%zz'])('that cannot be read (%s) is refused with an outcome', async (url) => {
-      const answer = await inject({ url });
-      expect([answer.statusCode, answer.json().issue[0].code]).toEqual([400, 'structure']);
-    });
   });
 
   describe('clients behind a proxy', () => {
@@ -288,22 +271,6 @@ describe('server headers', () => {
     gate.resolve();
     expect((await running).status).toBe(200);
     await closing;
-  });
-
-  test('pages are served beside the interface where they are given', async () => {
-    const web = async (scope: FastifyInstance) => {
-      scope.get('/page', async () => 'hello');
-    };
-    const [withPages, without] = [gatewayTo(fake, {}, { web }), gatewayTo(fake)];
-    expect((await withPages.inject('/page')).body).toBe('hello');
-    expect((await without.inject('/page')).statusCode).toBe(404);
-    await Promise.all([withPages.close(), without.close()]);
-  });
-
-  test('the CapabilityStatement is of the time at which the gateway started', async () => {
-    const app = gatewayTo(fake, {}, { now: () => Date.parse('2027-01-01T09:00:00Z') });
-    expect((await app.inject('/fhir/R4/metadata')).json().date).toBe('2027-01-01T09:00:00.000Z');
-    await app.close();
   });
 
   test('Medplum is hidden under every address that it names itself by', async () => {

@@ -5,7 +5,7 @@ import { parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { narrativeIssues } from '../../core/fhir/narrative/narrative.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { parseSubmission } from '../../core/notifications/subscription/submission.ts';
-import { encoded, hostileTexts, slowTexts } from '../lib/hostile-texts.ts';
+import { encoded, FUZZ, hostileTexts, seen, slowTexts } from '../lib/hostile-texts.ts';
 import { config, fhirJson, withGateway } from './fake-medplum.ts';
 
 const unlimited = { requestsPerMinute: 1e9, requestsPerMinuteAndAddress: 1e9, attemptsPerMinuteAndAddress: 1e9 };
@@ -132,7 +132,7 @@ const readers: readonly ((body: unknown) => unknown)[] = [
 ];
 
 /** How many texts stand in each place of a body, beginning with others in each. */
-const PER_PLACE = 6;
+const PER_PLACE = 6 * FUZZ;
 
 describe.each(Object.entries(bodies))('a body: %s', (request, body) => {
   const [method, path] = request.split(' ') as ['POST', string];
@@ -241,4 +241,9 @@ test.each([
     await inject({ url: '/fhir/R4/Slot', headers: { ...fhirJson, [name]: `Bearer ${text}` } });
   };
   expect(await slowTexts(inHead, send)).toEqual([]);
+});
+
+test('these were thousands of texts', () => {
+  console.log(`${seen.texts} texts; the longest stand: ${Math.round(seen.longest)} ms`);
+  expect(seen.texts).toBeGreaterThan(2_500 * FUZZ);
 });

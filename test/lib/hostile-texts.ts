@@ -1,4 +1,8 @@
 /** Texts that a careless reader takes long to read, and how long the process stands still over them. */
+import fc from 'fast-check';
+
+/** How many times as much as usual is tried; by hand: FUZZ=20. */
+export const FUZZ = Number(process.env.FUZZ ?? 1);
 
 /** What the texts repeat: what expressions, splits and parsers look for. */
 const pieces = [
@@ -49,12 +53,17 @@ export const encoded = (text: string): number => encodeURIComponent(text).length
  * @param lengthOf - how their length is measured
  */
 export function hostileTexts(most: number, lengthOf = (text: string): number => text.length): string[] {
-  return pieces.flatMap((piece, index) =>
+  const mixed = fc.array(fc.constantFrom(...pieces), { minLength: 2, maxLength: 8 }).map((some) => some.join(''));
+  const more = FUZZ > 1 ? fc.sample(mixed, { numRuns: pieces.length * (FUZZ - 1), seed: 1 }) : [];
+  return [...pieces, ...more].flatMap((piece, index) =>
     [address, frames[index % frames.length] ?? address].map(
       ([start, end]) => `${start}${piece.repeat(Math.floor((most - lengthOf(start + end)) / lengthOf(piece)))}${end}`,
     ),
   );
 }
+
+/** What was sent in this process so far, and the longest stand, in milliseconds. */
+export const seen = { texts: 0, longest: 0 };
 
 /** The longest that one text may keep everybody else waiting, in milliseconds. */
 export const LONGEST_STAND = 200;
@@ -92,7 +101,10 @@ export async function slowTexts(texts: readonly string[], send: (text: string) =
       await send(text);
     }
   };
-  if ((await standOf(all)) < LONGEST_STAND) {
+  seen.texts += texts.length;
+  const longest = await standOf(all);
+  if (longest < LONGEST_STAND) {
+    seen.longest = Math.max(seen.longest, longest);
     return [];
   }
   const slow: string[] = [];

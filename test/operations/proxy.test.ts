@@ -28,6 +28,7 @@ function configuration(gateway: string): string {
     .replace('server 127.0.0.1:8080;', portals.map((one) => `server 127.0.0.1:${portOf(one)};`).join(' '))
     .replace('listen 80;', `listen 127.0.0.1:${plain};`)
     .replace('listen 443 ssl', `listen 127.0.0.1:${secure} ssl`)
+    .replace('/var/log/nginx/booking.log', join(folder, 'access.log'))
     .replace('/etc/ssl/booking/fullchain.pem', join(folder, 'certificate.pem'))
     .replace('/etc/ssl/booking/privkey.pem', join(folder, 'key.pem'));
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${folder}/${one};`);
@@ -119,6 +120,17 @@ test('what portals need passes: search, a patient, the discovery of tokens', asy
   expect(await ask('/fhir/R4/Patient', { method: 'POST', headers, body })).toMatchObject({ status: 201 });
   expect(await ask('/.well-known/smart-configuration')).toMatchObject({ status: 200 });
   expect(await ask('/oauth2/token', { method: 'POST' })).not.toMatchObject({ status: 404 });
+});
+
+test('the log has no queries: they hold links and names of patients', async () => {
+  await ask('/portal/link?t=secret');
+  await ask('/fhir/R4/Patient?family=secret', { headers: { ...bearer(), referer: 'https://x.example/?t=secret' } });
+  const logged = await until(
+    () => readFileSync(join(folder, 'access.log'), 'utf8'),
+    (text) => text.includes('/fhir/R4/Patient"'),
+  );
+  expect(logged).toContain('"GET /portal/link" 200');
+  expect(logged).not.toContain('secret');
 });
 
 test.each(['/', '/healthz', '/readyz', '/metrics', '/fhir/R5/metadata', '/admin'])('%s does not pass', async (path) => {

@@ -100,6 +100,10 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
   ],
+  LocalPortal: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['parts', { extension: undefined }, 'Extension.extension'],
+  ],
   LocalOffered: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['parts', { extension: undefined }, 'Extension.extension'],

@@ -84,6 +84,7 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalConfirmation',
     'LocalPublishing',
     'LocalOverbooking',
+    'LocalPortal',
     'LocalOffered',
     'LocalWithheld',
     'LocalBookingPolicy',

@@ -145,12 +145,12 @@ export const breaks: readonly Break[] = [
   {
     rule: 'a referenced patient exists and is active, even if provisional',
     edits: [edit(persons, 'return submitted || isActivePatient(found) ? [] : [inactive(expression)];', 'return [];')],
-    fails: ['an %s patient is refused with 422'],
+    fails: ['an inactive patient', 'a merged patient'],
   },
   {
     rule: 'a referenced patient exists and is active, even if provisional',
     edits: [edit(persons, '...(isActivePatient(known ?? patient.value) ? [] : [inactive(patient.path)]),', '')],
-    fails: ['an inactive patient found again by the parameter patient is refused with 422'],
+    fails: ['an inactive patient handed over again'],
   },
   {
     rule: '`QuestionnaireResponse.text` is filled',
@@ -181,7 +181,7 @@ export const breaks: readonly Break[] = [
         "expression: 'true',",
       ),
     ],
-    fails: ['each item below another one must carry its question'],
+    fails: ['an item below another one without its question'],
   },
   {
     rule: '`QuestionnaireResponse.questionnaire` is filled',

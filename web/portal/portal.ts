@@ -1,7 +1,11 @@
-import type { Questionnaire } from '@medplum/fhirtypes';
+import type { Organization, Practitioner, Questionnaire } from '@medplum/fhirtypes';
 import type { Assets } from '../server/assets.ts';
-import { type BookableService, readServices } from './clinic/services.ts';
+import { type Clinic, logoOf } from './clinic/clinic.ts';
+import { type Doctor, readDoctors } from './clinic/doctors.ts';
+import { type Picture, pictureIn } from './clinic/pictures.ts';
+import { type BookableService, type Offer, readServices } from './clinic/services.ts';
 import { type BookingService, bookingService, isRefusal, type Refusal, resourcesIn } from './fhir/client.ts';
+import { listOf } from './fhir/elements.ts';
 import type { ExtensionUrls } from './fhir/refusal.ts';
 import { createNews, type News } from './news/news.ts';
 import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
@@ -58,30 +62,69 @@ export interface Portal {
   readonly notificationSecret: string;
   readonly now: () => number;
   readonly services: () => Promise<readonly BookableService[] | Refusal>;
-  /** The clinic's telephone, as its record has it; `undefined` if there is none, or it is not known yet. */
-  readonly phone: () => Promise<string | undefined>;
+  /** The people of a service's calendars, by actor. */
+  readonly doctors: (service: BookableService) => Promise<ReadonlyMap<string, Doctor>>;
+  /** The picture of a person, or the logo of the clinic; `undefined` if there is none of this version. */
+  readonly picture: (
+    type: 'Practitioner' | 'Organization',
+    id: string,
+    version: string,
+  ) => Promise<Picture | undefined>;
+  /** The clinic, as far as its record is known. */
+  readonly clinic: () => Promise<Partial<Clinic> & Pick<Clinic, 'phone'> & { readonly name: string }>;
   /** The questions of a service, if the clinic has any. */
   readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
 }
 
 /** How long what rarely changes at a clinic is not requested again, in milliseconds. */
 const KEEP = 5_000;
+const KEEP_DOCTORS = 60_000;
 
 /** Remembers what was read for a short time; failures are not remembered. */
-function remember<T>(read: (key: string) => Promise<T>, isGood: (value: T) => boolean, now: () => number) {
+function remember<T, K extends { readonly key: string }>(
+  read: (about: K) => Promise<T>,
+  isGood: (value: T) => boolean,
+  now: () => number,
+  keep = KEEP,
+) {
   const known = new Map<string, { readonly end: number; readonly value: Promise<T> }>();
-  return async (key: string): Promise<T> => {
+  return async (about: K): Promise<T> => {
+    const { key } = about;
     const found = known.get(key);
     if (found && now() < found.end) {
       return found.value;
     }
-    const value = read(key);
-    known.set(key, { end: now() + KEEP, value });
+    const value = read(about);
+    known.set(key, { end: now() + keep, value });
     const isKept = await value.then(isGood, () => false);
     if (!isKept) {
       known.delete(key);
     }
     return value;
+  };
+}
+
+/** How many pictures are kept; those that were read first go first. */
+const MOST_PICTURES = 100;
+
+function pictures(client: BookingService, logo: string | undefined): Portal['picture'] {
+  const kept = new Map<string, Picture>();
+  const pictureOf = (found: Practitioner | Organization): Picture | undefined =>
+    found.resourceType === 'Practitioner' ? pictureIn(listOf(found.photo)) : logoOf(found, logo);
+  return async (type, id, version) => {
+    const key = `${type}/${id}/${version}`;
+    const known = kept.get(key);
+    const found = known ? undefined : await client.read(type, id);
+    const picture = known ?? (found && !isRefusal(found) ? pictureOf(found) : undefined);
+    if (picture?.version !== version) {
+      return undefined;
+    }
+    kept.set(key, picture);
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_PICTURES && oldest !== undefined) {
+      kept.delete(oldest);
+    }
+    return picture;
   };
 }
 
@@ -107,14 +150,14 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     (value) => !isRefusal(value),
     now,
   );
-  let last: readonly BookableService[] | undefined;
+  let last: Offer | undefined;
   const services = async (): Promise<readonly BookableService[] | Refusal> => {
-    const found = await remembered('');
+    const found = await remembered({ key: '' });
     last = isRefusal(found) ? last : found;
-    return found;
+    return isRefusal(found) ? found : found.services;
   };
   const questionnaires = remember(
-    (key) => readQuestionnaire(service, key),
+    ({ key }) => readQuestionnaire(service, key),
     (value) => value === undefined || !isRefusal(value),
     now,
   );
@@ -128,12 +171,19 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     notificationSecret: secret,
     services,
     // It does not change with the hour: a page that says that the clinic does not answer still has it.
-    phone: async () => {
-      const found = last ?? (await services());
-      return isRefusal(found)
-        ? undefined
-        : found.flatMap(({ schedules }) => schedules).find(({ phone }) => phone)?.phone;
+    clinic: async () => {
+      await (last ?? services());
+      const phone = last?.services.flatMap(({ schedules }) => schedules).find((schedule) => schedule.phone)?.phone;
+      const { clinic: name } = options;
+      return { ...last?.clinic, name: last?.clinic?.name ?? name, phone: last?.clinic?.phone ?? phone };
     },
-    questionnaire: async ({ key }) => (key === '' ? undefined : questionnaires(key)),
+    questionnaire: async (about) => (about.key === '' ? undefined : questionnaires(about)),
+    picture: pictures(service, extensions.clinic),
+    doctors: remember(
+      (about) => readDoctors(service, about),
+      (found) => found.size > 0,
+      now,
+      KEEP_DOCTORS,
+    ),
   };
 }

@@ -2,7 +2,7 @@ import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
+import { addressGroup, addressGroups, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
 import { serveAssets } from '../server/assets.ts';
 import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
@@ -81,10 +81,17 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
         .type(answer.mediaType)
         .header('content-disposition', `attachment; filename="${answer.name}"`)
         .send(answer.text);
+    case 'asset':
+      // Never more than a picture or a style.
+      return reply
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        .header('content-security-policy', "default-src 'none'; sandbox")
+        .type(answer.mediaType)
+        .send(answer.content);
     case 'part':
       return reply.type('text/html; charset=utf-8').send(answer.body.text);
     case 'page': {
-      const page = layout(visit, answer, await visit.portal.phone());
+      const page = layout(visit, answer, await visit.portal.clinic());
       const small = answer.isPublic && (await compressed(page, reply.request.headers['accept-encoding']));
       reply.code(answer.status ?? 200).type('text/html; charset=utf-8');
       return small ? reply.header('content-encoding', 'gzip').send(small) : reply.send(page);
@@ -116,6 +123,25 @@ class RefusedRequest extends Error {
     super(message);
     this.statusCode = statusCode;
   }
+}
+
+/** Answers only so many requests of one visitor at the same time: all visitors share the portal's places at the clinic. */
+function limitAtOnce(most: number) {
+  const running = new Map<string, number>();
+  const add = (name: string, more: number): void => {
+    const now = (running.get(name) ?? 0) + more;
+    now > 0 ? running.set(name, now) : running.delete(name);
+  };
+  return async ({ ip }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const groups = addressGroups(ip);
+    if (groups.some(({ name, times }) => (running.get(name) ?? 0) >= times * most)) {
+      throw new RefusedRequest('Too many requests from this address at the same time.', 429);
+    }
+    for (const { name } of groups) {
+      add(name, 1);
+      reply.raw.once('close', () => add(name, -1));
+    }
+  };
 }
 
 /**
@@ -167,6 +193,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
           throw new RefusedRequest('The form was not sent from a page of the portal.', 403);
         }
       });
+      pages.addHook('onRequest', limitAtOnce(bookingsPerHour));
       const cheap = { rateLimit: { max: CHEAP * requestsPerMinute, timeWindow } };
       for (const { method, path, handler, isCheap } of portalRoutes) {
         pages.route({

@@ -1,10 +1,10 @@
-/** The languages of the pages; the first is that of a browser that asks for none of them. */
+/** The languages of the start page and the front desk. */
 export const languages = ['en', 'de'] as const;
 
-/** A language of the pages. */
+/** One of them. */
 export type Language = (typeof languages)[number];
 
-/** Whether a text names a language of the pages. */
+/** Whether a text names one of them. */
 export function isLanguage(text: unknown): text is Language {
   return languages.some((language) => language === text);
 }
@@ -17,13 +17,15 @@ function parseRange(text: string): { readonly language: string; readonly weight:
 }
 
 /**
- * The language of the pages that a browser prefers.
+ * The language that a browser prefers.
  *
  * @param header - `Accept-Language`
+ * @param offered - the languages of the pages
+ * @returns `undefined` if it asks for none of them
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5.4
  */
-export function preferredLanguage(header: string | undefined): Language {
+export function preferredLanguage<T extends string>(header: string | undefined, offered: readonly T[]): T | undefined {
   const ranges = (header ?? '').slice(0, 500).split(',').map(parseRange);
   const wanted = ranges.filter(({ weight }) => weight > 0).toSorted((a, b) => b.weight - a.weight);
-  return wanted.map(({ language }) => language).find(isLanguage) ?? languages[0];
+  return wanted.flatMap(({ language }) => offered.find((one) => one === language) ?? [])[0];
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import { html, icon } from '../server/html.ts';
-import { type Language, preferredLanguage } from '../server/language.ts';
+import { type Language, languages, preferredLanguage } from '../server/language.ts';
 import { caching, securityHeaders } from '../server/security.ts';
 
 /** The way into an application, in each language. */
@@ -66,7 +66,7 @@ export async function serveStart(scope: FastifyInstance, options: StartOptions):
     reply
       .headers({ 'cache-control': caching.checked, vary: 'accept-language' })
       .type('text/html; charset=utf-8')
-      .send(startPage(preferredLanguage(request.headers['accept-language']), options)),
+      .send(startPage(preferredLanguage(request.headers['accept-language'], languages) ?? 'en', options)),
   );
   scope.get('/start.css', async (_request, reply) =>
     reply.header('cache-control', caching.checked).type('text/css; charset=utf-8').send(style),

@@ -56,15 +56,23 @@ export function pathProblem(path: string): string | undefined {
     return `A path has 1 to ${LONGEST_PATH} characters; this one has ${path.length}.`;
   }
   let depth = 0;
+  /** Whether the last token ends an expression, which the parser takes for the whole path; and whether it is a name. */
+  let [isEnd, isName] = [false, false];
   tokenPattern.lastIndex = 0;
   while (tokenPattern.lastIndex < path.length) {
     const start = tokenPattern.lastIndex;
     const groups = tokenPattern.exec(path)?.groups;
-    if (!groups) {
+    const { name, text, number, open, operator } = groups ?? {};
+    const joins = operator !== undefined || (isEnd && name !== undefined && operators.has(name));
+    const begins = (name ?? text ?? number ?? (isName ? undefined : open)) !== undefined && !joins;
+    if (!groups || (isEnd && begins)) {
       return `The path is invalid from character ${start} on; use steps such as Appointment.participant[0].status.`;
     }
-    depth += groups.open ? 1 : groups.close ? -1 : 0;
-    const problem = groups.name && nameProblem(groups.name, /^\s*\(/.test(path.slice(tokenPattern.lastIndex)));
+    if (Object.values(groups).some((token) => token !== undefined)) {
+      [isEnd, isName] = [!joins && open === undefined, name !== undefined && !joins];
+    }
+    depth += open ? 1 : groups.close ? -1 : 0;
+    const problem = name && nameProblem(name, /^\s*\(/.test(path.slice(tokenPattern.lastIndex)));
     if (problem) {
       return problem;
     }

@@ -5,7 +5,7 @@ import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
 import { created, createSlots, post } from '../create.ts';
 import type { Installation } from '../installation.ts';
 import { measure } from '../measure.ts';
-import { bookBy } from '../targets.ts';
+import { bookByTransaction } from '../targets.ts';
 
 /** A week of a large clinic. */
 export interface Week {
@@ -65,10 +65,8 @@ export async function makeWeek(
   const slots = await createSlots(installation, wanted);
   const body = { resourceType: 'Patient', name: [{ family: 'Benchmark', given: ['Robin'] }] };
   const patient = created<Patient>(await post(`${base}/Patient`, tokens.portal, body), 'A patient');
-  const places = slots
-    .filter((_, index) => index % BOOKED === 0)
-    .map((slot) => ({ slot, patient, byRule: { schedule: '', serviceType: [] } }));
-  const { conflicts, failures } = await measure(places, 4, (place) => bookBy('bare', place, installation, config));
+  const places = slots.filter((_, index) => index % BOOKED === 0).map((slot) => ({ slot, patient }));
+  const { conflicts, failures } = await measure(places, 4, (place) => bookByTransaction(place, installation, config));
   if (conflicts + failures > 0) {
     throw new Error(`${conflicts + failures} of ${places.length} times could not be booked.`);
   }

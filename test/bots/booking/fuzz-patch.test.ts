@@ -9,6 +9,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { readStructure } from '../../../core/fhir/types/structure.ts';
 import { bundleBot } from '../../../scripts/build/bots.ts';
 import { config, patient, stored } from '../../core/booking/change.cases.ts';
+import { FUZZ } from '../../lib/hostile-texts.ts';
 import { compile, type FakeServer, run } from '../server.ts';
 
 let patch: vm.Script;
@@ -116,7 +117,9 @@ function holds(answer: Appointment): void {
   expect(answer.meta?.tag).toEqual(expect.arrayContaining([stored.meta?.tag?.[1]]));
 }
 
-describe('arbitrary patches', () => {
+const numRuns = 500 * FUZZ;
+
+describe(`${numRuns} arbitrary patches`, () => {
   it('are refused, or leave slots, time, patients and owner as they were', async () => {
     await fc.assert(
       fc.asyncProperty(request, async (sent) => {
@@ -133,7 +136,7 @@ describe('arbitrary patches', () => {
           expect(server.written).toEqual([]);
         }
       }),
-      { numRuns: 500 },
+      { numRuns },
     );
   });
 });

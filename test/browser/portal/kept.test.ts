@@ -24,6 +24,7 @@ test('what is typed stays through a reload, the ways back and forward, and anoth
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Choose a day and a time');
   await page.goForward();
   await check();
+  await page.locator('.language summary').click();
   await page.getByRole('button', { name: 'Deutsch' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Ihre Angaben');
   await check();
@@ -40,6 +41,7 @@ test.describe('without scripts', () => {
     await visit(page, service);
     await page.getByRole('button', { name: '09:00' }).click();
     await fillPerson(page, 'Renate', 'Bleibt');
+    await page.locator('.language summary').click();
     await page.getByRole('button', { name: 'Deutsch' }).click();
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Ihre Angaben');
     await expect(page.locator('[name=family]')).toHaveValue('Bleibt');

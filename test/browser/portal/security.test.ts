@@ -6,6 +6,7 @@ import { createSeal, sealKey } from '../../../web/portal/session/seal.ts';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum, resourceIn } from '../../contract/http.ts';
 import { keys } from '../../contract/installation.ts';
+import { scaled } from '../../lib/time-scale.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
 
@@ -119,9 +120,14 @@ test('the way back after signing out shows nothing of anybody, and neither does 
   await expect(page.locator('.state')).toHaveText('Confirmed');
   await page.goto(form);
   await expect(page.locator('.state')).toHaveText('Confirmed');
+  const tab = await page.context().newPage();
+  await tab.goto(page.url());
+  await expect(tab.getByText('Berta')).not.toHaveCount(0);
   await page.getByRole('link', { name: 'Forget my appointments on this device' }).click();
   await page.getByRole('button', { name: 'Yes, forget them here' }).click();
   await expect(page.getByText('This device has forgotten your appointments.')).toBeVisible();
+  await expect(tab.getByText('Open your personal link')).toBeVisible({ timeout: scaled(5_000) });
+  await expect(tab.getByText('Berta')).toHaveCount(0);
   for (let steps = 0; steps < 4; steps += 1) {
     await page.goBack();
     await expect(page.getByText(/Berta|Zurück/)).toHaveCount(0);

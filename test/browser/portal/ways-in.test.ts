@@ -141,6 +141,7 @@ test('German by the browser, English by the switch, and the choice stays', async
   await expect(page.locator('html')).toHaveAttribute('lang', 'de');
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Tag und Uhrzeit wählen');
   await expectAccessible(page);
+  await page.locator('.language summary').click();
   await page.getByRole('button', { name: 'English' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Choose a day and a time');
   await page.goto(`${origin}/portal/`);

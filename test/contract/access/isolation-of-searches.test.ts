@@ -137,6 +137,7 @@ async function whateverIsAsked(): Promise<void> {
   expect(staff.entry).toHaveLength(1);
 
   const generated = fc.sample(searches(types, stores.wanted), { numRuns, seed });
+  expect(generated).toHaveLength(numRuns);
   const asked = [...known.map((one): Search => ({ ...one, method: 'GET' })), ...generated];
   const questions = asked.flatMap((one): Question[] => [
     { ...one, role: 'portal-a' },
@@ -167,4 +168,8 @@ async function whateverIsAsked(): Promise<void> {
   expect(createdAfter).toEqual(createdBefore);
 }
 
-it('no response to a portal or a consumer depends on what it may not read', whateverIsAsked, limit);
+it(
+  `in ${numRuns} searches, no response to a portal or a consumer depends on what it may not read`,
+  whateverIsAsked,
+  limit,
+);

@@ -120,6 +120,21 @@ it('what somebody who had read the data writes after their removal is removed, t
   expect(await carrying(family, [`Patient/${patient.id}`])).toEqual([]);
 });
 
+it('nobody books for a patient who is being erased', async () => {
+  const family = aName();
+  const { patient, slots } = await aPerson(family);
+  let late: ReturnType<typeof book> | undefined;
+  const onProgress = (line: string): void => {
+    if (line.startsWith('Waiting')) {
+      late = book(proposed(patient, slots.slice(0, 1), { comment: family }));
+    }
+  };
+  const given = { medplum: await administrator(), config, id: patient.id ?? '', force: true, dryRun: false };
+  const { outcome } = await erase({ ...given, underWay: 2_000, onProgress });
+  expect([outcome, (await late)?.status]).toEqual(['erased', 422]);
+  expect(await carrying(family, [`Patient/${patient.id}`])).toEqual([]);
+});
+
 it("the clinic's own records of a patient are not touched", async () => {
   const { patient, appointments } = await aPerson(aName());
   await Promise.all(appointments.map(fulfil));

@@ -8,12 +8,10 @@ import type {
   RelatedPerson,
   Resource,
   Schedule,
-  Slot,
 } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { questionnaireResponseIssues } from '../../../core/booking/book/request/questionnaire-response.ts';
 import { asksForDryRun, parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import { heirOf, mergedPatients } from '../../../core/booking/book/resubmission/heir.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
 import { confirmationOf } from '../../../core/booking/book/slots/service-type.ts';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
@@ -24,7 +22,6 @@ import {
   appointment,
   at,
   config,
-  ct,
   issuesOf,
   parameters,
   patient,
@@ -112,38 +109,12 @@ describe('granularity', () => {
         'period-invalid Appointment.end',
       ]);
     });
-
-    it("the Schedule's go before the service's, and those that cannot be used do not count", () => {
-      const ten = parameters(minutes('duration', 10), minutes('alignmentInterval', 10));
-      expect(taking('09:10', '09:20', ten, parameters(minutes('duration', 60)))).toEqual([]);
-      expect(taking('09:05', '09:15', ten)).not.toEqual([]);
-      expect(taking('09:05', '09:10', parameters(minutes('duration', -1), minutes('alignmentInterval', 0)))).toEqual(
-        [],
-      );
-    });
   });
 
   it('a whole slot is booked however short it is', () => {
     const short = slot('nine', '09:00', '09:01');
     const state = stateOf(schedule, service, patient, short);
     expect(plan(appointment({ end: at('09:01') }), state).kind).toBe('write');
-  });
-});
-
-const issues = (body: unknown): string[] => told(parseBookRequest(body, config).issues);
-
-describe('what a booking may not bring in', () => {
-  it('a patient that is contained', () => {
-    const contained = [{ resourceType: 'Patient' as const, id: 'p' }];
-    const participant = [{ actor: { reference: '#p' }, status: 'accepted' as const }];
-    const body = parameters(
-      resourceParameter('appt-resource', appointment({ contained, participant })),
-      resourceParameter('patient', { resourceType: 'Patient', id: 'p' }),
-    );
-    expect(issues(body)).toEqual(['malformed-request Parameters.parameter[0].resource.participant[0].actor']);
-    expect(issues(appointment({ contained, participant }))).toContain(
-      'malformed-request Appointment.participant[0].actor',
-    );
   });
 });
 
@@ -219,26 +190,6 @@ it.each<[unknown, boolean]>([
   expect(asksForDryRun({ resourceType: 'Bundle', parameter })).toBe(false);
 });
 
-describe('a request to hold a time', () => {
-  const { participant: _, ...anonymous } = appointment();
-  const replacing = parameters(resourceParameter('appt-resource', appointment()), {
-    name: 'cancelled-appt-id',
-    valueReference: { reference: 'Appointment/a1' },
-  });
-  const issues = (body: unknown, purpose: 'book' | 'hold') => told(parseBookRequest(body, config, purpose).issues);
-
-  it('needs no patient, unlike a booking', () => {
-    expect(issues(anonymous, 'hold')).toEqual([]);
-    expect(issues(anonymous, 'book')).not.toEqual([]);
-  });
-
-  it('replaces no appointment, unlike a booking', () => {
-    expect(issues(replacing, 'hold')).toEqual(['parameter-unknown Parameters.parameter[1].valueReference']);
-    expect(parseBookRequest(replacing, config, 'hold').request?.replaced).toBeUndefined();
-    expect(parseBookRequest(replacing, config, 'book').request?.replaced?.value).toBe('a1');
-  });
-});
-
 const free = slot('nine', '09:00', '09:30');
 const newPatient: Patient = { resourceType: 'Patient', id: 'p1', identifier: [{ system: 'urn:kvnr', value: 'B456' }] };
 const { participant: _, ...nobody } = appointment();
@@ -280,13 +231,6 @@ describe('a patient handed over in the booking', () => {
     expect(claimed(known([name, name]))).toEqual(['urn:profile']);
   });
 
-  it('is the participant that a urn names although the appointment contains something of the same id', () => {
-    const contained: Appointment['contained'] = [{ resourceType: 'Practitioner', id: 'p1' }];
-    const result = book({ ...pointingAt('urn:uuid:p1'), contained }, newPatient);
-    const [first] = written(result, 'Appointment')[0]?.participant ?? [];
-    expect(first?.actor?.reference).toMatch(/^urn:uuid:0/);
-  });
-
   const duplicate = (id: string, second: number, author = 'Bot/book'): Patient => ({
     ...patient,
     id,
@@ -311,13 +255,6 @@ describe('a patient handed over in the booking', () => {
   it('is ambiguous where only one of two came with a booking', () => {
     const result = book(pointingAt('#p1'), again, duplicate('a', 1), duplicate('b', 2, 'ClientApplication/portal'));
     expect(issuesOf(result)).toEqual(['patient-ambiguous Parameters.parameter[1].resource.identifier']);
-  });
-
-  it('is known by its id, too', () => {
-    const { identifier: _, ...anna } = patient;
-    const result = book(pointingAt('Patient/anna'), anna, patient);
-    expect(written(result, 'Patient')).toEqual([]);
-    expect(written(result, 'Appointment')[0]?.participant).toMatchObject([{ actor: { reference: 'Patient/anna' } }]);
   });
 });
 
@@ -354,19 +291,6 @@ describe('a related person who books for the patient', () => {
     expect(references?.[0]).toBe('Patient/anna');
     expect(references?.[1]).toMatch(/^urn:uuid:/);
   });
-
-  it('is the participant that points at it', () => {
-    const body = parameters(
-      resourceParameter('appt-resource', {
-        ...appointment(),
-        participant: [...(appointment().participant ?? []), { actor: { reference: '#m' }, status: 'accepted' }],
-      }),
-      resourceParameter('related-person', mother),
-    );
-    const result = plan(body);
-    expect(written(result, 'Appointment')[0]?.participant).toHaveLength(2);
-    expect(written(result, 'RelatedPerson')[0]?.patient).toEqual({ reference: 'Patient/anna' });
-  });
 });
 
 const { request } = parseBookRequest(
@@ -384,56 +308,6 @@ it.each([
   expect(told(issues)).toEqual([`malformed-request ${path}`]);
 });
 
-const origin = artefactUri(config, 'LocalSlotOrigin');
-const marked = (value: string): Partial<Slot> => ({ identifier: [{ system: origin, value }] });
-const nine = slot('nine', '09:00', '09:30');
-const planBeside = (other: Slot) => plan(appointment(), stateOf(schedule, patient, nine, other));
-
-describe('time that is taken beside a free slot', () => {
-  it.each<[string, Slot]>([
-    ['an appointment', slot('x', '09:00', '09:30', { status: 'busy' })],
-    ['a request, at the end', slot('x', '09:29', '10:00', { status: 'busy-tentative' })],
-    ['a block, around it', slot('x', '00:00', '23:00', { status: 'busy-unavailable' })],
-    ['a block for this service', slot('x', '09:00', '09:30', { status: 'busy-unavailable', serviceType: [ct] })],
-  ])('%s: slot-not-free', (_, other) => {
-    expect(issuesOf(planBeside(other))).toEqual(['slot-not-free Appointment.slot[0]']);
-  });
-
-  it.each<[string, Slot]>([
-    ['touches it', slot('x', '09:30', '10:00', { status: 'busy' })],
-    ['is another place, as its mark shows', slot('x', '09:00', '09:30', { status: 'busy', ...marked('x') })],
-    ['is free itself', slot('x', '09:00', '09:30')],
-    [
-      'is a block for another service',
-      slot('x', '09:00', '09:30', { status: 'busy-unavailable', serviceType: [{ coding: [{ code: 'mri' }] }] }),
-    ],
-    [
-      'belongs to another schedule',
-      slot('x', '09:00', '09:30', { status: 'busy', schedule: { reference: 'Schedule/other' } }),
-    ],
-  ])('that %s: nothing in the way', (_, other) => {
-    expect(planBeside(other).kind).toBe('write');
-  });
-
-  it('is reported once for a slot that is not free itself either', () => {
-    const taken = slot('nine', '09:00', '09:30', { status: 'busy' });
-    const other = slot('x', '09:00', '09:30', { status: 'busy' });
-    expect(issuesOf(plan(appointment(), stateOf(schedule, patient, taken, other)))).toEqual([
-      'slot-not-free Appointment.slot[0]',
-    ]);
-  });
-
-  it('says that time is taken of a slot that was narrowed because of it', () => {
-    const state = stateOf(
-      schedule,
-      patient,
-      slot('nine', '09:00', '09:20'),
-      slot('x', '09:20', '10:00', { status: 'busy' }),
-    );
-    expect(issuesOf(plan(appointment(), state))).toEqual(['slot-not-free Appointment.slot[0]']);
-  });
-});
-
 describe('questionnaire response', () => {
   const readable = {
     resourceType: 'QuestionnaireResponse' as const,
@@ -447,7 +321,6 @@ describe('questionnaire response', () => {
   const question = { linkId: '1', text: 'Any allergies?' };
 
   it.each<[string, unknown, string[]]>([
-    ['with its question', [question], []],
     ['without its question', [question, { linkId: '2' }], ['answers-items-missing R.item[1].text']],
     ['inside another', [{ ...question, item: [{ linkId: '2' }] }], ['answers-items-missing R.item[0].item[0].text']],
     [
@@ -455,64 +328,7 @@ describe('questionnaire response', () => {
       [{ ...question, answer: [{ valueBoolean: true }, { item: [{ linkId: '2' }] }] }],
       ['answers-items-missing R.item[0].answer[1].item[0].text'],
     ],
-    ['with null among its answers', [{ ...question, answer: [null] }], []],
   ])('an item %s', (_, item, expected) => {
     expect(issuesOf(item)).toEqual(expected);
-  });
-});
-
-const patientOf = (id: string, into?: string): Patient => ({
-  resourceType: 'Patient',
-  id,
-  ...(into && { active: false, link: [{ type: 'replaced-by', other: { reference: `Patient/${into}` } }] }),
-});
-
-const known = (...patients: readonly Patient[]) => new Map(patients.map((one) => [one.id ?? '', one]));
-const merged = known(patientOf('anna', 'bea'), patientOf('bea'));
-
-const of = (id: string) =>
-  appointment({ participant: [{ actor: { reference: `Patient/${id}` }, status: 'accepted' }] });
-
-const none = { issues: [] };
-
-describe('who stands for a patient', () => {
-  it('is the one into whom the patient of the earlier appointment was merged, whichever is named', () => {
-    for (const earlier of [{ previous: of('anna') }, { replaced: of('anna') }, { previous: of('bea') }]) {
-      expect(heirOf('anna', { ...none, ...earlier }, merged, config.baseUrl)).toBe('bea');
-    }
-    expect(heirOf('bea', { ...none, previous: of('bea') }, merged, config.baseUrl)).toBe('bea');
-  });
-
-  it('is nobody for a patient whom the earlier appointment does not name', () => {
-    expect(heirOf('anna', none, merged, config.baseUrl)).toBeUndefined();
-    expect(heirOf('anna', { ...none, previous: of('carl') }, merged, config.baseUrl)).toBeUndefined();
-  });
-
-  it('is nobody where nothing was read, or nobody is left', () => {
-    expect(heirOf('anna', { ...none, previous: of('anna') }, undefined, config.baseUrl)).toBeUndefined();
-    const gone = known(patientOf('anna', 'bea'));
-    expect(heirOf('anna', { ...none, previous: of('anna') }, gone, config.baseUrl)).toBeUndefined();
-  });
-});
-
-describe('whose survivor must be known', () => {
-  const asked = (ids: readonly string[], earlier: object, ...seen: readonly Patient[]) =>
-    mergedPatients(
-      ids,
-      { ...none, ...earlier },
-      stateOf(...(seen.length > 0 ? seen : [patientOf('x')])),
-      config.baseUrl,
-    );
-
-  it('is that of one whom the caller cannot see, but its own appointment names', () => {
-    expect(asked(['anna', 'bea'], { previous: of('anna') })).toEqual(['anna']);
-    expect(asked(['anna'], {})).toEqual([]);
-  });
-
-  it('is that of one who was merged, if an appointment is moved or replaced', () => {
-    const [anna, bea] = [patientOf('anna', 'bea'), patientOf('bea')];
-    expect(asked(['anna', 'bea'], { replaced: of('carl') }, anna, bea)).toEqual(['anna']);
-    expect(asked(['anna', 'bea'], {}, anna, bea)).toEqual([]);
-    expect(asked(['anna'], { previous: of('anna') }, { ...bea, id: 'anna', active: false })).toEqual([]);
   });
 });

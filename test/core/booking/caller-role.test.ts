@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { mayChangeInMedplum, roleOf } from '../../../core/booking/caller-role.ts';
+import { roleOf } from '../../../core/booking/caller-role.ts';
 import { accessPolicies } from '../../../profiles/access-policies.ts';
 import { config } from './support.ts';
 
@@ -22,10 +22,3 @@ it.each([
 it.each([[undefined], [{}], ['x'], [{ accessPolicy: undefined }]])('nobody: %j', (me) => {
   expect(roleOf(me)).toBeUndefined();
 });
-
-it.each([[undefined], [{}], ['x'], [{ accessPolicy: undefined }], [{ profile: 'x' }]])(
-  'one who is not named may change nothing: %j',
-  (me) => {
-    expect(mayChangeInMedplum(me, 'Patient')).toBe(false);
-  },
-);

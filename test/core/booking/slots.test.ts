@@ -1,7 +1,7 @@
-import { describe, expect, it, test } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { bookedBeside, collisions, collisionTask, givenWay, givesWay } from '../../../core/booking/slots/collision.ts';
+import { bookedBeside, collisions, givesWay } from '../../../core/booking/slots/collision.ts';
 import { heldSlotIssues } from '../../../core/booking/slots/held.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
@@ -59,12 +59,6 @@ describe('what loses its time', () => {
     expect(losses(nine, [taking()], [medplums, holder('nine')])).toEqual([]);
   });
 
-  it('is nothing where it is over', () => {
-    const end = Date.parse(at('09:40'));
-    expect(losses(taking(), [nine], [holder('nine')], end)).toEqual([]);
-    expect(losses(taking(), [nine], [holder('nine')], end - 1)).toEqual(loss);
-  });
-
   it.each<[string, Partial<Appointment>, string[]]>([
     ['a cancelled one', { status: 'cancelled' }, []],
     ['an overbooking', { status: 'booked', ...onPurpose }, []],
@@ -95,37 +89,6 @@ describe('an appointment that loses its time', () => {
     ['pending', 'busy-tentative', false],
   ])('%s under %s: gives way by itself: %s', (status, taken, expected) => {
     expect(of({ status }, { status: taken }).map(givesWay)).toEqual([expected]);
-  });
-
-  test('what gives way is cancelled with a coded reason, and keeps everything else', () => {
-    const [collision] = of({ status: 'pending', comment: 'kept' });
-    expect(collision && givenWay(collision, config)).toMatchObject({
-      id: 'a',
-      status: 'cancelled',
-      comment: 'kept',
-      cancelationReason: { coding: [{ system: artefactUri(config, 'LocalBookingError'), code: 'slot-not-free' }] },
-    });
-  });
-
-  test('the Task names the appointment, the patient and the slot, and is made once', () => {
-    const [collision] = of({ status: 'booked' });
-    const entry = collision && collisionTask(collision, config);
-    expect(entry).toMatchObject({
-      request: { method: 'POST', url: 'Task' },
-      resource: {
-        status: 'requested',
-        priority: 'urgent',
-        focus: { reference: 'Appointment/a' },
-        for: { reference: 'Patient/anna' },
-        reasonReference: { reference: 'Slot/taking' },
-        code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'collision' }] },
-      },
-    });
-    expect(Object.fromEntries(new URLSearchParams(entry?.request?.ifNoneExist))).toEqual({
-      code: `${artefactUri(config, 'LocalTask')}|collision`,
-      focus: 'Appointment/a',
-      status: 'requested',
-    });
   });
 });
 
@@ -245,22 +208,6 @@ describe('slots that follow their appointment', () => {
     expect(written(with_('cancelled'), slots)).toEqual(['PUT free 09:00-12:00', 'PUT entered-in-error 09:30-12:00']);
   });
 
-  it('are offered anew once if they were deleted after they had been offered', () => {
-    const lost = slot('nine', '09:00', '09:30', { status: 'busy', ...piece('nine') });
-    expect(written(with_('cancelled'), [], [lost])).toEqual(['POST free 09:00-09:30']);
-    const [entry] = slotEntries(
-      with_('cancelled'),
-      { slots: [], uses: new Map(), schedules: [], lost: [lost] },
-      config,
-      () => 'urn:uuid:1',
-      now,
-    );
-    expect(entry?.request?.ifNoneExist).toBe(new URLSearchParams({ _tag: `${originSystem}|nine` }).toString());
-    const made = entry?.resource;
-    const again = isResource(made, 'Slot') ? [{ ...made, id: 'new' }] : [];
-    expect(written(with_('cancelled'), again, [lost])).toEqual([]);
-  });
-
   it('are not offered anew if they were published: the publication does that', () => {
     const value = `offer/1/service/${at('09:00')}/1`;
     const identifier = [{ system: artefactUri(config, 'LocalPublishedSlot'), value }];
@@ -301,25 +248,4 @@ describe('slots that follow their appointment', () => {
       }),
     );
   });
-});
-
-it('a slot that replaces a lost one is created once, and no other slot is marked', () => {
-  const given = appointment({
-    id: 'a',
-    status: 'cancelled',
-    slot: [{ reference: 'Slot/lost' }, { reference: 'Slot/ten' }],
-  });
-  const lost = slot('lost', '09:00', '09:30', { status: 'busy', ...piece('lost') });
-  const ten = slot('ten', '10:00', '10:30', { status: 'busy', ...piece('ten') });
-  const related = { slots: [ten], uses: new Map(), schedules: [], lost: [lost] };
-  const entries = slotEntries(given, related, config, () => 'urn:uuid:1', now);
-  const found = entries.map(({ request, resource }) => [
-    request?.method,
-    request?.ifNoneExist !== undefined,
-    (resource?.meta?.tag ?? []).map(({ code }) => code),
-  ]);
-  expect(found.sort()).toEqual([
-    ['POST', true, ['lost']],
-    ['PUT', false, []],
-  ]);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { besides, contains, withoutConsequences } from '../../../core/booking/issues.ts';
-import { answersReferredTo, unreadableAnswersIssues } from '../../../core/booking/supporting-information.ts';
-import { config, stateOf } from './support.ts';
+import { contains, withoutConsequences } from '../../../core/booking/issues.ts';
+import { answersReferredTo } from '../../../core/booking/supporting-information.ts';
+import { config } from './support.ts';
 
 describe('the answers that an appointment refers to', () => {
   const referred = (supportingInformation: unknown, path?: string) =>
@@ -24,22 +24,6 @@ describe('the answers that an appointment refers to', () => {
       'Parameters.parameter[0].resource.supportingInformation[0]',
     );
     expect([referred(undefined), referred({ 0: list[0] })]).toEqual([[], []]);
-  });
-
-  it('must be visible to the caller', () => {
-    const state = stateOf({ resourceType: 'QuestionnaireResponse', id: 'a', status: 'completed' });
-    const both = [
-      { id: 'a', path: 'x[0]' },
-      { id: 'b', path: 'x[1]' },
-    ];
-    expect(unreadableAnswersIssues(both, state)).toEqual([
-      {
-        code: 'profile-violation',
-        diagnostics:
-          'There is no QuestionnaireResponse/b that you may attach; send the answers in the parameter patientSubmittedInformation.',
-        expression: 'x[1]',
-      },
-    ]);
   });
 });
 
@@ -66,9 +50,5 @@ describe('of issues', () => {
     expect(withoutConsequences(all, ['Appointment.slot[0]'])).toEqual([all[2], all[3]]);
     expect(withoutConsequences(all, ['Appointment.slot', 'Appointment.start'])).toEqual([all[3]]);
     expect(withoutConsequences(all)).toEqual(all);
-  });
-
-  it('those about other elements are added', () => {
-    expect(besides([at('a'), at('b')], [at('b'), at('c')])).toEqual([at('a')]);
   });
 });

@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { publishingOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { type Line, nextDay, nextOf, outdated, type Standing } from '../../../core/calendar/publish/due.ts';
 import {
-  lookIn,
   lookTask,
   type Publication,
   publicationIn,
@@ -13,7 +12,6 @@ import {
 } from '../../../core/calendar/publish/publication.ts';
 import { type PublishState, planSlots } from '../../../core/calendar/publish/publish.ts';
 import type { Closure } from '../../../core/calendar/time/not-available.ts';
-import { artefactUri } from '../../../core/config/config.ts';
 import { told } from '../../lib/told.ts';
 import {
   actor,
@@ -82,10 +80,6 @@ describe('publishing opening hours', () => {
     });
   });
 
-  it('leaves nothing to do', () => {
-    expect(planSlots(stateOf(slots), config).changes).toEqual([]);
-  });
-
   it('publishes nothing that begins before now', () => {
     expect(times(publish(stateOf([], { now: Date.parse(at('09:01')) })))).toEqual(morning.slice(1));
   });
@@ -145,10 +139,6 @@ describe('publishing opening hours', () => {
   it('never publishes twice what two runs have published at the same moment', () => {
     const twice = [...slots, ...slots.map((one) => ({ ...one, id: `${one.id}-twin` }))];
     expect(times(again(twice))).toEqual(morning);
-  });
-
-  it('brings back the time of a free Slot that was moved by hand', () => {
-    expect(times(again(with_(slots, '09:00', { end: at('09:20') })))).toEqual(morning);
   });
 
   it.each<[Slot['status']]>([['busy'], ['busy-tentative'], ['busy-unavailable']])(
@@ -237,19 +227,6 @@ describe('taken time', () => {
     expect(back.find(({ id }) => id === 'long')).not.toHaveProperty('extension');
   });
 
-  it('withdraws a Slot made by hand as a whole, and gives it back', () => {
-    const gone = again([slot('short', '14:00', '14:30'), slot('taken', '13:00', '15:00', 'busy')]);
-    expect(times(gone).slice(6)).toEqual([]);
-    expect(times(again(gone.filter(({ id }) => id !== 'taken'))).slice(6)).toEqual(['14:00–14:30']);
-  });
-
-  it('is not a place of its own beside it, as its mark shows', () => {
-    const two = slot('two', '14:00', '14:30');
-    const identifier = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'one' }];
-    expect(times(again([slot('one', '14:00', '14:30', 'busy', { identifier }), two]))).toContain('14:00–14:30');
-    expect(times(again([slot('one', '14:00', '14:30', 'busy'), two]))).not.toContain('14:00–14:30');
-  });
-
   it('blocks only the service it names, unless it is an appointment', () => {
     const other = { serviceType: [{ coding: [{ system: 'urn:services', code: 'other' }] }] };
     expect(times(again([slot('block', '09:00', '10:00', 'busy-unavailable', other)]))).toEqual(morning);
@@ -257,11 +234,6 @@ describe('taken time', () => {
     expect(times(again([slot('block', '09:00', '10:00', 'busy-unavailable', { serviceType: visit.type })]))).toEqual(
       morning.slice(2),
     );
-  });
-
-  it('withdraws what it overlaps even where opening hours are unusable, and leaves the rest', () => {
-    const kept = { publishing: { kind: 'kept', problems: [] } } as const;
-    expect(times(again([...slots, slot('taken', '09:15', '10:15', 'busy')], kept))).toEqual(morning.slice(3));
   });
 });
 
@@ -323,12 +295,6 @@ describe('what is published of a Schedule', () => {
     ]);
   });
 
-  it('is everything for a Schedule that offers all services', () => {
-    const all = [{ coding: [{ system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' }] }];
-    const result = published({ serviceType: all });
-    expect(result.kind === 'on' && result.calendars.map(({ service: { id } }) => id)).toEqual(['visit']);
-  });
-
   it('ends with the planning horizon of the Schedule, else with the day', () => {
     const schedule = { ...calendar, planningHorizon: { start: '2027-01-04', end: '2027-01-18' } };
     expect(times(publish(stateOf([], { schedule })))).toHaveLength(18);
@@ -383,12 +349,6 @@ const publication: Publication = { schedule: 's', status: 'completed', due: 500,
 describe('a row', () => {
   it('keeps a publication', () => {
     expect(publicationIn(publicationTask(publication, config))).toEqual(publication);
-  });
-
-  it.each([0, undefined])('keeps a look at all Schedules (%p)', (offset) => {
-    const look = { status: 'in-progress', due: 500, began: 100, offset } as const;
-    expect(lookIn(lookTask(look, config))).toEqual(look);
-    expect(lookIn(publicationTask(publication, config))).toBeUndefined();
   });
 
   it('is changed by every write', () => {
@@ -476,9 +436,5 @@ describe('what a run does next', () => {
     ['nothing if nothing is due', { nearest: [], others: [], isBooked: true }, [], false],
   ])('%s', (_, line, expected, isAtOnce) => {
     expect(nextOf(line, 0.02, 6_000)).toEqual({ rows: expected, isAtOnce });
-  });
-
-  it('everything, too, if the share is all that a run has', () => {
-    expect(nextOf({ ...booked, nearest: many }, 0.1, 6_000)).toEqual({ rows: [...many, ...others], isAtOnce: true });
   });
 });

@@ -5,29 +5,8 @@ import { resolveConfig } from '../../../core/config/resolve.ts';
 
 const baseUrl = 'https://clinic.example/fhir/R4';
 
-test('the default preset carries the names of the specification', () => {
-  const config = resolveConfig({ baseUrl });
-  expect(artefactUri(config, 'LocalTermin')).toBe('https://example.org/fhir/StructureDefinition/LocalTermin');
-  expect(config).toMatchObject(presets.default);
-});
-
 test.each([
-  ['isik3', 'LocalTermin', 'https://gematik.de/fhir/isik/v3/Terminplanung/StructureDefinition/ISiKTermin'],
-  ['isik3', 'book', 'https://gematik.de/fhir/isik/v3/Terminplanung/OperationDefinition/AppointmentBook'],
-  ['isik3', 'LocalPatient', 'https://gematik.de/fhir/isik/v3/Basismodul/StructureDefinition/ISiKPatient'],
-  [
-    'isik3',
-    'LocalTerminPriorityExtension',
-    'https://gematik.de/fhir/isik/v3/Terminplanung/StructureDefinition/ISiKTerminPriorityExtension',
-  ],
-  ['isik3', 'appointment-update', 'https://example.org/fhir/SubscriptionTopic/appointment-update'],
-  ['isik4', 'LocalTermin', 'https://gematik.de/fhir/isik/StructureDefinition/ISiKTermin'],
-  ['isik4', 'LocalSubscriptionTermin', 'https://example.org/fhir/StructureDefinition/LocalSubscriptionTermin'],
-  ['isik5', 'appointment-update', 'https://gematik.de/fhir/isik/SubscriptionTopic/appointment-change'],
   ['isik5', 'appointment-cancel', 'https://gematik.de/fhir/isik/SubscriptionTopic/appointment-cancel'],
-  ['isik', 'appointment-update', 'https://gematik.de/fhir/isik/SubscriptionTopic/appointment-update'],
-  ['isik', 'LocalQuestionnaireResponse', 'https://gematik.de/fhir/isik/StructureDefinition/ISiKFormularDaten'],
-  ['isik', 'book', 'https://gematik.de/fhir/isik/OperationDefinition/AppointmentBook'],
   ['isik', 'hold', 'https://example.org/fhir/OperationDefinition/hold'],
 ] as const)('the preset %s has %s at %s', (preset, artefact, uri) => {
   expect(artefactUri(resolveConfig({ preset, baseUrl }), artefact)).toBe(uri);
@@ -43,18 +22,6 @@ test.each(Object.keys(presets))('with the preset %s nothing of the service stand
 test('an installation can keep its own artefacts where they have been', () => {
   const config = resolveConfig({ preset: 'isik', baseUrl, localBase: 'https://gematik.de/fhir/isik' });
   expect(artefactUri(config, 'LocalRequestor')).toBe('https://gematik.de/fhir/isik/CodeSystem/LocalRequestor');
-});
-
-test('the preset isik carries the addresses of ISiK Terminplanung', () => {
-  const config = resolveConfig({ preset: 'isik', baseUrl });
-  expect(artefactUri(config, 'LocalTermin')).toBe('https://gematik.de/fhir/isik/StructureDefinition/ISiKTermin');
-  expect(artefactUri(config, 'LocalBookingError')).toBe('https://example.org/fhir/CodeSystem/LocalBookingError');
-  expect(config).toMatchObject({
-    metaTagSystem: 'http://fhir.de/CodeSystem/common-meta-tag-de',
-    contextTypeSystem: 'https://gematik.de/fhir/isik/CodeSystem/ContextType',
-    resourceTypesSystem: 'http://hl7.org/fhir/resource-types',
-    terminologySystem: 'http://snomed.info/sct',
-  });
 });
 
 test('what the file says wins over the preset', () => {
@@ -87,10 +54,4 @@ test('a time zone that does not exist is refused', () => {
 
 test('an unknown preset is refused with the presets that exist', () => {
   expect(() => resolveConfig({ preset: 'other', baseUrl })).toThrow(/default.*isik/);
-});
-
-test('what a preset takes over from a publisher is known by its address', () => {
-  expect(isPublishedElsewhere('https://gematik.de/fhir/isik/StructureDefinition/ISiKTermin')).toBe(true);
-  expect(isPublishedElsewhere('https://gematik.de/fhir/isik/StructureDefinition/LocalConfirmation')).toBe(false);
-  expect(isPublishedElsewhere('https://example.org/fhir/StructureDefinition/LocalTermin')).toBe(false);
 });

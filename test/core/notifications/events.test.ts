@@ -20,7 +20,6 @@ import {
   missingEvents,
 } from '../../../core/notifications/events/event.ts';
 import { couldRead } from '../../../core/notifications/events/read-access.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { contents } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { at, begin, config, history, portal, settings, staff, type Written } from './support.ts';
 
@@ -159,13 +158,6 @@ describe('an entry of a history', () => {
     ['by its status', { response: { status: '410 Gone' } }, now],
     ['without issues', { response: { status: '410', outcome: outcome() } }, now],
     [
-      'without details',
-      { response: { status: '410', outcome: { resourceType: 'OperationOutcome', issue: [{}] } } },
-      now,
-    ],
-    ['with another text', { response: { status: '410', outcome: outcome({ text: `x${text}` }) } }, now],
-    ['with a text of two lines', { response: { status: '410', outcome: outcome({ text: `${text}\nx` }) } }, now],
-    [
       'with its time',
       { response: { status: '410', outcome: outcome({ text }) } },
       [{ deleted: '2026-12-31T23:00:00.999Z' }],
@@ -176,17 +168,6 @@ describe('an entry of a history', () => {
   ])('a deletion %s', (_, entry, expected) => {
     expect(read(entry)).toEqual(expected);
   });
-
-  test('an empty history has none', () => {
-    expect(versionsIn({ resourceType: 'Bundle', type: 'history' }, begin)).toEqual([]);
-  });
-});
-
-test('an event names the appointment, its version and the time', () => {
-  const changes = changesOf(history(booked, confirmed), config);
-  expect(newEvents(changes, subscriber, new Set(), 4, config)).toEqual([
-    { number: 5, timestamp: at(2), appointment: 'a1', version: 'v2', kind: 'update' },
-  ]);
 });
 
 test('of a history that is not known to its beginning, the oldest version is no change: nobody knows what it changed', () => {
@@ -197,17 +178,6 @@ test('of a history that is not known to its beginning, the oldest version is no 
   expect(eventsOf(true)).toEqual([]);
   expect(eventsOf(false)).toHaveLength(1);
   expect(changesOf(latest, config, true)).toHaveLength(1);
-});
-
-test('a deletion of which no version is left is nothing that changed', () => {
-  expect(changesOf([{ deleted: at(3) }], config)).toEqual([]);
-  expect(changesOf([{ deleted: at(3) }, { deleted: at(2) }], config)).toEqual([]);
-});
-
-test('a version without a time is no event', () => {
-  const [bare] = history({ by: staff, seconds: 1 });
-  const changes = changesOf([{ ...complete({ ...bare }), meta: undefined }], config);
-  expect(newEvents(changes, subscriber, new Set(), 0, config)).toEqual([]);
 });
 
 describe('a hold', () => {
@@ -229,20 +199,10 @@ describe('a hold', () => {
     expect(told([{ by: staff, seconds: 1, status: 'pending', more: held }])).toEqual([]);
   });
 
-  test('is not what somebody makes of a booking', () => {
-    const marked: Written[] = [booked, { by: staff, seconds: 2, status: 'booked', more: held }];
-    expect(told(marked)).toEqual(['v2']);
-  });
-
   test('that becomes a booking is one, of which its requestor is not told', () => {
     const made: Written[] = [holds[0] as Written, { by: portal, seconds: 2, status: 'booked' }];
     expect(told(made, { owner: 'other' })).toEqual([]);
     expect(told([...made, { by: staff, seconds: 3, status: 'arrived' }], { owner: 'other' })).toEqual(['v3']);
-  });
-
-  test('that staff book is told', () => {
-    const made: Written[] = [holds[0] as Written, { by: staff, seconds: 2, status: 'booked' }];
-    expect(told(made)).toEqual(['v2']);
   });
 });
 
@@ -319,82 +279,6 @@ describe('a notification', () => {
     expect(text).toContain('"valueString":"3"');
     expect(text).not.toMatch(/Appointment|\ba1\b/);
   });
-
-  test('of an appointment that was made is a POST', () => {
-    const made = notification(report, [{ event: { ...event, kind: 'create' }, appointment }], 'id-only', context);
-    expect(made.entry?.[1]).toMatchObject({
-      request: { method: 'POST', url: 'Appointment' },
-      response: { status: '201' },
-    });
-  });
-});
-
-describe('the parts of a notification', () => {
-  const of = (content: (typeof contents)[number], kind: Event['kind'] = 'update', more: Partial<StatusReport> = {}) =>
-    notification({ ...report, ...more }, [{ event: { ...event, kind }, appointment }], content, context);
-  const focus = { name: 'focus', valueReference: { reference: `${config.baseUrl}/Appointment/a1` } };
-  const state = (parts: object[], errors: object[] = []) => ({
-    resourceType: 'Parameters',
-    id: expect.stringMatching(/^[\w-]+$/),
-    meta: { profile: [backport.statusR4] },
-    parameter: [
-      { name: 'subscription', valueReference: { reference: `${config.baseUrl}/Subscription/s1` } },
-      { name: 'topic', valueCanonical: report.topic },
-      { name: 'status', valueCode: 'active' },
-      { name: 'type', valueCode: 'event-notification' },
-      { name: 'events-since-subscription-start', valueString: '3' },
-      {
-        name: 'notification-event',
-        part: [{ name: 'event-number', valueString: '3' }, { name: 'timestamp', valueInstant: at(1) }, ...parts],
-      },
-      ...errors,
-    ],
-  });
-  const first = (resource: object) => ({
-    fullUrl: expect.stringMatching(/^urn:uuid:/),
-    resource,
-    request: { method: 'GET', url: 'Subscription/s1/$status' },
-    response: { status: '200' },
-  });
-  const updated = {
-    fullUrl: `${config.baseUrl}/Appointment/a1`,
-    request: { method: 'PUT', url: 'Appointment/a1' },
-    response: { status: '200', etag: 'W/"v1"', lastModified: at(1) },
-  };
-
-  test('empty: the number and the time alone', () => {
-    expect(of('empty')).toEqual({
-      resourceType: 'Bundle',
-      id: expect.stringMatching(/^[\w-]+$/),
-      meta: { profile: [backport.notificationR4] },
-      type: 'history',
-      timestamp: at(0),
-      entry: [first(state([]))],
-    });
-  });
-
-  test('id-only: which appointment, and what was done to it', () => {
-    expect(of('id-only').entry).toEqual([first(state([focus])), updated]);
-  });
-
-  test('full-resource: the appointment, too', () => {
-    expect(of('full-resource').entry).toEqual([first(state([focus])), { ...updated, resource: appointment }]);
-  });
-
-  test('about what may not be read: no entry', () => {
-    expect(notification(report, [{ event }], 'full-resource', context).entry).toEqual([first(state([]))]);
-  });
-
-  test('errors, and what is missing', () => {
-    const errors = ['status 500', 'gone'].map((text) => ({ name: 'error', valueCodeableConcept: { text } }));
-    expect(of('empty', 'update', { error: 'status 500', missing: 'gone' }).entry).toEqual([first(state([], errors))]);
-  });
-});
-
-test('the answer to $status has an entry for each Subscription', () => {
-  const [entry, ...others] = statusBundle([report], context).entry ?? [];
-  expect(others).toEqual([]);
-  expect(entry).toMatchObject({ fullUrl: expect.stringMatching(/^urn:uuid:/), search: { mode: 'match' } });
 });
 
 test('the answer to $status is a valid searchset', () => {
@@ -455,12 +339,6 @@ describe('what concerns a subscriber', () => {
   ])('any appointment, if %s', (_, readable) => {
     expect(concernTokens(readable, config)).toEqual([any]);
   });
-});
-
-it('outboxes are searched by the tags of appointments, and for any appointment', () => {
-  const tag = [{ system: 'urn:A', code: 'One' }, { code: 'alone' }, { system: 'urn:a', code: 'a,b' }];
-  const tags = tagTokens([{ tag }, undefined, { tag: [{ system: 'urn:a', code: 'one' }] }]);
-  expect(concernQuery(tags, config)).toBe(`urn:a|one,${any.system}|${any.value}`);
 });
 
 it('with more than 50 tags, all outboxes are read', () => {

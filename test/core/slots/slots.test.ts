@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
-import type { Appointment, Slot } from '@medplum/fhirtypes';
+import type { Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { findChain, mismatches } from '../../../core/slots/chain.ts';
 import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { settle } from '../../../core/slots/settle.ts';
-import { type Calendar, type CalendarSlot, calendarOf, isTaken, takesTimeOf } from '../../../core/slots/slot.ts';
-import { isHeld, type SlotUse, slotIdsOf, slotStatusOf, strongestUse } from '../../../core/slots/slot-use.ts';
+import { type Calendar, type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { withGivenBack, withTaken } from '../../../core/slots/take.ts';
 import { isUnclear, markedSlots, originsOf } from '../../../core/slots/upgrade.ts';
 import { at, config, slot } from '../booking/support.ts';
@@ -34,11 +33,6 @@ describe('chain', () => {
       ['after it, whatever their order', slots(['short', '09:00', '10:00'], ['long', '09:00', '12:00']), 'short'],
     ])('%s', (_, given, expected) => {
       expect(idsOf(findChain(given, between('09:00', '10:00')))).toEqual([expected]);
-    });
-
-    it('and that are followed by others without a gap', () => {
-      const given = slots(['dead end', '09:00', '09:20'], ['first', '09:00', '09:30'], ['second', '09:30', '10:00']);
-      expect(idsOf(findChain(given, between('09:00', '10:00')))).toEqual(['first', 'second']);
     });
   });
 
@@ -133,29 +127,11 @@ describe('settle', () => {
       expect(freeIn(givenBack(after, 'long'))).toEqual(['09:00-11:00']);
     });
 
-    it('does not offer a rest that is shorter than the shortest appointment', () => {
-      const after = booked([long], 'long', '09:05', '10:30');
-      expect(freeIn(after)).toEqual(['10:30-11:00']);
-      expect(freeIn(givenBack(after, 'long'))).toEqual(['09:00-11:00']);
-    });
-
     it('leaves its buffers out on both sides', () => {
       const own = terms({ before: 10, after: 20 });
       const before = calendarOf([long], config);
       const after = stored(before, changed(before, taking('09:50', '10:10')), own);
       expect(freeIn(after)).toEqual(['09:00-09:30', '10:20-11:00']);
-    });
-
-    it('is withdrawn where nothing is left, and comes back with what took its time', () => {
-      const before = calendarOf([slot('nine', '09:00', '09:30')], config);
-      const withdrawn = stored(before, changed(before, taking('09:05', '09:25')));
-      expect(withdrawn.map(({ id, status }) => [id, status])).toEqual([
-        ['nine', 'entered-in-error'],
-        ['made-1', 'busy'],
-      ]);
-      const nine = withdrawn.find(({ id }) => id === 'nine');
-      const later = calendarOf([...(nine ? [nine] : []), taking('09:05', '09:25').resource], config);
-      expect(freeIn(stored(later, withGivenBack(later, ['taking'], config)))).toEqual(['09:00-09:30']);
     });
   });
 
@@ -185,13 +161,6 @@ describe('settle', () => {
       const [before, after] = [once, changed(once, taking('09:40', '09:45'))];
       const two = settle(before, after, { termsOf: () => own, newId: () => 'urn:uuid:x' }).get('two');
       expect([two?.status, two?.revision]).toEqual(['entered-in-error', 1]);
-    });
-
-    it('is not touched where the change is out of its reach', () => {
-      const before = calendarOf([slot('nine', '09:00', '09:30')], config);
-      const after = changed(before, taking('09:30', '10:00'));
-      const settled = settle(before, after, { termsOf: () => terms(), newId: () => 'urn:uuid:x' });
-      expect(settled.get('nine')).toBe(before.get('nine'));
     });
   });
 
@@ -227,37 +196,6 @@ describe('settle', () => {
         expect(freeIn(slots)).toEqual(['09:00-11:00']);
       }),
     );
-  });
-});
-
-/** From the weakest to the strongest: whether the slot is held, and the status that it must have. */
-const uses: readonly (readonly [SlotUse, boolean, string | undefined])[] = [
-  ['given-back', false, undefined],
-  ['held', true, undefined],
-  ['requested', true, 'busy-tentative'],
-  ['confirmed', true, 'busy'],
-];
-
-describe('the use of a slot', () => {
-  it.each(uses)('%s: held %s, status %s', (use, held, status) => {
-    expect([isHeld(use), slotStatusOf(use)]).toEqual([held, status]);
-  });
-
-  it('of several the strongest counts, in whatever order; of none there is none', () => {
-    for (const [index, [weaker]] of uses.entries()) {
-      for (const [stronger] of uses.slice(index)) {
-        expect([strongestUse(weaker, stronger), strongestUse(stronger, weaker)]).toEqual([stronger, stronger]);
-      }
-      expect(strongestUse(undefined, weaker, undefined)).toBe(weaker);
-    }
-    expect(strongestUse(undefined)).toBeUndefined();
-    expect([isHeld(undefined), slotStatusOf(undefined)]).toEqual([false, undefined]);
-  });
-
-  it('is that of the slots that an appointment refers to', () => {
-    const slot = [{ reference: 'Slot/a' }, { display: 'b' }, { reference: 'Schedule/c' }, { reference: 'Slot/d' }];
-    expect(slotIdsOf({ resourceType: 'Appointment', status: 'booked', participant: [], slot })).toEqual(['a', 'd']);
-    expect([slotIdsOf(undefined), slotIdsOf({} as Appointment)]).toEqual([[], []]);
   });
 });
 
@@ -306,26 +244,6 @@ describe('upgrade', () => {
       for (const one of [part, at('2026-12-04T08:00:00.000Z', 'busy')]) {
         expect(iso(one.whole)).toEqual(['2026-12-04T08:00:00.000Z', '2026-12-04T12:00:00.000Z']);
       }
-    });
-
-    test('a part and a published neighbour over the same time exclude each other', () => {
-      const part = at('2026-12-04T08:30:00.000Z', 'free');
-      const value = `offer/${part.schedule}/other/2026-12-04T08:15:00.000Z/1`;
-      const neighbour = calendarOf(
-        [
-          {
-            resourceType: 'Slot',
-            id: 'neighbour',
-            schedule: part.resource.schedule,
-            status: 'busy',
-            identifier: [{ system: artefactUri(config, 'LocalPublishedSlot'), value }],
-            start: '2026-12-04T08:15:00Z',
-            end: '2026-12-04T08:45:00Z',
-          },
-        ],
-        config,
-      ).get('neighbour');
-      expect(neighbour && takesTimeOf(neighbour, part)).toBe(true);
     });
 
     test('a buffer has the place of what was booked, and no serviceType', () => {

@@ -188,29 +188,6 @@ test('a client that goes while it waits leaves its place to the next one', async
   expect([(await first).status, (await last).status]).toEqual([404, 404]);
 });
 
-describe('the form of a search', () => {
-  const search = (payload: string) =>
-    gateway.inject({
-      method: 'POST',
-      url: '/fhir/R4/Slot/_search',
-      headers: { ...bearer, 'content-type': 'application/x-www-form-urlencoded' },
-      payload,
-    });
-
-  test('of more than 64 KB is malformed, and not looked at', async () => {
-    start();
-    const answer = await search(`status=${'x'.repeat(64 * 1024)}`);
-    expect([answer.statusCode, answer.json().issue[0].details.coding[0].code]).toEqual([400, 'malformed-request']);
-    expect(fake.received).toEqual([]);
-  });
-
-  test('of 64 KB is read', async () => {
-    start();
-    expect((await search(`${'&'.repeat(64 * 1024 - 11)}status=free`)).statusCode).toBe(404);
-    expect(fake.received).toHaveLength(1);
-  });
-});
-
 test('another request is answered while one of 1 MB is worked on', async () => {
   start();
   const url = await gateway.listen({ port: 0, host: '127.0.0.1' });

@@ -81,25 +81,6 @@ describe('in gateway', () => {
       payload: { resourceType: 'Appointment' },
     });
 
-  test('a Bot gets the body, the credentials of the caller and who calls, and its answer is that of the gateway', async () => {
-    const events: BotEvent<unknown>[] = [];
-    handler = async (_, event) => {
-      events.push(event);
-      return appointment;
-    };
-    const answer = await book();
-    expect(answer.statusCode).toBe(201);
-    expect(answer.json()).toMatchObject({ id: 'made' });
-    expect(events).toMatchObject([
-      {
-        input: { resourceType: 'Appointment' },
-        headers: { authorization: 'Bearer portal-a' },
-        requester: { reference: 'ClientApplication/portal-a-id' },
-      },
-    ]);
-    expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Bot']);
-  });
-
   test('the right to call a Bot is asked again after ten seconds', async () => {
     await book();
     now += 9_000;
@@ -380,14 +361,6 @@ test('a request is a POST with a body, else a GET, with what follows the address
   ]);
 });
 
-test('an answer that is missing is told to nobody', async () => {
-  const seen: unknown[] = [];
-  const upstream = { call: async () => ({ failure: 'broken' }) } as Partial<Upstream> as Upstream;
-  const { send } = createBotConnections(upstream, 'http://medplum/', (...told) => seen.push(told));
-  expect(await send({ url: 'http://medplum/fhir/R4', headers: {} }, 7)).toBe('no-answer');
-  expect(seen).toEqual([]);
-});
-
 /** A login that answers so, one after the other; then it works. */
 function loggingIn(...answers: Promise<void>[]) {
   const logins: boolean[] = [];
@@ -458,10 +431,6 @@ test('a refusal during a login that fails is not forgotten', async () => {
   expect(await first).toBe(false);
   await token.isThere();
   expect(logins).toEqual([false, true]);
-});
-
-test('without a log it is only told to the caller', async () => {
-  expect(await createOwnToken(refused, undefined).isThere()).toBe(false);
 });
 
 /** Runs the Bot `book` in a Medplum that answers so. */

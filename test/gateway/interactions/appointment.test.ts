@@ -166,43 +166,6 @@ describe('hold', () => {
   });
 });
 
-describe('patch', () => {
-  const { fake, inject } = withGateway();
-
-  beforeEach(() => {
-    respond({ body: cancelled });
-  });
-
-  const cancelled = { resourceType: 'Appointment', id: 'a1', status: 'cancelled', meta: { versionId: 'v2' } };
-  const fhirPath = { resourceType: 'Parameters', parameter: [{ name: 'operation' }] };
-  const jsonPatch = [{ op: 'replace', path: '/status', value: 'cancelled' }];
-
-  const respond = (reply: Reply) => {
-    fake.answer = () => reply;
-  };
-
-  const patch = (payload: object | string = fhirPath, headers: Readonly<Record<string, string>> = fhirJson) =>
-    inject({ method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers, payload });
-
-  const json = { ...bearer, 'content-type': 'application/json-patch+json' };
-
-  describe('PATCH /Appointment/{id}', () => {
-    test.each([
-      ['no patch', { resourceType: 'Appointment' }, fhirJson, 400],
-      ['a list as FHIR', jsonPatch, fhirJson, 400],
-      ['Parameters as JSON Patch', fhirPath, json, 400],
-      ['another kind of patch', {}, { ...bearer, 'content-type': 'application/merge-patch+json' }, 415],
-      ['another charset', jsonPatch, { ...bearer, 'content-type': 'application/json-patch+json; charset=latin1' }, 415],
-      ['300 KB', [{ op: 'add', path: '/comment', value: 'x'.repeat(300_000) }], json, 413],
-      ['an unquoted If-Match', fhirPath, { ...fhirJson, 'if-match': 'v1' }, 400],
-    ] as const)('%s is refused before any Bot is called', async (_, payload, headers, status) => {
-      const answer = await patch(payload, headers);
-      expect([answer.statusCode, answer.json().resourceType]).toEqual([status, 'OperationOutcome']);
-      expect(fake.received).toEqual([]);
-    });
-  });
-});
-
 describe('async book', () => {
   const { fake, inject } = withGateway();
   const task = (more: object) => ({ resourceType: 'Task', id: 't1', status: 'requested', intent: 'order', ...more });
@@ -237,18 +200,6 @@ describe('async book', () => {
     });
 
     test.each([
-      ['an Appointment', { resourceType: 'Appointment', id: 'a1', status: 'pending' }],
-      ['a Task without an id', { resourceType: 'Task', status: 'requested' }],
-      ['nothing', {}],
-    ])('%s instead of a job is not answered with 202', async (_, body) => {
-      fake.answer = () => ({ body });
-      const headers = { ...fhirJson, prefer: 'respond-async' };
-      const payload = { resourceType: 'Appointment' };
-      const answer = await inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers, payload });
-      expect([answer.statusCode, answer.headers['content-location']]).toEqual([503, undefined]);
-    });
-
-    test.each([
       ['runs', task({}), 202],
       ['was refused', task({ status: 'failed', contained: [{ ...refused, id: 'outcome' }] }), 409],
       ['was dropped', task({ status: 'cancelled' }), 404],
@@ -267,21 +218,6 @@ describe('async book', () => {
       expect(answer.statusCode).toBe(status);
       expect(answer.headers['retry-after']).toBe(status === 202 ? '1' : undefined);
       expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Task/t1']);
-    });
-
-    test('a job that runs says so', async () => {
-      fake.answer = () => ({ body: task({}) });
-      const answer = await inject({ url: '/fhir/R4/async/t1', headers: bearer });
-      expect([answer.body, answer.headers['x-progress']]).toEqual(['', 'The booking is waiting to be carried out.']);
-    });
-
-    test.each([
-      ['was refused', [{ ...refused, id: 'outcome' }], { issue: refused.issue }],
-      ['cannot be read', [], { issue: [{ diagnostics: 'The result of the booking cannot be read.' }] }],
-    ])('a job that %s says why', async (_, contained, expected) => {
-      fake.answer = () => ({ body: task({ status: 'failed', contained }) });
-      const outcome = (await inject({ url: '/fhir/R4/async/t1', headers: bearer })).json();
-      expect([outcome, outcome.id]).toMatchObject([expected, undefined]);
     });
 
     test.each([

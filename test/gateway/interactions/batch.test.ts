@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Bundle } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
-import { base, bearer, fhirJson, gatewayTo, searchset, withGateway } from '../fake-medplum.ts';
+import { bearer, fhirJson, gatewayTo, searchset, withGateway } from '../fake-medplum.ts';
 
 const { fake, gateway } = withGateway();
 
@@ -47,22 +46,6 @@ describe('a batch', () => {
     expect(statuses(body)).toEqual(['200', '200', '200']);
     expect(body.entry[1].resource.resourceType).toBe('CapabilityStatement');
     expect(fake.received[1]?.query.get('status')).toBe('busy?');
-  });
-
-  test('names what was asked, without a query if there was none', async () => {
-    fake.answer = () => ({ body: searchset(fake.url, 'SearchParameter', []) });
-    const { body } = await send(batchOf(get('SearchParameter'), get('/SearchParameter/?_format=json')));
-    expect(body.entry.map(({ resource }: { resource: Bundle }) => resource.link?.[0]?.url)).toEqual([
-      `${base}/SearchParameter`,
-      `${base}/SearchParameter?_format=json`,
-    ]);
-  });
-
-  test('without entries is answered without any', async () => {
-    expect((await send({ resourceType: 'Bundle', type: 'batch' })).body).toEqual({
-      resourceType: 'Bundle',
-      type: 'batch-response',
-    });
   });
 
   const needs = 'An entry needs request.method and request.url of at most 8192 characters.';
@@ -143,16 +126,6 @@ describe('a batch', () => {
       batchOf(...sizes.map((size) => get(size === 'read' ? 'Slot/s1' : `Slot?_count=${size}`))),
     );
     expect(statuses(body)).toEqual(expected);
-  });
-
-  test('says which entry was left out since the answers grew too large', async () => {
-    const slots = Array.from({ length: 1_000 }, (_, index) => ({ ...slot, id: `s${index}` }));
-    fake.answer = () => ({ body: searchset(fake.url, 'Slot', slots) });
-    const large = get('Slot?_count=1000');
-    const { body } = await send(batchOf(large, large, large, large));
-    expect(body.entry[3].response.outcome.issue[0].diagnostics).toBe(
-      'The answers to this batch grow too large: send this entry by itself.',
-    );
   });
 
   test('each entry counts as a request', async () => {

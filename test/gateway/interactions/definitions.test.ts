@@ -3,7 +3,6 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { presets } from '../../../core/config/presets.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { capabilityStatement } from '../../../gateway/interactions/capability-statement.ts';
-import { namedBy } from '../../../gateway/interactions/definitions.ts';
 import { isServedType } from '../../../gateway/served-types.ts';
 import { base, bearer, config, searchset, withGateway } from '../fake-medplum.ts';
 
@@ -36,19 +35,6 @@ describe('definitions', () => {
       fake.answer = () => ({ body: searchset(fake.url, 'StructureDefinition', []) });
       expect((await get('StructureDefinition/LocalTermin')).status).toBe(404);
     });
-
-    test.each([
-      [{ status: 500 }, 503],
-      [{ status: 403 }, 403],
-      [{ body: { resourceType: 'Patient' } }, 502],
-    ])('where Medplum says %j: %i', async (reply, status) => {
-      fake.answer = () => reply;
-      const statuses = [
-        (await get('StructureDefinition/LocalTermin')).status,
-        (await get('StructureDefinition')).status,
-      ];
-      expect(statuses).toEqual([status, status]);
-    });
   });
 
   describe('the definitions', () => {
@@ -62,10 +48,6 @@ describe('definitions', () => {
     test('of several conditions must meet each', async () => {
       const { body } = await get(`StructureDefinition?url=${url}&url=urn:other`);
       expect([body.total, body.entry, fake.received]).toEqual([0, undefined, []]);
-    });
-
-    test.each(['url=', '_format=json&_pretty=true', 'url=&_format=json'])('%s is no condition', async (query) => {
-      expect((await get(`StructureDefinition?${query}`)).body.total).toBe(1);
     });
 
     test.each(['x_format', '_formats', 'x_pretty', '_format2'])('are not found by %s', async (name) => {
@@ -82,47 +64,6 @@ describe('definitions', () => {
       fake.answer = () => ({ body: { ...searchset(fake.url, 'StructureDefinition', []), ...more } });
       expect((await get('StructureDefinition')).body).toMatchObject({ resourceType: 'Bundle', total: 0 });
       expect((await get('StructureDefinition/LocalTermin')).status).toBe(404);
-    });
-
-    test('are found by nothing else', async () => {
-      const { status, body } = await get('StructureDefinition?name=a&status=active');
-      expect([status, body.issue.map(({ expression }: { expression: string[] }) => expression[0])]).toEqual([
-        400,
-        ['http.name', 'http.status'],
-      ]);
-      expect(body.issue[0].diagnostics).toBe('StructureDefinition is searched by url only.');
-    });
-  });
-
-  test('what a CapabilityStatement names is listed once, by its type', () => {
-    const resource = [
-      {
-        type: 'Appointment' as const,
-        supportedProfile: ['urn:p', 'urn:p'],
-        operation: [{ name: 'book', definition: 'urn:o' }],
-        searchParam: [{ name: 'a', type: 'token' as const, definition: 'urn:s' }],
-      },
-      {
-        type: 'Slot' as const,
-        supportedProfile: ['urn:q'],
-        searchParam: [{ name: '_count', type: 'number' as const }],
-      },
-      { type: 'Patient' as const },
-    ];
-    expect(
-      namedBy({
-        resourceType: 'CapabilityStatement',
-        status: 'active',
-        date: '2027',
-        kind: 'instance',
-        fhirVersion: '4.0.1',
-        format: ['json'],
-        rest: [{ mode: 'server', resource }, { mode: 'server' }],
-      }),
-    ).toEqual({
-      StructureDefinition: ['urn:p', 'urn:q'],
-      OperationDefinition: ['urn:o'],
-      SearchParameter: ['urn:s'],
     });
   });
 });

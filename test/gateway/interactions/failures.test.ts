@@ -10,6 +10,7 @@ type Way = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: 
 const bodies = {
   Appointment: { resourceType: 'Appointment' },
   Subscription: { resourceType: 'Subscription' },
+  Patient: { resourceType: 'Patient', id: 'p1' },
   patch: { resourceType: 'Parameters', parameter: [{ name: 'operation' }] },
 };
 
@@ -17,7 +18,8 @@ async function go([method, path, prefer]: Way, reply?: Reply) {
   fake.received.length = 0;
   fake.answer = () => reply;
   const [type] = path.split('/');
-  const payload = bodies[method === 'PATCH' ? 'patch' : type === 'Subscription' ? type : 'Appointment'];
+  const payload =
+    bodies[method === 'PATCH' ? 'patch' : type === 'Subscription' || type === 'Patient' ? type : 'Appointment'];
   const isSent = method === 'PUT' || method === 'POST' || method === 'PATCH';
   const headers = { ...(isSent ? fhirJson : bearer), ...(prefer && { prefer }) };
   const answer = await inject({ method, url: `/fhir/R4/${path}`, headers, ...(isSent && { payload }) });
@@ -78,6 +80,14 @@ test.each<Way>([
   ['GET', 'Appointment?patient=p1'],
   ['GET', 'StructureDefinition'],
   ['GET', 'StructureDefinition/LocalTermin'],
+  ['GET', 'Appointment/a1/_history/v1'],
+  ['GET', 'Appointment?patient.active=true'],
+  ['GET', 'Appointment?patient.organization.name=x'],
+  ['GET', 'CodeSystem?context-type-value=a$b'],
+  ['GET', 'Encounter?date=ge2020'],
+  ['GET', 'Slot?status=free'],
+  ['POST', 'Patient'],
+  ['PUT', 'Patient/p1'],
 ])('%s %s, which Medplum does not answer', async (...way) => {
   for (const [said, status] of [
     [403, 403],
@@ -91,5 +101,7 @@ test.each<Way>([
     expect([way, said, answer.status]).toEqual([way, said, status]);
     expect(JSON.stringify(answer.body)).not.toContain('secret');
   }
-  expect([502, 503]).toContain((await go(way, { body: { resourceType: 'Bot', id: 'a1' } })).status);
+  for (const body of [{ resourceType: 'Bot', id: 'a1' }, { resourceType: 'Bundle', entry: {} }, '{']) {
+    expect([502, 503]).toContain((await go(way, { body })).status);
+  }
 });

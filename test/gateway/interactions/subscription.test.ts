@@ -69,28 +69,10 @@ describe('the operations on Subscriptions', () => {
     expect(asked()).toEqual([['subscription-operations', input]]);
   });
 
-  test('staff have events delivered', async () => {
-    expect((await operation('u1/$deliver', parameters())).status).toBe(200);
-    expect(asked()).toEqual([['subscription-operations', { operation: 'deliver', id: 'u1' }]]);
-  });
-
   test.each(['eventsSinceNumber', 'eventsUntilNumber'])('%s alone is refused, too', async (name) => {
     const { status, body } = await operation(`u1/$events?${name}=x`);
     expect([status, body.issue.length, body.issue[0].expression]).toEqual([400, 1, [`http.${name}`]]);
     expect(fake.received).toEqual([]);
-  });
-
-  test.each([
-    ['a list of parameters that is none', { resourceType: 'Parameters', parameter: { name: 'id', valueId: 'u1' } }],
-    [
-      'parameters that are none',
-      { resourceType: 'Parameters', parameter: [null, 'id', { name: 'ids', valueId: 'u1' }] },
-    ],
-    ['another resource', { resourceType: 'Patient', parameter: [{ name: 'id', valueId: 'u1' }] }],
-    ['a parameter without a value', parameters({ name: 'id', resource: {} }, { name: 'id', id: 'u1' })],
-  ])('of %s nothing is read', async (_, body) => {
-    expect((await operation('$status', body)).status).toBe(200);
-    expect(asked()).toEqual([['subscription-operations', { operation: 'status', ids: [], statuses: [] }]]);
   });
 });
 

@@ -1,377 +1,252 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Bundle, OperationOutcome, Patient } from '@medplum/fhirtypes';
+import type { Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { createAddresses } from '../../../gateway/medplum/address-rewriting.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
-import { isOutcome, isSuccess, upstreamProblem } from '../../../gateway/medplum/errors.ts';
-import { isBundle, publicBundle, publicResource } from '../../../gateway/medplum/public-resources.ts';
+import { upstreamProblem } from '../../../gateway/medplum/errors.ts';
+import { publicBundle, publicResource } from '../../../gateway/medplum/public-resources.ts';
+import { rows } from '../../lib/rows.ts';
 import { base, config } from '../fake-medplum.ts';
 
 const answer = (status: number, body?: unknown, headers = {}): UpstreamAnswer => ({ status, headers, body });
 const outcome = (...issue: unknown[]) => ({ resourceType: 'OperationOutcome', issue });
 
+/** What a client is told: the status, and of each issue code, words and expression. */
 function told(given: UpstreamAnswer | UpstreamFailure) {
   const { status, resource, headers } = upstreamProblem(given, config);
   const issues = resource?.resourceType === 'OperationOutcome' ? resource.issue : [];
+  const codes = issues.map(({ details, code }) => details?.coding?.[0]?.code ?? code);
   return {
     status,
     headers,
-    issues: issues.map(({ details, diagnostics, expression }) => [
-      details?.coding?.[0]?.code,
-      diagnostics,
-      expression?.[0],
-    ]),
+    codes,
+    words: issues.map(({ diagnostics, expression = [] }) => [diagnostics, ...expression].join(' ')),
   };
 }
 
-const unavailable = 'The FHIR server behind the service cannot be reached: try again.';
-
-const late =
-  'The FHIR server behind the service did not answer in time. A change may have been stored: read before you try again.';
-
-const broken =
-  'The FHIR server behind the service gave an invalid response. A change may have been stored: read before you try again.';
-
-test.each<[UpstreamAnswer | UpstreamFailure, number, string | undefined, string]>([
-  [{ failure: 'unavailable' }, 503, 'upstream-unavailable', unavailable],
-  [{ failure: 'timeout' }, 504, 'upstream-timeout', late],
-  [{ failure: 'broken' }, 503, 'upstream-unavailable', broken],
-  [answer(500), 503, 'upstream-unavailable', unavailable],
-  [answer(503), 503, 'upstream-unavailable', unavailable],
-  [answer(504), 504, 'upstream-timeout', late],
-  [answer(409), 409, 'booking-conflict', 'Another request changed the same resource at the same moment: try again.'],
-  [answer(412), 412, 'version-conflict', 'The resource has a newer version: read it again.'],
-  [answer(412, { ...outcome(), id: 'multiple-matches' }), 412, undefined, 'The condition matches several resources.'],
-  [answer(401), 401, undefined, 'Send a valid bearer token in the Authorization header.'],
-  [answer(403), 403, undefined, 'The caller is not allowed to do this.'],
-  [answer(404), 404, undefined, 'There is no such resource, or the caller may not see it.'],
-  [answer(410), 410, undefined, 'The resource was deleted.'],
-  [answer(418), 400, undefined, 'The request is not valid HTTP.'],
-])('%j becomes %i %s', (given, status, code, diagnostics) => {
+test.each<[UpstreamAnswer | UpstreamFailure, number, string, RegExp]>([
+  [{ failure: 'unavailable' }, 503, 'upstream-unavailable', /cannot be reached: try again/],
+  [{ failure: 'timeout' }, 504, 'upstream-timeout', /may have been stored: read before you try again/],
+  [{ failure: 'broken' }, 503, 'upstream-unavailable', /may have been stored: read before you try again/],
+  [answer(500), 503, 'upstream-unavailable', /cannot be reached: try again/],
+  [answer(503), 503, 'upstream-unavailable', /cannot be reached: try again/],
+  [answer(504), 504, 'upstream-timeout', /may have been stored/],
+  [answer(409), 409, 'booking-conflict', /try again/],
+  [answer(412), 412, 'version-conflict', /read it again/],
+  [answer(412, { ...outcome(), id: 'multiple-matches' }), 412, 'multiple-matches', /matches several/],
+  [answer(401), 401, 'login', /bearer token/],
+  [answer(403), 403, 'forbidden', /not allowed/],
+  [answer(404), 404, 'not-found', /no such resource/],
+  [answer(410), 410, 'deleted', /deleted/],
+  [answer(418), 400, 'structure', /not valid HTTP/],
+  [answer(302), 502, 'transient', /./],
+  [answer(399), 502, 'transient', /./],
+])('%j becomes %i %s', (given, status, code, words) => {
   const found = told(given);
-  expect([found.status, found.issues]).toEqual([status, [[code, diagnostics, undefined]]]);
-});
-
-test('a redirection is no answer', () => {
-  expect([told(answer(302)).status, told(answer(399)).status]).toEqual([502, 502]);
+  expect([found.status, found.codes]).toEqual([status, [code]]);
+  expect(found.words[0]).toMatch(words);
 });
 
 test('a token that is refused is invalid; who asks too often learns when to come again', () => {
   expect(told(answer(401)).headers).toEqual({ 'www-authenticate': 'Bearer error="invalid_token"' });
-  expect([told(answer(429)).status, told(answer(429)).headers]).toEqual([429, { 'retry-after': '60' }]);
+  expect(told(answer(429))).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
   expect(told(answer(429, undefined, { 'retry-after': '7' })).headers).toEqual({ 'retry-after': '7' });
 });
 
-describe.each([400, 422])('what Medplum finds malformed (%i)', (status) => {
-  const rejected = 'The FHIR server rejected the request.';
-  test.each<[unknown, unknown[]]>([
-    [
-      outcome({ details: { text: 'Bad.' }, diagnostics: 'Other.', expression: ['Slot.start'] }),
-      [['malformed-request', 'Bad.', 'Slot.start']],
-    ],
-    [outcome({ diagnostics: 'Other.' }), [['malformed-request', 'Other.', undefined]]],
-    [outcome({ details: { text: 1 }, expression: 'x' }), [['malformed-request', rejected, undefined]]],
-    [outcome({ expression: [1] }), [['malformed-request', rejected, undefined]]],
-    [
-      outcome({ diagnostics: 'A.' }, null, { diagnostics: 'B.' }),
-      [
-        ['malformed-request', 'A.', undefined],
-        ['malformed-request', 'B.', undefined],
-      ],
-    ],
-    [outcome(), [['malformed-request', rejected, undefined]]],
-    [undefined, [['malformed-request', rejected, undefined]]],
-  ])('%j', (body, issues) => {
-    expect(told(answer(status, body))).toMatchObject({ status: 400, issues });
-  });
+const rejected = 'The FHIR server rejected the request.';
+
+test.each<[unknown, string[]]>([
+  [outcome({ details: { text: 'Bad.' }, diagnostics: 'Other.', expression: ['Slot.start'] }), ['Bad. Slot.start']],
+  [outcome({ diagnostics: 'A.' }, null, { diagnostics: 'B.' }), ['A.', 'B.']],
+  [outcome({ details: { text: 1 }, expression: 'x' }), [rejected]],
+  [outcome({ expression: [1] }), [rejected]],
+  [outcome(), [rejected]],
+  [undefined, [rejected]],
+])('what Medplum finds malformed is malformed: %j', (body, words) => {
+  for (const status of [400, 422]) {
+    expect(told(answer(status, body))).toMatchObject({
+      status: 400,
+      words,
+      codes: words.map(() => 'malformed-request'),
+    });
+  }
 });
 
-test.each([
-  [{ failure: 'timeout' } as const, false],
-  [answer(199), false],
-  [answer(200), true],
-  [answer(299), true],
-  [answer(300), false],
-])('%j is a success: %s', (given, expected) => {
-  expect(isSuccess(given)).toBe(expected);
-});
+const addresses = createAddresses(config, ['http://medplum/', 'http://localhost:8103/']);
 
-test.each([
-  [outcome(), true],
-  [{ resourceType: 'OperationOutcome' }, false],
-  [{ ...outcome(), resourceType: 'Bundle' }, false],
-  [null, false],
-])('%j is an outcome: %s', (value, expected) => {
-  expect(isOutcome(value)).toBe(expected);
-});
-
-describe('public resources', () => {
-  const addresses = createAddresses(config, ['http://medplum:8103/']);
+describe('what is shown of Medplum’s resources', () => {
   const slot = { resourceType: 'Slot', id: 's1' };
-  const channel = { type: 'rest-hook', endpoint: 'https://portal.example', header: ['Authorization: secret'] };
-  const shownChannel = { type: 'rest-hook', endpoint: 'https://portal.example' };
+  const subscription = { resourceType: 'Subscription', id: 'u1' };
+  const channel = { type: 'rest-hook', endpoint: 'https://portal.example' };
+  const secret = { ...subscription, channel: { ...channel, header: ['Authorization: secret'] } };
+  const bundleOf = (more: object) => ({ resourceType: 'Bundle', type: 'searchset', ...more }) as Bundle;
+  const shown = (more: object) => publicBundle(bundleOf(more), 'Slot', addresses);
 
-  describe('a resource', () => {
-    test('is shown if it is of the type that was asked for', () => {
-      expect(publicResource(slot, 'Slot')).toEqual(slot);
-      const others: unknown[] = [slot, null, undefined, 'x', {}, { resourceType: 'Bot' }];
-      expect(others.map((one) => publicResource(one, 'Patient'))).toEqual(others.map(() => undefined));
-    });
-
-    test('keeps the secrets of its channel', () => {
-      const subscription = { resourceType: 'Subscription', id: 'u1', channel };
-      expect(publicResource(subscription, 'Subscription')).toEqual({ ...subscription, channel: shownChannel });
-      const bare = { resourceType: 'Subscription', id: 'u1' };
-      expect(publicResource(bare, 'Subscription')).toEqual(bare);
-    });
+  test('a resource is that of the type that was asked for, and keeps the secrets of its channel', () => {
+    expect(publicResource(slot, 'Slot')).toEqual(slot);
+    const others: unknown[] = [slot, null, undefined, 'x', {}, { resourceType: 'Bot' }];
+    expect(others.map((one) => publicResource(one, 'Patient'))).toEqual(others.map(() => undefined));
+    expect(publicResource(secret, 'Subscription')).toEqual({ ...subscription, channel });
+    expect(publicResource(subscription, 'Subscription')).toEqual(subscription);
   });
 
-  describe('a search result', () => {
-    const bundleOf = (more: object) => ({ resourceType: 'Bundle', type: 'searchset', ...more }) as Bundle;
-    const shown = (more: object) => publicBundle(bundleOf(more), 'Slot', addresses);
-
-    test('names the addresses of the service', () => {
-      const medplum = 'http://medplum:8103/fhir/R4';
-      const link = [
-        { relation: 'self', url: `${medplum}/Slot?status=free` },
-        { relation: 'next', url: `${medplum}/Slot?_cursor=x`, id: 'y' },
-        { relation: 'other', url: `${medplum}/Bot?x` },
-        { relation: 'strange', url: 'http://elsewhere.example/Slot' },
-        { relation: 'none' },
-        { url: `${medplum}/Slot` },
-        null,
-      ];
-      const entry = [{ fullUrl: `${medplum}/Slot/s1`, resource: slot, search: { mode: 'match' } }];
-      expect(shown({ total: 1, link, entry })).toEqual({
-        ...bundleOf({ total: 1 }),
-        link: [
-          { relation: 'self', url: `${base}/Slot?status=free` },
-          { relation: 'next', url: `${base}/Slot?_cursor=x` },
-        ],
-        entry: [{ fullUrl: `${base}/Slot/s1`, resource: slot, search: { mode: 'match' } }],
-      });
+  test('a search result names the addresses of the service, and no types that it does not serve', () => {
+    const medplum = 'http://medplum/fhir/R4';
+    const link = [
+      { relation: 'self', url: `${medplum}/Slot?status=free` },
+      { relation: 'next', url: `${medplum}/Slot?_cursor=x`, id: 'y' },
+      { relation: 'other', url: `${medplum}/Bot?x` },
+      { relation: 'strange', url: 'http://elsewhere.example/Slot' },
+      { relation: 'none' },
+      { url: `${medplum}/Slot` },
+      null,
+    ];
+    const strange = [{ resource: { resourceType: 'Bot', id: 'b' } }, {}, null, 'x', { resource: 'y' }];
+    const entry = [
+      { fullUrl: `${medplum}/Slot/s1`, resource: slot, search: { mode: 'match' } },
+      ...strange,
+      { resource: secret },
+    ];
+    expect(shown({ total: 1, link, entry })).toEqual({
+      ...bundleOf({ total: 1 }),
+      link: [
+        { relation: 'self', url: `${base}/Slot?status=free` },
+        { relation: 'next', url: `${base}/Slot?_cursor=x` },
+      ],
+      entry: [
+        { fullUrl: `${base}/Slot/s1`, resource: slot, search: { mode: 'match' } },
+        { fullUrl: `${base}/Subscription/u1`, resource: { ...subscription, channel } },
+      ],
     });
+    expect([shown({ link: 'x' }), shown({ entry: [] })]).toEqual([bundleOf({ link: [] }), bundleOf({ link: [] })]);
+  });
+});
 
-    test('has no entries of types that are not served, nor secrets', () => {
-      const subscription = { resourceType: 'Subscription', id: 'u1', channel };
-      const entry = [
-        { resource: { resourceType: 'Bot', id: 'b' } },
-        {},
-        null,
-        'x',
-        { resource: 'y' },
-        { resource: subscription },
-      ];
-      expect(shown({ entry }).entry).toEqual([
-        { fullUrl: `${base}/Subscription/u1`, resource: { ...subscription, channel: shownChannel } },
-      ]);
-    });
-
-    test('without links and entries has an empty list of links', () => {
-      expect(shown({ link: 'x' })).toEqual(bundleOf({ link: [] }));
-      expect(shown({ entry: [] })).toEqual(bundleOf({ link: [] }));
-    });
+describe('addresses of Medplum', () => {
+  test.each(
+    rows(`
+    http://medplum/fhir/R4/Patient/1 ¦ {}/fhir/R4/Patient/1
+    http://medplum/fhir/R4 ¦ {}/fhir/R4
+    http://medplum/storage/1?key=2 ¦ {}/storage/1?key=2
+    http://medplum ¦ {}
+    http://127.0.0.1:8103/fhir/R4/Slot/1 ¦ {}/fhir/R4/Slot/1
+    http://localhost:8103/ ¦ {}/
+    https://medplum.com/docs ¦ https://medplum.com/docs
+    http://medplum.com/fhir/R4/Patient/1 ¦ http://medplum.com/fhir/R4/Patient/1
+    http://medplum:8103/fhir/R4/Patient/1 ¦ http://medplum:8103/fhir/R4/Patient/1
+    http://medplum-test/fhir/R4/Patient/1 ¦ http://medplum-test/fhir/R4/Patient/1
+    http://localhost:81030/ ¦ http://localhost:81030/
+    http://localhost/ ¦ http://localhost/
+    https://medplum/ ¦ https://medplum/
+    http://medplum@evil.example/ ¦ http://medplum@evil.example/
+    Patient/1 ¦ Patient/1
+    see http://medplum/ ¦ see http://medplum/`),
+  )('%s is shown as %s', (url = '', shown = '') => {
+    expect(addresses.rewriteUrl(url)).toBe(shown.replace('{}', 'https://booking.example.org'));
   });
 
   test.each([
-    [{ resourceType: 'Bundle' }, true],
-    [{ resourceType: 'Bundle', entry: [] }, true],
-    [{ resourceType: 'Bundle', entry: {} }, false],
-    [{ resourceType: 'Slot' }, false],
-    [null, false],
-  ])('%j is a Bundle: %s', (value, expected) => {
-    expect(isBundle(value)).toBe(expected);
-  });
-});
-
-describe('address rewriting', () => {
-  const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
-  const addresses = createAddresses(config, ['http://medplum/', 'http://localhost:8103/']);
-
-  describe('an address', () => {
-    test.each([
-      ['http://medplum/fhir/R4/Patient/1', 'https://booking.example.org/fhir/R4/Patient/1'],
-      ['http://medplum/fhir/R4', 'https://booking.example.org/fhir/R4'],
-      ['http://medplum/storage/1?key=2', 'https://booking.example.org/storage/1?key=2'],
-      ['http://medplum', 'https://booking.example.org'],
-      ['http://127.0.0.1:8103/fhir/R4/Slot/1', 'https://booking.example.org/fhir/R4/Slot/1'],
-      ['http://localhost:8103/', 'https://booking.example.org/'],
-    ])('%s of Medplum becomes %s', (url, shown) => {
-      expect(addresses.rewriteUrl(url)).toBe(shown);
-    });
-
-    test.each([
-      'https://medplum.com/docs',
-      'http://medplum.com/fhir/R4/Patient/1',
-      'http://medplum:8103/fhir/R4/Patient/1',
-      'http://medplum-test/fhir/R4/Patient/1',
-      'http://localhost:81030/',
-      'http://localhost/',
-      'https://medplum/',
-      'http://medplum@evil.example/',
-      'Patient/1',
-      'see http://medplum/',
-    ])('%s is not Medplum and stays', (url) => {
-      expect(addresses.rewriteUrl(url)).toBe(url);
-    });
+    ['http://any.example/fhir/R4/Slot?_cursor=x', 'https://booking.example.org/fhir/R4/Slot?_cursor=x'],
+    ['/fhir/R4/', 'https://booking.example.org/fhir/R4/'],
+    ['http://any.example/fhir/R4', undefined],
+    ['http://any.example/storage/1', undefined],
+  ])('%s is public as %s', (url, expected) => {
+    expect(addresses.publicUrl(url)).toBe(expected);
   });
 
-  describe('the addresses of the service', () => {
-    test.each([
-      ['https://booking.example.org/fhir/R4', '/fhir/R4', 'https://booking.example.org'],
-      ['http://localhost:3000', '', 'http://localhost:3000'],
-    ])('%s has the path "%s"', (baseUrl, basePath, origin) => {
-      expect(createAddresses({ baseUrl }, [])).toMatchObject({ base: baseUrl, basePath, origin });
-    });
+  test.each([
+    [config.baseUrl, '/fhir/R4', 'https://booking.example.org'],
+    ['http://localhost:3000', '', 'http://localhost:3000'],
+  ])('%s has the path "%s"', (baseUrl, basePath, origin) => {
+    expect(createAddresses({ baseUrl }, [])).toMatchObject({ base: baseUrl, basePath, origin });
+  });
 
-    test.each([
-      ['http://any.example/fhir/R4/Slot?_cursor=x', 'https://booking.example.org/fhir/R4/Slot?_cursor=x'],
-      ['/fhir/R4/', 'https://booking.example.org/fhir/R4/'],
-      ['http://any.example/fhir/R4', undefined],
-      ['http://any.example/storage/1', undefined],
-    ])('that are public: %s is %s', (url, expected) => {
-      expect(addresses.publicUrl(url)).toBe(expected);
-    });
+  test.each(['localhost', '127.0.0.1', '[::1]'])(
+    'a Medplum on the same machine is hidden by all its names: %s',
+    (name) => {
+      const near = createAddresses(config, [`http://${name}/`, 'https://booking.example.org:8103/']);
+      for (const one of ['localhost', '127.0.0.1', '[::1]']) {
+        expect(near.rewriteUrl(`http://${one}/storage/1#x`)).toBe('https://booking.example.org/storage/1#x');
+        expect(near.rewriteUrl(`http://${one}:8103/storage/1`)).toBe(`http://${one}:8103/storage/1`);
+      }
+      expect(near.rewriteUrl('https://booking.example.org:8103/a')).toBe('https://booking.example.org/a');
+    },
+  );
 
-    test.each(['localhost', '127.0.0.1', '[::1]'])(
-      'hide a Medplum on the same machine by all its names: %s',
-      (name) => {
-        const near = createAddresses(config, [`http://${name}/`, 'https://booking.example.org:8103/']);
-        for (const one of ['localhost', '127.0.0.1', '[::1]']) {
-          expect(near.rewriteUrl(`http://${one}/storage/1#x`)).toBe('https://booking.example.org/storage/1#x');
-          expect(near.rewriteUrl(`http://${one}:8103/storage/1`)).toBe(`http://${one}:8103/storage/1`);
-        }
-        expect(near.rewriteUrl('https://booking.example.org:8103/a')).toBe('https://booking.example.org/a');
-      },
+  const of = (parts: object) => ({ resourceType: 'Basic' as const, code: {}, ...parts });
+  const [hidden, shown] = ['http://medplum/a', 'https://booking.example.org/a'];
+
+  test.each(['reference', 'fullUrl', 'valueUrl', 'valueUri'])('are shown nowhere as %s', (name) => {
+    expect(addresses.rewriteResource(of({ part: [{ [name]: hidden, other: [7] }] }))).toEqual(
+      of({ part: [{ [name]: shown, other: [7] }] }),
     );
   });
 
-  describe('a resource', () => {
-    test.each(['reference', 'fullUrl', 'valueUrl', 'valueUri'])('has addresses of Medplum nowhere as %s', (name) => {
-      const resource = { resourceType: 'Basic' as const, code: {}, part: [{ [name]: 'http://medplum/a', other: [7] }] };
-      expect(addresses.rewriteResource(resource)).toEqual({
-        ...resource,
-        part: [{ [name]: 'https://booking.example.org/a', other: [7] }],
-      });
-    });
+  test.each([
+    ...['link', 'photo', 'valueAttachment', 'attachment', 'contentAttachment'].map((name) => [name, shown] as const),
+    ...['extension', 'endpoint'].map((name) => [name, hidden] as const),
+  ])('below %s as url they are shown as %s', (parent, url) => {
+    const title = 'http://medplum/';
+    expect(addresses.rewriteResource(of({ [parent]: [{ url: hidden, title }] }))).toEqual(
+      of({ [parent]: [{ url, title }] }),
+    );
+  });
 
-    test.each([
-      ['link', true],
-      ['photo', true],
-      ['valueAttachment', true],
-      ['attachment', true],
-      ['contentAttachment', true],
-      ['extension', false],
-      ['endpoint', false],
-    ])('has addresses of Medplum below %s as url: they become those of the service: %s', (parent, isRewritten) => {
-      const of = (url: string) => ({
-        resourceType: 'Basic' as const,
-        code: {},
-        [parent]: [{ url, title: 'http://medplum/' }],
-      });
-      const shown = isRewritten ? 'https://booking.example.org/a' : 'http://medplum/a';
-      expect(addresses.rewriteResource(of('http://medplum/a'))).toEqual(of(shown));
+  test.each(
+    rows(`
+    "http://medplum/fhir/R4/X/1" ¦ "{}/fhir/R4/X/1"
+    'http://medplum' ¦ '{}'
+    <http://medplum/a> ¦ <{}/a>
+    http://medplum/a http://medplum/b ¦ {}/a {}/b
+    http://[::1]:8103/a ¦ {}/a
+    http://medplum.com/?u=http://medplum/a ¦ http://medplum.com/?u={}/a
+    http://medplum:80/?u=http://medplum/a ¦ http://medplum:80/?u={}/a
+    http://medplum-2/?u=http://medplum/a ¦ http://medplum-2/?u={}/a`),
+  )('errors quote none: %s', (diagnostics = '', expected = '') => {
+    const said = (text: string) => ({
+      resourceType: 'OperationOutcome' as const,
+      issue: [{ severity: 'error' as const, code: 'invalid' as const, diagnostics: text }],
     });
+    expect(addresses.rewriteResource(said(diagnostics))).toEqual(
+      said(expected.replaceAll('{}', 'https://booking.example.org')),
+    );
+  });
 
-    test('shares what has no addresses with the original', () => {
-      const [first, second] = [{ reference: 'http://medplum/a' }, { display: 'x' }];
-      const resource = { resourceType: 'Basic' as const, code: {}, items: [first, second] };
-      const shown = addresses.rewriteResource(resource);
-      expect([shown.items[1] === second, shown.code === resource.code, resource.items[0]]).toEqual([
-        true,
-        true,
-        { reference: 'http://medplum/a' },
-      ]);
-    });
+  test('what identifies and what people wrote stays, shared with the original', () => {
+    const [first, second] = [{ reference: hidden }, { display: 'x' }];
+    const resource = of({ items: [first, second] });
+    const rewritten = addresses.rewriteResource(resource);
+    expect([Object(rewritten).items[1] === second, rewritten.code === resource.code, first.reference]).toEqual([
+      true,
+      true,
+      hidden,
+    ]);
+    for (const parts of [
+      { extension: [{ url: 'http://medplum/fhir/R4/StructureDefinition/x', valueString: hidden }] },
+      { identifier: [{ system: 'http://medplum/ids', value: 'http://medplum/ids/1' }] },
+      { text: { status: 'generated', div: '<div>http://medplum/</div>' } },
+      { other: { diagnostics: 'See http://medplum/a' } },
+    ]) {
+      const kept = of(parts);
+      expect(addresses.rewriteResource(kept)).toBe(kept);
+    }
+  });
 
-    test.each([
-      ['"http://medplum/fhir/R4/X/1"', '"https://booking.example.org/fhir/R4/X/1"'],
-      ["'http://medplum'", "'https://booking.example.org'"],
-      ['<http://medplum/a>', '<https://booking.example.org/a>'],
-      ['http://medplum/a http://medplum/b', 'https://booking.example.org/a https://booking.example.org/b'],
-      ['http://[::1]:8103/a', 'https://booking.example.org/a'],
-      ['http://medplum.com/?u=http://medplum/a', 'http://medplum.com/?u=https://booking.example.org/a'],
-      ['http://medplum:80/?u=http://medplum/a', 'http://medplum:80/?u=https://booking.example.org/a'],
-      ['http://medplum-2/?u=http://medplum/a', 'http://medplum-2/?u=https://booking.example.org/a'],
-    ])('quotes no address of Medplum in its errors: %s', (diagnostics, expected) => {
-      const of = (text: string): OperationOutcome => ({
-        resourceType: 'OperationOutcome',
-        issue: [{ severity: 'error', code: 'invalid', diagnostics: text }],
-      });
-      expect(addresses.rewriteResource(of(diagnostics))).toEqual(of(expected));
-    });
-
-    test('keeps what is no sentence in its errors', () => {
-      const outcome: OperationOutcome = {
-        resourceType: 'OperationOutcome',
-        issue: [{ id: 'http://medplum/a', severity: 'error', code: 'invalid' }],
-      };
-      expect(addresses.rewriteResource(outcome)).toBe(outcome);
-    });
-
-    test('keeps sentences that are no errors', () => {
-      const resource = { resourceType: 'Basic' as const, code: {}, other: { diagnostics: 'See http://medplum/a' } };
-      expect(addresses.rewriteResource(resource)).toBe(resource);
-    });
-
-    test('has the addresses of its links, references and attachments rewritten', () => {
-      const bundle: Bundle = {
-        resourceType: 'Bundle',
-        type: 'searchset',
-        link: [{ relation: 'self', url: 'http://medplum/fhir/R4/Patient?_id=1' }],
-        entry: [
-          {
-            fullUrl: 'http://medplum/fhir/R4/Patient/1',
-            resource: {
-              resourceType: 'Patient',
-              photo: [{ url: 'http://medplum/storage/1' }],
-              generalPractitioner: [{ reference: 'http://medplum/fhir/R4/Practitioner/1' }],
-            },
-          },
-        ],
-      };
-      expect(JSON.stringify(addresses.rewriteResource(bundle))).not.toContain('medplum');
-    });
-
-    test('keeps what identifies and what people wrote', () => {
-      const patient: Patient = {
-        resourceType: 'Patient',
-        extension: [{ url: 'http://medplum/fhir/R4/StructureDefinition/x', valueString: 'http://medplum/a' }],
-        identifier: [{ system: 'http://medplum/ids', value: 'http://medplum/ids/1' }],
-        text: { status: 'generated', div: '<div>http://medplum/</div>' },
-        link: [{ type: 'seealso', other: { reference: 'https://medplum.com/fhir/R4/Patient/1' } }],
-      };
-      expect(addresses.rewriteResource(patient)).toBe(patient);
-    });
-
-    test('that is an OperationOutcome quotes no address of Medplum in its sentences', () => {
-      const of = (diagnostics: string): OperationOutcome => ({
-        resourceType: 'OperationOutcome',
-        issue: [{ severity: 'error', code: 'invalid', diagnostics }],
-      });
-      const shown = addresses.rewriteResource(of('Not found: http://medplum/fhir/R4/X/1, see https://medplum.com/x.'));
-      expect(shown).toEqual(of('Not found: https://booking.example.org/fhir/R4/X/1, see https://medplum.com/x.'));
-    });
-
-    test('without any address of Medplum is never changed', () => {
-      fc.assert(
-        fc.property(fc.jsonValue(), (value) => {
-          const text = JSON.stringify(value);
-          fc.pre(!text.includes('http://medplum') && !text.includes('http://localhost'));
-          const resource = { resourceType: 'Basic' as const, code: {}, value };
-          expect(addresses.rewriteResource(resource)).toBe(resource);
-        }),
-      );
-    });
+  test('without any of them nothing is changed', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        fc.pre(!text.includes('http://medplum') && !text.includes('http://localhost'));
+        const resource = of({ value });
+        expect(addresses.rewriteResource(resource)).toBe(resource);
+      }),
+    );
   });
 
   test('an installation at the address of Medplum rewrites nothing', () => {
     const same = createAddresses(config, ['https://booking.example.org/']);
     expect(same.rewriteUrl('https://booking.example.org/storage/1')).toBe('https://booking.example.org/storage/1');
-    const outcome: OperationOutcome = {
-      resourceType: 'OperationOutcome',
-      issue: [{ severity: 'error', code: 'invalid', diagnostics: 'https://booking.example.org/ is here.' }],
-    };
-    expect(same.rewriteResource(outcome)).toBe(outcome);
+    const resource = of({ reference: 'https://booking.example.org/a' });
+    expect(same.rewriteResource(resource)).toBe(resource);
   });
 });

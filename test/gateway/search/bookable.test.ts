@@ -9,7 +9,6 @@ import { createUpstream, type Upstream } from '../../../gateway/medplum/client.t
 import { onlyBookable } from '../../../gateway/search/bookable.ts';
 import { type CalendarList, createCalendars } from '../../../gateway/search/calendars.ts';
 import { parseQuery } from '../../../gateway/search/rewrite.ts';
-import { upcomingOnly } from '../../../gateway/search/upcoming.ts';
 import type { ServedTypeName } from '../../../gateway/served-types.ts';
 import {
   bearer,
@@ -127,11 +126,6 @@ describe('bookable', () => {
       expect(result).toBe(params);
       expect(read).toEqual([]);
     });
-
-    it('where nobody asks', async () => {
-      const { result, params } = await narrowed('status=free', [closed], { role: 'nobody' });
-      expect(result).toBe(params);
-    });
   });
 
   describe('over HTTP', () => {
@@ -182,16 +176,6 @@ describe('bookable', () => {
         ['http.schedule'],
         'There are more than 1000 schedules: use the parameter schedule to name those to search.',
       ]);
-    });
-
-    test.each<[Reply, number]>([
-      [{ status: 500 }, 503],
-      [{ status: 401 }, 401],
-      [{ body: { resourceType: 'Patient' } }, 502],
-      [{ body: { resourceType: 'Bundle', type: 'batch-response' } }, 502],
-    ])('where Medplum answers %j to the question for Schedules: %i', async (reply, status) => {
-      answering(() => reply);
-      expect((await get('status=free')).status).toBe(status);
     });
   });
 });
@@ -285,11 +269,6 @@ describe('calendars', () => {
     expect(listsRead()).toHaveLength(2);
   });
 
-  test('what a caller may not search is empty to it', async () => {
-    refused = 'HealthcareService';
-    expect(await read(createCalendars(upstream, () => now))).toEqual(['1,2', '']);
-  });
-
   test('what is changed while a list is read is seen the next time', async () => {
     const calendars = createCalendars(upstream, () => now);
     fake.answer = ({ body }) => {
@@ -343,33 +322,5 @@ describe('calendars', () => {
     expect(found).not.toHaveProperty('services');
     fake.answer = ({ body }) => (fake.received.length % 2 === 0 ? answeredBatch(body, answered) : reply);
     expect(await createCalendars(upstream, () => now).read(undefined, {})).not.toHaveProperty('services');
-  });
-});
-
-describe('upcoming', () => {
-  const now = Date.parse('2027-01-01T00:00:00Z');
-
-  test.each<[ServedTypeName, string, boolean]>([
-    ['Slot', 'status=free', true],
-    ['Slot', 'schedule=Schedule/1&status=free', true],
-    ['Slot', 'status=free&schedule.start=2027', true],
-    ['Slot', 'status=free&start=ge2026-01-01', false],
-    ['Slot', 'start:missing=true&status=free', false],
-    ['Slot', 'status=busy', false],
-    ['Slot', 'status=free,busy', false],
-    ['Slot', 'identifier=free', false],
-    ['Slot', '', false],
-    ['Appointment', 'status=free', false],
-  ])('%s?%s shows no Slots of the past: %s', (type, query, isAdded) => {
-    const params = parseQuery(query);
-    const expected = isAdded ? [{ name: 'start', value: 'ge2027-01-01T00:00:00.000Z' }] : [];
-    expect(upcomingOnly(type, params, params, now)).toEqual(expected);
-  });
-
-  test('the status is that which Medplum is asked for, the start that which was sent', () => {
-    const sent = parseQuery('status=|free&start=2026');
-    const rewritten = parseQuery('status=free&_filter=x');
-    expect(upcomingOnly('Slot', sent, rewritten, now)).toEqual([]);
-    expect(upcomingOnly('Slot', sent.slice(0, 1), rewritten, now)).toHaveLength(1);
   });
 });

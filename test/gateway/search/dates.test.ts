@@ -5,13 +5,15 @@ import {
   type FhirFilterExpression,
   parseFilterParameter,
 } from '@medplum/core';
-import type { Encounter, Period } from '@medplum/fhirtypes';
+import type { Period, Resource } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
+import { readContextTypeValue } from '../../../gateway/search/parameters/context-type-value.ts';
 import { inOneCondition, rewriteDates } from '../../../gateway/search/parameters/dates.ts';
 import { isIssue, type SearchParam } from '../../../gateway/search/parameters/param.ts';
 import type { PeriodPart } from '../../../gateway/search/parameters/parameters.ts';
 import { readPeriodSearch } from '../../../gateway/search/parameters/periods.ts';
+import { rows } from '../../lib/rows.ts';
 
 /** From the first moment to the last, both included. */
 interface Range {
@@ -164,50 +166,13 @@ describe('dates in searches', () => {
     expect(rewritten('start', 'ge0000', 'UTC')).toEqual([{ name: 'start', value: 'ge0001-01-01T00:00:00.000Z' }]);
     expect(rewritten('birthdate', 'lt0000-12', 'UTC')).toEqual([{ name: 'birthdate', value: 'lt0001-01-01' }]);
   });
-
-  it('are read without the spaces around them, and with a plus sign that was not encoded', () => {
-    expect(rewritten('start', ' 2027-01-01T10:00:00 01:00 ', 'UTC')).toEqual([
-      { name: 'start', value: 'ge2027-01-01T09:00:00.000Z' },
-      { name: 'start', value: 'lt2027-01-01T09:00:01.000Z' },
-    ]);
-    expect(rewritten('birthdate', '1990, ne1991', 'UTC')).toHaveLength(1);
-  });
-
-  it('can be twenty in one list', () => {
-    const list = (count: number) => Array.from({ length: count }, (_, index) => `gt20${index + 10}`).join(',');
-    expect(rewritten('start', list(20), 'UTC')).toHaveLength(1);
-    expect(rewriteDates({ name: 'start', value: list(21) }, false, { timeZone: 'UTC', now })).toEqual({
-      code: 'malformed-request',
-      diagnostics: "'start' can have at most 20 dates, separated by commas.",
-      expression: 'http.start',
-    });
-  });
-
-  it.each([
-    ['start', 'ge2027-01-01, soon,later', '2027-01-31 or 2027-01-31T10:00:00+01:00', ' soon'],
-    ['start', 'xx2027', '2027-01-31 or 2027-01-31T10:00:00+01:00', 'xx2027'],
-    ['start', '2027,', '2027-01-31 or 2027-01-31T10:00:00+01:00', ''],
-    ['start', '2027-01-01T10:00:00  01:00', '2027-01-31 or 2027-01-31T10:00:00+01:00', '2027-01-01T10:00:00  01:00'],
-    ['birthdate', '1990-01-01T10:00:00Z', '1990, 1990-12 or 1990-12-31', '1990-01-01T10:00:00Z'],
-  ])('%s=%s is refused with what a date looks like', (name, value, forms, wrong) => {
-    expect(rewriteDates({ name, value }, name === 'birthdate', { timeZone: 'UTC', now })).toEqual({
-      code: 'malformed-request',
-      diagnostics: `'${name}' must be a date such as ${forms}, after eq, ne, gt, sa, ge, lt, eb, le, ap or nothing; it is '${wrong}'.`,
-      expression: `http.${name}`,
-    });
-  });
 });
 
 const context = { timeZone: 'Europe/Berlin', now: Date.parse('2026-01-15T12:00:00Z') };
 
-const encounter = (period?: Period): Encounter => ({
-  resourceType: 'Encounter',
-  status: 'finished',
-  class: { code: 'IMP' },
-  ...(period && { period }),
-});
+const encounter = (period?: unknown): Resource => JSON.parse(JSON.stringify({ resourceType: 'Encounter', period }));
 
-function matches(value: string, period: Period | undefined, part: PeriodPart = 'whole', name = 'date'): boolean {
+function matches(value: string, period: unknown, part: PeriodPart = 'whole', name = 'date'): boolean {
   const found = readPeriodSearch({ name, value }, part, context);
   if (isIssue(found)) {
     throw new Error(found.diagnostics);
@@ -215,117 +180,117 @@ function matches(value: string, period: Period | undefined, part: PeriodPart = '
   return found.matches(encounter(period));
 }
 
-describe('stays of a week: date=ge2026-01-05 and date=le2026-01-14', () => {
-  it.each<[boolean, Period | undefined]>([
-    [true, { start: '2026-01-06', end: '2026-01-08' }],
-    [true, { start: '2026-01-01', end: '2026-03-01' }],
-    [true, { start: '2026-01-05', end: '2026-01-05' }],
-    [true, { start: '2026-01-14T23:30:00+01:00', end: '2026-02-01' }],
-    [true, { start: '2021-01-01', end: '2026-01-05T00:00:00+01:00' }],
-    [true, { start: '2021-01-01' }],
-    [true, { start: '2026-01-14' }],
-    [true, { end: '2026-01-05' }],
-    [true, { end: '2026-03-01' }],
-    [false, { start: '2026-01-15' }],
-    [false, { end: '2026-01-04T23:59:59+01:00' }],
-    [false, { start: '2026-03-01', end: '2026-04-01' }],
-    [false, { start: '2025-11-01', end: '2025-12-10' }],
-    [false, {}],
-    [false, undefined],
-  ])('%s: %j', (expected, period) => {
-    const week = ['ge2026-01-05', 'le2026-01-14'];
-    expect(week.every((value) => matches(value, period))).toBe(expected);
-  });
-});
+/** A period as `start/end`; either may be open. */
+function periodOf(text: string): Period {
+  const [start, end] = text.split('/');
+  return { ...(start && { start }), ...(end && { end }) };
+}
 
-const stay = { start: '2026-01-06T10:00:00+01:00', end: '2026-01-08T18:00:00+01:00' };
+describe('periods that a search finds', () => {
+  const stay = '2026-01-06T10:00:00+01:00/2026-01-08T18:00:00+01:00';
 
-describe('each prefix, with a stay from the 6th to the 8th', () => {
-  it.each<[string, boolean]>([
-    ['2026-01', true],
-    ['eq2026-01-06', false],
-    ['2026-01-06,2026', true],
-    ['ne2026-01-06', true],
-    ['ne2026', false],
-    ['gt2026-01-08', false],
-    ['gt2026-01-08T18:00:00+01:00', false],
-    ['gt2026-01-08T17:59:59+01:00', true],
-    ['gt2026-01-07', true],
-    ['gt2026-01-08T17:00:00+01:00', true],
-    ['ge2026-01-08', true],
-    ['ge2026-01-09', false],
-    ['ge2026-01-08T18:00:01+01:00', false],
-    ['ge2026-01-08T18:00:00+01:00', true],
-    ['lt2026-01-06', false],
-    ['lt2026-01-06T10:00:00+01:00', false],
-    ['lt2026-01-06T10:00:01+01:00', true],
-    ['lt2026-01-07', true],
-    ['le2026-01-06', true],
-    ['le2026-01-05', false],
-    ['le2026-01-06T09:59:59+01:00', false],
-    ['le2026-01-06T10:00:00+01:00', true],
-    ['sa2026-01-06T09:59:59+01:00', true],
-    ['sa2026-01-06T10:00:00+01:00', false],
-    ['eb2026-01-08T18:00:01+01:00', true],
-    ['eb2026-01-08T18:00:00+01:00', false],
-    ['sa2026-01-05', true],
-    ['sa2026-01-06', false],
-    ['eb2026-01-09', true],
-    ['eb2026-01-08', false],
-    ['ap2026-01-09', true],
-    ['ap2025-12-01', false],
-  ])('%s: %s', (value, expected) => {
-    expect(matches(value, stay)).toBe(expected);
-  });
-});
-
-describe('one end of a period', () => {
-  it.each<[PeriodPart, string, Period, boolean]>([
-    ['start', 'ge2026-01-06', stay, true],
-    ['start', 'gt2026-01-06', stay, false],
-    ['start', '2026-01-06', stay, true],
-    ['start', '2026-01-06', { start: '2026-01-05T23:30:00Z' }, true],
-    ['start', 'le2050', { end: '2026-01-08' }, false],
-    ['end', 'le2026-01-08', stay, true],
-    ['end', 'lt2026-01-08', stay, false],
-    ['end', 'ne2026-01-08', { start: '2026-01-06' }, false],
-    ['end', 'le2050', { start: '2026-01-06' }, false],
-    ['end', '2026-01-08', { end: '2026-01-08' }, true],
-  ])('%s %s of %j: %s', (part, value, period, expected) => {
-    expect(matches(value, period, part)).toBe(expected);
+  it.each(
+    rows(`
+    whole ¦ ${stay} ¦ 2026-01 ¦ 2026-01-06,2026 ¦ ne2026-01-06 ¦ gt2026-01-07 ¦ gt2026-01-08T17:59:59+01:00 ¦ ge2026-01-08
+    whole ¦ ${stay} ¦ ge2026-01-08T18:00:00+01:00 ¦ lt2026-01-07 ¦ lt2026-01-06T10:00:01+01:00 ¦ le2026-01-06
+    whole ¦ ${stay} ¦ le2026-01-06T10:00:00+01:00 ¦ sa2026-01-05 ¦ sa2026-01-06T09:59:59+01:00 ¦ eb2026-01-09
+    whole ¦ ${stay} ¦ eb2026-01-08T18:00:01+01:00 ¦ ap2026-01-09 ¦ ge2026-01-05 ¦ le2026-01-14 ¦ gt2026-01-08T17:00:00+01:00
+    whole ¦ 2026-01-01/2026-03-01 ¦ ge2026-01-05 ¦ le2026-01-14
+    whole ¦ 2026-01-05/2026-01-05 ¦ ge2026-01-05 ¦ le2026-01-14
+    whole ¦ 2026-01-14T23:30:00+01:00/2026-02-01 ¦ ge2026-01-05 ¦ le2026-01-14
+    whole ¦ 2021-01-01/2026-01-05T00:00:00+01:00 ¦ ge2026-01-05 ¦ le2026-01-14
+    whole ¦ 2021-01-01/ ¦ ge2026-01-05 ¦ le2026-01-14
+    whole ¦ 2026-01-14/ ¦ ge2026-01-05 ¦ le2026-01-14
+    whole ¦ /2026-01-05 ¦ ge2026-01-05 ¦ le2026-01-14
+    whole ¦ /2026-03-01 ¦ ge2026-01-05 ¦ le2026-01-14
+    start ¦ ${stay} ¦ ge2026-01-06 ¦ 2026-01-06
+    start ¦ 2026-01-05T23:30:00Z/ ¦ 2026-01-06
+    end ¦ ${stay} ¦ le2026-01-08
+    end ¦ /2026-01-08 ¦ 2026-01-08`),
+  )('%s of %s', (part, period = '', ...values) => {
+    expect(values.filter((value) => !matches(value, periodOf(period), part as PeriodPart))).toEqual([]);
   });
 
-  it.each<[PeriodPart, Period | undefined, boolean]>([
-    ['whole', stay, false],
-    ['whole', {}, true],
-    ['whole', undefined, true],
+  it.each(
+    rows(`
+    whole ¦ ${stay} ¦ eq2026-01-06 ¦ ne2026 ¦ gt2026-01-08 ¦ gt2026-01-08T18:00:00+01:00 ¦ ge2026-01-09
+    whole ¦ ${stay} ¦ ge2026-01-08T18:00:01+01:00 ¦ lt2026-01-06 ¦ lt2026-01-06T10:00:00+01:00 ¦ le2026-01-05
+    whole ¦ ${stay} ¦ le2026-01-06T09:59:59+01:00 ¦ sa2026-01-06 ¦ sa2026-01-06T10:00:00+01:00 ¦ eb2026-01-08
+    whole ¦ ${stay} ¦ eb2026-01-08T18:00:00+01:00 ¦ ap2025-12-01
+    whole ¦ 2026-01-15/ ¦ le2026-01-14
+    whole ¦ /2026-01-04T23:59:59+01:00 ¦ ge2026-01-05
+    whole ¦ 2026-03-01/2026-04-01 ¦ le2026-01-14
+    whole ¦ 2025-11-01/2025-12-10 ¦ ge2026-01-05
+    whole ¦ / ¦ ge2026-01-05 ¦ le2026-01-14
+    start ¦ ${stay} ¦ gt2026-01-06
+    start ¦ /2026-01-08 ¦ le2050
+    end ¦ ${stay} ¦ lt2026-01-08
+    end ¦ 2026-01-06/ ¦ ne2026-01-08 ¦ le2050`),
+  )('but not %s of %s', (part, period = '', ...values) => {
+    expect(values.filter((value) => matches(value, periodOf(period), part as PeriodPart))).toEqual([]);
+  });
+
+  it.each<[PeriodPart, unknown, boolean]>([
+    ['whole', periodOf(stay), false],
     ['whole', { end: '2026-01-08' }, false],
     ['start', { end: '2026-01-08' }, true],
     ['end', { start: '2026-01-08' }, true],
+    ...[undefined, {}, null, [], [periodOf(stay)], 'x', { start: 5 }, { start: 'soon', end: null }].map(
+      (period): [PeriodPart, unknown, boolean] => ['whole', period, true],
+    ),
   ])('whether it is missing: %s of %j', (part, period, expected) => {
     expect(matches('true', period, part, 'date:missing')).toBe(expected);
     expect(matches('false', period, part, 'date:missing')).toBe(!expected);
+    expect(matches('gt0001', period, part)).toBe(!expected);
+  });
+
+  it('of types that have none is missing', () => {
+    const search = readPeriodSearch({ name: 'date:missing', value: 'true' }, 'whole', context);
+    expect('matches' in search && search.matches({ resourceType: 'Patient' })).toBe(true);
   });
 });
 
-it.each([null, [], [stay], 'x', { start: 5 }, { start: 'soon', end: null }])(
-  'a period that is %j is none',
-  (period) => {
-    const strange = { ...encounter(), period } as unknown as Encounter;
-    const isMissing = readPeriodSearch({ name: 'date:missing', value: 'true' }, 'whole', context);
-    const isAny = readPeriodSearch({ name: 'date', value: 'gt0001' }, 'whole', context);
-    expect('matches' in isMissing && isMissing.matches(strange)).toBe(true);
-    expect('matches' in isAny && isAny.matches(strange)).toBe(false);
-  },
-);
+describe('context-type-value', () => {
+  const finds = (value: string, useContext: unknown): boolean => {
+    const search = readContextTypeValue(value);
+    const one: Resource = JSON.parse(JSON.stringify({ resourceType: 'CodeSystem', useContext }));
+    return 'matches' in search && search.matches(one);
+  };
+  const use = (code: object | undefined, ...coding: object[]) => ({ code, valueCodeableConcept: { coding } });
+  const coded = [use({ system: 'urn:t', code: 'use' }, { system: 'urn:r', code: 'Schedule' })];
+  const inWords = [use({ code: 'use' }, { code: 'Schedule' })];
 
-it('what has no period has none', () => {
-  const search = readPeriodSearch({ name: 'date:missing', value: 'true' }, 'whole', context);
-  expect('matches' in search && search.matches({ resourceType: 'Patient' })).toBe(true);
-  expect(search).toHaveProperty('element', 'period');
-  expect(readPeriodSearch({ name: 'date', value: '2026' }, 'whole', context)).toHaveProperty('element', 'period');
-});
+  it.each(
+    rows(`
+    urn:t|use$urn:r|Schedule ¦ yes ¦ no
+    use$Schedule ¦ yes ¦ yes
+    |use$|Schedule ¦ no ¦ yes
+    urn:t|use$Schedule ¦ yes ¦ no
+    use$|Schedule ¦ no ¦ yes
+    urn:t|$urn:r| ¦ yes ¦ no
+    urn:t|other$urn:r|Schedule ¦ no ¦ no
+    urn:other|use$urn:r|Schedule ¦ no ¦ no
+    urn:t|use$urn:r|Slot ¦ no ¦ no
+    urn:t|use$urn:other|Schedule ¦ no ¦ no
+    a$b,use$Schedule ¦ yes ¦ yes`),
+  )('%s finds codes with systems: %s, without: %s', (value = '', ...expected) => {
+    expect([coded, inWords].map((one) => (finds(value, one) ? 'yes' : 'no'))).toEqual(expected);
+  });
 
-it.each(['2026-13-01', 'yesterday', 'zz2026', Array(21).fill('2026').join(',')])('%s is refused', (value) => {
-  expect(readPeriodSearch({ name: 'date', value }, 'whole', context)).toMatchObject({ expression: 'http.date' });
+  it.each<[string, unknown, boolean]>([
+    ['use$Schedule', [use({ code: 'use' }, { code: 'Slot' }, { code: 'Schedule' })], true],
+    ['use$Schedule', [use({ code: 'use' }, { code: 'Slot' }), use({ code: 'other' }, { code: 'Schedule' })], false],
+    ['use$Schedule', [{ code: { code: 'use' } }], false],
+    ['use$|', [{ code: { code: 'use' } }], false],
+    ['use$Schedule', 'use', false],
+    ['use$Schedule', undefined, false],
+    ['use$Schedule', [use(undefined, { code: 'Schedule' })], false],
+    ['|$|', [use(undefined, {})], false],
+    ['a\\|b|c\\$d$e\\,f|g\\\\h', [use({ system: 'a|b', code: 'c$d' }, { system: 'e,f', code: 'g\\h' })], true],
+    ['a\\|b|c\\$d$e\\,f|gh', [use({ system: 'a|b', code: 'c$d' }, { system: 'e,f', code: 'g\\h' })], false],
+    ['a\\\nb$c', [use({ code: 'a\nb' }, { code: 'c' })], true],
+    ['a$c\\', [use({ code: 'a' }, { code: 'c\\' })], true],
+  ])('%s of %j: %s', (value, useContext, expected) => {
+    expect(finds(value, useContext)).toBe(expected);
+  });
 });

@@ -2,14 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { FhirResponse } from '../../../gateway/http/response.ts';
 import { type IgnoredParam, sayingIgnored } from '../../../gateway/search/result/ignored.ts';
-import { checkControl } from '../../../gateway/search/result/result-parameters.ts';
-import {
-  countAsked,
-  countingParams,
-  isCountedInPart,
-  totalOf,
-  withTotal,
-} from '../../../gateway/search/result/result-total.ts';
+import { countAsked, isCountedInPart, withTotal } from '../../../gateway/search/result/result-total.ts';
 import { formatQuery, parseQuery } from '../../../gateway/search/rewrite.ts';
 import { base, bearer, config, type Reply, searchset, withGateway } from '../fake-medplum.ts';
 
@@ -173,13 +166,6 @@ describe('pages of what matches', () => {
     expect(linksIn(bundle)).toEqual(['self _count=20', 'first _count=20', 'next _count=20&_offset=20']);
   });
 
-  test('lead on to what follows', async () => {
-    storing(some);
-    const first = await get(`${schedules}&_count=1`);
-    const next = await get(first.link?.find(({ relation }) => relation === 'next')?.url ?? '');
-    expect([idsIn(first), next.total, idsIn(next)]).toEqual([['a'], 2, ['c']]);
-  });
-
   test('show what is included after what matches', async () => {
     const included = { resource: { resourceType: 'CodeSystem', id: 'b' }, search: { mode: 'include' } };
     const again = { resource: { resourceType: 'CodeSystem', id: 'a' }, search: { mode: 'include' } };
@@ -199,17 +185,6 @@ describe('pages of what matches', () => {
 describe('looking through what may match', () => {
   const page = (resources: readonly object[], next?: string): Reply => ({
     body: searchset(fake.url, 'CodeSystem', resources, next),
-  });
-
-  test('passes over what is of another type, or has no id', async () => {
-    const [first] = many(1);
-    storing([
-      { ...first, resourceType: 'ValueSet', id: 'v' },
-      { resourceType: 'CodeSystem', useContext: first?.useContext },
-      ...many(1),
-    ] as Stored[]);
-    const bundle = await get(schedules);
-    expect([bundle.total, idsIn(bundle)]).toEqual([1, ['n0']]);
   });
 
   test('ends after ten pages of a thousand; with more the search is refused', async () => {
@@ -233,18 +208,6 @@ describe('looking through what may match', () => {
     expect(fake.received).toHaveLength(10);
   });
 
-  test.each<[Reply, number]>([
-    [{ status: 500 }, 503],
-    [{ status: 403 }, 403],
-    [{ body: { resourceType: 'CodeSystem' } }, 502],
-    [{ body: { resourceType: 'Bundle', entry: {} } }, 502],
-  ])('or reading the page fails where Medplum answers %j: %i', async (reply, status) => {
-    fake.answer = () => reply;
-    await get(schedules, status);
-    fake.answer = ({ method }) => (method === 'POST' ? reply : page(many(1)));
-    await get(schedules, status);
-  });
-
   test('finds nothing in an answer without entries', async () => {
     fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
     const bundle = await get(schedules);
@@ -266,86 +229,6 @@ test('a period is compared with every condition', async () => {
     _elements: 'period',
     _count: '1000',
   });
-});
-
-const check = (name: string, value: string) => checkControl('Slot', { name, value });
-
-test.each([
-  [
-    '_count',
-    ['0', '20', '1000', '0999'],
-    ['1001', '-1', '+1', '1e2', '10000', '00001', 'x', '1 ', 'a1'],
-    'a number from 0 to 1000',
-  ],
-  ['_offset', ['0', '999999'], ['-1', '1000000', '1.5', 'a1', '1a'], 'a number from 0 to 999999'],
-  ['_total', ['none', 'estimate', 'accurate'], ['maybe', 'NONE'], 'one of none, estimate, accurate'],
-  ['_summary', ['true', 'false', 'text', 'data', 'count'], ['yes'], 'one of true, false, text, data, count'],
-  [
-    '_elements',
-    ['start', 'start,end'],
-    ['start,', ',start', 'start, end', 'a.b', '*', ''],
-    'a comma-separated list of element names',
-  ],
-  ['_fields', ['start,end'], ['start,,end'], 'a comma-separated list of element names'],
-] as const)('%s takes %j, not %j', (name, good, bad, must) => {
-  expect(good.filter((value) => check(name, value))).toEqual([]);
-  for (const value of bad) {
-    expect([value, check(name, value)]).toEqual([
-      value,
-      { code: 'malformed-request', diagnostics: `'${name}' must be ${must}.`, expression: `http.${name}` },
-    ]);
-  }
-});
-
-test('_sort names search parameters that Medplum knows by the same name', () => {
-  const sort = (type: 'Slot' | 'HealthcareService' | 'CodeSystem' | 'Encounter', value: string) =>
-    checkControl(type, { name: '_sort', value })?.diagnostics;
-  expect(['start', '-start', 'start,-status,_id'].map((value) => sort('Slot', value))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
-  expect(sort('Slot', 'start,-color')).toBe("'_sort' cannot be '-color': it must name search parameters of Slot.");
-  expect(sort('Slot', 'sta-rt')).toContain("'sta-rt'");
-  expect(sort('HealthcareService', 'type')).toContain('HealthcareService');
-  expect(sort('CodeSystem', 'context-type-value')).toContain('CodeSystem');
-  expect(sort('Encounter', 'date-start')).toContain('Encounter');
-});
-
-test.each(['_include', '_include:iterate', '_revinclude', '_revinclude:iterate'])(
-  '%s follows references within the service',
-  (name) => {
-    const good = ['Slot:schedule', 'Slot:schedule:Schedule', 'Schedule:actor', 'Schedule:actor:Practitioner'];
-    const bad = [
-      'Slot',
-      'Slot:start',
-      'Slot:schedule:Patient',
-      'Slot:schedule:Schedule:x',
-      'Bot:owner',
-      'Bot:owner:Patient',
-      'Slot:start:Schedule',
-      'Slot:schedule:',
-      '*',
-      ':schedule',
-      'Encounter:account',
-    ];
-    expect(good.filter((value) => check(name, value))).toEqual([]);
-    expect(bad.map((value) => check(name, value)?.diagnostics)).toEqual(
-      bad.map(
-        () =>
-          `'${name}' must have the form 'Type:parameter' or 'Type:parameter:Target', with a reference parameter and types of this service.`,
-      ),
-    );
-  },
-);
-
-test('_cursor is what Medplum has made', () => {
-  const good = ['a', 'A-b_c.d,1', 'x'.repeat(4_000)];
-  const bad = ['', 'a b', 'a&b', 'a=', 'x'.repeat(4_001)];
-  expect(good.filter((value) => check('_cursor', value))).toEqual([]);
-  expect(bad.map((value) => check('_cursor', value)?.diagnostics)).toEqual(
-    bad.map(() => "'_cursor' must come from a link of an earlier response."),
-  );
 });
 
 const params = (query: string) => [...new URLSearchParams(query)].map(([name, value]) => ({ name, value }));
@@ -372,24 +255,6 @@ describe('how a search is counted', () => {
       new URLSearchParams(expected).toString(),
     );
   });
-
-  test.each([
-    ['Slot', 'status=busy', true],
-    ['Slot', 'schedule=a', false],
-    ['Slot', '_total=none', false],
-    ['Slot', '_summary=count', false],
-    ['Schedule', 'actor=a', false],
-  ] as const)('%s?%s is counted up to a limit: %s', (type, query, expected) => {
-    expect(isCountedInPart(type, params(query))).toBe(expected);
-  });
-
-  test('nothing that shapes a page is counted', () => {
-    const shaped =
-      '_count=2&_offset=2&_cursor=x&_sort=start&_summary=text&_elements=id&_fields=id&_include=Slot:schedule&_revinclude=x&_include:iterate=y';
-    expect(formatQuery(countingParams(params(`status=busy&${shaped}&_tag=a`)))).toBe(
-      'status=busy&_tag=a&_fields=id&_count=1000',
-    );
-  });
 });
 
 test.each([
@@ -403,20 +268,4 @@ test.each([
   const sent = parseQuery(query);
   const asked = countAsked(sent, ['', query]);
   expect(asked).toEqual(isAsked ? [...sent, { name: '_total', value: 'accurate' }] : sent);
-});
-
-describe('the total of a page', () => {
-  const match = { search: { mode: 'match' as const } };
-  const page = (more: Partial<Bundle>): Bundle => ({ resourceType: 'Bundle', type: 'searchset', ...more });
-  const next = [{ relation: 'next', url: 'x' }];
-
-  test('is the number of its matches, if it is the only one', () => {
-    expect(totalOf(page({ entry: [match, match, { search: { mode: 'include' } }, {}] }), true)).toBe(3);
-    expect(totalOf(page({ link: [{ relation: 'self', url: 'x' }] }), true)).toBe(0);
-  });
-
-  test('is not known, if there are others', () => {
-    expect(totalOf(page({ entry: [match] }), false)).toBeUndefined();
-    expect(totalOf(page({ entry: [match], link: [...next, { relation: 'self', url: 'x' }] }), true)).toBeUndefined();
-  });
 });

@@ -47,31 +47,6 @@ describe('search', () => {
       ]);
     });
 
-    test('a link without a query leads to what was asked', async () => {
-      const link = [{ relation: 'self', url: `${fake.url}/fhir/R4/Slot` }];
-      fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset', link } });
-      expect((await get('/fhir/R4/Slot?schedule=1')).link).toEqual([
-        { relation: 'self', url: `${base}/Slot?schedule=1` },
-      ]);
-    });
-
-    test('a result without links has none', async () => {
-      fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset', total: 0 } });
-      const bundle = await get('/fhir/R4/Slot?schedule=1');
-      expect([bundle.total, bundle.link ?? []]).toEqual([0, []]);
-    });
-
-    test.each<[Reply, number]>([
-      [{ status: 403 }, 403],
-      [{ status: 500 }, 503],
-      [{ body: { resourceType: 'Slot' } }, 502],
-      [{ body: { resourceType: 'Bundle', entry: {} } }, 502],
-    ])('where Medplum answers %j: %i', async (reply, status) => {
-      fake.answer = () => reply;
-      await get('/fhir/R4/Slot?schedule=1', status);
-      expect(fake.received).toHaveLength(1);
-    });
-
     describe('the total of Slots of every Schedule', () => {
       /** A page as Medplum gives it that was not told to count. */
       const page = (count: number, next?: string) => {

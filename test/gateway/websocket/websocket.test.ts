@@ -251,6 +251,31 @@ describe('server', () => {
       expect(other.closed).toBeUndefined();
     });
 
+    test('what a client leaves unread counts together, on however many websockets', async () => {
+      await start();
+      const ids = Array.from({ length: 8 }, (_, index) => `unread-${index}`);
+      for (const id of ids) {
+        const { socket } = await connect();
+        socket.send(bind(aBinding(id)));
+        await until(() => JSON.stringify(medplum.received).includes(`"token-of-${id}"`));
+        medplum.say(status('handshake', id));
+        socket.pause();
+      }
+      // Each alone stays below 8 MB.
+      const long = message({ resourceType: 'Bundle', type: 'history', id: 'x'.repeat(2_000_000) });
+      for (const [index, socket] of [...medplum.sockets].entries()) {
+        for (let times = 0; times < 4; times++) {
+          socket.send(JSON.stringify(status('event-notification', ids[index] ?? '', long)));
+        }
+      }
+      const left = await until(
+        () => medplum.sockets.size,
+        (size) => size < ids.length,
+        2_500,
+      );
+      expect(left).toBeGreaterThan(0);
+    });
+
     test('a websocket of one client takes no token of another', async () => {
       await start();
       const client = await bound('one');
@@ -338,6 +363,7 @@ describe('relay', () => {
     relay(client as unknown as WebSocket, url, context, {
       claim: () => 'claimed',
       release: () => undefined,
+      unread: () => client.bufferedAmount,
       failed: () => undefined,
       ...shared,
     });

@@ -17,6 +17,8 @@ const asked = { hold: 0, book: 0 };
 /** What is stored at the clinic. */
 const appointments = new Map<string, Appointment>();
 const patients = new Map<string, Patient>();
+/** What the clinic waits for before it names its free times. */
+let slow: Promise<void> | undefined;
 /** How many answers to `$book` are lost, although it has booked. */
 let lost = 0;
 let now = Date.parse('2040-01-01T09:00:00Z');
@@ -66,7 +68,10 @@ beforeAll(async () => {
     start: `${day}T08:00:00.000Z`,
     end: `${day}T16:00:00.000Z`,
   };
-  clinic.get('/fhir/R4/Slot', async () => bundle(slot));
+  clinic.get('/fhir/R4/Slot', async () => {
+    await slow;
+    return bundle(slot);
+  });
   clinic.get('/fhir/R4/Slot/a', async () => slot);
   clinic.post('/fhir/R4/Appointment/$hold', async (request, reply) => {
     asked.hold += 1;
@@ -332,9 +337,10 @@ describe('one visitor', () => {
 
   test('holds only so many times, with however many sessions, and can still book; others can hold', async () => {
     const address = '198.51.100.1';
-    const seen = await Promise.all(
-      Array.from({ length: 40 }, async (_, index) => press(visitor(address), time(...(starts[index % 16] ?? [])))),
-    );
+    const seen: string[] = [];
+    for (let index = 0; index < 40; index += 1) {
+      seen.push(await press(visitor(address), time(...(starts[index % 16] ?? []))));
+    }
     expect(seen.filter((location) => location.startsWith('/portal/details'))).toHaveLength(40);
     expect(asked.hold).toBe(12);
     expect((await press(visitor())).startsWith('/portal/details')).toBe(true);
@@ -374,6 +380,18 @@ describe('one visitor', () => {
     expect(asked.hold).toBe(8 * 12);
     await press(visitor('2001:db8:2::1'));
     expect(asked.hold).toBe(8 * 12 + 1);
+  });
+
+  test('has only so many requests answered at the same time; others need not wait', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow = promise;
+    const asked = Array.from({ length: 13 }, () => visitor('198.51.100.3').get('/portal/times?service='));
+    expect((await Promise.race(asked)).status).toBe(429);
+    expect((await visitor().get('/portal/appointments')).status).toBe(403);
+    resolve();
+    const seen = await Promise.all(asked);
+    expect(seen.map(({ status }) => status).toSorted()).toEqual([...Array(12).fill(200), 429]);
+    expect((await visitor('198.51.100.3').get('/portal/times?service=')).status).toBe(200);
   });
 
   test('has one limit for all forms', async () => {

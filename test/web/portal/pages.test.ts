@@ -136,7 +136,7 @@ test('a page that advises to call has the number, and an appointment its place, 
   expect(expired.body).toContain('<a href="tel:+493023125000">+49 30 23125-000</a>');
   const stored = { start: hours(48), end: hours(49), serviceType: [{ text: 'CT' }] };
   const own = await pageOf(stored);
-  expect(own.body).toContain('<dt>Where</dt><dd>House 3, Seeweg 1, 10115 Berlin</dd>');
+  expect(own.body).toContain('<dt>Where</dt><dd>House 3, Seeweg 1, 10115 Berlin <a href="https://www.openstreetmap.org/search?query=Seeweg');
   expect(own.body).toContain('<dt>What</dt><dd>CT</dd>');
   // The calendar of a device is named after what it does.
   expect(own.body).not.toContain('<dt>With</dt>');

@@ -31,8 +31,8 @@ beforeAll(async () => {
   );
   clinic.get('/fhir/R4/Slot', async () =>
     bundle(
-      { resourceType: 'Slot', id: 'a', schedule: { reference: 'Schedule/s' }, start, end },
-      { resourceType: 'Slot', id: 'b', schedule: { reference: 'Schedule/s' }, start },
+      { resourceType: 'Slot', id: 'a', schedule: { actor: '', reference: 'Schedule/s' }, start, end },
+      { resourceType: 'Slot', id: 'b', schedule: { actor: '', reference: 'Schedule/s' }, start },
       { resourceType: 'Slot', id: 'c', start, end },
     ),
   );
@@ -120,12 +120,15 @@ test('a page that anybody may see is compressed for browsers that take it; one t
 
 test('a long Slot is cut into appointments of the length that the clinic gives', () => {
   const schedule = {
+    actor: '',
     reference: 'Schedule/s',
     name: '',
     isRequest: false,
     cancelUntil: undefined,
     place: undefined,
     phone: undefined,
+    map: undefined,
+    bring: undefined,
     minutes: 20,
   };
   const slot = {

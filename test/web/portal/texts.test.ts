@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { QuestionnaireItem } from '@medplum/fhirtypes';
 import fastify, { type FastifyInstance } from 'fastify';
 import { portal } from '../../../web/portal/server.ts';
-import { encoded, hostileTexts, slowTexts } from '../../lib/hostile-texts.ts';
+import { encoded, FUZZ, hostileTexts, seen, slowTexts } from '../../lib/hostile-texts.ts';
 import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
 
 const files = builtFiles();
@@ -159,4 +159,9 @@ test.each([
     };
     expect(await slowTexts(inHead, send)).toEqual([]);
   }
+});
+
+test('these were thousands of texts', () => {
+  console.log(`${seen.texts} texts; the longest stand: ${Math.round(seen.longest)} ms`);
+  expect(seen.texts).toBeGreaterThan(1_000 * FUZZ);
 });

@@ -54,6 +54,10 @@ export function watchState(news: HTMLElement): void {
 async function ask(address: string): Promise<{ readonly changed?: boolean; readonly complete?: boolean } | undefined> {
   try {
     const answer = await fetch(address, { headers: { accept: 'application/json' } });
+    if (answer.status === 404) {
+      // The session has ended, perhaps in another tab: nothing of it stays on the screen.
+      location.reload();
+    }
     return answer.ok ? await answer.json() : undefined;
   } catch {
     return undefined;

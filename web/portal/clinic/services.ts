@@ -12,12 +12,16 @@ import type {
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import { listOf, textOf } from '../fhir/elements.ts';
 import type { ExtensionUrls } from '../fhir/refusal.ts';
+import { addressText, type Clinic, clinicOf, mapOf } from './clinic.ts';
 
 /** A calendar in which times of a service can be booked. */
 export interface BookableSchedule {
   readonly reference: string;
-  /** Whose calendar it is; empty where the clinic gives it no name. */
+  /** Whose calendar it is, as a reference; empty where the clinic names nobody. */
+  readonly actor: string;
+  /** Their name; empty where the clinic gives it no name. */
   readonly name: string;
   /** Whether the clinic's staff confirm each booking. */
   readonly isRequest: boolean;
@@ -27,6 +31,10 @@ export interface BookableSchedule {
   readonly minutes: number | undefined;
   /** Where its service is: name and address. */
   readonly place: string | undefined;
+  /** Where a map shows that place. */
+  readonly map: string | undefined;
+  /** What patients should know before they come, for example what to bring. */
+  readonly bring: string | undefined;
   /** The telephone of the clinic that provides its service. */
   readonly phone: string | undefined;
 }
@@ -41,11 +49,11 @@ export interface BookableService {
   readonly schedules: readonly BookableSchedule[];
 }
 
+/** The longest text about a service, in characters. */
+const MOST_TEXT = 4_000;
+
 /** How many Schedules and services the portal shows. */
 const MOST = '500';
-
-const listOf = <T>(value: readonly T[] | undefined): readonly T[] =>
-  Array.isArray(value) ? value.filter((one) => one !== null && typeof one === 'object') : [];
 
 const keyOf = ({ system = '', code }: Coding): string => `${system}|${code}`;
 
@@ -58,13 +66,8 @@ const phoneIn = (telecom: readonly ContactPoint[] | undefined): string | undefin
   listOf(telecom).find(({ system, value }) => system === 'phone' && value)?.value;
 
 /** A place as people find it: name and address. */
-function placeText({ name, address }: Location): string | undefined {
-  const { line, postalCode, city, text } = address ?? {};
-  const town = [postalCode, city].filter((part) => part).join(' ');
-  const lines = Array.isArray(line) ? line : [];
-  const parts = [name, ...(lines.length > 0 || town ? [...lines, town] : [text])];
-  return parts.filter((part) => part).join(', ') || undefined;
-}
+export const placeText = ({ name, address }: Location): string | undefined =>
+  [name, addressText(address)].filter((part) => part).join(', ') || undefined;
 
 const MINUTE = 60_000;
 
@@ -93,9 +96,9 @@ function cancelUntilOf(resource: Schedule | HealthcareService, url: string | und
   return millisecondsOf(listOf(policy?.extension).find((part) => part.url === 'cancelUntil')?.valueDuration);
 }
 
-type PolicyUrls = Pick<ExtensionUrls, 'confirmation' | 'policy'>;
+type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic'>;
 
-interface Clinic {
+interface Found {
   readonly schedules: readonly Schedule[];
   readonly services: ReadonlyMap<string, HealthcareService>;
   readonly organizations: ReadonlyMap<string, Organization>;
@@ -103,7 +106,7 @@ interface Clinic {
 }
 
 /** The HealthcareServices that a Schedule offers: named by it, or its actor. */
-function servicesOf({ serviceType, actor }: Schedule, { services }: Clinic): HealthcareService[] {
+function servicesOf({ serviceType, actor }: Schedule, { services }: Found): HealthcareService[] {
   const named = listOf(serviceType).map(serviceIdOf);
   const actors = listOf(actor)
     .filter(({ reference }) => reference?.startsWith('HealthcareService/'))
@@ -116,28 +119,32 @@ function bookableSchedule(
   schedule: Schedule,
   service: HealthcareService | undefined,
   services: readonly HealthcareService[],
-  { organizations, locations }: Clinic,
-  urls: PolicyUrls,
+  { organizations, locations }: Found,
+  urls: Urls,
 ): BookableSchedule {
   const location = locations.get(idIn(listOf(service?.location)[0]));
   const organization = organizations.get(idIn(service?.providedBy));
   const confirmation = [schedule, service]
     .map((resource) => listOf(resource?.extension).find((extension) => extension.url === urls.confirmation)?.valueCode)
     .find((code) => code !== undefined);
+  const actors = listOf(schedule.actor);
   const strictest = services.flatMap((one) => cancelUntilOf(one, urls.policy) ?? []);
   return {
     reference: `Schedule/${schedule.id}`,
-    name: listOf(schedule.actor).find(({ display }) => display)?.display ?? '',
+    actor: actors.find(({ reference }) => /^Practitioner(Role)?\//.test(reference ?? ''))?.reference ?? '',
+    name: actors.find(({ display }) => display)?.display ?? '',
     isRequest: confirmation === 'manual',
     cancelUntil: cancelUntilOf(schedule, urls.policy) ?? (strictest.length > 0 ? Math.max(...strictest) : undefined),
     minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),
     place: location && placeText(location),
+    map: location && mapOf(location),
+    bring: textOf(service?.extraDetails)?.slice(0, MOST_TEXT),
     phone: phoneIn(organization?.telecom) ?? phoneIn(service?.telecom) ?? phoneIn(location?.telecom),
   };
 }
 
 /** What one Schedule lets patients book. */
-function offersOf(schedule: Schedule, clinic: Clinic, urls: PolicyUrls): BookableService[] {
+function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableService[] {
   const services = servicesOf(schedule, clinic);
   const codings = [...codingsOf(schedule.serviceType), ...services.flatMap(({ type }) => codingsOf(type))];
   const known = new Map(codings.map((coding) => [keyOf(coding), coding]));
@@ -169,11 +176,14 @@ function together(offers: readonly BookableService[]): BookableService[] {
   return [...found.values()].toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
-/** What can be booked at the clinic, by name. */
-export async function readServices(
-  service: BookingService,
-  urls: PolicyUrls,
-): Promise<readonly BookableService[] | Refusal> {
+/** What can be booked at the clinic, by name, and whose services these are. */
+export interface Offer {
+  readonly services: readonly BookableService[];
+  readonly clinic: Clinic | undefined;
+}
+
+/** Reads what can be booked. */
+export async function readServices(service: BookingService, urls: Urls): Promise<Offer | Refusal> {
   const [schedules, services] = await Promise.all([
     service.search('Schedule', { _count: MOST }),
     service.search('HealthcareService', {
@@ -184,11 +194,14 @@ export async function readServices(
   if (isRefusal(schedules) || isRefusal(services)) {
     return isRefusal(schedules) ? schedules : (services as Refusal);
   }
-  const clinic: Clinic = {
+  const clinic: Found = {
     schedules: resourcesIn(schedules, 'Schedule'),
     services: new Map(resourcesIn(services, 'HealthcareService').map((one) => [one.id ?? '', one])),
     organizations: new Map(resourcesIn(services, 'Organization').map((one) => [one.id ?? '', one])),
     locations: new Map(resourcesIn(services, 'Location').map((one) => [one.id ?? '', one])),
   };
-  return together(clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls)));
+  return {
+    services: together(clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls))),
+    clinic: clinicOf([...clinic.organizations.values()], urls.clinic),
+  };
 }

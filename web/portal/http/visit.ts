@@ -2,19 +2,19 @@ import type { FastifyRequest } from 'fastify';
 import { addressGroups } from '../../../core/address-group.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import type { Html } from '../../server/html.ts';
-import { isLanguage, type Language, preferredLanguage } from '../../server/language.ts';
+import { preferredLanguage } from '../../server/language.ts';
 import { type Clock, clockOf } from '../clinic/clock.ts';
 import type { Portal } from '../portal.ts';
 import { openSession, type Session } from '../session/session.ts';
 import type { Visitor } from '../session/shares.ts';
-import type { Texts } from '../texts/en.ts';
-import { textsOf } from '../texts/texts.ts';
+import { isLanguage, type Language, languages, type Say, sayIn, type Texts, textsOf } from '../texts/texts.ts';
 import { type FormValues, formValues } from '../visit/form.ts';
 
 /** One request of a visitor. */
 export interface Visit {
   readonly portal: Portal;
   readonly texts: Texts;
+  readonly say: Say;
   readonly clock: Clock;
   readonly session: Session;
   /** When the request came, in milliseconds since 1970 UTC: what is read for it is not older. */
@@ -74,6 +74,8 @@ export type Reply = Changes &
         readonly isPublic?: boolean;
       }
     | { readonly kind: 'redirect'; readonly to: string }
+    /** What is the same for everybody, at an address that names its content. */
+    | { readonly kind: 'asset'; readonly mediaType: string; readonly content: Buffer | string }
     | { readonly kind: 'part'; readonly body: Html }
     | { readonly kind: 'data'; readonly data: Readonly<Record<string, string | boolean>> }
     | { readonly kind: 'file'; readonly name: string; readonly mediaType: string; readonly text: string }
@@ -84,7 +86,9 @@ export type PageHandler = (visit: Visit) => Promise<Reply>;
 
 function languageOf({ cookies: sent, headers }: FastifyRequest): Language {
   const chosen = sent[cookies.language];
-  return isLanguage(chosen) ? chosen : preferredLanguage(headers['accept-language']);
+  return chosen !== undefined && isLanguage(chosen)
+    ? chosen
+    : (preferredLanguage(headers['accept-language'], languages) ?? 'en');
 }
 
 async function draftOf(
@@ -106,7 +110,8 @@ export async function visitOf(portal: Portal, request: FastifyRequest): Promise<
   return {
     portal,
     texts,
-    clock: clockOf(portal.options.timeZone, texts.language),
+    say: sayIn(texts.locale),
+    clock: clockOf(portal.options.timeZone, texts.locale),
     at: portal.now(),
     session,
     url,
@@ -118,9 +123,4 @@ export async function visitOf(portal: Portal, request: FastifyRequest): Promise<
     visitor: addressGroups(request.ip),
     isScript: request.headers.accept?.startsWith('application/json') ?? false,
   };
-}
-
-/** The language that a visitor has not chosen. */
-export function otherLanguage({ texts }: Visit): Language {
-  return texts.language === 'de' ? 'en' : 'de';
 }

@@ -1,8 +1,13 @@
 import { type Content, type Html, html } from '../../server/html.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import type { RefusalReason, State } from '../texts/en.ts';
+import type { RefusalReason, State } from '../texts/texts.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+import { otherTimes } from './taken.ts';
+
+/** The way to a map, which another site shows. */
+export const mapLink = ({ texts }: Visit, map: string | undefined): Content =>
+  map && html` <a href="${map}" rel="noreferrer">${texts.appointment.map}</a>`;
 
 /** When an appointment is, as patients read it. */
 export function when({ texts, clock }: Visit, { start, end }: Pick<AppointmentView, 'start' | 'end'>): Html {
@@ -24,7 +29,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
     [texts.appointment.when, when(visit, view)],
     [texts.appointment.what, view.what],
     [texts.appointment.withWhom, view.withWhom],
-    [texts.appointment.where, view.where],
+    [texts.appointment.where, view.where && html`${view.where}${mapLink(visit, view.map)}`],
     [texts.appointment.forWhom, view.forWhom],
     [texts.appointment.comment, view.comment],
     [texts.appointment.reason, view.isUnanswered ? texts.appointment.unanswered : view.reason],
@@ -38,7 +43,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
 <p class="state ${state}">${texts.states[state]}</p>
 ${notes[state] && html`<p>${notes[state]}</p>`}
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-${view.notes && html`<h2>${texts.appointment.notes}</h2><p class="notes">${view.notes}</p>`}
+${(view.notes || (isWatched && view.bring)) && html`<h2>${texts.appointment.notes}</h2><p class="notes">${[view.notes, isWatched && view.bring].filter((one) => one).join('\n\n')}</p>`}
 </section>`;
 }
 
@@ -51,17 +56,19 @@ export interface PersonalLink {
   readonly count: number;
   /** Where to it can be sent; empty if that is not known. */
   readonly email: string;
+  /** The name of the clinic. */
+  readonly clinic: string;
 }
 
 /** The personal link, with the ways to keep it. */
-export function linkBox({ texts, clock, portal }: Visit, { url, until, count, email }: PersonalLink): Html {
+export function linkBox({ texts, say, clock }: Visit, { url, until, count, email, clinic }: PersonalLink): Html {
   const { appointment } = texts;
-  const mail = `mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: `${appointment.title}, ${portal.options.clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
+  const mail = `mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: `${appointment.title}, ${clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
   return html`<section class="card" aria-labelledby="link-title"><h2 id="link-title">${appointment.link}</h2>
-<p>${appointment.linkNote(count, clock.longDay(until))}</p>
+<p>${say(appointment.linkNote, { number: count, until: clock.longDay(until) })}</p>
 <p class="link">${url}</p>
 <p class="actions"><button type="button" class="secondary" data-copy="${url}" data-copied="${appointment.copied}" hidden>${appointment.copy}</button>
-<a href="${mail}">${appointment.mail(email)}</a></p><p role="status" class="news"></p></section>`;
+<a href="${mail}">${email ? say(appointment.mailTo, { address: email }) : appointment.mail}</a></p><p role="status" class="news"></p></section>`;
 }
 
 /** What has just happened to an appointment. */
@@ -73,7 +80,7 @@ export function isNews(text: string): text is AppointmentNews {
 }
 
 /** What a patient can do with an appointment. The script replaces it together with the state. */
-export function actionsPart({ texts: { appointment, book }, clock, portal }: Visit, view: AppointmentView): Html {
+export function actionsPart({ texts: { appointment, book }, say, clock, portal }: Visit, view: AppointmentView): Html {
   const own = `${portal.options.path}/appointments/${view.id}`;
   const move =
     view.serviceKey &&
@@ -86,7 +93,7 @@ ${view.start !== undefined && view.state !== 'cancelled' && html`<a href="${own}
 ${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
 ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
 ${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${book}</a>`}
-</p>${limit && html`<p class="note">${view.isOpen ? appointment.openUntil(limit) : appointment.openNoMore(limit)}</p>`}</div>`;
+</p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}</div>`;
 }
 
 /** The page of one appointment. */
@@ -140,14 +147,11 @@ export function movePage(
   time: ChosenTime,
   refusal?: { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined },
 ): Reply {
-  const { texts, clock, portal } = visit;
+  const { texts, portal } = visit;
   const { appointment } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
-  const written = ({ start }: ChosenTime): string => texts.times.at(clock.time(start), clock.longDay(start), '');
   const what = [view.what, view.withWhom].filter((one) => one).join(', ');
-  const others = refusal?.alternatives?.map(
-    (one) => html`<li><button name="time" value="${formatTime(one)}" class="secondary">${written(one)}</button></li>`,
-  );
+  const others = refusal?.alternatives;
   const isPossible = refusal === undefined || refusal.alternatives !== undefined || passing.includes(refusal.reason);
   const body = html`<h1>${appointment.moveTitle}</h1>
 ${refusalNote(visit, refusal?.reason)}
@@ -155,8 +159,7 @@ ${refusalNote(visit, refusal?.reason)}
 <dl>${what && html`<div><dt>${appointment.what}</dt><dd>${what}</dd></div>`}
 <div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
 ${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong></dd></div>`}</dl>
-${others && others.length > 0 && html`<h2>${texts.alternatives.title}</h2><ul class="alternatives">${others}</ul>`}
-${others?.length === 0 && html`<p>${texts.alternatives.none}</p>`}
+${others && otherTimes(visit, others)}
 <p class="actions">${isPossible && !others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}
 <a href="${own}" class="button">${isPossible ? appointment.keep : appointment.title}</a></p></form>`;
   return { kind: 'page', title: appointment.moveTitle, body, ...(refusal && { status: 409, isProblem: true }) };

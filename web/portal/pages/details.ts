@@ -3,11 +3,12 @@ import { flag, type Html, html } from '../../server/html.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { allQuestions, type QuestionForm } from '../questionnaire/questions.ts';
-import type { RefusalReason } from '../texts/en.ts';
-import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+import type { RefusalReason } from '../texts/texts.ts';
+import type { ChosenTime } from '../visit/chosen-time.ts';
 import { personFields } from '../visit/person.ts';
 import { type FormState, problemSummary, textArea, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
+import { otherTimes } from './taken.ts';
 
 /** A patient for whom the visitor may book again. */
 export interface KnownPatient {
@@ -26,6 +27,8 @@ export interface DetailsPage {
   /** What became of the request to hold it longer. */
   readonly holdNews: string | undefined;
   readonly questions: QuestionForm | undefined;
+  /** The address of the clinic's privacy notice. */
+  readonly privacy: string | undefined;
   /** For whom the visitor may book without saying again who it is. */
   readonly known: readonly KnownPatient[];
   readonly state: FormState;
@@ -47,7 +50,7 @@ function summary({ texts, clock }: Visit, { service, time }: DetailsPage): Html 
 export const LAST_MINUTES = 180_000;
 
 /** How long the time is held, and the way to hold it longer. The script counts down, and warns in time. */
-function holdPanel({ texts, clock, portal }: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
+function holdPanel({ texts, say, clock, portal }: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
   const { details } = texts;
   if (refusal?.alternatives !== undefined) {
     return false;
@@ -58,24 +61,20 @@ function holdPanel({ texts, clock, portal }: Visit, { heldUntil, holdNews, refus
   }
   const minutes = Math.max(1, Math.ceil((heldUntil - portal.now()) / 60_000));
   return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-last="${LAST_MINUTES}" data-soon="${details.soonOver}" data-over="${details.over}">
-<p class="until">${details.heldUntil(clock.time(heldUntil))}</p>
-<p class="left">${details.remaining} <span class="remaining">${details.minutes(minutes)}</span></p>
+<p class="until">${say(details.heldUntil, { time: clock.time(heldUntil) })}</p>
+<p class="left">${details.remaining} <span class="remaining">${say(details.minutes, { number: minutes })}</span></p>
 <p class="news" role="status">${holdNews}</p>
 <button name="action" value="prolong" formnovalidate class="secondary">${details.prolong}</button></div>`;
 }
 
-function refusalBox({ texts, clock }: Visit, { refusal, service }: DetailsPage): Html | false {
+function refusalBox(visit: Visit, { refusal, service }: DetailsPage): Html | false {
   if (!refusal) {
     return false;
   }
   const { reason, alternatives } = refusal;
-  const buttons = alternatives?.map((time) => {
-    const name = service.schedules.find(({ reference }) => reference === time.schedule)?.name ?? '';
-    return html`<li><button name="time" value="${formatTime(time)}" class="secondary">${texts.times.at(clock.time(time.start), clock.longDay(time.start), name)}</button></li>`;
-  });
+  const { texts } = visit;
   return html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p>
-${buttons && buttons.length > 0 && html`<h2>${texts.alternatives.title}</h2><p>${texts.alternatives.kept}</p><ul class="alternatives">${buttons}</ul>`}
-${buttons?.length === 0 && html`<p>${texts.alternatives.none}</p>`}</div>`;
+${alternatives && otherTimes(visit, alternatives, service, html`<p>${texts.alternatives.kept}</p>`)}</div>`;
 }
 
 /**
@@ -120,7 +119,7 @@ ${field('email', 'email', 'email', false)}${field('phone', 'tel', 'tel', false)}
 
 /** The page for a patient's details: the time, how long it is held, and the form. */
 export function detailsPage(visit: Visit, page: DetailsPage): Reply {
-  const { texts, portal } = visit;
+  const { texts, say, portal } = visit;
   const { details } = texts;
   const { questions, state, isRequest, refusal, sealed } = page;
   const labels = new Map(questions ? allQuestions(questions.questions).map(({ field, text }) => [field, text]) : []);
@@ -129,7 +128,7 @@ export function detailsPage(visit: Visit, page: DetailsPage): Reply {
   const submit = isRequest ? details.ask : details.submit;
   const isGone = refusal?.alternatives !== undefined;
   const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
-  const body = html`<p class="step">${texts.step(3)}</p>
+  const body = html`<p class="step">${say(texts.step, { step: 3, steps: 3 })}</p>
 <h1>${details.title}</h1>
 <form method="post" action="${action}" id="details" class="columns details" data-wait="${details.wait}">
 <section class="aside card" aria-labelledby="summary-title">
@@ -146,6 +145,7 @@ ${
 }
 ${textArea(visit, state, 'comment', details.comment, false, personFields.comment)}
 ${isRequest && html`<p class="note">${details.askNote}</p>`}
+${page.privacy && html`<p class="note">${details.privacy} <a href="${page.privacy}" target="_blank" rel="noopener">${texts.privacy}</a></p>`}
 ${!isGone && html`<button class="primary">${refusal?.reason === 'unknown' ? texts.again : submit}</button>`}
 </div>
 </form>`;

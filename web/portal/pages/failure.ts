@@ -1,6 +1,6 @@
 import { html } from '../../server/html.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import type { Texts } from '../texts/en.ts';
+import type { Texts } from '../texts/texts.ts';
 
 /** The failures that have a page of their own, with their status. */
 export const failures = {

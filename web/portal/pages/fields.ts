@@ -1,6 +1,6 @@
 import { type Content, flag, type Html, html } from '../../server/html.ts';
 import type { Visit } from '../http/visit.ts';
-import type { FieldProblem } from '../texts/en.ts';
+import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from '../visit/form.ts';
 
 /** A form as it is shown again: what was typed, and what is wrong with it. */

@@ -1,7 +1,11 @@
 import { type Content, type Html, html, icon } from '../../server/html.ts';
-import { otherLanguage, type Visit } from '../http/visit.ts';
+import type { Visit } from '../http/visit.ts';
+import type { Portal } from '../portal.ts';
 import { isEmpty } from '../session/session.ts';
-import { textsOf } from '../texts/texts.ts';
+import { languages, textsOf } from '../texts/texts.ts';
+import { mapLink } from './appointment.ts';
+
+type ShownClinic = Awaited<ReturnType<Portal['clinic']>>;
 
 /** What surrounds every page. */
 export interface Frame {
@@ -27,62 +31,71 @@ function navigation({ portal: { options }, texts, url }: Visit): Html {
 </ul></nav>`;
 }
 
+const globe = html`<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1 8h14M8 1a7 7 0 1 0 0 14A7 7 0 1 0 8 1c-4 4-4 10 0 14 4-4 4-10 0-14"/></svg>`;
+
+/** The other languages. They are buttons, so that what was typed goes with them. */
 function languageSwitch(visit: Visit, form: string | undefined): Html {
-  const { portal, url } = visit;
-  const other = textsOf[otherLanguage(visit)];
-  if (form !== undefined) {
-    // The first button of a form is what the Enter key presses: it sends the form as it is.
-    return html`<p class="language"><button form="${form}" class="first" tabindex="-1" aria-hidden="true"></button>
-<button form="${form}" name="action" value="${other.language}" lang="${other.language}" formnovalidate class="quiet">${other.languageName}</button></p>`;
-  }
-  return html`<form method="post" action="${portal.options.path}/language" class="language">
-<input type="hidden" name="back" value="${url}">
-<button name="language" value="${other.language}" lang="${other.language}" class="quiet">${other.languageName}</button>
-</form>`;
+  const { portal, url, texts } = visit;
+  const attributes = form === undefined ? html` name="language"` : html` form="${form}" name="action" formnovalidate`;
+  const buttons = languages
+    .filter((language) => language !== texts.language)
+    .map(
+      (language) =>
+        html`<li><button${attributes} value="${language}" lang="${language}" class="quiet">${textsOf[language].languageName}</button></li>`,
+    );
+  // The first button of a form is what the Enter key presses: it sends the form as it is.
+  return html`<details class="language"><summary aria-label="${texts.languages}: ${texts.languageName}">${globe}${texts.languageName}</summary>
+${
+  form === undefined
+    ? html`<form method="post" action="${portal.options.path}/language"><input type="hidden" name="back" value="${url}"><ul>${buttons}</ul></form>`
+    : html`<button form="${form}" class="first" tabindex="-1" aria-hidden="true"></button><ul>${buttons}</ul>`
+}</details>`;
 }
 
-function footer(visit: Visit, phone: string | undefined): Html {
-  const { portal, texts, clock } = visit;
+function footer(visit: Visit, { name, phone, address, map, imprint, privacy }: ShownClinic): Html {
+  const { portal, texts, say, clock } = visit;
   const { path, timeZone } = portal.options;
   return html`<footer>
-${phone && html`<p>${texts.call} <a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></p>`}
-<p class="zone" data-zone="${timeZone}">${texts.zone(timeZone, clock.zoneName(portal.now()))}</p>
+${address && html`<p>${name}, ${address}${mapLink(visit, map)}</p>`}
+${phone && html`<p>${texts.call} <bdi dir="ltr"><a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></bdi></p>`}
+<p class="zone" data-zone="${timeZone}">${say(texts.zone, { zone: timeZone, name: clock.zoneName(portal.now()) })}</p>
+${(imprint || privacy) && html`<p>${imprint && html`<a href="${imprint}">${texts.imprint}</a>`} ${privacy && html`<a href="${privacy}">${texts.privacy}</a>`}</p>`}
 ${hasSomething(visit) && html`<p><a href="${path}/leave">${texts.leave.title}</a></p>`}
 </footer>`;
 }
 
 /**
  * A whole page: head, navigation, content, footer.
- *
- * @param phone - of the clinic
  */
-export function layout(visit: Visit, { title, body, isProblem, form }: Frame, phone: string | undefined): string {
+export function layout(visit: Visit, { title, body, isProblem, form }: Frame, clinic: ShownClinic): string {
   const { portal, texts } = visit;
-  const { clinic, path, assets } = portal.options;
+  const { path, assets } = portal.options;
+  const { id, name, logo, colour } = clinic;
   const { script, style } = assets.page();
   return html`<!doctype html>
-<html lang="${texts.language}">
+<html lang="${texts.language}" dir="${texts.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 ${icon}
-<title>${isProblem && `${texts.error}: `}${title} – ${clinic}</title>
+<title>${isProblem && `${texts.error}: `}${title} – ${name}</title>
 ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
+${colour && html`<link rel="stylesheet" href="${path}/colour.css?c=${colour}">`}
 <script type="module" src="${path}/assets/${script}"></script>
 </head>
 <body>
 <a class="skip" href="#content">${texts.skip}</a>
 <header>
-<p class="clinic"><a href="${path}/">${clinic}</a></p>
+<p class="clinic"><a href="${path}/">${logo && html`<img src="${path}/pictures/Organization/${id}?v=${logo.version}" height="40" alt=""> `}${name}</a></p>
 ${navigation(visit)}
 ${languageSwitch(visit, form)}
 </header>
 <main id="content" tabindex="-1">
 ${body}
 </main>
-${footer(visit, phone)}
+${footer(visit, clinic)}
 </body>
 </html>`.text;
 }

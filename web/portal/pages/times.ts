@@ -1,4 +1,5 @@
-import { type Html, html } from '../../server/html.ts';
+import { type Content, type Html, html } from '../../server/html.ts';
+import type { Doctor } from '../clinic/doctors.ts';
 import type { BookableSchedule, BookableService } from '../clinic/services.ts';
 import type { FreeTime } from '../clinic/times.ts';
 import type { Reply, Visit } from '../http/visit.ts';
@@ -14,8 +15,18 @@ export interface TimesPage {
   /** The free times of the span, by their local day. */
   readonly days: ReadonlyMap<string, readonly FreeTime[]>;
   readonly day: string | undefined;
+  /** Whether no day was chosen yet. */
+  readonly isFirst: boolean;
+  /** The people of the calendars, by actor. */
+  readonly doctors: ReadonlyMap<string, Doctor>;
+  /** Whether the span is a month, of which `first` is the first day. */
+  readonly isMonth: boolean;
+  readonly first: string;
   /** The first day of the span, if it is not today. */
   readonly from: string | undefined;
+  /** The days between which a date can be chosen. */
+  readonly today: string;
+  readonly last: string;
   readonly isComplete: boolean;
   /** The first day of the span before, and of the one after. */
   readonly earlier: string | undefined;
@@ -28,41 +39,165 @@ export interface TimesPage {
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-function address({ portal }: Visit, { service, schedule, move }: TimesPage, query: Query): string {
-  const all = { service: service.key, schedule: schedule?.reference, move: move?.id, ...query };
+/** What was chosen already, and stays in every address of the page. */
+const choiceOf = ({ service, schedule, move, isMonth }: TimesPage): Query => ({
+  service: service.key,
+  schedule: schedule?.reference,
+  move: move?.id,
+  view: isMonth ? 'month' : undefined,
+});
+
+function address({ portal }: Visit, page: TimesPage, query: Query): string {
+  const all = { ...choiceOf(page), ...query };
   const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return `${portal.options.path}/times?${new URLSearchParams(known).toString()}`;
 }
 
-/** With whom: the day that was looked at stays. */
+/** How many people have a card; the others are in a list below. */
+const MOST_CARDS = 24;
+
+/** The languages that somebody speaks, as the visitor calls them. */
+function languagesOf({ texts }: Visit, { languages }: Doctor): string {
+  const names = new Intl.DisplayNames(texts.locale, { type: 'language' });
+  const nameOf = (tag: string): string =>
+    (/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(tag) ? names.of(tag) : undefined) ?? tag;
+  return new Intl.ListFormat(texts.locale).format(languages.map(nameOf));
+}
+
+/** What is known of the person of a calendar: picture, name, place, languages, next free time. */
+function personCard(visit: Visit, page: TimesPage, { name, actor }: BookableSchedule, next?: FreeTime): Html {
+  const { texts, say, clock, portal } = visit;
+  const doctor = page.doctors.get(actor);
+  const { id = '', picture, place, languages = [] } = doctor ?? {};
+  const address = `${portal.options.path}/pictures/Practitioner/${id}?v=${picture?.version}`;
+  const time = next && `${clock.shortDay(next.start)}, ${clock.time(next.start)}`;
+  return html`${picture && html`<img src="${address}" width="48" height="48" alt="" loading="lazy">`}<span><strong>${name}</strong>
+${place && html`<span class="note">${place}</span>`}
+${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.speaks, { languages: languagesOf(visit, doctor) })}</span>`}
+<span class="note">${time ? say(texts.times.nextFree, { time }) : page.schedule === undefined && texts.times.notFree}</span></span>`;
+}
+
+/** With whom: the day that was looked at stays. Who is free first comes first. */
 function personChoice(visit: Visit, page: TimesPage): Html | false {
   const { texts } = visit;
-  const { service, from, day } = page;
-  const named = service.schedules.filter(({ name }) => name !== '');
-  const option = (schedule: string | undefined, name: string): Html =>
-    html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day"${schedule === page.schedule?.reference && html` aria-current="true"`}>${name}</a></li>`;
+  const { service, from, day, days } = page;
+  const times = [...days.values()].flat();
+  const named = service.schedules
+    .filter(({ name }) => name !== '')
+    .map((schedule) => ({ schedule, next: times.find((time) => time.schedule.reference === schedule.reference) }))
+    .toSorted((a, b) => (a.next?.start ?? Number.MAX_VALUE) - (b.next?.start ?? Number.MAX_VALUE));
+  const option = (schedule: string | undefined, content: Content): Html =>
+    html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day person"${schedule === page.schedule?.reference && html` aria-current="true"`}>${content}</a></li>`;
+  const isShown = ({ schedule }: (typeof named)[number], index: number): boolean =>
+    index < MOST_CARDS || schedule.reference === page.schedule?.reference;
+  const others = named.filter((one, index) => !isShown(one, index));
   return (
     named.length > 1 &&
     html`<section aria-labelledby="people-title" class="people"><h2 id="people-title">${texts.times.withWhom}</h2>
-<ul>${option(undefined, texts.times.anyone)}${named.map(({ reference, name }) => option(reference, name))}</ul></section>`
+<ul>${option(undefined, texts.times.anyone)}${named.filter(isShown).map(({ schedule, next }) => option(schedule.reference, personCard(visit, page, schedule, next)))}</ul>
+${others.length > 0 && html`<details><summary>${texts.times.more}</summary><ul>${others.map(({ schedule }) => option(schedule.reference, schedule.name))}</ul></details>`}</section>`
   );
 }
 
+/** How many of the earliest times are named, and from how many times of a day on they are worth naming. */
+const EARLIEST = 4;
+const MANY = 8;
+
+/** The next free times of any doctor, each one click away. */
+function earliestTimes(visit: Visit, page: TimesPage): Html | false {
+  const { texts, say, clock } = visit;
+  const { schedule, isFirst, days, day, service } = page;
+  const hasMany = service.schedules.length > 1 && (days.get(day ?? '')?.length ?? 0) > MANY;
+  const buttons = [...days.values()]
+    .flat()
+    .slice(0, EARLIEST)
+    .map((time) => {
+      const label = say(texts.times.at, { time: clock.time(time.start), day: clock.shortDay(time.start) });
+      return timeButton(
+        time,
+        'secondary',
+        html`<strong>${label}</strong>${time.schedule.name && html`<br>${time.schedule.name}`}`,
+      );
+    });
+  return (
+    schedule === undefined &&
+    isFirst &&
+    hasMany &&
+    html`<section aria-labelledby="earliest-title" class="earliest"><h2 id="earliest-title">${texts.times.earliest}</h2>
+${timeForm(visit, page, html`<ul>${buttons}</ul>`)}</section>`
+  );
+}
+
+function timeButton(time: FreeTime, style: 'time' | 'secondary', label: Content): Html {
+  const value = formatTime({ ...time, schedule: time.schedule.reference });
+  return html`<li><button name="time" value="${value}" class="${style}">${label}</button></li>`;
+}
+
+/** Holds the time whose button is pressed, or asks whether to move to it. */
+function timeForm({ portal }: Visit, { move, service }: TimesPage, content: Content): Html {
+  const { path } = portal.options;
+  const action = move === undefined ? `${path}/hold` : `${path}/appointments/${move.id}/move`;
+  return html`<form method="${move === undefined ? 'post' : 'get'}" action="${action}">
+<input type="hidden" name="service" value="${service.key}">
+${content}
+</form>`;
+}
+
+/** A month as a table: the days that have free times are links. */
+function monthGrid(visit: Visit, page: TimesPage): Html {
+  const { texts, say, clock } = visit;
+  const { first, days, day, from } = page;
+  const start = clock.startOf(first);
+  const isOfMonth = (one: string): boolean => one.slice(0, 7) === first.slice(0, 7);
+  const dates = Array.from({ length: 31 }, (_, index) => clock.dayOf(clock.startOf(first, index))).filter(isOfMonth);
+  // The week begins on a Monday, as at the clinic.
+  const empty = (new Date(`${first}T00:00:00Z`).getUTCDay() + 6) % 7;
+  const cell = (one: string | undefined): Html => {
+    const times = days.get(one ?? '');
+    const noon = one === undefined ? 0 : clock.startOf(one);
+    const label = times && `${clock.longDay(noon)}, ${say(texts.times.free, { number: times.length })}`;
+    return html`<td>${
+      times
+        ? html`<a href="${address(visit, page, { from, day: one })}#times" aria-label="${label}"${one === day && html` aria-current="date"`}>${clock.dayOfMonth(noon)}</a>`
+        : one && clock.dayOfMonth(noon)
+    }</td>`;
+  };
+  const cells = [...Array.from({ length: empty }, () => undefined), ...dates];
+  const weeks = Array.from({ length: Math.ceil(cells.length / 7) }, (_, week) => cells.slice(week * 7, week * 7 + 7));
+  return html`<table class="month"><caption>${clock.month(start)}</caption>
+<thead><tr>${clock.weekdays.map(([long, narrow]) => html`<th scope="col" aria-label="${long}">${narrow}</th>`)}</tr></thead>
+<tbody>${weeks.map((week) => html`<tr>${week.map(cell)}</tr>`)}</tbody></table>`;
+}
+
+/** From a date on; and a month at a time, or two weeks. */
+function dateChoice(visit: Visit, page: TimesPage): Html {
+  const { texts, portal } = visit;
+  const { isMonth, from, today, last } = page;
+  const hidden = Object.entries(choiceOf(page)).map(
+    ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
+  );
+  const other = address(visit, page, { from, view: isMonth ? undefined : 'month' });
+  return html`<form action="${portal.options.path}/times" class="from">${hidden}<label for="from">${texts.times.from}</label>
+<input type="date" id="from" name="from" min="${today}" max="${last}" value="${from ?? today}"> <button class="secondary">${texts.times.show}</button></form>
+<p><a href="${other}">${isMonth ? texts.times.twoWeeks : texts.times.month}</a></p>`;
+}
+
 function dayList(visit: Visit, page: TimesPage): Html {
-  const { texts, clock } = visit;
+  const { texts, say, clock } = visit;
   const { days, day, from, earlier, later } = page;
   const items = [...days].map(
     ([
       one,
       times,
     ]) => html`<li><a href="${address(visit, page, { from, day: one })}#times" class="day"${one === day && html` aria-current="date"`}>
-<span>${clock.shortDay(times[0]?.start ?? 0)}</span> <span class="note">${texts.times.free(times.length)}</span></a></li>`,
+<span>${clock.shortDay(times[0]?.start ?? 0)}</span> <span class="note">${say(texts.times.free, { number: times.length })}</span></a></li>`,
   );
   return html`<section aria-labelledby="days-title">
 <h2 id="days-title">${texts.times.days}</h2>
-${days.size > 0 && html`<ul class="days">${items}</ul>`}
+${page.isMonth ? monthGrid(visit, page) : days.size > 0 && html`<ul class="days">${items}</ul>`}
 <p class="pager">${earlier !== undefined && html`<a href="${address(visit, page, { from: earlier })}" rel="prev">${texts.times.earlier}</a>`}
 ${later !== undefined && html`<a href="${address(visit, page, { from: later })}" rel="next">${texts.times.later}</a>`}</p>
+${dateChoice(visit, page)}
 </section>`;
 }
 
@@ -78,50 +213,42 @@ function groupsOf({ texts, clock }: Visit, { service }: TimesPage, times: readon
     const bySchedule = Map.groupBy(times, ({ schedule }) => schedule);
     return [...bySchedule].map(([{ name }, own]) => [name, own]);
   }
-  const hourOf = ({ start }: FreeTime): number => Number(clock.time(start).slice(0, 2));
-  const partOf = (time: FreeTime) => parts.find(([, end]) => hourOf(time) < end)?.[0] ?? 'evening';
+  const partOf = ({ start }: FreeTime) => parts.find(([, end]) => clock.hourOf(start) < end)?.[0] ?? 'evening';
   return [...Map.groupBy(times, partOf)].map(([part, own]) => [texts.times[part], own]);
 }
 
 function timeList(visit: Visit, page: TimesPage): Html | false {
-  const { texts, clock, portal } = visit;
-  const { path } = portal.options;
+  const { texts, say, clock } = visit;
   const times = page.days.get(page.day ?? '') ?? [];
   const [first] = times;
   if (!first) {
     return false;
   }
-  const action = page.move === undefined ? `${path}/hold` : `${path}/appointments/${page.move.id}/move`;
   const groups = groupsOf(visit, page, times).map(([name, own], index) => {
-    const buttons = own.map((time) => {
-      const value = formatTime({ ...time, schedule: time.schedule.reference });
-      return html`<li><button name="time" value="${value}" class="time">${clock.time(time.start)}</button></li>`;
-    });
+    const buttons = own.map((time) => timeButton(time, 'time', clock.time(time.start)));
     return html`<h3 id="group-${index}">${name}</h3><ul class="times" aria-labelledby="group-${index}">${buttons}</ul>`;
   });
   const isRequest = times.some(({ schedule }) => schedule.isRequest);
   return html`<section id="times" aria-labelledby="times-title">
-<h2 id="times-title">${texts.times.times(clock.longDay(first.start))}</h2>
+<h2 id="times-title">${say(texts.times.times, { day: clock.longDay(first.start) })}</h2>
 ${isRequest && html`<p class="note">${texts.times.request}</p>`}
-<form method="${page.move === undefined ? 'post' : 'get'}" action="${action}">
-<input type="hidden" name="service" value="${page.service.key}">
-${groups}
-</form>
+${timeForm(visit, page, groups)}
 </section>`;
 }
 
 /** The page of free times: the days of two weeks, and the times of one of them. */
 export function timesPage(visit: Visit, page: TimesPage): Reply {
-  const { texts, clock, portal } = visit;
+  const { texts, say, clock, portal } = visit;
   const { next, move, days, earlier, isComplete } = page;
   const title = move === undefined ? texts.times.title : texts.times.moveTitle;
   const nothing = next
-    ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${texts.times.next(clock.longDay(next.start))}</a></p>`
+    ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${say(texts.times.next, { day: clock.longDay(next.start) })}</a></p>`
     : html`<p>${earlier === undefined ? texts.times.noneAtAll : texts.times.noneLater}</p>`;
-  const body = html`${move === undefined && html`<p class="step">${texts.step(2)}</p>`}
+  const body = html`${move === undefined && html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>`}
 <h1>${title}</h1>
 <p class="chosen">${page.service.name}${move === undefined && html` <a href="${portal.options.path}/">${texts.times.otherService}</a>`}</p>
 ${move && html`<p>${texts.appointment.isMoved}: ${when(visit, move)}</p>`}
+${earliestTimes(visit, page)}
 ${personChoice(visit, page)}
 ${days.size === 0 && nothing}
 ${!isComplete && html`<p class="note">${texts.times.incomplete}</p>`}

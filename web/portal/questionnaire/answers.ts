@@ -6,7 +6,7 @@ import type {
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { instantOf } from '../../../core/time/time-zone.ts';
 import { html } from '../../server/html.ts';
-import type { FieldProblem } from '../texts/en.ts';
+import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from '../visit/form.ts';
 import { isEnabled } from './enable-when.ts';
 import { allQuestions, type Control, type Question, type QuestionForm } from './questions.ts';

@@ -1,4 +1,5 @@
 import type { Coding, Questionnaire, QuestionnaireItem, QuestionnaireItemEnableWhen } from '@medplum/fhirtypes';
+import { listOf, textOf } from '../fhir/elements.ts';
 import type { EnableWhen } from './enable-when.ts';
 
 /** How a question is answered. */
@@ -70,11 +71,6 @@ const controls: readonly string[] = [
 
 /** A larger Questionnaire is shown only in part. */
 const most = { depth: 6, items: 60, options: 100, length: 4_000 } as const;
-
-const listOf = <T>(value: readonly T[] | undefined): readonly T[] =>
-  Array.isArray(value) ? value.filter((one) => one !== null && typeof one === 'object') : [];
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
 function optionsOf({ answerOption }: QuestionnaireItem): Option[] {
   return listOf(answerOption)

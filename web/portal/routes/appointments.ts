@@ -113,7 +113,7 @@ const forOwn =
 
 /** The link to some appointments, valid until two weeks after the last of them. */
 async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email: string): Promise<PersonalLink> {
-  const { options, seal, now } = portal;
+  const { options, seal, now, clinic } = portal;
   const views = all.slice(-MOST_LINKED);
   const end = Math.max(now(), ...views.map((view) => view.end ?? 0));
   const ids = views.map(({ id }) => id);
@@ -123,6 +123,7 @@ async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email:
     until: end + LINK_AFTER,
     count: views.length,
     email,
+    clinic: (await clinic()).name,
   };
 }
 
@@ -164,7 +165,7 @@ export const showState = forOwn(async (visit, { view }) => ({
 export const showCalendarFile = forOwn(async (visit, { appointment, view }) => {
   const { options } = visit.portal;
   const text = calendarFile(view, visit.texts, {
-    clinic: options.clinic,
+    clinic: (await visit.portal.clinic()).name,
     host: new URL(options.origin).hostname,
     url: `${options.origin}${options.path}/appointments/${view.id}`,
     changed: Date.parse(appointment.meta?.lastUpdated ?? '') || visit.portal.now(),

@@ -1,12 +1,12 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { type Language, languages } from '../../server/language.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import { isKept, type Reply, type Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
 import { toQuestionnaireResponse } from '../questionnaire/answers.ts';
 import { withMore } from '../session/session.ts';
+import { type Language, languages } from '../texts/texts.ts';
 import { patientsOf } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime, parseTime } from '../visit/chosen-time.ts';
 import { personIn, toPatient } from '../visit/person.ts';

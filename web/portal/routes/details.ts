@@ -4,7 +4,7 @@ import type { Reply, Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
 import { failurePage } from '../pages/failure.ts';
 import { readAnswers } from '../questionnaire/answers.ts';
-import { type QuestionForm, questionForm } from '../questionnaire/questions.ts';
+import { type Question, type QuestionForm, questionForm } from '../questionnaire/questions.ts';
 import { emptyForm, type FormValues } from '../visit/form.ts';
 import { nameOf, personProblems } from '../visit/person.ts';
 import { failureOf } from './refusals.ts';
@@ -13,6 +13,24 @@ import { currentHold, forUnderWay, type UnderWay } from './under-way.ts';
 async function questionsOf({ portal }: Visit, service: BookableService): Promise<QuestionForm | undefined | Refusal> {
   const found = await portal.questionnaire(service);
   return found && !isRefusal(found) ? questionForm(found) : found;
+}
+
+/** The clinic's questions, and its text to agree to: the answer holds what was agreed to, word by word. */
+function withConsent({ texts }: Visit, asked: QuestionForm | undefined, consent: string): QuestionForm {
+  const question: Question = {
+    field: 'consent',
+    linkId: 'consent',
+    text: texts.details.consent,
+    control: 'choice',
+    isRequired: true,
+    isRepeated: true,
+    maxLength: 1,
+    options: [{ label: consent, answer: { valueString: consent } }],
+    enableWhen: { conditions: [], behavior: 'all' },
+    questions: [],
+  };
+  const { canonical, title, questions = [] } = asked ?? {};
+  return { canonical, title, questions: [...questions, question] };
 }
 
 /** How many patients are offered to be booked for again. */
@@ -41,10 +59,15 @@ export async function pageOf(
   form: FormValues,
   held?: number,
 ): Promise<DetailsPage | Reply> {
-  const [questions, known] = await Promise.all([questionsOf(visit, service), knownPatients(visit)]);
-  if (questions && isRefusal(questions)) {
-    return failurePage(visit, failureOf(questions));
+  const [asked, known, clinic] = await Promise.all([
+    questionsOf(visit, service),
+    knownPatients(visit),
+    visit.portal.clinic(),
+  ]);
+  if (asked && isRefusal(asked)) {
+    return failurePage(visit, failureOf(asked));
   }
+  const questions = clinic.consent ? withConsent(visit, asked, clinic.consent) : asked;
   const schedule = service.schedules.find(({ reference }) => reference === pending.time.schedule);
   return {
     service,
@@ -53,6 +76,7 @@ export async function pageOf(
     heldUntil: held,
     holdNews: undefined,
     questions,
+    privacy: clinic.privacy,
     known,
     state: { form, problems: new Map() },
     sealed: visit.query.get('b'),

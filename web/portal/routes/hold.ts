@@ -72,7 +72,7 @@ export const holdTime: PageHandler = async (visit) => {
 
 /** Holds the time longer, or again; what was typed stays. */
 export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
-  const { portal, texts, clock, form } = visit;
+  const { portal, texts, say, clock, form } = visit;
   const { pending, service } = booking;
   const identifier = identifierOf(portal, pending.key);
   const request = holdRequest({ time: pending.time, service, identifier }, pending.hold || undefined);
@@ -81,12 +81,12 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
   const held = isEarly ? undefined : await hold(visit, pending.key, pending.time, request);
   const until = held && !isRefusal(held) ? heldUntil(portal, held) : before;
   const news = isEarly
-    ? texts.details.tooEarly(clock.time(before))
+    ? say(texts.details.tooEarly, { time: clock.time(before) })
     : held === undefined || isRefusal(held) || until === undefined
       ? texts.details.notProlonged
-      : texts.details.prolonged(clock.time(until));
+      : say(texts.details.prolonged, { time: clock.time(until) });
   if (visit.isScript) {
-    const line = until === undefined ? '' : texts.details.heldUntil(clock.time(until));
+    const line = until === undefined ? '' : say(texts.details.heldUntil, { time: clock.time(until) });
     const times: Record<string, string> =
       until === undefined ? {} : { until: formatInstant(until), now: formatInstant(portal.now()) };
     return { kind: 'data', data: { news, line, ...times } };

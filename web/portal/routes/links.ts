@@ -1,9 +1,9 @@
-import { isLanguage } from '../../server/language.ts';
 import { isRefusal } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import { linkPage } from '../pages/link.ts';
 import { isEmpty, noSession, openLink, withMore } from '../session/session.ts';
+import { isLanguage } from '../texts/texts.ts';
 import { ownAppointments, search } from './appointments.ts';
 
 const listOf = ({ portal }: Visit): string => `${portal.options.path}/appointments`;

@@ -3,7 +3,7 @@ import { readTimes } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Failure } from '../pages/failure.ts';
 import type { Portal } from '../portal.ts';
-import type { RefusalReason } from '../texts/en.ts';
+import type { RefusalReason } from '../texts/texts.ts';
 import type { ChosenTime } from '../visit/chosen-time.ts';
 
 /** The code of the portal's own limit for a visitor. */

@@ -6,7 +6,7 @@ import { showDetails } from './details.ts';
 import { holdTime } from './hold.ts';
 import { leave, openLinkHere, showLink, switchLanguage } from './links.ts';
 import { showNews } from './news.ts';
-import { showServices, showTimes } from './times.ts';
+import { showColour, showPicture, showServices, showTimes } from './times.ts';
 
 /** One address of the portal. */
 export interface PortalRoute {
@@ -22,6 +22,9 @@ export interface PortalRoute {
 export const portalRoutes: readonly PortalRoute[] = [
   { method: 'GET', path: '/', handler: showServices },
   { method: 'GET', path: '/times', handler: showTimes },
+  { method: 'GET', path: '/pictures/Practitioner/:id', handler: showPicture('Practitioner'), isCheap: true },
+  { method: 'GET', path: '/pictures/Organization/:id', handler: showPicture('Organization'), isCheap: true },
+  { method: 'GET', path: '/colour.css', handler: showColour, isCheap: true },
   { method: 'POST', path: '/hold', handler: holdTime },
   { method: 'GET', path: '/details', handler: showDetails },
   { method: 'POST', path: '/details', handler: sendDetails },

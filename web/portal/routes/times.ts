@@ -1,4 +1,5 @@
 import { DAY } from '../../../core/time/time-zone.ts';
+import { colourSheet } from '../clinic/clinic.ts';
 import { isDay } from '../clinic/clock.ts';
 import type { BookableService } from '../clinic/services.ts';
 import { type FreeTime, readTimes } from '../clinic/times.ts';
@@ -20,6 +21,24 @@ export const showServices: PageHandler = async (visit) => {
   return isRefusal(services) ? failurePage(visit, 'unavailable') : servicesPage(visit, services);
 };
 
+/** `GET /pictures/{type}/:id`: the picture of a person on a card, or the clinic's logo. */
+export const showPicture =
+  (type: 'Practitioner' | 'Organization'): PageHandler =>
+  async (visit) => {
+    const picture = await visit.portal.picture(type, visit.id, visit.query.get('v'));
+    return picture
+      ? { kind: 'asset', mediaType: picture.mediaType, content: picture.bytes }
+      : failurePage(visit, 'notFound');
+  };
+
+/** `GET /colour.css`: the colour of the clinic, as far as it can be read. */
+export const showColour: PageHandler = async (visit) => {
+  const colour = visit.query.get('c');
+  return /^[0-9a-f]{6}$/.test(colour)
+    ? { kind: 'asset', mediaType: 'text/css; charset=utf-8', content: colourSheet(colour) }
+    : failurePage(visit, 'notFound');
+};
+
 /** One time of each calendar and moment: two places for the same time are one choice. */
 function byDay({ clock }: Visit, times: readonly FreeTime[]): Map<string, FreeTime[]> {
   const different = new Map(times.map((time) => [`${time.schedule.reference} ${time.start}`, time]));
@@ -36,7 +55,11 @@ async function nextTime(
   return isRefusal(found) ? undefined : found.times[0];
 }
 
-/** `GET /times`: the free times of a service, two weeks at a time. */
+/** The first day of a month, some months after that of a day. */
+const monthOf = (day: string, later = 0): string =>
+  new Date(Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)) - 1 + later, 1)).toISOString().slice(0, 10);
+
+/** `GET /times`: the free times of a service, two weeks or a month at a time. */
 export const showTimes: PageHandler = async (visit) => {
   const { portal, query, clock } = visit;
   const services = await portal.services();
@@ -57,23 +80,34 @@ export const showTimes: PageHandler = async (visit) => {
   const asked = query.get('from');
   const last = clock.dayOf(now + AHEAD * DAY);
   const from = isDay(asked) && asked > today && asked < last ? asked : today;
-  const end = clock.startOf(from, SPAN);
-  const found = await readTimes(portal.service, service, schedules, [Math.max(now, clock.startOf(from)), end]);
+  const isMonth = query.get('view') === 'month';
+  const start = isMonth && monthOf(from) > today ? monthOf(from) : isMonth ? today : from;
+  const end = isMonth ? clock.startOf(monthOf(from, 1)) : clock.startOf(from, SPAN);
+  const [found, doctors] = await Promise.all([
+    readTimes(portal.service, service, schedules, [Math.max(now, clock.startOf(start)), end]),
+    portal.doctors(service),
+  ]);
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found));
   }
   const days = byDay(visit, found.times);
   const dates = [...days.keys()];
   const day = dates.find((date) => date >= query.get('day')) ?? dates[0];
-  const before = clock.dayOf(clock.startOf(from, -SPAN));
+  const before = isMonth ? monthOf(from, -1) : clock.dayOf(clock.startOf(from, -SPAN));
   return timesPage(visit, {
     service,
     schedule,
     days,
     day,
-    from: from > today ? from : undefined,
+    doctors,
+    isMonth,
+    first: isMonth ? monthOf(from) : from,
+    isFirst: query.get('day') === '',
+    today,
+    last,
+    from: start > today ? start : undefined,
     isComplete: found.isComplete,
-    earlier: from > today ? (before > today ? before : today) : undefined,
+    earlier: start > today ? (before > today ? before : today) : undefined,
     later: days.size > 0 && clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
     next: days.size > 0 ? undefined : await nextTime(visit, service, schedules, end),
     move: moved?.view,

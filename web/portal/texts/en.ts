@@ -1,57 +1,72 @@
-import type { Language } from '../../server/language.ts';
-
-const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
-
-/** The portal in English. Every other language says the same. */
+/**
+ * The portal in English. Every other language says the same, in a JSON file of its own. What stands in braces is filled in;
+ * what depends on a number has a text for each plural form of the language.
+ *
+ * @see https://cldr.unicode.org/index/cldr-spec/plural-rules
+ */
 export const english = {
-  language: 'en' as Language,
+  language: 'en',
+  locale: 'en-GB',
+  direction: 'ltr',
   languageName: 'English',
+  languages: 'Language',
   skip: 'Skip to content',
   navigation: 'Main',
   book: 'Book an appointment',
   mine: 'My appointments',
   call: 'The clinic’s telephone:',
+  imprint: 'Imprint',
+  privacy: 'Privacy notice',
   error: 'Error',
-  zone: (zone: string, name: string) => `All times are the clinic’s local time: ${name} (${zone}).`,
-  step: (number: number) => `Step ${number} of 3`,
+  zone: 'All times are the clinic’s local time: {name} ({zone}).',
+  step: 'Step {step} of {steps}',
   services: {
     title: 'What do you need?',
-    others: (number: number) => `and ${count(number, 'other', 'others')}`,
+    others: { one: 'and {number} other', other: 'and {number} others' },
     lead: 'Choose a service. You will then see the free times.',
     none: 'Nothing can be booked online at the moment. Please call the clinic.',
   },
   times: {
     title: 'Choose a day and a time',
     moveTitle: 'Choose a new time',
+    earliest: 'Next free times',
     withWhom: 'With whom',
+    speaks: 'Speaks {languages}',
+    nextFree: 'Next: {time}',
+    notFree: 'Nothing free in these days',
+    more: 'Everybody else',
+    from: 'Free times from',
+    show: 'Show',
+    month: 'Show a whole month',
+    twoWeeks: 'Show two weeks',
     anyone: 'Anyone',
     days: 'Days with free times',
-    free: (number: number) => count(number, 'time', 'times'),
+    free: { one: '{number} time', other: '{number} times' },
     earlier: 'Earlier days',
     later: 'Later days',
-    times: (day: string) => `Free times on ${day}`,
+    times: 'Free times on {day}',
     morning: 'Morning',
     afternoon: 'Afternoon',
     evening: 'Evening',
-    none: 'There are no free times in these two weeks.',
+    none: 'There are no free times in these days.',
     noneAtAll: 'There are no free times at the moment. Please look again later, or call the clinic.',
     noneLater: 'There are no free times after these days. Look at earlier days, or call the clinic.',
-    next: (day: string) => `Go to the next free time: ${day}`,
+    next: 'Go to the next free time: {day}',
     incomplete: 'There are more free times than can be shown here. Choose a person to see them all.',
     request: 'The clinic confirms each request for this calendar.',
     otherService: 'Choose another service',
-    at: (time: string, day: string, name: string) => `${time}, ${day}${name && `, ${name}`}`,
+    at: '{time}, {day}',
   },
   details: {
     title: 'Your details',
     your: 'Your appointment',
-    heldUntil: (time: string) => `We keep this time for you until ${time}.`,
+    heldUntil: 'We keep this time for you until {time}.',
     remaining: 'Time left:',
-    minutes: (minutes: number) => count(minutes, 'minute', 'minutes'),
+    minutes: { one: '{number} minute', other: '{number} minutes' },
     soonOver: 'This time will not be kept for you much longer. You can ask for more time.',
     prolong: 'Keep it longer',
-    prolonged: (time: string) => `The time is now kept until ${time}.`,
-    tooEarly: (time: string) => `There is time until ${time}. You can ask for more in the last three minutes.`,
+    prolonged: 'The time is now kept until {time}.',
+    tooEarly: 'There is time until {time}. You can ask for more in the last three minutes.',
     notProlonged: 'It cannot be kept longer. You can still book it afterwards if no one else has.',
     over: 'This time is no longer kept for you. It may still be free: go on, nothing that you have entered is lost.',
     again: 'Keep it again',
@@ -77,6 +92,8 @@ export const english = {
     submit: 'Book this appointment',
     ask: 'Send the request',
     askNote: 'The clinic checks your request and confirms it. The time is reserved for you until then.',
+    consent: 'Your consent',
+    privacy: 'How we use your details:',
     wait: 'Please wait …',
   },
   problems: {
@@ -139,14 +156,15 @@ export const english = {
     withWhom: 'With',
     what: 'What',
     where: 'Where',
+    map: 'Map',
     forWhom: 'For',
     comment: 'Your note',
     notes: 'For your visit',
     reason: 'Reason',
     answerBy: 'Answer by',
     unanswered: 'The clinic did not confirm your request in time. Please book another appointment, or call the clinic.',
-    openUntil: (time: string) => `You can move or cancel it here until ${time}. After that, please call the clinic.`,
-    openNoMore: (time: string) => `It could be moved or cancelled here until ${time}. Please call the clinic.`,
+    openUntil: 'You can move or cancel it here until {time}. After that, please call the clinic.',
+    openNoMore: 'It could be moved or cancelled here until {time}. Please call the clinic.',
     unknownTime: 'no time given',
     isMoved: 'Your appointment now',
     change: 'Move or cancel it here:',
@@ -164,11 +182,15 @@ export const english = {
     keep: 'No, keep it',
     cancelled: 'Your appointment was cancelled.',
     link: 'Your personal link',
-    linkNote: (number: number, until: string) =>
-      `With this link you come back to ${number === 1 ? 'this appointment' : `these ${number} appointments`} on any device, until ${until}. Whoever has it can see and change ${number === 1 ? 'it' : 'them'}: keep it to yourself.`,
+    linkNote: {
+      one: 'With this link you come back to this appointment on any device, until {until}. Whoever has it can see and change it: keep it to yourself.',
+      other:
+        'With this link you come back to these {number} appointments on any device, until {until}. Whoever has it can see and change them: keep it to yourself.',
+    },
     copy: 'Copy the link',
     copied: 'The link was copied.',
-    mail: (address: string) => (address ? `Send it to ${address}` : 'Send it by e-mail'),
+    mail: 'Send it by e-mail',
+    mailTo: 'Send it to {address}',
     refresh: 'Check for changes',
     behind: 'Changes do not appear here at the moment. The page keeps trying.',
   },
@@ -220,16 +242,4 @@ export const english = {
     both: 'Show all of them here',
     neither: 'Do not open the link',
   },
-};
-
-/** The words of the portal. */
-export type Texts = typeof english;
-
-/** What is wrong with a field. */
-export type FieldProblem = keyof Texts['problems'];
-
-/** Why a booking was refused, as far as patients can do something about it. */
-export type RefusalReason = keyof Texts['refusals'];
-
-/** How an appointment stands, as patients read it. */
-export type State = keyof Texts['states'];
+} as const;

@@ -1,7 +1,8 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import type { BookableService } from '../clinic/services.ts';
-import type { State } from '../texts/en.ts';
+import { listOf, textOf } from '../fhir/elements.ts';
+import type { State } from '../texts/texts.ts';
 
 /** An appointment as patients see it. What the clinic's record lacks is `undefined`. */
 export interface AppointmentView {
@@ -13,6 +14,10 @@ export interface AppointmentView {
   readonly serviceKey: string | undefined;
   readonly withWhom: string | undefined;
   readonly where: string | undefined;
+  /** Where a map shows it. */
+  readonly map: string | undefined;
+  /** What to know before the visit. */
+  readonly bring: string | undefined;
   readonly forWhom: string | undefined;
   readonly comment: string | undefined;
   readonly notes: string | undefined;
@@ -39,11 +44,6 @@ const states: Readonly<Record<NonNullable<Appointment['status']>, State>> = {
   'entered-in-error': 'unclear',
   waitlist: 'unclear',
 };
-
-const listOf = <T>(value: readonly T[] | undefined): readonly T[] =>
-  Array.isArray(value) ? value.filter((one) => one !== null && typeof one === 'object') : [];
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
 const codesIn = (concept: CodeableConcept | undefined): (string | undefined)[] =>
   listOf(concept?.coding).map(({ code }) => code);
@@ -108,6 +108,8 @@ export function viewOf(
     serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
     withWhom: withWhom === what ? undefined : withWhom,
     where: nameOf('Location') ?? schedule?.place,
+    map: nameOf('Location') === undefined ? schedule?.map : undefined,
+    bring: schedule?.bring,
     forWhom: nameOf('Patient'),
     comment: textOf(appointment.comment),
     notes: textOf(appointment.patientInstruction),

@@ -1,5 +1,5 @@
 import ical, { ICalAlarmType, ICalEventStatus } from 'ical-generator';
-import type { Texts } from '../texts/en.ts';
+import type { Texts } from '../texts/texts.ts';
 import type { AppointmentView } from './appointment.ts';
 
 const statuses: Readonly<Partial<Record<AppointmentView['state'], ICalEventStatus>>> = {
@@ -46,7 +46,9 @@ export function calendarFile(view: AppointmentView, texts: Texts, options: Calen
     status: statuses[state] ?? ICalEventStatus.CONFIRMED,
     url: options.url,
     location: where ?? options.clinic,
-    description: { plain: [notes, `${texts.appointment.change} ${options.url}`].filter((one) => one).join('\n\n') },
+    description: {
+      plain: [notes, view.bring, `${texts.appointment.change} ${options.url}`].filter((one) => one).join('\n\n'),
+    },
   });
   if (state !== 'cancelled') {
     event.createAlarm({ type: ICalAlarmType.display, trigger: REMINDER, description: summary });

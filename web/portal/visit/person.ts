@@ -1,5 +1,5 @@
 import type { ContactPoint, Patient } from '@medplum/fhirtypes';
-import type { FieldProblem } from '../texts/en.ts';
+import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from './form.ts';
 
 /** What patients say about themselves. */

@@ -32,12 +32,6 @@ describe('times instead of one that was refused', () => {
     ]);
   });
 
-  it('are not the one that was refused, unless in another slot', () => {
-    const [nine, other] = [slot('nine', '09:00', '09:30'), slot('other', '09:00', '09:30')];
-    expect(told([[group([nine])], [group([other])]], at('09:00', '09:30'), ['nine'])).toEqual(['other 09:00-09:30']);
-    expect(told([[group([nine])]], at('09:00', '09:30'), [])).toEqual(['nine 09:00-09:30']);
-  });
-
   it('of a long slot are those around what was wanted, and its last one', () => {
     const long = slot('long', '08:00', '18:10');
     expect(told([[group([long])]], at('12:00', '12:30'), ['long'])).toEqual([
@@ -45,16 +39,6 @@ describe('times instead of one that was refused', () => {
       'long 12:30-13:00',
       'long 13:00-13:30',
       'long 17:40-18:10',
-    ]);
-  });
-
-  it('of a slot that begins after what was wanted are the first, and of one that ends before it the last', () => {
-    const [early, late] = [slot('early', '06:00', '08:00'), slot('late', '14:00', '16:00')];
-    expect(told([[group([early, late])]], at('10:00', '11:00'), [])).toEqual([
-      'early 07:00-08:00',
-      'early 06:00-07:00',
-      'late 14:00-15:00',
-      'late 15:00-16:00',
     ]);
   });
 

@@ -38,10 +38,6 @@ describe('a participant that a change adds', () => {
     expect(issuesOf([by('#p')], { 0: contained[1] })).toEqual(['malformed-request Appointment.participant[2].actor']);
   });
 
-  it('may be nobody yet', () => {
-    expect(issuesOf([{ type: [{ text: 'An interpreter' }], status: 'needs-action' }])).toEqual([]);
-  });
-
   it('is judged only if it is new: what was stored before the rule stays', () => {
     const odd = { ...stored, participant: [by('Basic/1')] };
     expect(addedActorIssues(odd, odd, config.baseUrl)).toEqual([]);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../../../core/booking/appointment/change.ts';
-import { type Changer, mayBecome, statuses, transitionIssues } from '../../../../core/booking/appointment/status.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { told } from '../../../lib/told.ts';
@@ -40,27 +39,6 @@ describe('validateCreation', () => {
     expect(told(validateCreation(stored, new Map(), config))).toEqual([
       'patient-not-found Appointment.participant[1].actor',
     ]);
-  });
-});
-
-describe('transitions', () => {
-  const changers: readonly Changer[] = ['requestor', 'repository'];
-
-  it('nothing leads out of cancelled, fulfilled and noshow', () => {
-    for (const from of ['cancelled', 'fulfilled', 'noshow'] as const) {
-      for (const to of statuses.filter((one) => one !== from)) {
-        expect(changers.flatMap((changer) => transitionIssues(from, to, changer))).toHaveLength(2);
-      }
-    }
-  });
-
-  it('a requestor can do nothing but cancel', () => {
-    const allowed = statuses.filter((to) => statuses.some((from) => mayBecome({ status: from }, to, 'requestor')));
-    expect(allowed).toEqual(['cancelled']);
-  });
-
-  it('the staying of a status is no change', () => {
-    expect(statuses.flatMap((status) => transitionIssues(status, status, 'requestor'))).toEqual([]);
   });
 });
 

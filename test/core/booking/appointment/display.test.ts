@@ -82,13 +82,6 @@ test.each(['isik3', 'isik5', 'isik'])('%s: whoever is unknown to the service may
   expect(told(validateChange(stored, result, 'requestor', new Map([['anna', anna]]), now, own))).toEqual([]);
 });
 
-test('the specification alone demands no names, and none are added', () => {
-  const plain = { ...anna, meta: { tag: [requestorTag(requestor, withoutRules)] } };
-  const given = stateOf(schedule, plain, ct, slot('nine', '09:00', '09:30'));
-  const [made] = written(plan(appointment(by({ reference: 'Patient/anna' })), given), 'Appointment');
-  expect(made?.participant[0]?.actor).toEqual({ reference: 'Patient/anna' });
-});
-
 test('a participant that a change adds says who it is; those from before may stay as they are', () => {
   const stored = { ...appointment(by({ reference: 'Patient/anna' })), id: 'a', status: 'booked' as const };
   const change = (...added: object[]) =>

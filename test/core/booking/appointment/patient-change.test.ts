@@ -41,24 +41,10 @@ describe('an appointment whose patient has gone', () => {
     expect(adapted(appointment('c', 'a'), ...survivors).participant).toHaveLength(1);
   });
 
-  it('is handed on to the survivor, whatever other records are linked', () => {
-    const link: Patient['link'] = [
-      { type: 'seealso', other: { reference: 'Patient/x' } },
-      { type: 'replaced-by', other: { reference: 'Patient/c' } },
-    ];
-    const given = adapted(appointment('a'), patient('a', { active: false, link }), patient('c'), patient('x'));
-    expect(given.participant).toMatchObject([{ actor: { reference: 'Patient/c' } }]);
-  });
-
   it('is cancelled if nobody survives', () => {
     expect(adapted(appointment('a'), merged('a', 'b')).status).toBe('cancelled');
     expect(adapted(appointment('a'), merged('a', 'b'), merged('b', 'a')).status).toBe('cancelled');
     expect(survivorOf('a', byId([merged('a', 'a')]))).toBeUndefined();
-  });
-
-  it('stays as it is when it is over', () => {
-    const given = { ...appointment('a'), status: 'fulfilled' as const };
-    expect(adapted(given)).toBe(given);
   });
 });
 

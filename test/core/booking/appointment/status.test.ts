@@ -7,11 +7,8 @@ import {
   neededSlotStatus,
   slotUseOf,
   statuses,
-  statusIssues,
-  statusQuery,
   transitionIssues,
 } from '../../../../core/booking/appointment/status.ts';
-import { told } from '../../../lib/told.ts';
 
 type Status = Appointment['status'];
 
@@ -35,22 +32,6 @@ describe('the status of an appointment', () => {
     expect([isOpen(one), canBeMoved(one), slotUseOf(one), neededSlotStatus(one)]).toEqual([open, movable, use, needed]);
     expect(holdsSlots(one)).toBe(use !== 'given-back');
   });
-
-  it('statuses are searched for by what holds of them', () => {
-    expect(statusQuery(isOpen).split(',').sort()).toEqual(
-      meanings.flatMap(([status, open]) => (open ? [status] : [])).sort(),
-    );
-  });
-
-  it.each(['gone', '', undefined, 'constructor', 7])('%p is not one', (value) => {
-    expect(told(statusIssues(value, 'Appointment.status'))).toEqual(['malformed-request Appointment.status']);
-  });
-
-  it('that nobody knows is not open, and holds its slots', () => {
-    const strange = { status: 'strange' as Appointment['status'] };
-    expect([isOpen(strange), canBeMoved(strange), holdsSlots(strange)]).toEqual([false, false, true]);
-    expect(transitionIssues(strange.status, 'booked', 'repository')).toHaveLength(1);
-  });
 });
 
 describe('a change of status', () => {
@@ -67,12 +48,6 @@ describe('a change of status', () => {
     const order = statuses.filter((to) => names.includes(to)).join(', ');
     expect(transitionIssues(from, 'entered-in-error', 'repository')[0]?.diagnostics).toBe(
       `The repository cannot change an appointment from ${from} to entered-in-error. Allowed from ${from}: ${order}.`,
-    );
-  });
-
-  it('that is the last can be followed by none, which is said', () => {
-    expect(transitionIssues('noshow', 'booked', 'repository')[0]?.diagnostics).toContain(
-      'No change from noshow is allowed.',
     );
   });
 

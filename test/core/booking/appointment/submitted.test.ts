@@ -100,15 +100,6 @@ describe('the clinic has set', () => {
     });
     expect(clinics(versions.at(-1), submittedIn(versions, config))).toEqual(expected);
   });
-
-  it('everything that the oldest known version has, if there are older ones', () => {
-    const meta = markChange(stored.meta, PORTAL, 'older', config);
-    expect(submittedIn([{ ...stored, meta }], config)).toEqual(nothing);
-  });
-});
-
-it('nothing is noted where nothing is known', () => {
-  expect(withSubmitted({ ...stored, comment: 'x' }, stored, PORTAL, config)).toEqual({ ...stored, comment: 'x' });
 });
 
 it('the note has names and no content, and only of what is there', () => {

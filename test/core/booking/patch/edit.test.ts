@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { applyEdit, type Location, valueAt } from '../../../../core/booking/patch/edit.ts';
+import { applyEdit } from '../../../../core/booking/patch/edit.ts';
 import { readJsonOperation } from '../../../../core/booking/patch/json-patch.ts';
 
 const document = { status: 'booked', list: ['a', 'b', 'c'], inner: { 'a/b': 1, 'm~n': 2 } };
@@ -64,16 +64,4 @@ describe('JSON Patch (RFC 6902)', () => {
   ])('%s is refused', (_, operation, problem) => {
     expect(applied(operation)).toEqual(expect.stringContaining(problem));
   });
-});
-
-it.each<[unknown, Location, unknown]>([
-  [{ a: [1, { b: 2 }] }, ['a', '1', 'b'], 2],
-  [{ a: [1] }, ['a', 'length'], undefined],
-  [{ a: [1] }, ['a', '-1'], undefined],
-  ['text', ['0'], undefined],
-  [null, ['a'], undefined],
-  [{}, ['toString'], undefined],
-  [{ a: 1 }, [], { a: 1 }],
-])('of %j at %j stands %j', (value, location, expected) => {
-  expect(valueAt(value, location)).toEqual(expected);
 });

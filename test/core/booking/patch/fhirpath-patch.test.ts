@@ -145,9 +145,7 @@ describe('an operation of FHIRPath Patch', () => {
 
 it.each<[string, unknown, string]>([
   ['nothing', null, 'Every parameter of a patch must be named operation.'],
-  ['another parameter', { name: 'x' }, 'Every parameter of a patch must be named operation.'],
   ['another type', operation('toString', 'Appointment.status'), 'type must be a valueCode'],
-  ['a number for a type', { name: 'operation', part: [at('type', 1)] }, 'type must be a valueCode'],
   ['no path', { name: 'operation', part: [{ name: 'type', valueCode: 'delete' }] }, 'path must be a valueString.'],
   ['nothing to add', operation('add', 'Appointment'), 'add needs one name and one value, of the right type.'],
   [
@@ -161,18 +159,8 @@ it.each<[string, unknown, string]>([
     'add needs one name, of the right type.',
   ],
   [
-    'a number for a name',
-    operation('add', 'Appointment', at('name', 1), text('a')),
-    'add needs one name, of the right type.',
-  ],
-  [
     'no position',
     operation('insert', 'Appointment.slot', at('index', -1), text('a')),
-    'insert needs one index, of the right type.',
-  ],
-  [
-    'half a position',
-    operation('insert', 'Appointment.slot', at('index', 1.5), text('a')),
     'insert needs one index, of the right type.',
   ],
   [

@@ -10,6 +10,7 @@ describe('the FHIRPath of a patch', () => {
     "Appointment.extension('https://example.org/x').value",
     "Appointment.identifier.where(value.startsWith('it\\'s'))",
     'Appointment.participant.where($this.actor.exists().not())',
+    "Appointment.participant.where((status = 'accepted') or (status = 'declined') and required = 'x')[0]",
   ])('%s may be evaluated', (path) => {
     expect(pathProblem(path)).toBeUndefined();
   });
@@ -28,6 +29,11 @@ describe('the FHIRPath of a patch', () => {
     ["Appointment.where(status.matches('(a+)+'))", /matches\(\) is not supported/],
     ['Appointment.status | Appointment.start', /is invalid from/],
     ['%resource.status', /is invalid from/],
+    ['Appointment.status comment', /from character 19 on/],
+    ["Appointment.status 'x'", /from character 19 on/],
+    ['Appointment.participant[0] 1', /from character 27 on/],
+    ['Appointment.exists() (status)', /from character 21 on/],
+    ['Appointment.where(status comment)', /from character 25 on/],
     ['Appointment.participant[-1]', /is invalid from/],
     ['Appointment.participant[99999999999]', /is invalid from/],
     ['Appointment.__proto__', /not an element/],

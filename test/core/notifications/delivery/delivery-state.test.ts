@@ -2,25 +2,19 @@ import { describe, expect, test } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
 import {
   abandoned,
-  claimed,
   ended,
   failed,
   followed,
   isDue,
-  isFree,
   isHeartbeatDue,
-  LEASE,
   mustStart,
-  OVERDUE,
-  released,
   requestDelivery,
   restarted,
   sent,
   waitAfter,
   withNewEvents,
-  woken,
 } from '../../../../core/notifications/delivery/delivery-state.ts';
-import { newOutbox, noOutboxes, type Outbox, withOutbox } from '../../../../core/notifications/delivery/outbox.ts';
+import { noOutboxes, type Outbox, withOutbox } from '../../../../core/notifications/delivery/outbox.ts';
 import { begin, config, outbox, subscription } from '../support.ts';
 
 const settings = config.notifications;
@@ -32,10 +26,6 @@ const rowOf = (...all: readonly Partial<Outbox>[]) =>
   );
 
 describe('an outbox', () => {
-  test('begins with its handshake', () => {
-    expect(newOutbox(begin)).toMatchObject({ status: 'ready', events: 0, delivered: 0, since: begin });
-  });
-
   test.each<[Outbox['status'], Outbox['status']]>([
     ['accepted', 'ready'],
     ['ready', 'ready'],
@@ -125,15 +115,6 @@ describe('an outbox', () => {
 });
 
 describe('the outboxes of a subscriber', () => {
-  test('belong to one delivery until its time is over', () => {
-    const row = claimed(rowOf({}), 'one', begin);
-    expect([isFree(row, begin + LEASE - 1), isFree(row, begin + LEASE), isFree(released(row), begin)]).toEqual([
-      false,
-      true,
-      true,
-    ]);
-  });
-
   test.each<[string, ReturnType<typeof rowOf>, boolean]>([
     ['nothing is due', rowOf({}, { status: 'on-hold', until: begin + 1 }), false],
     ['an attempt is due', rowOf({}, { status: 'on-hold', until: begin }), true],
@@ -142,19 +123,5 @@ describe('the outboxes of a subscriber', () => {
     ['a delivery has died', { ...rowOf({}), lease: { id: 'one', until: begin } }, true],
   ])('if %s, one must be started: %p', (_, row, expected) => {
     expect(mustStart(row, begin, begin)).toBe(expected);
-  });
-
-  test('what was asked for and has not begun is asked for again', () => {
-    expect(mustStart(rowOf({ status: 'ready' }), begin - OVERDUE, begin)).toBe(true);
-  });
-
-  test('when a delivery is started, what is due is ready', () => {
-    const row = { ...rowOf({ status: 'on-hold', until: begin }, {}), lease: { id: 'dead', until: begin } };
-    const { of, lease, woken: when } = woken(row, begin);
-    expect([[...of.values()].map(({ status }) => status), lease, when]).toEqual([
-      ['ready', 'accepted'],
-      undefined,
-      begin,
-    ]);
   });
 });

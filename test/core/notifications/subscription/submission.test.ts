@@ -30,58 +30,29 @@ describe('a submitted Subscription', () => {
     });
   });
 
-  test.each<[string, 'create' | 'update', object, Issue]>([
+  const status = (given: string, allowed = 'requested') => `The status must be ${allowed}, not '${given}'.`;
+  test.each<[string, 'create' | 'update', object, Issue['code'], string, string]>([
     [
       'without a reason',
       'create',
       { reason: undefined },
-      {
-        code: 'element-missing',
-        diagnostics: 'Subscription.reason is required: say as text why the subscriber needs the notifications.',
-        expression: 'Subscription.reason',
-      },
+      'element-missing',
+      'reason',
+      'Subscription.reason is required',
     ],
-    [
-      'without a status',
-      'create',
-      { status: undefined },
-      {
-        code: 'element-missing',
-        diagnostics: "The status must be requested, not 'nothing'.",
-        expression: 'Subscription.status',
-      },
-    ],
-    [
-      'with another status than requested',
-      'create',
-      { status: 'active' },
-      {
-        code: 'profile-violation',
-        diagnostics: "The status must be requested, not 'active'.",
-        expression: 'Subscription.status',
-      },
-    ],
+    ['without a status', 'create', { status: undefined }, 'element-missing', 'status', status('nothing')],
+    ['with another status', 'create', { status: 'active' }, 'profile-violation', 'status', status('active')],
     [
       'with a status that there is not',
       'update',
       { status: 'on' },
-      {
-        code: 'profile-violation',
-        diagnostics: "The status must be requested or active or error or off, not 'on'.",
-        expression: 'Subscription.status',
-      },
+      'profile-violation',
+      'status',
+      status('on', 'requested or active or error or off'),
     ],
-    [
-      'that ends at once',
-      'create',
-      { end: at(0) },
-      {
-        code: 'profile-violation',
-        diagnostics: 'The end of a new Subscription must be in the future.',
-        expression: 'Subscription.end',
-      },
-    ],
-  ])('%s is refused', (_, kind, changes, issue) => {
+    ['that ends at once', 'create', { end: at(0) }, 'profile-violation', 'end', 'must be in the future.'],
+  ])('%s is refused', (_, kind, changes, code, element, diagnostics) => {
+    const issue = { code, diagnostics: expect.stringContaining(diagnostics), expression: `Subscription.${element}` };
     expect(parse(subscription(changes), kind)).toEqual({ issues: [issue] });
   });
 
@@ -89,15 +60,6 @@ describe('a submitted Subscription', () => {
     expect(parse(subscription({ end: at(1) })).submission).toBeDefined();
     expect(parse(subscription({ end: at(-1) }), 'update').submission).toBeDefined();
   });
-
-  test.each([['conditional-reference', { contact: [{ reference: 'Patient?identifier=1' }] }]])(
-    'names the element of the Subscription that is at fault: %s',
-    (_, changes) => {
-      const { issues } = parse(subscription(changes));
-      expect(issues).toHaveLength(1);
-      expect(issues[0]?.expression).toMatch(/^Subscription\.contact\[0\]/);
-    },
-  );
 
   test.each([
     ['a modifier', { modifierExtension: [{ url: 'https://x.example', valueBoolean: true }] }],
@@ -147,10 +109,5 @@ describe('what is stored', () => {
   test('of an update begins anew unless it was active', () => {
     expect(update({}, { ...stored, status: 'error' as 'active' })?.status).toBe('requested');
     expect(update({ status: 'error' })?.status).toBe('requested');
-  });
-
-  test('has no headers if none were sent and none were stored', () => {
-    expect(update({ channel: { ...stored.channel, header: [] } })?.channel.header).toBeUndefined();
-    expect(update({})?.channel.header).toBeUndefined();
   });
 });

@@ -1,0 +1,137 @@
+/** How patients find a time: the earliest of any doctor, whose calendars there are, a month, a date. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fastify, { type FastifyInstance } from 'fastify';
+import { portal } from '../../../web/portal/server.ts';
+import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+
+const files = builtFiles();
+const now = Date.parse('2040-01-02T07:00:00Z');
+const coding = { system: 'urn:s', code: 'c' };
+const HALF_HOUR = 1_800_000;
+
+/** A picture of one pixel, and what is none. */
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const wide = Buffer.from(png, 'base64');
+wide.writeUInt32BE(60_000, 16);
+const photos: Readonly<Record<string, object[]>> = {
+  anna: [{ contentType: 'image/svg+xml', data: png }],
+  berta: [{ contentType: 'image/png', data: Buffer.from('<svg onload="alert(1)"/>').toString('base64') }],
+  cleo: [{ contentType: 'image/png', data: wide.toString('base64') }],
+};
+const ids = Object.keys(photos);
+const people = ids.map((id) => ({
+  resourceType: 'Practitioner',
+  id,
+  photo: photos[id],
+  ...(id === 'anna' && { communication: [{ coding: [{ code: 'tr' }] }, { coding: [{ code: 'de' }] }] }),
+}));
+
+let clinic: FastifyInstance;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  clinic = aClinic();
+  clinic.get('/fhir/R4/Schedule', async () =>
+    bundle(
+      ...ids.map((id) => ({
+        resourceType: 'Schedule',
+        id,
+        serviceType: [{ coding: [coding] }],
+        actor: [{ reference: `Practitioner/${id}`, display: `Dr. ${id}` }],
+      })),
+    ),
+  );
+  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
+  clinic.get('/fhir/R4/Practitioner', async () => bundle(...people));
+  clinic.get('/fhir/R4/PractitionerRole', async () =>
+    bundle(
+      {
+        resourceType: 'PractitionerRole',
+        id: 'r',
+        practitioner: { reference: 'Practitioner/anna' },
+        location: [{ reference: 'Location/l' }],
+      },
+      { resourceType: 'Location', id: 'l', name: 'House 3' },
+    ),
+  );
+  clinic.get<{ Params: { id: string } }>('/fhir/R4/Practitioner/:id', async ({ params }) =>
+    people.find(({ id }) => id === params.id),
+  );
+  // Dr. cleo is free first; all have ten times on the 12th and one in February.
+  const starts = [
+    ...Array.from({ length: 10 }, (_, index) => Date.parse('2040-01-12T08:00:00Z') + index * HALF_HOUR),
+    Date.parse('2040-02-03T08:00:00Z'),
+  ];
+  const slots = ids.flatMap((id, person) =>
+    starts.map((start, index) => ({
+      resourceType: 'Slot',
+      id: `${id}-${index}`,
+      status: 'free',
+      schedule: { reference: `Schedule/${id}` },
+      start: new Date(start - person * 300_000).toISOString(),
+      end: new Date(start + HALF_HOUR - person * 300_000).toISOString(),
+    })),
+  );
+  clinic.get<{ Querystring: { start: string[]; schedule: string } }>('/fhir/R4/Slot', async ({ query }) => {
+    const [from = '', to = ''] = query.start.map((one) => one.slice(2));
+    const found = slots.filter(
+      ({ start, schedule }) => start >= from && start < to && query.schedule.includes(schedule.reference),
+    );
+    return bundle(...found.toSorted((a, b) => a.start.localeCompare(b.start)));
+  });
+  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
+  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  const { assets } = files;
+  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+});
+afterAll(async () => {
+  await app.close();
+  await clinic.close();
+  files.remove();
+});
+
+const get = async (query = '') => aBrowser(app, '192.0.2.1').send(`/portal/times?service=urn%3As%7Cc${query}`);
+
+test('the earliest times of any doctor are on top, and who is free first is the first to choose', async () => {
+  const { body } = await get();
+  const [, earliest = ''] = body.split('Next free times');
+  const times = [...earliest.matchAll(/<strong>([^<]+)<\/strong><br>([^<]+)</g)].slice(0, 4);
+  expect(times.map(([, time, name]) => `${time} ${name}`)).toEqual([
+    '08:50, Thu 12 Jan Dr. cleo',
+    '08:55, Thu 12 Jan Dr. berta',
+    '09:00, Thu 12 Jan Dr. anna',
+    '09:20, Thu 12 Jan Dr. cleo',
+  ]);
+  const names = [...body.matchAll(/<strong>(Dr\. \w+)<\/strong>/g)].map(([, name]) => name);
+  expect(names).toEqual(['Dr. cleo', 'Dr. berta', 'Dr. anna']);
+  expect(body).toContain('Speaks Turkish and German');
+  expect(body).toContain('House 3');
+  expect(body).toContain('Next: Thu 12 Jan, 08:50');
+});
+
+test('a month has its days with free times as links; a chosen date begins the list', async () => {
+  const month = await get('&view=month&from=2040-02-10');
+  expect(month.body).toContain('<caption>February 2040</caption>');
+  expect(month.body.match(/<td>/g)).toHaveLength(29 + 2);
+  expect(month.body).toMatch(/<a href="[^"]*view=month[^"]*" aria-label="Friday, 3 February 2040, 3 times"/);
+  const later = await get('&from=2040-01-20');
+  expect(later.body).toContain('value="2040-01-20"');
+  expect(later.body).not.toContain('12 Jan');
+});
+
+test('a picture is what its bytes say, comes from the portal itself, and can do nothing', async () => {
+  const { body } = await get();
+  const addresses = [...body.matchAll(/<img src="([^"]+)"/g)].map(([, address = '']) => address);
+  expect(addresses).toHaveLength(1);
+  const picture = await app.inject(addresses[0] ?? '');
+  expect(picture.headers).toMatchObject({
+    'content-type': 'image/png',
+    'content-security-policy': "default-src 'none'; sandbox",
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'public, max-age=31536000, immutable',
+  });
+  expect(picture.rawPayload.toString('base64')).toBe(png);
+  for (const other of ['/portal/pictures/Practitioner/berta?v=undefined', '/portal/pictures/Practitioner/anna?v=x']) {
+    expect((await app.inject(other)).statusCode).toBe(404);
+  }
+});

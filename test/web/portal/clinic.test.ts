@@ -1,0 +1,142 @@
+/** The clinic's own: name, logo, colour, address, what to bring, imprint, privacy, what to agree to. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Parameters, QuestionnaireResponse } from '@medplum/fhirtypes';
+import fastify, { type FastifyInstance } from 'fastify';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { colourSheet, contrast } from '../../../web/portal/clinic/clinic.ts';
+import { portal } from '../../../web/portal/server.ts';
+import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+
+const files = builtFiles();
+const [start, end] = ['2040-01-02T09:00:00.000Z', '2040-01-02T09:30:00.000Z'];
+const slot = { resourceType: 'Slot', id: 'a', status: 'free', schedule: { reference: 'Schedule/s' }, start, end };
+const consent = 'I agree that the clinic reminds me by e-mail.';
+const logo = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+let clinic: FastifyInstance;
+let app: FastifyInstance;
+let parts: object[];
+let booked: Parameters | undefined;
+
+beforeAll(async () => {
+  clinic = aClinic();
+  const extension = [{ url: SERVICE_TYPE_REFERENCE, valueReference: { reference: 'HealthcareService/h' } }];
+  clinic.get('/fhir/R4/Schedule', async () =>
+    bundle({ resourceType: 'Schedule', id: 's', serviceType: [{ text: 'CT', extension }] }),
+  );
+  clinic.get('/fhir/R4/HealthcareService', async () =>
+    bundle(
+      {
+        resourceType: 'HealthcareService',
+        id: 'h',
+        extraDetails: 'Bring your <b>card</b>.\nCome sober.',
+        providedBy: { reference: 'Organization/o' },
+        location: [{ reference: 'Location/l' }],
+      },
+      {
+        resourceType: 'Organization',
+        id: 'o',
+        name: 'Clinic by the lake',
+        address: [{ line: ['Seeweg 1'], city: 'Berlin' }],
+        extension: [{ url: 'urn:clinic', extension: parts }],
+      },
+      { resourceType: 'Location', id: 'l', name: 'House 3', position: { latitude: 52.5, longitude: 13.4 } },
+    ),
+  );
+  clinic.get('/fhir/R4/Slot', async () => bundle(slot));
+  clinic.get('/fhir/R4/Slot/a', async () => slot);
+  clinic.get('/fhir/R4/Questionnaire', async () => bundle());
+  const heldUntil = [{ url: 'urn:held', valueInstant: '2040-01-01T00:00:00Z' }];
+  const hold = { resourceType: 'Appointment', id: 'hold', status: 'proposed', extension: heldUntil };
+  clinic.post('/fhir/R4/Appointment/$hold', async (_request, reply) => reply.code(201).send(hold));
+  clinic.get('/fhir/R4/Appointment/hold', async () => hold);
+  const appointment = {
+    resourceType: 'Appointment',
+    id: 'b',
+    status: 'booked',
+    slot: [{ reference: 'Slot/a' }],
+    start,
+    end,
+  };
+  clinic.post('/fhir/R4/Appointment/$book', async ({ body }, reply) => {
+    booked = JSON.parse(String(body));
+    return reply.code(201).send(appointment);
+  });
+  clinic.get('/fhir/R4/Appointment', async () => bundle(appointment, slot));
+  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
+  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  const { assets } = files;
+  const extensions = { ...settings.extensions, clinic: 'urn:clinic' };
+  let time = Date.parse('2040-01-01T09:00:00Z');
+  // What was read about the clinic is old at once.
+  const now = () => (time += 6_000);
+  void app.register(portal({ ...settings, extensions, assets, baseUrl, path: '/portal', now }), { prefix: '/portal' });
+});
+afterAll(async () => {
+  await app.close();
+  await clinic.close();
+  files.remove();
+});
+
+test('the clinic is shown as its Organization says, and a booking holds what was agreed to', async () => {
+  parts = [
+    { url: 'logo', valueAttachment: { data: logo } },
+    { url: 'colour', valueString: '#FFCC00' },
+    { url: 'imprint', valueUrl: 'https://clinic.example/imprint' },
+    { url: 'privacy', valueUrl: 'https://clinic.example/privacy' },
+    { url: 'consent', valueString: consent },
+  ];
+  const browser = aBrowser(app, '192.0.2.1');
+  await browser.send('/portal/');
+  const { body } = await browser.send('/portal/');
+  expect(body).toContain('– Clinic by the lake</title>');
+  expect(body).toMatch(/<img src="\/portal\/pictures\/Organization\/o\?v=\w+"/);
+  expect(body).toContain('href="/portal/colour.css?c=ffcc00"');
+  expect(body).toContain('Seeweg 1, Berlin <a href="https://www.openstreetmap.org/search?query=Seeweg+1%2C+Berlin"');
+  expect(body).toContain('<a href="https://clinic.example/imprint">Imprint</a>');
+
+  const held = await browser.send('/portal/hold', { service: '', time: `Slot/a Schedule/s ${start} ${end}` });
+  const address = String(held.headers.location);
+  const form = await browser.send(address);
+  expect(form.body).toContain(consent);
+  expect(form.body).toContain('href="https://clinic.example/privacy"');
+  const person = { given: 'Kim', family: 'Muster', birthDate: '1990-05-17', email: 'kim@example.org' };
+  await browser.send(address, person);
+  expect(booked).toBeUndefined();
+  await browser.send(address, { ...person, consent: '0' });
+  const answers = booked?.parameter?.find(({ name }) => name === 'patientSubmittedInformation')?.resource;
+  expect((answers as QuestionnaireResponse | undefined)?.item?.[0]?.answer).toEqual([{ valueString: consent }]);
+  const own = await browser.send('/portal/appointments/b');
+  expect(own.body).toContain('Bring your &lt;b&gt;card&lt;/b&gt;.\nCome sober.');
+  expect(own.body).toContain('<a href="https://www.openstreetmap.org/?mlat=52.5&amp;mlon=13.4"');
+});
+
+test('what is no address, no colour or no picture is left out', async () => {
+  parts = [
+    { url: 'logo', valueAttachment: { contentType: 'image/png', data: Buffer.from('<svg/>').toString('base64') } },
+    { url: 'colour', valueString: 'red;}body{background:url(//evil.example)' },
+    { url: 'imprint', valueUrl: 'javascript:alert(1)' },
+    { url: 'privacy' },
+  ];
+  await app.inject('/portal/');
+  const { body } = await app.inject('/portal/');
+  expect(body).not.toMatch(/<img|colour\.css|javascript:|evil/);
+  expect((await app.inject('/portal/colour.css?c=red')).statusCode).toBe(404);
+});
+
+test.each(['ffcc00', '0a5c8f', '000000', 'ffffff', '808080', '00ff00'])('%s can be read in both schemes', (colour) => {
+  const rgb = (hex: string) => [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+  const found = [...colourSheet(colour).matchAll(/--link:#([0-9a-f]{6})/g)].map(([, hex = '']) => rgb(hex));
+  const [light = [], dark = []] = found;
+  for (const [one, other] of [
+    [light, 'f6f8fa'],
+    [light, 'ffffff'],
+    [light, 'e7f1f8'],
+    [dark, '10161d'],
+    [dark, '19222c'],
+    [dark, '223242'],
+    [dark, '08131c'],
+  ] as const) {
+    expect(contrast(one, rgb(other))).toBeGreaterThanOrEqual(4.5);
+  }
+});
