@@ -11,6 +11,7 @@ import { buildGateway } from '../gateway/server.ts';
 import { buildBots } from './build/bots.ts';
 import { buildWeb } from './build/web.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
+import { bookDay } from './demo/day.ts';
 import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { type Deployment, deploy, summary } from './deploy.ts';
@@ -165,6 +166,9 @@ async function startInFront(
     corsOrigins: corsOriginsFrom(process.env),
   });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
+  if (options.developer) {
+    await bookDay(deployment.connection, config, demo.schedules);
+  }
   printAddresses(config, sandbox, demo, options);
   await printFirstSteps(deployment.connection, config, demo, log);
   if (options.developer) {

@@ -50,7 +50,8 @@ const statusTable: Readonly<Record<AppointmentStatus, StatusRule>> = {
   arrived: {
     slots: 'confirmed',
     isOpen: true,
-    next: { 'checked-in': clinic, fulfilled: clinic, noshow: clinic, ...cancelledWithPatient },
+    // Whoever was taken for somebody else is expected again.
+    next: { booked: clinic, 'checked-in': clinic, fulfilled: clinic, noshow: clinic, ...cancelledWithPatient },
   },
   'checked-in': {
     slots: 'confirmed',

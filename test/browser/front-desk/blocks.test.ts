@@ -3,7 +3,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { book, slotsOf, stored } from '../../contract/fixtures.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning } from '../clinic.ts';
-import { bookedBy, calendarOf, dayOf, visitDesk } from './desk.ts';
+import { bookedBy, calendarOf, dayOf, settle, visitDesk } from './desk.ts';
 
 const blocksOf = ({ id }: { readonly id?: string }) =>
   stored('Slot', `schedule=Schedule/${id}&status=busy-unavailable`);
@@ -38,6 +38,7 @@ test('any time is blocked, once; what was free there goes, and comes back with i
   await panel.getByLabel('Reason').fill('Fire drill');
   await panel.getByRole('button', { name: 'Block', exact: true }).dblclick();
   await expect(page.getByText('Blocked.').first()).toBeVisible();
+  await settle(page);
   await expect(panel).toHaveCount(0);
   const blocks = await blocksOf(service.schedule);
   expect(blocks.map((block) => [block.start, block.end, block.comment])).toEqual([[start, end, 'Fire drill']]);
@@ -83,8 +84,8 @@ test('a block over an appointment names it first, keeps what was typed, and leav
   await expect(page.getByLabel(/^Until/)).toHaveValue(`${day}T11:00`);
   await page.getByRole('button', { name: 'Block', exact: true }).click();
   await page.getByRole('button', { name: 'Block it all the same' }).click();
-  await expect(page.getByText('Blocked.').first()).toBeVisible();
-  expect(await blocksOf(service.schedule)).toHaveLength(1);
+  await settle(page);
+  await expect.poll(() => blocksOf(service.schedule)).toHaveLength(1);
   expect((await stored('Appointment', `_id=${made.id}`))[0]?.status).toBe('booked');
 });
 
@@ -101,7 +102,8 @@ test('an appointment is dragged to a free time, confirmed there, and moved by th
   await expect(panel).toContainText('Moving: Kim Jansen');
   expect((await stored('Appointment', `_id=${made.id}`))[0]?.start).toBe(made.start);
   await panel.getByRole('button', { name: 'Move', exact: true }).click();
-  await expect(page.getByText('Moved.')).toBeVisible();
+  await settle(page);
+  await expect(panel.getByRole('button', { name: 'Cancel the appointment' })).toBeVisible();
   const [after] = await stored('Appointment', `_id=${made.id}`);
   expect([after?.status, after?.start]).toEqual(['booked', service.slots[3]?.start]);
 });
@@ -132,6 +134,7 @@ test('an appointment that a colleague has moved meanwhile is not moved back by a
   await expect(panel).toContainText('Moving: Kim Klaasen');
   await moveByColleague(made, service.slots[1]);
   await panel.getByRole('button', { name: 'Move', exact: true }).click();
+  await settle(page);
   await expect(panel.getByRole('alert')).toContainText('Someone else was faster');
   const [after] = await stored('Appointment', `_id=${made.id}`);
   expect(after?.start).toBe(service.slots[1]?.start);

@@ -2,7 +2,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, type TestService } from '../clinic.ts';
-import { bookedBy, calendarOf, jan, signedInName, visitDesk } from './desk.ts';
+import { bookedBy, calendarOf, jan, settle, signedInName, visitDesk } from './desk.ts';
 
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
 const drawer = (page: Page) => page.getByRole('dialog');
@@ -50,6 +50,7 @@ test('staff book by telephone, see who asked, confirm, decline; axe finds nothin
   await drawer(page).getByLabel('Reason').fill('The practitioner is ill');
   await expectAccessible(page);
   await drawer(page).getByRole('button', { name: 'Decline' }).click();
+  await settle(page);
   await expect(drawer(page).locator('.facts')).toContainText('The practitioner is ill');
   await page.getByRole('button', { name: 'Close' }).last().click();
   await expect(entry(page, '09:30–10:00, free')).toBeVisible();
@@ -82,6 +83,7 @@ test('staff block a time and offer it again', async ({ page }) => {
   await drawer(page).getByLabel('Reason').fill('Team meeting');
   await expectAccessible(page);
   await drawer(page).getByRole('button', { name: 'Block' }).click();
+  await settle(page);
   await expect(drawer(page)).toContainText('Team meeting');
   expect(await statusOf(service, 0)).toBe('busy-unavailable');
   await drawer(page).getByRole('button', { name: 'Offer this time again' }).click();
@@ -104,6 +106,7 @@ test('an appointment is moved by keyboard alone', async ({ page }) => {
   await expect(entry(page, /^10:00–10:30/)).toBeFocused();
   await page.keyboard.press('Enter');
   await drawer(page).getByRole('button', { name: 'Move' }).press('Enter');
+  await settle(page);
   await expect(entry(page, /^10:00–10:30, booked, Kim Umzug/)).toBeVisible();
   const [moved] = await stored('Appointment', `_id=${made.id}`);
   expect([moved?.status, moved?.slot?.[0]?.reference]).toEqual(['booked', `Slot/${service.slots[2]?.id}`]);

@@ -3,7 +3,7 @@ import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
-import { bookedBy, calendarOf, visitDesk } from './desk.ts';
+import { bookedBy, calendarOf, settle, visitDesk } from './desk.ts';
 
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
 const soon = { timeout: 20_000 };
@@ -74,6 +74,7 @@ test('what is typed in an appointment stays when a colleague changes it, and is 
   await panel.getByRole('button', { name: 'Cancel the appointment' }).click();
   await expect(reason).toHaveValue('Please call us first');
   await panel.getByRole('button', { name: 'Cancel it now' }).click();
+  await settle(page);
   await expect(panel.locator('.facts')).toContainText(/cancelled/i);
   await expect(panel.getByText('Your reason was not sent:')).toHaveCount(0);
   expect((await stored('Appointment', `_id=${id}`))[0]).toMatchObject({

@@ -2,7 +2,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning } from '../clinic.ts';
-import { bookedBy, calendarOf, visitDesk } from './desk.ts';
+import { bookedBy, calendarOf, settle, visitDesk } from './desk.ts';
 
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
 const panel = (page: Page) => page.getByRole('dialog');
@@ -44,10 +44,12 @@ test('a move to a time that was taken meanwhile says so, and offers others', asy
   await cutOff(page);
   await bookedBy('portal-b', service, 2, 'Schneller');
   await panel(page).getByRole('button', { name: 'Move' }).click();
+  await settle(page);
   await expect(entry(page, /^10:00–10:30, booked, Kim Schneller/)).toHaveCount(1);
   await expect(panel(page).getByRole('alert')).toContainText('The time is taken');
   await expectAccessible(page);
   await panel(page).getByRole('alert').getByRole('button', { name: /10:30/ }).click();
+  await settle(page);
   await expect(panel(page).locator('.facts')).toContainText('10:30–11:00');
   const [moved] = await stored('Appointment', `_id=${id}`);
   expect([moved?.status, moved?.slot?.[0]?.reference]).toEqual(['booked', `Slot/${service.slots[3]?.id}`]);

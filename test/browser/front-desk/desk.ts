@@ -83,6 +83,9 @@ export async function visitDesk(page: Page, address: string, person = maria): Pr
   await expect(page.getByRole('button', { name: /Sign out|Abmelden/ })).toBeVisible();
 }
 
+/** Does not take back what was done last: it is written at once. */
+export const settle = (page: Page) => page.locator('.announcer').getByRole('button', { name: 'Close' }).click();
+
 /** The name of who is signed in, as the page shows it. */
 export async function signedInName(page: Page): Promise<string> {
   const name = (await page.locator('header .person span').first().textContent()) ?? '';

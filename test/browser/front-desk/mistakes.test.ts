@@ -6,7 +6,7 @@ import { stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
-import { calendarOf, visitDesk } from './desk.ts';
+import { calendarOf, settle, visitDesk } from './desk.ts';
 
 const drawer = (page: Page) => page.getByRole('dialog');
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
@@ -61,6 +61,12 @@ test('an answer is read as it was given, and what one click says can be taken ba
   await expectAccessible(page);
   await expect(drawer(page).getByRole('button', { name: 'Done' })).toBeVisible({ timeout: 15_000 });
   expect(await statusOf(appointment.id)).toBe('arrived');
+  await drawer(page).getByRole('button', { name: 'Not here yet' }).click();
+  await settle(page);
+  await expect.poll(() => statusOf(appointment.id)).toBe('booked');
+  await expect(drawer(page).getByRole('button', { name: 'Done' })).toHaveCount(0);
+  await drawer(page).getByRole('button', { name: 'Arrived' }).click();
+  await settle(page);
   await drawer(page).getByRole('button', { name: 'Done' }).click();
   // Whoever leaves the page does not take it back.
   await page.goto(`${origin}/front-desk/requests`);
@@ -92,6 +98,7 @@ test('the drawer of a block does not offer it again when it is gone', async ({ p
   await drawer(page).getByLabel('From').fill(`${day}T13:00`);
   await drawer(page).getByLabel('Until').fill(`${day}T14:00`);
   await drawer(page).getByRole('button', { name: 'Block', exact: true }).click();
+  await settle(page);
   await entry(page, '13:00–14:00, blocked').click();
   await drawer(page).getByRole('button', { name: 'Offer this time again' }).click();
   await expect(drawer(page)).toContainText('no longer in the calendar');

@@ -4,7 +4,7 @@ import { aPatient, stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
-import { bookedBy, calendarOf, dayOf, visitDesk } from './desk.ts';
+import { bookedBy, calendarOf, dayOf, settle, visitDesk } from './desk.ts';
 
 const drawer = (page: Page) => page.getByRole('dialog');
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
@@ -53,7 +53,8 @@ test('a week shows one calendar, every calendar can be blocked, and who has to b
   await drawer(page).getByLabel('Until').fill(`${day}T12:00`);
   await drawer(page).getByRole('button', { name: 'Block', exact: true }).click();
   await drawer(page).getByRole('button', { name: 'Block it all the same' }).click();
-  await expect(drawer(page)).toContainText('Blocked.');
+  await settle(page);
+  await expect(drawer(page).getByRole('button', { name: 'Block it all the same' })).toHaveCount(0);
   await expect(drawer(page).getByRole('link', { name: /Kim Anrufen/ })).toBeVisible();
   await drawer(page).getByRole('button', { name: 'Close' }).last().click();
   await expect(entry(page, /blocked/)).toBeVisible();
@@ -90,6 +91,37 @@ test('the day is printed as a list, with what a call needs', async ({ page }) =>
   await expect(page.locator('.on-paper tbody tr')).toHaveText(
     `09:00–09:30Kim Papier17 May 1990${service.name}Needs a wheelchair`,
   );
+});
+
+test('who waits since when, who was cancelled, and what needs an answer is seen at a glance', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(6), 3), confirmation: 'manual' });
+  const [here, off] = [
+    await bookedBy('portal-a', service, 0, 'Wartend'),
+    await bookedBy('portal-a', service, 1, 'Weg'),
+  ];
+  await bookedBy('portal-a', service, 2, 'Offen');
+  for (const [made, statuses] of [
+    [here, ['booked', 'arrived']],
+    [off, ['cancelled']],
+  ] as const) {
+    for (const status of statuses) {
+      const [body] = await stored('Appointment', `_id=${made.id}`);
+      await medplum('front-desk', 'PUT', `/Appointment/${made.id}`, { body: { ...body, status } });
+    }
+  }
+  const [arrived] = await stored('Appointment', `_id=${here.id}`);
+  const since = new Date(arrived?.meta?.lastUpdated ?? '').toLocaleTimeString('en-GB', {
+    timeZone: 'Europe/Berlin',
+    ...({ hour: '2-digit', minute: '2-digit' } as const),
+  });
+  // What is changed later does not change since when somebody is here.
+  await medplum('front-desk', 'PUT', `/Appointment/${here.id}`, { body: { ...arrived, comment: 'Has a cough' } });
+  await visitDesk(page, calendarOf(service));
+  const waiting = page.getByRole('region', { name: /Waiting room/ });
+  await expect(waiting.getByRole('listitem').filter({ hasText: 'Wartend' })).toHaveText(`Kim Wartend since ${since}`);
+  await expect(page.getByRole('region', { name: /Cancelled/ })).toContainText('09:30 Kim Weg');
+  await expect(page.getByRole('link', { name: /^Requests \d+$/ })).toBeVisible();
+  await expectAccessible(page);
 });
 
 test.describe('on a telephone', () => {

@@ -44,6 +44,8 @@ test('every page of the front desk fits into 320 pixels in German', async ({ bro
   await dialog(page).getByRole('tab', { name: 'Sperren' }).click();
   await expectFits(page);
   await dialog(page).getByRole('button', { name: 'Sperren' }).click();
+  await expectFits(page);
+  await page.locator('.announcer').getByRole('button', { name: 'Schließen' }).click();
   await expect(dialog(page).getByRole('button', { name: 'Diese Zeit wieder anbieten' })).toBeVisible();
   await expectFits(page);
   await page.keyboard.press('Escape');

@@ -132,7 +132,7 @@ describe('what staff may do', () => {
     ['booked', before, [], true],
     ['booked', start - 60_000, ['arrived'], true],
     ['booked', during, ['arrived', 'noshow'], true],
-    ['arrived', during, ['checked-in', 'fulfilled', 'noshow'], false],
+    ['arrived', during, ['checked-in', 'fulfilled', 'noshow', 'booked'], false],
     ['cancelled', during, [], false],
   ] as const)('with %s at %i: %p', (status, now, steps, isCancellable) => {
     const one = { ...booked, status, start: slot.start };

@@ -1,4 +1,13 @@
-import type { Appointment, CodeableConcept, Parameters, Patient, Schedule, Slot } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  BundleEntry,
+  CodeableConcept,
+  Parameters,
+  Patient,
+  Schedule,
+  Slot,
+} from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isSameService } from '../../../core/slots/slot.ts';
@@ -116,6 +125,69 @@ export function bookingRequest(
     participant: [{ actor, status: 'accepted' }],
   };
   return requestOf(appointment, wanted, isKnown ? [] : [{ name: 'patient', resource: patientResource(who) }]);
+}
+
+const identifierOf = (uuid: string) => [{ system: IDENTIFIER_SYSTEM, value: `urn:uuid:${uuid}` }];
+
+/** The search by which what was made with this id is found again. */
+export const foundBy = (uuid: string): string =>
+  `identifier=${encodeURIComponent(`${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`)}`;
+
+/** A new patient, with the id of the booking that makes it. */
+export const patientFor = (who: NewPatient, uuid: string): Patient => {
+  const { id: _, ...patient } = patientResource(who);
+  return { ...patient, identifier: identifierOf(uuid) };
+};
+
+/** What staff book on purpose at a time that nobody offers. */
+export interface OnPurpose extends Interval {
+  readonly schedule: Schedule;
+  readonly who: { readonly id: string; readonly name: string };
+  readonly service: CodeableConcept | undefined;
+  readonly comment: string;
+  /** Of this booking: the same however often it is sent. */
+  readonly uuid: string;
+  /** Whether it may lie on time that is taken. */
+  readonly isOverbooking: boolean;
+}
+
+/** The Slot and the Appointment that book time which nobody offers; it is refused where taken, unless it may overbook. */
+export function onPurpose(wanted: OnPurpose, config: ArtefactConfig): BundleEntry[] {
+  const { schedule, who, service, comment, uuid, isOverbooking } = wanted;
+  const marked = {
+    identifier: identifierOf(uuid),
+    start: formatInstant(wanted.start),
+    end: formatInstant(wanted.end),
+    ...(isOverbooking && { extension: [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }] }),
+    ...(comment && { comment }),
+  };
+  const { comment: _, ...ofSlot } = marked;
+  const slot: Slot = {
+    ...ofSlot,
+    resourceType: 'Slot',
+    schedule: { reference: `Schedule/${schedule.id}` },
+    status: 'busy',
+  };
+  const calendar = schedule.actor.find(({ reference }) => reference);
+  const appointment: Appointment = {
+    ...marked,
+    resourceType: 'Appointment',
+    status: 'booked',
+    ...(service && { serviceType: [service] }),
+    slot: [{ reference: `urn:uuid:${uuid}` }],
+    participant: [
+      { actor: { reference: `Patient/${who.id}`, display: who.name }, status: 'accepted' },
+      ...(calendar ? [{ actor: calendar, status: 'accepted' as const }] : []),
+    ],
+  };
+  return [
+    {
+      fullUrl: `urn:uuid:${uuid}`,
+      request: { method: 'POST', url: 'Slot', ifNoneExist: foundBy(uuid) },
+      resource: slot,
+    },
+    { request: { method: 'POST', url: 'Appointment', ifNoneExist: foundBy(uuid) }, resource: appointment },
+  ];
 }
 
 /** The request that moves an appointment: it is sent to `$book` again with its id (docs/portals.md). */

@@ -11,6 +11,7 @@ import { NotificationsPage } from './notifications/page.tsx';
 import { Announcer, useAnnouncements } from './parts/announce.tsx';
 import { Boundary } from './parts/boundary.tsx';
 import { ServerSays } from './parts/problem.tsx';
+import { useCounts } from './parts/use-counts.ts';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
 import { Finder } from './people/finder.tsx';
 import { PersonPage } from './people/page.tsx';
@@ -67,12 +68,13 @@ function Header({
   const { title, nav, session, language } = useTexts();
   const [location] = useLocation();
   const { settle } = useAnnouncements();
+  const counts = useCounts();
   const other: Language = language === 'en' ? 'de' : 'en';
   const pages = [
-    ['/calendar', nav.calendar],
-    ['/requests', nav.requests],
-    ['/hours', nav.hours],
-    ['/notifications', nav.notifications],
+    ['/calendar', nav.calendar, 0],
+    ['/requests', nav.requests, counts.requests],
+    ['/hours', nav.hours, 0],
+    ['/notifications', nav.notifications, counts.notifications],
   ] as const;
   return (
     <header>
@@ -81,9 +83,10 @@ function Header({
       </a>
       <span className="brand">{title}</span>
       <nav aria-label={nav.label}>
-        {pages.map(([path, label]) => (
+        {pages.map(([path, label, count]) => (
           <Link key={path} href={path} aria-current={location.startsWith(path) ? 'page' : undefined}>
             {label}
+            {count > 0 && <span className="badge"> {count}</span>}
           </Link>
         ))}
       </nav>
@@ -133,7 +136,7 @@ export function App() {
     setLanguage(next);
   };
   return (
-    <MantineProvider theme={theme} defaultColorScheme="light">
+    <MantineProvider theme={theme} defaultColorScheme="auto">
       <TextsContext.Provider value={texts}>
         {session.kind === 'loading' && (
           <main>

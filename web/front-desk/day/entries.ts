@@ -4,6 +4,7 @@ import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { isBuffer } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { patientIdOf } from '../appointment/people.ts';
 import { type Kind, kindOfSlot, kindOfStatus } from './kinds.ts';
 
 /** Something at a time of one calendar. */
@@ -120,6 +121,17 @@ export function entriesOf(schedule: Schedule, { slots, appointments }: CalendarD
     .filter((entry) => entry !== undefined)
     .toSorted(byTime);
 }
+
+const byStart = (one: Appointment, other: Appointment): number =>
+  (timeOf(one)?.start ?? 0) - (timeOf(other)?.start ?? 0);
+
+/** The appointments of those who are here and wait. */
+export const waitingIn = ({ appointments }: CalendarData): Appointment[] =>
+  appointments.filter(({ status }) => status === 'arrived' || status === 'checked-in').toSorted(byStart);
+
+/** The appointments that were cancelled; a time that was only held for nobody was none. */
+export const cancelledIn = ({ appointments }: CalendarData): Appointment[] =>
+  appointments.filter((one) => one.status === 'cancelled' && patientIdOf(one) !== undefined).toSorted(byStart);
 
 /** What stands in no column although it should: nothing that was read is lost. */
 export function unplacedOf(schedules: readonly Schedule[], data: CalendarData): Unplaced[] {

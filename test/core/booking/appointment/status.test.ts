@@ -39,7 +39,7 @@ describe('a change of status', () => {
     ['proposed', 'cancelled'],
     ['pending', 'booked, cancelled'],
     ['booked', 'arrived, checked-in, fulfilled, noshow, cancelled'],
-    ['arrived', 'checked-in, fulfilled, noshow'],
+    ['arrived', 'booked, checked-in, fulfilled, noshow'],
     ['checked-in', 'fulfilled, noshow'],
   ])('%s: the clinic may set %s, and is told so', (from, allowed) => {
     const names = allowed.split(', ');

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
 import { canCancel, cancelled, type StatusStep, stepsOf, withStatus } from '../../appointment/status-steps.ts';
 import { update } from '../fhir/client.ts';
-import { useAnnouncements } from '../parts/announce.tsx';
+import { TakeBack } from '../parts/announce.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useNow } from '../parts/use-now.ts';
@@ -15,15 +15,19 @@ import { config } from '../settings.ts';
 /** Writes changes to one appointment, and announces the outcome. */
 export function useChange(onChanged: () => void) {
   const { appointment: words } = useTexts();
-  const { submit, ...rest } = useSubmit();
-  const change = async (appointment: Appointment, done: keyof typeof words.done): Promise<boolean> => {
-    const answer = await submit(() => update('Appointment', appointment), words.done[done]);
+  const { submit, submitLater, ...rest } = useSubmit();
+  const changed = (answer: Appointment | undefined): boolean => {
     if (answer) {
       onChanged();
     }
     return answer !== undefined;
   };
-  return { change, ...rest };
+  const change = async (appointment: Appointment, done: keyof typeof words.done) =>
+    changed(await submit(() => update('Appointment', appointment), words.done[done]));
+  /** The same after some seconds, until when it can be taken back. */
+  const changeLater = async (appointment: Appointment, done: string) =>
+    changed(await submitLater(appointment.id ?? '', done, () => update('Appointment', appointment)));
+  return { change, changeLater, ...rest };
 }
 
 const reasonKey = (id: string | undefined): string => `decline ${id}`;
@@ -100,34 +104,26 @@ export function Actions({
   readonly onReload: () => void;
   readonly onMove: () => void;
 }) {
-  const { appointment: words, undo } = useTexts();
-  const { change, refusal, isBusy, forget } = useChange(onChanged);
-  const { announce, later, waiting, takeBack } = useAnnouncements();
+  const { appointment: words } = useTexts();
+  const { change, changeLater, refusal, isBusy, forget } = useChange(onChanged);
   const now = useNow();
   /** The status of the appointment when typing a reason began. A reason to decline is not a reason to cancel. */
   const [declined, setDeclined] = useState<Appointment['status']>();
   const isRequest = appointment.status === 'pending';
   const decline = async (one: Appointment): Promise<boolean> => {
-    const isDone = await change(one, isRequest ? 'declined' : 'cancelled');
+    const isDone = await changeLater(one, words.done[isRequest ? 'declined' : 'cancelled']);
     if (isDone) {
       setDeclined(undefined);
     }
     return isDone;
   };
-  /** A confirmation is asked for and can be cancelled; what else is set by one click is final, and waits for a while. */
+  const wordFor = (status: StatusStep): string =>
+    status === 'booked' && !isRequest ? words.notArrived : words.to[status];
+  /** A confirmation can be cancelled; what else is set by one click waits for a while. */
   const step = (status: StatusStep): void => {
-    if (status === 'booked') {
-      void change(withStatus(appointment, status), 'confirmed');
-      return;
-    }
-    const write = async (): Promise<void> => {
-      if (!(await change(withStatus(appointment, status), 'changed'))) {
-        announce(words.notSaved(words.to[status]));
-      }
-    };
-    later({ key: appointment.id ?? '', text: `${words.to[status]}.`, write });
+    const changed = withStatus(appointment, status);
+    void (isRequest ? change(changed, 'confirmed') : changeLater(changed, `${wordFor(status)}.`));
   };
-  const ownWaiting = waiting?.key === appointment.id ? waiting : undefined;
   return (
     <section aria-label={words.actions}>
       {refusal && (
@@ -140,44 +136,39 @@ export function Actions({
         />
       )}
       {declined !== undefined && declined !== appointment.status && <UnsentReason id={appointment.id} />}
-      {ownWaiting ? (
-        <Group gap="xs">
-          <strong>{ownWaiting.text}</strong>
-          <Button variant="default" data-autofocus onClick={takeBack}>
-            {undo}
-          </Button>
-        </Group>
-      ) : declined === appointment.status ? (
-        <DeclineForm
-          appointment={appointment}
-          isBusy={isBusy}
-          onDecline={decline}
-          onBack={() => setDeclined(undefined)}
-        />
-      ) : (
-        <Group gap="xs">
-          {stepsOf(appointment, now, config.timeZone).map((status, index) => (
-            <Button
-              key={status}
-              variant={index === 0 ? 'filled' : 'default'}
-              loading={isBusy}
-              onClick={() => step(status)}
-            >
-              {words.to[status]}
-            </Button>
-          ))}
-          {canBeMoved(appointment) && appointment.status !== 'proposed' && (
-            <Button variant="default" onClick={onMove}>
-              {words.move}
-            </Button>
-          )}
-          {canCancel(appointment) && (
-            <Button variant="default" onClick={() => setDeclined(appointment.status)}>
-              {isRequest ? words.decline : words.cancel}
-            </Button>
-          )}
-        </Group>
-      )}
+      <TakeBack of={appointment.id ?? ''}>
+        {declined === appointment.status ? (
+          <DeclineForm
+            appointment={appointment}
+            isBusy={isBusy}
+            onDecline={decline}
+            onBack={() => setDeclined(undefined)}
+          />
+        ) : (
+          <Group gap="xs">
+            {stepsOf(appointment, now, config.timeZone).map((status, index) => (
+              <Button
+                key={status}
+                variant={index === 0 ? 'filled' : 'default'}
+                loading={isBusy}
+                onClick={() => step(status)}
+              >
+                {wordFor(status)}
+              </Button>
+            ))}
+            {canBeMoved(appointment) && appointment.status !== 'proposed' && (
+              <Button variant="default" onClick={onMove}>
+                {words.move}
+              </Button>
+            )}
+            {canCancel(appointment) && (
+              <Button variant="default" onClick={() => setDeclined(appointment.status)}>
+                {isRequest ? words.decline : words.cancel}
+              </Button>
+            )}
+          </Group>
+        )}
+      </TakeBack>
     </section>
   );
 }

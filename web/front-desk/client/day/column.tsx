@@ -1,6 +1,7 @@
 import type { Appointment, Patient, Schedule } from '@medplum/fhirtypes';
 import { type CSSProperties, memo, useMemo } from 'react';
 import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
+import { isOverbooking } from '../../../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../../../core/time/interval.ts';
 import { canTake } from '../../appointment/booking.ts';
 import { patientNameOf, servicesOf } from '../../appointment/people.ts';
@@ -12,6 +13,9 @@ import { config } from '../settings.ts';
 import { EntryButton } from './entry-button.tsx';
 
 const MINUTE = 60_000;
+
+/** The minutes between the times at which a click can begin an appointment. */
+const STEP = 5;
 
 /** A stored text, or an empty one where it is something else. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -49,6 +53,7 @@ export const Column = memo(function Column({
   moving,
   schedule,
   onOpen,
+  onEmpty,
 }: {
   readonly id: string;
   readonly title: string;
@@ -68,6 +73,8 @@ export const Column = memo(function Column({
   readonly moving: Appointment | undefined;
   readonly schedule: Schedule;
   readonly onOpen: (key: string) => void;
+  /** A click where nothing stands. */
+  readonly onEmpty: (schedule: string, start: number) => void;
 }) {
   const texts = useTexts();
   const place = useMemo(() => (date ? besideOthers(date, config.timeZone) : (time: number) => time), [date]);
@@ -91,7 +98,15 @@ export const Column = memo(function Column({
         {day && <span className="of-day">{day} </span>}
         {title}
       </h2>
-      <ol>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: by keyboard any time is booked by a button above the calendars. */}
+      <ol
+        onClick={({ target, currentTarget, clientY }) => {
+          if (target === currentTarget && !date) {
+            const minutes = (clientY - currentTarget.getBoundingClientRect().top) / scale;
+            onEmpty(schedule.id ?? '', shown.start + Math.floor(minutes / STEP) * STEP * MINUTE);
+          }
+        }}
+      >
         {placed.map(({ item, left, width }) => (
           <li
             key={item.entry.key}
@@ -110,6 +125,7 @@ export const Column = memo(function Column({
               end={item.entry.end}
               kind={item.entry.kind}
               {...wordsOf(item.entry, patients)}
+              isOverbooked={item.entry.appointment !== undefined && isOverbooking(item.entry.appointment, config)}
               isMovable={isMovable(item.entry)}
               isTabStop={item.entry.key === tabStop}
               isTarget={moving !== undefined && isTarget(item.entry, moving, schedule)}

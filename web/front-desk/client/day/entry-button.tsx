@@ -14,6 +14,7 @@ export const EntryButton = memo(function EntryButton({
   kind,
   name,
   service,
+  isOverbooked,
   isMovable,
   isTabStop,
   isTarget,
@@ -29,6 +30,8 @@ export const EntryButton = memo(function EntryButton({
   readonly name: string;
   /** What for; may be empty. */
   readonly service: string;
+  /** Whether it was booked over another one on purpose. */
+  readonly isOverbooked: boolean;
   /** Whether it can be dragged to another time. The other way to move it is a button in the panel that opens. */
   readonly isMovable: boolean;
   /** Whether the Tab key reaches it; arrow keys go on from there. */
@@ -38,18 +41,18 @@ export const EntryButton = memo(function EntryButton({
   readonly onOpen: (id: string) => void;
 }) {
   const { language, kind: kinds, appointment } = useTexts();
-  const word = isTarget ? appointment.moveHere : kinds[kind];
+  const word = isTarget ? appointment.moveHere : isOverbooked ? appointment.overbooked(kinds[kind]) : kinds[kind];
   return (
     <button
       type="button"
-      className={`entry ${kind}${isTarget ? ' target' : ''}`}
+      className={`entry ${kind}${isTarget ? ' target' : ''}${isOverbooked ? ' over' : ''}`}
       data-entry={id}
       tabIndex={isTabStop ? 0 : -1}
       draggable={isMovable}
       aria-label={[spanText({ start, end }, language), word, name, service].filter(Boolean).join(', ')}
       onClick={() => onOpen(id)}
     >
-      <span data-time={`${timeText(start, language)} ${signOf[kind]} `}>
+      <span data-time={`${timeText(start, language)} ${signOf[kind]} ${isOverbooked ? '⧉ ' : ''}`}>
         {name ? <b>{name}</b> : word}
         {service && ` ${service}`}
       </span>

@@ -43,6 +43,7 @@ export function Grid({
   now,
   moving,
   onOpen,
+  onEmpty,
   onDrop,
 }: {
   readonly schedules: readonly Schedule[];
@@ -52,6 +53,7 @@ export function Grid({
   /** The appointment that is being moved. */
   readonly moving: Appointment | undefined;
   readonly onOpen: (key: string) => void;
+  readonly onEmpty: (schedule: string, start: number) => void;
   /** An appointment, by its id, was dragged to a free time. */
   readonly onDrop: (appointment: string, onto: Entry) => void;
 }) {
@@ -113,7 +115,7 @@ export function Grid({
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons inside take the keys.
     <div
-      className="grid"
+      className={`grid${columns.length > 8 ? ' many' : ''}`}
       ref={box}
       // A box that scrolls can be scrolled by keyboard, even if it is empty.
       tabIndex={entries.size === 0 ? 0 : undefined}
@@ -147,6 +149,7 @@ export function Grid({
             moving={moving}
             schedule={schedule}
             onOpen={open}
+            onEmpty={onEmpty}
           />
         ))}
       </div>

@@ -1,5 +1,6 @@
-import type { Patient, Schedule } from '@medplum/fhirtypes';
+import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useEffect, useRef } from 'react';
+import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { patientNameOf } from '../../appointment/people.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
 import { instantAt } from '../../day/local-day.ts';
@@ -11,15 +12,31 @@ import { SidePanel } from '../parts/side-panel.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { BlockForm } from '../slot/block-form.tsx';
+import { BookingForm } from '../slot/booking-form.tsx';
 import { MovePanel } from '../slot/move-panel.tsx';
 import { SlotPanel } from '../slot/panel.tsx';
-import type { Place } from './place.ts';
+import { type Place, readNewAt } from './place.ts';
 
 /** The hour after noon: the time of a block unless another one is typed. */
 function noonOf(day: string) {
   const start = instantAt(day, '12:00', config.timeZone);
   return { start, end: start + 3_600_000 };
 }
+
+/** Time that nobody offers, as if it were a Slot. */
+function emptySlot(id: string): Slot {
+  const { schedule, start } = readNewAt(id);
+  return {
+    resourceType: 'Slot',
+    schedule: { reference: `Schedule/${schedule}` },
+    status: 'free',
+    start: formatInstant(start),
+    end: formatInstant(start + LENGTH),
+  };
+}
+
+/** How long an appointment is unless another length is typed, in milliseconds. */
+const LENGTH = 1_800_000;
 
 /** How long the panel may take to give the focus back when it is closed, in milliseconds. */
 const FOCUS_RETURN = 50;
@@ -81,11 +98,15 @@ export function Opened({
   const [type, id = ''] = place.open?.split('/') ?? [];
   const [slot] = shown?.slots ?? [];
   const close = () => go({ open: undefined });
+  const booked = (appointment: string): void => {
+    go({ open: `Appointment/${appointment}`, person: undefined });
+    onChanged();
+  };
   const isBlock = type === 'Block';
   const name = shown?.appointment && data && patientNameOf(shown.appointment, data.patients);
   const what = shown?.appointment ? name || texts.appointment.noPatient : shown && texts.kind[shown.kind];
   const usual = shown && what ? `${what}, ${spanText(shown, texts.language)}` : texts.appointment.title;
-  const title = isBlock ? texts.slot.blockTime : usual;
+  const title = isBlock ? texts.slot.blockTime : type === 'New' ? texts.slot.bookTime : usual;
   const own = schedules.find(({ id: one }) => slot?.schedule?.reference === `Schedule/${one}`);
   const calendar = own ? titleOf(own) : '';
   const movingId = moving?.appointment.id;
@@ -130,10 +151,17 @@ export function Opened({
           calendar={calendar}
           schedules={schedules}
           onChanged={onChanged}
-          onBooked={(appointment) => {
-            go({ open: `Appointment/${appointment}`, person: undefined });
-            onChanged();
-          }}
+          onBooked={booked}
+        />
+      )}
+      {type === 'New' && (
+        <BookingForm
+          key={id}
+          slot={emptySlot(id)}
+          schedules={all}
+          person={person}
+          onBooked={booked}
+          onStale={onChanged}
         />
       )}
       {isBlock && (
@@ -141,10 +169,8 @@ export function Opened({
           schedules={[...schedules, ...all.filter((one) => !schedules.includes(one))]}
           time={noonOf(place.day)}
           draftKey="block"
-          onBlocked={() => {
-            close();
-            onChanged();
-          }}
+          onBlocked={onChanged}
+          onClose={close}
         />
       )}
     </SidePanel>

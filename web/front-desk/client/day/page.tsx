@@ -18,9 +18,10 @@ import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { DayList } from './day-list.tsx';
+import { Cancelled, WaitingRoom } from './glance.tsx';
 import { Grid } from './grid.tsx';
 import { Opened } from './opened.tsx';
-import { daysOf, usePlace } from './place.ts';
+import { daysOf, newAt, usePlace } from './place.ts';
 import { Toolbar } from './toolbar.tsx';
 import { useCalendar, useSchedules } from './use-calendar.ts';
 
@@ -95,6 +96,7 @@ export function CalendarPage() {
     [data, place.open, chosen],
   );
   const open = useCallback((key: string) => go({ open: key }), [go]);
+  const openEmpty = useCallback((schedule: string, start: number) => go({ open: newAt(schedule, start) }), [go]);
   const drop = useCallback((moved: string, onto: Entry) => go({ moving: moved, open: onto.key }), [go]);
   const unplaced = data ? unplacedOf(all, data) : [];
   const first = dayText(intervalOf(days[0] ?? '', config.timeZone).start, texts.language);
@@ -132,6 +134,7 @@ export function CalendarPage() {
       )}
       {schedules.value?.length === 0 && <p>{texts.day.noCalendars}</p>}
       {!data && !calendar.refusal && <Loader aria-label={texts.loading} />}
+      {data && <WaitingRoom data={data} onOpen={open} />}
       {data && (
         <Grid
           schedules={chosen}
@@ -140,9 +143,11 @@ export function CalendarPage() {
           now={now}
           moving={moving?.appointment}
           onOpen={open}
+          onEmpty={openEmpty}
           onDrop={drop}
         />
       )}
+      {data && <Cancelled data={data} onOpen={open} />}
       {unplaced.length > 0 && (
         <section aria-labelledby="unplaced">
           <h2 id="unplaced">{texts.day.unplaced}</h2>

@@ -9,12 +9,21 @@ export interface Place {
   readonly span: 'day' | 'week';
   /** Ids of the Schedules that are shown; empty: the first ones. */
   readonly schedules: readonly string[];
-  /** What is open: `Appointment/…`, `Slot/…`, or `Block/new`. */
+  /** What is open: `Appointment/…`, `Slot/…`, `Block/new`, or `New/…`: a calendar and a time (`newAt`). */
   readonly open: string | undefined;
   /** Id of the appointment that is being moved. */
   readonly moving: string | undefined;
   /** Id of the patient for whom a time is being chosen. */
   readonly person: string | undefined;
+}
+
+/** Time of a calendar that nobody offers, as it is opened to be booked; in milliseconds since 1970 UTC. */
+export const newAt = (schedule: string, start: number): string => `New/${schedule}.${start / 60_000}`;
+
+/** What {@link newAt} has written. */
+export function readNewAt(id: string): { readonly schedule: string; readonly start: number } {
+  const at = id.lastIndexOf('.');
+  return { schedule: id.slice(0, at), start: Number(id.slice(at + 1)) * 60_000 };
 }
 
 /** The days that are shown. */
@@ -30,7 +39,7 @@ function placeIn(search: string): Place {
     day: isLocalDay(day) ? day : localDayOf(Date.now(), config.timeZone),
     span: query.get('span') === 'week' ? 'week' : 'day',
     schedules: query.get('calendars')?.split(',').filter(Boolean) ?? [],
-    open: open && /^(Appointment|Slot|Block)\/[A-Za-z0-9.-]{1,64}$/.test(open) ? open : undefined,
+    open: open && /^(Appointment|Slot|Block|New)\/[A-Za-z0-9.-]{1,64}$/.test(open) ? open : undefined,
     moving: query.get('move') ?? undefined,
     person: query.get('for') ?? undefined,
   };

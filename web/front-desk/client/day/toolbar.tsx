@@ -1,10 +1,16 @@
 import { Button, Checkbox, Group, Popover, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
-import { addDays, isLocalDay, localDayOf } from '../../day/local-day.ts';
+import { addDays, instantAt, isLocalDay, type LocalDay, localDayOf } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import type { Place } from './place.ts';
+import { newAt, type Place } from './place.ts';
+
+/** A time that somebody may want who is at the desk: now, else nine o'clock. */
+function workingTime(day: LocalDay): number {
+  const quarter = Math.ceil(Date.now() / 900_000) * 900_000;
+  return localDayOf(quarter, config.timeZone) === day ? quarter : instantAt(day, '09:00', config.timeZone);
+}
 
 /** Which calendars are shown. */
 function ChooseCalendars({
@@ -81,9 +87,14 @@ export function Toolbar({
         ]}
       />
       {shown.length > 0 && (
-        <Button variant="default" onClick={() => go({ open: 'Block/new' })}>
-          {slot.blockTime}
-        </Button>
+        <>
+          <Button variant="default" onClick={() => go({ open: newAt(shown[0] ?? '', workingTime(place.day)) })}>
+            {slot.bookTime}
+          </Button>
+          <Button variant="default" onClick={() => go({ open: 'Block/new' })}>
+            {slot.blockTime}
+          </Button>
+        </>
       )}
       <Button variant="default" onClick={() => window.print()}>
         {words.print}

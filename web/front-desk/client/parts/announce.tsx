@@ -11,11 +11,18 @@ export interface Later {
   readonly write: () => Promise<unknown>;
 }
 
+interface Waiting extends Later {
+  readonly onEnd: () => void;
+}
+
 interface Announcements {
-  /** Says that something was done, on the screen and to screen readers. */
-  readonly announce: (text: string) => void;
-  /** Writes a change unless it is taken back in time. What waited before is written at once. */
-  readonly later: (change: Later) => void;
+  /** Says something on the screen and to screen readers: for a while, or until it is closed. */
+  readonly announce: (text: string, stays?: boolean) => void;
+  /**
+   * Writes a change unless it is taken back in time. What waited before is written at once. Fulfilled when it was written or
+   * taken back.
+   */
+  readonly later: (change: Later) => Promise<void>;
   /** What waits. */
   readonly waiting: Later | undefined;
   readonly takeBack: () => void;
@@ -34,23 +41,42 @@ export function useAnnouncements(): Announcements {
   return found;
 }
 
-/** Says that something was done, on the screen and to screen readers. */
-export const useAnnounce = (): Announcements['announce'] => useAnnouncements().announce;
-
 /** How long a message stays, and a change can be taken back, in milliseconds. */
 const STAY = 8_000;
 
+function Undo({ onClick }: { readonly onClick: () => void }) {
+  const { undo } = useTexts();
+  return (
+    <Button variant="default" size="xs" data-autofocus onClick={onClick}>
+      {undo}
+    </Button>
+  );
+}
+
+/** What has been done and can still be taken back, in place of what could be done. */
+export function TakeBack({ of, children }: { readonly of: string; readonly children: ReactNode }) {
+  const { waiting, takeBack } = useAnnouncements();
+  return waiting?.key === of ? (
+    <Group gap="xs">
+      <strong>{waiting.text}</strong>
+      <Undo onClick={takeBack} />
+    </Group>
+  ) : (
+    children
+  );
+}
+
 /** Holds the last message, and the last change that can be taken back, for all that is inside. */
 export function Announcer({ children }: { readonly children: ReactNode }) {
-  const { close, undo, undone } = useTexts();
-  const [message, setMessage] = useState<{ readonly text: string; readonly number: number }>();
-  const [waiting, setWaiting] = useState<Later>();
-  const due = useRef<Later>(undefined);
+  const { close, undone } = useTexts();
+  const [message, setMessage] = useState<{ readonly text: string; readonly stays: boolean; readonly number: number }>();
+  const [waiting, setWaiting] = useState<Waiting>();
+  const due = useRef<Waiting>(undefined);
   const announce = useCallback(
-    (text: string) => setMessage((before) => ({ text, number: (before?.number ?? 0) + 1 })),
+    (text: string, stays = false) => setMessage((before) => ({ text, stays, number: (before?.number ?? 0) + 1 })),
     [],
   );
-  const put = useCallback((change: Later | undefined) => {
+  const put = useCallback((change: Waiting | undefined) => {
     due.current = change;
     setWaiting(change);
   }, []);
@@ -58,20 +84,23 @@ export function Announcer({ children }: { readonly children: ReactNode }) {
     const change = due.current;
     put(undefined);
     await change?.write();
+    change?.onEnd();
   }, [put]);
   const later = useCallback(
     (change: Later) => {
       void settle();
-      put(change);
+      return new Promise<void>((onEnd) => put({ ...change, onEnd }));
     },
     [settle, put],
   );
   const takeBack = useCallback(() => {
+    const change = due.current;
     put(undefined);
     announce(undone);
+    change?.onEnd();
   }, [put, announce, undone]);
   useEffect(() => {
-    const timer = message && setTimeout(() => setMessage(undefined), STAY);
+    const timer = message?.stays === false ? setTimeout(() => setMessage(undefined), STAY) : undefined;
     return () => clearTimeout(timer);
   }, [message]);
   useEffect(() => {
@@ -103,11 +132,7 @@ export function Announcer({ children }: { readonly children: ReactNode }) {
           >
             <Group gap="xs">
               {text}
-              {waiting && (
-                <Button variant="default" size="xs" onClick={takeBack}>
-                  {undo}
-                </Button>
-              )}
+              {waiting && <Undo onClick={takeBack} />}
             </Group>
           </Notification>
         )}

@@ -67,12 +67,14 @@ const LOST = 2;
  * @param key - says what is watched
  * @param look - returns how it stands now, or `undefined` if that is not known
  * @param onSeen - called each time with how it stands; the next question waits for it
+ * @param pause - between two questions, in milliseconds
  * @returns whether the last questions have remained unanswered
  */
 export function useWatch<Seen>(
   key: string,
   look: () => Promise<Seen | undefined>,
   onSeen: (seen: Seen) => Promise<void>,
+  pause = PAUSE,
 ): boolean {
   const [isBehind, setBehind] = useState(false);
   const current = useRef({ look, onSeen });
@@ -84,7 +86,7 @@ export function useWatch<Seen>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const wait = (): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => void ask(), PAUSE);
+      timer = setTimeout(() => void ask(), pause);
     };
     const ask = async (): Promise<void> => {
       clearTimeout(timer);

@@ -1,6 +1,7 @@
-import { useRef, useState } from 'react';
-import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
-import { useAnnounce } from './announce.tsx';
+import { useEffect, useRef, useState } from 'react';
+import { isRefusal, type Refusal, situationOf } from '../../fhir/refusal.ts';
+import { useAnnouncements } from './announce.tsx';
+import { useTexts } from './use-texts.ts';
 
 /**
  * What a form sends: whether it is under way, and why it was refused. One request at a time: another click meanwhile does
@@ -9,10 +10,33 @@ import { useAnnounce } from './announce.tsx';
  * @param asOf - what a refusal is about: it is forgotten when that is no longer the same
  */
 export function useSubmit(asOf = '') {
-  const announce = useAnnounce();
+  const { announce, later } = useAnnouncements();
+  const { notDone, problem } = useTexts();
   const [isBusy, setBusy] = useState(false);
   const [refused, setRefused] = useState<{ readonly refusal: Refusal; readonly asOf: string }>();
   const isUnderWay = useRef(false);
+  const isShown = useRef(true);
+  useEffect(() => {
+    isShown.current = true;
+    return () => {
+      isShown.current = false;
+    };
+  }, []);
+
+  const end = <T extends object>(answer: T | Refusal | undefined, done: string): T | undefined => {
+    isUnderWay.current = false;
+    setBusy(false);
+    if (!answer || !isRefusal(answer)) {
+      setRefused(undefined);
+      return answer;
+    }
+    setRefused({ refusal: answer, asOf });
+    if (!isShown.current) {
+      const { title, next } = problem[situationOf(answer)];
+      announce(`${notDone(done)} ${title}. ${next}`, true);
+    }
+    return undefined;
+  };
   /**
    * @param done - what is said when it was done; nothing if it is empty
    * @returns what was answered; `undefined` if it was refused, or something else was under way
@@ -26,23 +50,43 @@ export function useSubmit(asOf = '') {
     }
     isUnderWay.current = true;
     setBusy(true);
-    const answer = await send();
-    isUnderWay.current = false;
-    setBusy(false);
-    if (isRefusal(answer)) {
-      setRefused({ refusal: answer, asOf });
-      return undefined;
-    }
-    setRefused(undefined);
-    const said = typeof done === 'string' ? done : done(answer);
-    if (said) {
+    const answer = end(await send(), '');
+    const said = typeof done === 'string' ? done : answer && done(answer);
+    if (answer && said) {
       announce(said);
     }
     return answer;
   };
+  /**
+   * Sends it after some seconds, until when it can be taken back.
+   *
+   * @param key - what it changes: the id of a resource
+   * @param done - what is said as if it were done
+   * @returns what was answered if somebody still waits for it; `undefined` if it was refused or taken back
+   */
+  const submitLater = async <T extends object>(
+    key: string,
+    done: string,
+    send: () => Promise<T | Refusal>,
+  ): Promise<T | undefined> => {
+    if (isUnderWay.current) {
+      return undefined;
+    }
+    isUnderWay.current = true;
+    const answers: (T | Refusal)[] = [];
+    const write = async (): Promise<void> => {
+      setBusy(true);
+      answers.push(await send());
+    };
+    await later({ key, text: done, write });
+    return end(answers[0], done);
+  };
   return {
     submit,
+    submitLater,
     isBusy,
+    /** Whether somebody still looks at it: where they are is left to them otherwise. */
+    isShown: () => isShown.current,
     refusal: refused?.asOf === asOf ? refused.refusal : undefined,
     forget: () => setRefused(undefined),
   };

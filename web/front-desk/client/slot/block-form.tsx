@@ -1,5 +1,5 @@
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
-import type { Schedule, Slot } from '@medplum/fhirtypes';
+import type { Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Interval } from '../../../../core/time/interval.ts';
@@ -10,6 +10,7 @@ import { calendarSearches, titleOf } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { blockSlot, blockToken, coveredBy, periodText, typedPeriod } from '../../slots/blocks.ts';
 import { create, searchAll, searchUrl } from '../fhir/client.ts';
+import { TakeBack } from '../parts/announce.tsx';
 import { momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
@@ -77,20 +78,24 @@ export function BlockForm({
   time,
   draftKey,
   onBlocked,
+  onClose,
 }: {
   readonly schedules: readonly Schedule[];
   readonly time: Interval;
   readonly draftKey: string;
   readonly onBlocked: () => void;
+  /** Closes what it is shown in; without it, that stays. */
+  readonly onClose?: () => void;
 }) {
   const { slot: words, day, appointment, close } = useTexts();
   const { draft, change, clear } = useDraft<Draft>(draftKey, {
     schedule: schedules[0]?.id ?? '',
     ...periodText(time, config.timeZone),
     reason: '',
-    uuid: '',
+    uuid: crypto.randomUUID(),
   });
-  const { submit, refusal, isBusy, forget } = useSubmit();
+  const { uuid } = draft;
+  const { submit, submitLater, refusal, isBusy, forget, isShown } = useSubmit();
   const [isMissing, setMissing] = useState(false);
   const [covered, setCovered] = useState<Covered>();
   const [isDone, setDone] = useState(false);
@@ -99,38 +104,32 @@ export function BlockForm({
     setCovered(undefined);
     forget();
     // Another time is another block.
-    change({ uuid: '', ...part });
+    change({ uuid: crypto.randomUUID(), ...part });
   };
 
-  const write = async (calendar: Schedule, period: Interval): Promise<Slot | Covered | Refusal> => {
-    const found = covered ? undefined : await readCovered(calendar, period);
-    if (found && (isRefusal(found) || found.entries.length > 0)) {
-      return found;
-    }
-    const uuid = draft.uuid || crypto.randomUUID();
-    change({ uuid });
-    const slot = blockSlot(calendar.id ?? '', period, draft.reason, uuid);
-    return create('Slot', slot, `identifier=${encodeURIComponent(blockToken(uuid))}`);
-  };
   const block = async (): Promise<void> => {
     const period = typedPeriod(draft, config.timeZone);
     setMissing(!period || !schedule);
     if (!period || !schedule) {
       return;
     }
-    const answer = await submit(
-      () => write(schedule, period),
-      (found) => ('entries' in found ? '' : appointment.done.blocked),
-    );
-    if (answer && 'entries' in answer) {
-      setCovered(answer);
-    } else if (answer) {
+    const found = covered ?? (await submit(() => readCovered(schedule, period)));
+    if (!found || (!covered && found.entries.length > 0)) {
+      setCovered(found);
+      return;
+    }
+    change({ uuid });
+    const slot = blockSlot(schedule.id ?? '', period, draft.reason, uuid);
+    const condition = `identifier=${encodeURIComponent(blockToken(uuid))}`;
+    const answer = await submitLater(uuid, appointment.done.blocked, () => create('Slot', slot, condition));
+    if (answer) {
       clear();
+      onBlocked();
       // Who has to be called stays in sight.
       if (covered) {
         setDone(true);
-      } else {
-        onBlocked();
+      } else if (isShown()) {
+        onClose?.();
       }
     }
   };
@@ -148,7 +147,7 @@ export function BlockForm({
       <Stack gap="xs">
         <p>{appointment.done.blocked}</p>
         <CoveredList covered={covered} />
-        <Button onClick={onBlocked}>{close}</Button>
+        {onClose && <Button onClick={onClose}>{close}</Button>}
       </Stack>
     );
   }
@@ -183,9 +182,11 @@ export function BlockForm({
         {isMissing && <p role="alert">{words.missingTime}</p>}
         {covered && <CoveredList covered={covered} />}
         {refusal && <Problem refusal={refusal} />}
-        <Button type="submit" loading={isBusy}>
-          {covered ? words.blockAnyway : words.block}
-        </Button>
+        <TakeBack of={uuid}>
+          <Button type="submit" loading={isBusy}>
+            {covered ? words.blockAnyway : words.block}
+          </Button>
+        </TakeBack>
       </Stack>
     </form>
   );

@@ -1,11 +1,17 @@
 import { Button, NativeSelect, SegmentedControl, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
-import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { idIn } from '../../../../core/fhir/reference/reference.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
+import type { Interval } from '../../../../core/time/interval.ts';
 import {
   bookingRequest,
+  foundBy,
   lengthWithin,
   type NewPatient,
+  onPurpose,
+  patientFor,
   servicesOffered,
   type Wanted,
   wantedOf,
@@ -13,12 +19,14 @@ import {
 import { conceptText } from '../../appointment/people.ts';
 import { withStatus } from '../../appointment/status-steps.ts';
 import { timeOf } from '../../day/entries.ts';
-import { isRefusal } from '../../fhir/refusal.ts';
-import { book, update } from '../fhir/client.ts';
+import { titleOf } from '../../day/queries.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { book, create, resourcesIn, transaction, update } from '../fhir/client.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
 import { Alternatives } from './alternatives.tsx';
 import { PatientSearch } from './patient-search.tsx';
 import { firstTime, TimeFields, typedInterval } from './time-fields.tsx';
@@ -96,40 +104,67 @@ function Who({ draft, change }: { readonly draft: Draft; readonly change: (part:
   );
 }
 
+const noAnswer: Refusal = { refused: true, status: 0, codes: [], sentences: [], alternatives: [] };
+
 /** Books by telephone. What was typed stays until the booking is there. */
 export function BookingForm({
   slot,
   person,
-  schedule,
+  schedules,
   onBooked,
   onStale,
 }: {
+  /** The free time; without an id one that nobody offers, booked on purpose. */
   readonly slot: Slot;
   /** The patient for whom the time was looked for. */
   readonly person: Patient | undefined;
-  /** The calendar of the Slot. */
-  readonly schedule: Schedule | undefined;
+  /** Its calendar is among them; where nobody offers the time, another one can be chosen. */
+  readonly schedules: readonly Schedule[];
   readonly onBooked: (appointmentId: string) => void;
   /** The calendar shows something that is no longer true. */
   readonly onStale: () => void;
 }) {
-  const { booking: words, appointment: appointmentWords, slot: slotWords } = useTexts();
+  const { booking: words, appointment: appointmentWords, slot: slotWords, day: dayWords } = useTexts();
   const { draft, change, clear } = useDraft<Draft>(person ? `booking for ${person.id}` : 'booking', draftFor(person));
   const [time, setTime] = useState(() =>
     firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
   );
   const [missing, setMissing] = useState(false);
+  const isOnPurpose = slot.id === undefined;
+  const [calendar, setCalendar] = useState(idIn(slot.schedule, 'Schedule'));
+  const schedule = schedules.find(({ id }) => id === calendar);
   const services = servicesOffered(slot, schedule);
-  const [service, setService] = useState(0);
+  const [chosen, setChosen] = useState(0);
   const { submit, refusal, isBusy } = useSubmit();
+  const interval = typedInterval(slot, time);
 
-  const send = async (wanted: Wanted): Promise<void> => {
+  /** Books where nobody offers the time; a new patient is stored first. */
+  const sendOnPurpose = async (
+    time: Interval,
+    uuid: string,
+    isOverbooking: boolean,
+  ): Promise<Appointment | Refusal> => {
+    const made = draft.isNew ? await create('Patient', patientFor(draft, uuid), foundBy(uuid)) : undefined;
+    if (!schedule || (made && isRefusal(made))) {
+      return made && isRefusal(made) ? made : noAnswer;
+    }
+    const who = made ? { id: made.id ?? '', name: nameOf(made) } : { id: draft.patient, name: draft.patientName };
+    const comment = draft.comment.trim();
+    const answer = await transaction(
+      onPurpose({ ...time, schedule, who, service: services[chosen], comment, uuid, isOverbooking }, config),
+    );
+    return isRefusal(answer) ? answer : (resourcesIn(answer).find((one) => isResource(one, 'Appointment')) ?? noAnswer);
+  };
+  const send = async (wanted: Wanted, isOverbooking = false): Promise<void> => {
     const who = draft.isNew ? draft : { id: draft.patient, name: draft.patientName };
     const uuid = draft.uuid || crypto.randomUUID();
     change({ uuid });
     const booked = await submit(
       async () => {
-        const answer = await book(bookingRequest(wanted, who, services[service], draft.comment.trim(), uuid));
+        if (isOnPurpose) {
+          return sendOnPurpose(wanted, uuid, isOverbooking);
+        }
+        const answer = await book(bookingRequest(wanted, who, services[chosen], draft.comment.trim(), uuid));
         if (isRefusal(answer) || answer.status !== 'pending') {
           return answer;
         }
@@ -151,7 +186,6 @@ export function BookingForm({
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        const interval = typedInterval(slot, time);
         const isMissing = !interval || (!draft.isNew && !draft.patient);
         setMissing(isMissing);
         if (interval && !isMissing) {
@@ -160,12 +194,20 @@ export function BookingForm({
       }}
     >
       <Stack gap="md">
+        {isOnPurpose && (
+          <NativeSelect
+            label={dayWords.calendars}
+            value={calendar}
+            onChange={(event) => setCalendar(event.currentTarget.value)}
+            data={schedules.map((one) => ({ value: one.id ?? '', label: titleOf(one) }))}
+          />
+        )}
         <TimeFields value={time} onChange={(part) => setTime((before) => ({ ...before, ...part }))} />
         {services.length > 1 && (
           <NativeSelect
             label={appointmentWords.service}
-            value={service}
-            onChange={(event) => setService(Number(event.currentTarget.value))}
+            value={chosen}
+            onChange={(event) => setChosen(Number(event.currentTarget.value))}
             data={services.map((one, index) => ({ value: String(index), label: conceptText(one) }))}
           />
         )}
@@ -187,6 +229,11 @@ export function BookingForm({
               isBusy={isBusy}
               onTake={(one) => void send(wantedOf(one, slot))}
             />
+            {isOnPurpose && interval && refusal.codes.includes('schedule-overbooked') && (
+              <Button variant="default" loading={isBusy} onClick={() => void send({ ...interval, slot }, true)}>
+                {words.overbook}
+              </Button>
+            )}
           </Problem>
         )}
         <Button type="submit" loading={isBusy}>

@@ -5,6 +5,7 @@ import { lengthWithin, moveRequest, type Wanted, wantedOf } from '../../appointm
 import { timeOf } from '../../day/entries.ts';
 import type { AppointmentDetails } from '../appointment/use-appointment.ts';
 import { book } from '../fhir/client.ts';
+import { TakeBack } from '../parts/announce.tsx';
 import { shortDayText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -35,12 +36,13 @@ export function MovePanel({
   const { language, appointment: words } = useTexts();
   const from = timeOf(appointment);
   const [time, setTime] = useState(() => firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, from)));
-  const { submit, refusal, isBusy } = useSubmit();
+  const { submitLater, refusal, isBusy, isShown } = useSubmit();
   const to = typedInterval(slot, time);
   const move = async (wanted: Wanted): Promise<void> => {
     const request = moveRequest(appointment, patientName, wanted);
-    const answer = await submit(() => book(request, appointment.meta?.versionId), words.done.moved);
-    (answer ? onMoved : onStale)();
+    const send = () => book(request, appointment.meta?.versionId);
+    const answer = await submitLater(appointment.id ?? '', words.done.moved, send);
+    (answer && isShown() ? onMoved : onStale)();
   };
   return (
     <form
@@ -81,14 +83,16 @@ export function MovePanel({
             />
           </Problem>
         )}
-        <Group gap="xs">
-          <Button type="submit" loading={isBusy} data-autofocus>
-            {words.move}
-          </Button>
-          <Button variant="default" onClick={onBack}>
-            {words.back}
-          </Button>
-        </Group>
+        <TakeBack of={appointment.id ?? ''}>
+          <Group gap="xs">
+            <Button type="submit" loading={isBusy} data-autofocus>
+              {words.move}
+            </Button>
+            <Button variant="default" onClick={onBack}>
+              {words.back}
+            </Button>
+          </Group>
+        </TakeBack>
       </Stack>
     </form>
   );

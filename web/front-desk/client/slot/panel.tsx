@@ -4,6 +4,7 @@ import { publishedKeyOf } from '../../../../core/slots/slot.ts';
 import { type Entry, timeOf } from '../../day/entries.ts';
 import { slotEntry, unblockingOf } from '../../slots/offers.ts';
 import { transaction } from '../fhir/client.ts';
+import { TakeBack } from '../parts/announce.tsx';
 import { dayText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
@@ -16,19 +17,24 @@ import { BookingForm } from './booking-form.tsx';
 /** Blocks and unblocks one Slot. */
 function useSlotChange(slot: Slot, onChanged: () => void) {
   const { appointment: words } = useTexts();
-  const { submit, refusal, isBusy } = useSubmit();
-  const write = async (change: Parameters<typeof slotEntry>[1], done: 'blocked' | 'unblocked'): Promise<boolean> => {
-    const answer = await submit(() => transaction([slotEntry(slot, change)]), words.done[done]);
+  const { submit, submitLater, refusal, isBusy } = useSubmit();
+  const send = (change: Parameters<typeof slotEntry>[1]) => () => transaction([slotEntry(slot, change)]);
+  const changed = (answer: object | undefined): boolean => {
     if (answer) {
       onChanged();
     }
     return answer !== undefined;
   };
-  const block = (comment: string) =>
-    write({ status: 'busy-unavailable', ...(comment.trim() && { comment: comment.trim() }) }, 'blocked');
+  const block = async (comment: string): Promise<boolean> => {
+    const blocked = { status: 'busy-unavailable', ...(comment.trim() && { comment: comment.trim() }) } as const;
+    return changed(await submitLater(slot.id ?? '', words.done.blocked, send(blocked)));
+  };
   const unblock = async (): Promise<boolean> => {
     const way = unblockingOf(slot, config);
-    return way !== 'closed-day' && write(way === 'delete' ? 'delete' : { status: 'free' }, 'unblocked');
+    return (
+      way !== 'closed-day' &&
+      changed(await submit(send(way === 'delete' ? 'delete' : { status: 'free' }), words.done.unblocked))
+    );
   };
   return { block, unblock, refusal, isBusy };
 }
@@ -83,9 +89,11 @@ function BlockTab({ slot, schedules, onChanged }: SlotProps & { readonly schedul
               value={draft.reason}
               onChange={(event) => change({ reason: event.currentTarget.value })}
             />
-            <Button type="submit" loading={isBusy}>
-              {words.block}
-            </Button>
+            <TakeBack of={slot.id ?? ''}>
+              <Button type="submit" loading={isBusy}>
+                {words.block}
+              </Button>
+            </TakeBack>
           </Stack>
         </form>
       )}
@@ -132,7 +140,6 @@ export function SlotPanel({
 }) {
   const { language, slot: words, kind } = useTexts();
   const [slot] = entry.slots;
-  const own = schedules.find(({ id }) => slot?.schedule?.reference === `Schedule/${id}`);
   return (
     <Stack gap="md">
       <p>
@@ -147,7 +154,7 @@ export function SlotPanel({
             <Tabs.Tab value="block">{words.block}</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="book" pt="md">
-            <BookingForm slot={slot} person={person} schedule={own} onBooked={onBooked} onStale={onChanged} />
+            <BookingForm slot={slot} person={person} schedules={schedules} onBooked={onBooked} onStale={onChanged} />
           </Tabs.Panel>
           <Tabs.Panel value="block" pt="md">
             <BlockTab slot={slot} schedules={schedules} onChanged={onChanged} />
