@@ -4,7 +4,7 @@ import type { Appointment, Bundle, BundleEntry, Patient, Schedule, Slot, Task } 
 import { handler as book } from '../../../bots/booking/book.ts';
 import { handler as hold } from '../../../bots/booking/hold.ts';
 import { withAlternatives } from '../../../bots/lib/booking/alternatives.ts';
-import { bookAppointment, isTransient } from '../../../bots/lib/booking/book.ts';
+import { bookAppointment } from '../../../bots/lib/booking/book.ts';
 import { type DecisionOptions, decideBooking, type Requestor } from '../../../bots/lib/booking/decide.ts';
 import type { Unanswered } from '../../../bots/lib/medplum.ts';
 import { ANSWER_HEADER, AS_PARAMETERS, askForTurn, OFFERING_A_TURN } from '../../../core/booking/book/answer.ts';
@@ -18,7 +18,6 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
 import type { BookingErrorCode } from '../../../core/fhir/outcome/errors.ts';
 import { told } from '../../lib/told.ts';
-import { withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { type Asked, withMedplum } from '../medplum.ts';
 import {
@@ -35,19 +34,15 @@ import {
   eventOf,
   extension,
   inMinutes,
-  invalid,
   only,
-  originOf,
   overtaken,
   type Portal,
   parameters,
   policy,
   proposed,
-  refused,
   requestorOf,
   tagsOf,
   typeOf,
-  unavailable,
   writes,
 } from './fixtures.ts';
 
@@ -73,11 +68,6 @@ describe('book', () => {
           ],
         })),
       );
-    });
-
-    it('does nothing for nobody', async () => {
-      const { patient, slot } = await setting();
-      await expect(bot(medplum().medplum, eventOf(proposed(patient, [slot])))).rejects.toThrow('does not identify');
     });
   });
 
@@ -116,21 +106,6 @@ describe('book', () => {
   const issuesIn = (result: Awaited<ReturnType<typeof book>>) => (result.kind === 'refused' ? told(result.issues) : []);
 
   describe('a write that fails', () => {
-    it('because somebody else was faster is decided again', async () => {
-      const given = await setting();
-      medplum().interfere(only(writes, overtaken, 0, 1));
-      expect(await book(given)).toMatchObject({ kind: 'booked' });
-    });
-
-    it('because others were always faster is given up after so many attempts', async () => {
-      const given = await setting();
-      medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-      const result = await withClock(() => book(given));
-      expect(result).not.toHaveProperty('isOutOfTurn');
-      expect(issuesIn(result)).toEqual(['booking-conflict']);
-      expect(await medplum().read<Slot>(`Slot/${given.slot.id}`)).toMatchObject({ status: 'free' });
-    });
-
     it('is not tried again when the gateway does not wait any more', async () => {
       const given = await setting();
       const { now } = Date;
@@ -157,16 +132,6 @@ describe('book', () => {
         }),
       );
       expect(issuesIn(await book(given))).toEqual(['slot-not-free Appointment.slot[0]']);
-    });
-
-    it.each([
-      ['refused', refused, 'upstream-unavailable'],
-      ['invalid', invalid, 'malformed-request'],
-    ])('because it is %s is not tried again', async (_, answer, code) => {
-      const given = await setting();
-      medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
-      const result = await book(given, { identifier });
-      expect(issuesIn(result)).toEqual([code]);
     });
 
     it.each([[undefined], [[]]])('without showing the appointment may have been carried out (%j)', async (entry) => {
@@ -222,26 +187,6 @@ describe('book', () => {
       const result = await book(given, { identifier });
       expect(result).toMatchObject({ issues: [{ diagnostics: expect.stringContaining('may have been stored') }] });
       expect(issuesIn(result)).toEqual(['upstream-timeout']);
-    });
-
-    it('is told although others were faster before it and afterwards', async () => {
-      const given = await setting();
-      let attempts = 0;
-      medplum().interfere((asked) => {
-        attempts += writes(asked) ? 1 : 0;
-        return writes(asked) ? (attempts === 2 ? 'too-late' : overtaken()) : undefined;
-      });
-      expect(issuesIn(await book(given, { identifier }))).toEqual(['upstream-timeout']);
-    });
-
-    it('is told first, however many others follow', async () => {
-      const given = await setting();
-      let attempts = 0;
-      medplum().interfere((asked) => {
-        attempts += writes(asked) ? 1 : 0;
-        return writes(asked) ? (attempts === 1 ? 'too-late' : 'no-answer') : undefined;
-      });
-      expect(issuesIn(await book(given, { identifier }))).toEqual(['upstream-timeout']);
     });
 
     it('is of no interest any more once another reason speaks against the booking', async () => {
@@ -321,27 +266,6 @@ describe('book', () => {
       const held = await book(given, {}, { purpose: 'hold' });
       expect(alternativesIn(held)).toMatchObject([{ slots: [next.id] }]);
     });
-
-    it('for a server that cannot be read is no decision', async () => {
-      const given = await setting();
-      medplum().interfere(unavailable);
-      expect(issuesIn(await book(given))).toEqual(['upstream-unavailable']);
-    });
-  });
-
-  it.each([
-    ['booking-conflict', true],
-    ['upstream-unavailable', true],
-    ['upstream-timeout', true],
-    ['slot-not-free', false],
-  ] as const)('whether %s may pass: %s', (code, expected) => {
-    expect(isTransient([{ code, diagnostics: '' }])).toBe(expected);
-    expect(
-      isTransient([
-        { code: 'slot-not-free', diagnostics: '' },
-        { code, diagnostics: '' },
-      ]),
-    ).toBe(expected);
   });
 });
 
@@ -361,15 +285,6 @@ describe('decide', () => {
   const issuesIn = ({ plan }: Decision) => (plan.kind === 'refuse' ? told(plan.issues) : []);
 
   describe('a decision', () => {
-    it('is made by what the caller may read', async () => {
-      const { portal, patient, slot, schedule } = await setting();
-      const { plan, state } = await decide(proposed(patient, [slot]), requestorOf(portal));
-      expect(plan.kind).toBe('write');
-      expect(new Set(state.keys())).toEqual(
-        new Set([`Slot/${slot.id}`, `Schedule/${schedule.id}`, `Patient/${patient.id}`]),
-      );
-    });
-
     it('is a refusal where a limit is reached', async () => {
       const { portal, patient, slot, schedule } = await setting();
       await booked(medplum(), portal, { schedule, patient, from: '10:00', to: '10:30' });
@@ -397,62 +312,9 @@ describe('decide', () => {
       expect(decision.state.has(`Patient/${patient.id}`)).toBe(false);
       expect(decision.state.has(`Slot/${slot.id}`)).toBe(true);
     });
-
-    it('knows by its mark whether a slot was offered that takes the time', async () => {
-      const { portal, patient, slot, schedule } = await setting();
-      const over = await aSlot(medplum(), schedule, '09:00', '09:30', { status: 'busy' });
-      expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual([
-        'slot-not-free Appointment.slot[0]',
-      ]);
-      await medplum().change<Slot>(over, { identifier: [originOf(over)] });
-      expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
-    });
   });
 
   describe('what cannot be read', () => {
-    it.each([
-      ['the request itself', () => true],
-      ['slots at another time', asks(/Slot\?_id/)],
-    ])('is no decision: %s', async (_, isMeant) => {
-      const { portal, patient, slot, schedule } = await setting();
-      await aSlot(medplum(), schedule, '09:00', '09:30', { status: 'busy' });
-      const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
-      medplum().interfere(only(isMeant, refused));
-      const body = proposed(patient, [slot, elsewhere], { start: at('09:00'), end: at('09:30') });
-      const decision = await decide(body, requestorOf(portal));
-      expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
-      expect(decision.state.size).toBe(0);
-    });
-
-    it('is no decision: who calls', async () => {
-      const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
-      medplum().interfere(only(({ type }) => type === 'read', refused));
-      expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
-    });
-
-    it('is no decision: one search of many', async () => {
-      const { portal, patient, slot } = await setting();
-      medplum().interfere(({ entries }) => ({
-        status: 200,
-        body: {
-          resourceType: 'Bundle',
-          type: 'batch-response',
-          entry: entries.map((_, index) => ({ response: { status: index === 0 ? '500' : '200' } })),
-        },
-      }));
-      const decision = await decide(proposed(patient, [slot]), requestorOf(portal));
-      expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
-    });
-
-    it('is no decision: the limits of the requestor', async () => {
-      const { portal, patient, slot } = await setting();
-      medplum().interfere(async ({ bundle }) => {
-        const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization: portal.authorization });
-        return { status: 200, body: { ...body, entry: body.entry?.slice(0, -1) } };
-      });
-      expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
-    });
-
     it('is more that takes the time than Medplum finds at once: the rest is read with the rights of the caller', async () => {
       const { portal, patient, slot } = await setting();
       medplum().interfere(
@@ -467,14 +329,6 @@ describe('decide', () => {
         }),
       );
       expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
-    });
-
-    it('for another reason than the server is an error', async () => {
-      const { portal, patient, slot } = await setting();
-      const narrow = () => {
-        throw new TypeError('broken');
-      };
-      await expect(decide(proposed(patient, [slot]), { ...requestorOf(portal), narrow })).rejects.toThrow('broken');
     });
   });
 
@@ -503,24 +357,10 @@ describe('decide', () => {
       expect(issuesIn(decision).join()).toMatch(/^patient-ambiguous/);
     });
 
-    it('and is known twice is looked at again, whatever else is wrong', async () => {
-      const { portal, body } = await ambiguous();
-      const [first, ...others] = body.parameter ?? [];
-      const resource = { ...first?.resource, status: 'booked' } as Appointment;
-      const decision = await decide(parameters({ name: 'appt-resource', resource }, ...others), requestorOf(portal));
-      expect(issuesIn(decision)).toHaveLength(2);
-    });
-
     it('and was made twice by the service is one person', async () => {
       const { portal, body, gatewayClient } = await ambiguous();
       const decision = await configured({ gatewayClient }, () => decide(body, requestorOf(portal)));
       expect(decision.plan.kind).toBe('write');
-    });
-
-    it('and whose duplicates cannot be read is no decision', async () => {
-      const { portal, body } = await ambiguous();
-      medplum().interfere(only(asks(/GET Patient\?_id=/), unavailable, 0, 1));
-      expect(issuesIn(await decide(body, requestorOf(portal)))).toEqual(['upstream-unavailable']);
     });
   });
 });
@@ -576,17 +416,6 @@ describe('alternatives', () => {
     });
   });
 
-  describe('the time that was refused', () => {
-    it('is not judged again', async () => {
-      const { portal, patient, free, schedule } = await setting();
-      const wanted = await free('11:00', '11:30');
-      await aSlot(medplum(), schedule, '11:00', '11:30', { status: 'busy' });
-      const next = await free('12:00', '12:30');
-      const given = await proposals(portal, proposed(patient, [wanted]));
-      expect(given).toEqual([`${next.id} 12:00`]);
-    });
-  });
-
   describe('the same service elsewhere', () => {
     it('is bound by the policies there', async () => {
       const type = aType();
@@ -600,15 +429,6 @@ describe('alternatives', () => {
       const given = await proposals(portal, body);
       expect(given).toEqual([]);
       expect(await proposals(portal, body, { requestor: { role: 'repository' } })).toHaveLength(1);
-    });
-
-    it('is not looked for with the rights of the Bot', async () => {
-      const type = aType();
-      const { portal, body, free } = await setting({ serviceType: [type] });
-      await free('10:00', '10:30', await aSchedule(medplum(), { serviceType: [type] }));
-      const requestor = { authorization: undefined, role: 'requestor' } as const;
-      expect(await proposals(portal, body, { requestor })).toEqual([]);
-      expect(await proposals(portal, body)).toHaveLength(1);
     });
   });
 
@@ -627,35 +447,6 @@ describe('alternatives', () => {
         expect(found).toEqual([]);
       },
     );
-
-    it('are looked for if the request names no time', async () => {
-      const { portal, body } = await given();
-      expect(await proposals(portal, { ...body, end: undefined })).toEqual([]);
-    });
-
-    it.each([
-      ['who calls', ({ type }: { type: string }) => type === 'read'],
-      ['the free slots', asks(/&status=free&_count=20/)],
-      ['other Schedules', asks(/^GET Schedule\?service-type/)],
-    ])('are proposed if the server cannot be asked for %s', async (_, isMeant) => {
-      const { portal, body } = await given();
-      for (const answer of [
-        refused,
-        () => ({
-          status: 200,
-          body: { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '500' } }] },
-        }),
-      ]) {
-        medplum().interfere(only(isMeant, answer));
-        expect(await proposals(portal, body)).toEqual([]);
-      }
-    });
-
-    it('are no excuse for other errors', async () => {
-      const { portal, body } = await given();
-      medplum().interfere(only(asks(/&status=free&_count=20/), () => Promise.reject(new TypeError('broken'))));
-      await expect(proposals(portal, body)).rejects.toThrow('broken');
-    });
 
     it('are proposed by what a requestor does not see', async () => {
       const { portal, body, slot } = await given();
@@ -738,15 +529,6 @@ it('a limit is reached by as many as are allowed, those of others do not count',
     await appointments(portal, 1);
     expect(await reached(portal)).toEqual(limits);
   });
-});
-
-it.each([
-  ['too few answers', []],
-  ['too many answers', [{ response: { status: '200' } }, { response: { status: '200' } }]],
-  ['an answer without a status', [{}]],
-  ['an error', [{ response: { status: '500' } }]],
-])('%s are no decision', (_, answers) => {
-  expect(limitsReached(['open'], answers)).toBeUndefined();
 });
 
 it('what a portal may not search for does not limit it', () => {

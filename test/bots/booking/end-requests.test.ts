@@ -7,7 +7,7 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import { booked, extension, inMinutes, only, overtaken, refused, unavailable, writes } from './fixtures.ts';
+import { booked, extension, inMinutes, writes } from './fixtures.ts';
 
 const medplum = withMedplum();
 
@@ -69,33 +69,6 @@ describe('a request whose deadline is over', () => {
     expect(await statusOf(appointment)).toBe('cancelled');
   });
 
-  it.each([
-    ['refused', refused, 'could not be written (failed)'],
-    ['lost', unavailable, 'could not be written (lost)'],
-  ])('and cannot be written (%s) is told, once for each, and not reminded of', async (_, answer, message) => {
-    const [one, two] = [await request(-2), await request(-1)];
-    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
-    const error: Error = await run().then(
-      () => new Error('none'),
-      (thrown) => thrown,
-    );
-    expect(error.message.split('\n')).toEqual(
-      [one, two].map(({ appointment }) => expect.stringContaining(`Appointment/${appointment.id} ${message}`)),
-    );
-  });
-
-  it('is found, however many stay as they are', async () => {
-    // They are about nothing, and cannot be ended.
-    const entry = Array.from({ length: 51 }, () => ({
-      request: { method: 'POST' as const, url: 'Task' },
-      resource: taskOf(-5),
-    }));
-    await medplum().transaction(entry);
-    const { appointment } = await request(-1);
-    await expect(withClock(run)).rejects.toThrow('names no appointment');
-    expect(await statusOf(appointment)).toBe('cancelled');
-  });
-
   it('is found on the next page at the place where those before it were', async () => {
     const requests = await Promise.all(Array.from({ length: 52 }, (_, index) => request(-60 + index)));
     await withClock(run);
@@ -143,20 +116,6 @@ describe('a request whose deadline is near', () => {
     expect((await task(far.task))?.priority).toBe('urgent');
   });
 
-  it('that somebody changes meanwhile is left to the next run', async () => {
-    const { task: its } = await request(10);
-    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-    await run();
-    expect((await task(its))?.priority).toBe('routine');
-  });
-
-  it('that cannot be written is told, and does not keep others waiting', async () => {
-    const [one, two] = [await request(9), await request(10)];
-    medplum().interfere(only(writes, unavailable));
-    await expect(run()).rejects.toThrow(`The reminder of Task/${one.task.id} could not be written (lost).`);
-    expect((await task(two.task))?.priority).toBe('urgent');
-  });
-
   it('is reminded of, however many are far', async () => {
     const entry = Array.from({ length: 50 }, () => ({
       request: { method: 'POST' as const, url: 'Task' },
@@ -167,9 +126,4 @@ describe('a request whose deadline is near', () => {
     await run();
     expect((await task(near))?.priority).toBe('urgent');
   });
-});
-
-it('Tasks that cannot be read are an error', async () => {
-  medplum().interfere(unavailable);
-  await expect(run()).rejects.toThrow('could not be read');
 });

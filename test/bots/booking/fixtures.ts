@@ -225,10 +225,6 @@ export const patchOf = (id: string | undefined, operations: readonly Operation[]
     valueString: JSON.stringify(operations),
   });
 
-/** The sentences in an answer. */
-export const diagnosticsOf = (answer: Resource): (string | undefined)[] =>
-  answer.resourceType === 'OperationOutcome' ? answer.issue.map(({ diagnostics }) => diagnostics) : [];
-
 /** A portal, its patient, and a free slot of a Schedule that nothing else has. */
 export async function bookable(medplum: BotServer, more: Partial<Schedule> = {}) {
   const portal = await aPortal(medplum);

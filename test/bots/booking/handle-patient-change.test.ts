@@ -6,19 +6,7 @@ import { handler } from '../../../bots/booking/handle-patient-change.ts';
 import { nextMoment } from '../clock.ts';
 import { configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import {
-  aPatient,
-  aPortal,
-  booked,
-  eventOf,
-  invalid,
-  only,
-  overtaken,
-  type Portal,
-  refused,
-  unavailable,
-  writes,
-} from './fixtures.ts';
+import { aPatient, aPortal, booked, eventOf, type Portal } from './fixtures.ts';
 
 const medplum = withMedplum();
 
@@ -71,32 +59,5 @@ describe('a patient whom two bookings have made', () => {
     for (const one of [first, second, none.first, none.second]) {
       expect((await read(one))?.link).toBeUndefined();
     }
-  });
-
-  it('is looked at again when somebody changes one of them meanwhile', async () => {
-    const { first, second } = await twice();
-    medplum().interfere(only(writes, overtaken, 0, 1));
-    await asService(() => run(second));
-    expect(await read(second)).toMatchObject({ link: [{ other: { reference: `Patient/${first.id}` } }] });
-  });
-
-  it('is given up when others always change them', async () => {
-    const { second } = await twice();
-    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-    await expect(asService(() => run(second))).rejects.toThrow(
-      `The duplicates of Patient/${second.id} could not be merged: other requests changed them at each attempt.`,
-    );
-  });
-
-  it.each([
-    ['refused', refused, 'failed'],
-    ['invalid', invalid, 'invalid'],
-    ['lost', unavailable, 'lost'],
-  ])('and cannot be merged (%s) is an error', async (_, answer, kind) => {
-    const { first, second } = await twice();
-    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
-    await expect(asService(() => run(second))).rejects.toThrow(
-      `Patient/${second.id} could not be merged into Patient/${first.id} (${kind}).`,
-    );
   });
 });

@@ -19,7 +19,6 @@ import {
   byChance,
   eventOf,
   inMinutes,
-  invalid,
   only,
   overtaken,
   type Portal,
@@ -27,7 +26,6 @@ import {
   policy,
   problems,
   proposed,
-  refused,
   tagsOf,
   unavailable,
   writes,
@@ -83,41 +81,6 @@ describe('a booking that is carried out later', () => {
     );
     expect(answer).toMatchObject({ resourceType: 'OperationOutcome' });
     expect(problems(answer).join()).toContain('slot-not-found');
-  });
-});
-
-describe('a booking that cannot be accepted', () => {
-  it.each([
-    ['is refused', refused],
-    ['is lost', () => 'no-answer' as const],
-  ])('because the question who calls %s is to be sent again', async (_, answer) => {
-    const { run } = await setting();
-    medplum().interfere(only(({ type }) => type === 'read', answer));
-    expect(await run()).toMatchObject({
-      id: 'service-unavailable',
-      issue: [{ diagnostics: 'The booking could not be accepted. Nothing was booked; try again in a moment.' }],
-    });
-  });
-
-  it('for another reason is an error', async () => {
-    const { run } = await setting();
-    medplum().interfere(() => Promise.reject(new TypeError('broken')));
-    await expect(run()).rejects.toThrow('broken');
-  });
-
-  it.each([
-    ['refused', refused, 'The booking could not be accepted.'],
-    ['invalid', invalid, 'The booking could not be accepted.'],
-    ['lost', unavailable, 'may have been stored'],
-    ['answered without the Task', () => ({ status: 200, body: { resourceType: 'Bundle' } }), 'could not be accepted'],
-    ['answered with nothing', () => ({ status: 200, body: { resourceType: 'Bundle', entry: [] } }), 'not be accepted'],
-  ])('because its Task is %s is told', async (_, answer, text) => {
-    const { run } = await setting();
-    medplum().interfere(only(writes, answer));
-    expect(await run()).toMatchObject({
-      id: 'service-unavailable',
-      issue: [{ diagnostics: expect.stringContaining(text) }],
-    });
   });
 });
 
@@ -211,13 +174,6 @@ describe('process booking', () => {
   });
 
   describe('a job that cannot be carried out now', () => {
-    it('stays, and says why', async () => {
-      const { task } = await aJob();
-      medplum().interfere((asked) => (writes(asked) ? unavailable() : undefined));
-      await expect(run(task)).rejects.toThrow('may have been stored');
-      expect((await read(task))?.status).toBe('requested');
-    });
-
     it.each([
       [DAY - 60_000, 'requested'],
       [DAY + 60_000, 'failed'],
@@ -226,24 +182,6 @@ describe('process booking', () => {
       medplum().interfere(only(asks(/Appointment|Slot/), unavailable));
       await later(milliseconds, () => run(task)).catch(() => undefined);
       expect((await read(task))?.status).toBe(status);
-    });
-
-    it.each([
-      ['refused', refused, 'The end of a job could not be written (failed).'],
-      ['lost', unavailable, 'The end of a job could not be written (lost).'],
-    ])('because its end is %s stays', async (_, answer, message) => {
-      const { task, slot } = await aJob();
-      await medplum().change(slot, { status: 'busy' });
-      medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
-      await expect(run(task)).rejects.toThrow(message);
-    });
-
-    it('whose end somebody overtakes is left to them', async () => {
-      const { task, slot } = await aJob();
-      await medplum().change(slot, { status: 'busy' });
-      medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-      await run(task);
-      expect((await read(task))?.status).toBe('requested');
     });
   });
 
@@ -317,11 +255,6 @@ describe('process booking', () => {
       const statuses = await Promise.all(jobs.map(async ({ task }) => (await read(task))?.status));
       expect(statuses.sort()).toEqual(expected);
     });
-
-    it('fails if it cannot read what was left over', async () => {
-      medplum().interfere(unavailable);
-      await expect(tick()).rejects.toThrow('could not be read');
-    });
   });
 });
 
@@ -377,30 +310,6 @@ describe('cancel booking job', () => {
         }),
       );
       expect(await cancel(job.id, portal)).toMatchObject(notFound);
-    });
-
-    it.each([
-      ['refused', refused],
-      [
-        'answered without the Task',
-        () => ({ status: 200, body: { resourceType: 'Bundle', type: 'transaction-response' } }),
-      ],
-      [
-        'answered with nothing',
-        () => ({ status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', entry: [] } }),
-      ],
-    ])('whose end is %s is tried again', async (_, answer) => {
-      const portal = await aPortal(medplum());
-      const job = await aJob(portal);
-      medplum().interfere(only(writes, answer));
-      expect(await cancel(job.id, portal)).toMatchObject({ id: job.id, status: 'cancelled' });
-    });
-
-    it('that cannot be read is an error', async () => {
-      const portal = await aPortal(medplum());
-      const job = await aJob(portal);
-      medplum().interfere((asked) => (asks(/Task/)(asked) ? unavailable() : undefined));
-      await expect(cancel(job.id, portal)).rejects.toThrow('could not be read');
     });
   });
 });

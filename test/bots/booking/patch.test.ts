@@ -1,14 +1,11 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, QuestionnaireResponse } from '@medplum/fhirtypes';
-import { handler as findDeletedBot } from '../../../bots/booking/find-deleted.ts';
 import { handler as patchBot } from '../../../bots/booking/patch.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import {
-  answerOf,
-  aPatient,
   aPortal,
   aSchedule,
   asks,
@@ -16,20 +13,14 @@ import {
   bookedByPortal,
   cancelling,
   comment,
-  diagnosticsOf,
   eventOf,
   extension,
   inMinutes,
-  invalid,
   type Operation,
   only,
-  overtaken,
   type Portal,
-  parameters,
   patchOf,
   policy,
-  problems,
-  refused,
   staff,
   unavailable,
   writes,
@@ -81,67 +72,9 @@ describe('a write', () => {
     );
     expect(await patch(portal, appointment, [comment])).toMatchObject({ comment: 'On foot', description: 'Room 5' });
   });
-
-  it('that others always overtake is given up', async () => {
-    const { portal, appointment } = await setting();
-    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-    const answer = await patch(portal, appointment, [comment]);
-    expect(answerOf(answer)).toEqual(['conflict', 'booking-conflict']);
-    expect(diagnosticsOf(answer)[0]).toContain('Other requests changed the same slots');
-  });
-
-  it.each([
-    ['refused', refused, 'upstream-unavailable', 'Nothing was changed'],
-    ['lost', unavailable, 'upstream-unavailable', 'may have been changed: read it'],
-    ['invalid', invalid, 'patch-invalid', 'The server does not like it.'],
-    [
-      'invalid for no reason',
-      () => ({
-        status: 400,
-        body: { resourceType: 'OperationOutcome', issue: [{ severity: 'error', code: 'invalid' }] },
-      }),
-      'patch-invalid',
-      'The server rejected the result as invalid.',
-    ],
-    [
-      'answered without the appointment',
-      () => ({ status: 200, body: { resourceType: 'Bundle' } }),
-      'upstream-unavailable',
-      'could not be reached',
-    ],
-    [
-      'answered with nothing',
-      () => ({ status: 200, body: { resourceType: 'Bundle', entry: [] } }),
-      'upstream-unavailable',
-      'could not be reached',
-    ],
-  ])('that is %s is not tried again', async (_, answer, code, text) => {
-    const { portal, appointment } = await setting();
-    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
-    const given = await patch(portal, appointment, [comment]);
-    expect(problems(given)[0]).toContain(code);
-    expect(diagnosticsOf(given)[0]).toContain(text);
-  });
 });
 
 describe('who may change', () => {
-  it.each([
-    ['the answer is lost', 'no-answer'],
-    ['it is refused', { status: 401, body: { profile: {} } }],
-    ['it says nothing', { status: 200, body: {} }],
-  ] as const)('is unknown if %s', async (_, answer) => {
-    const { portal, appointment } = await setting();
-    medplum().interfere(
-      only(
-        ({ type }) => type === 'read',
-        () => answer,
-      ),
-    );
-    expect(diagnosticsOf(await patch(portal, appointment, [comment]))).toEqual([
-      'The FHIR server could not be reached. Nothing was changed; try again in a moment.',
-    ]);
-  });
-
   it('is nobody whom Medplum does not name', async () => {
     const { appointment } = await setting();
     const call = patchBot(medplum().medplum, eventOf<unknown>(patchOf(appointment.id, [comment])));
@@ -241,65 +174,4 @@ describe('answers that a patch attaches', () => {
     });
     expect(await patch(portal, appointment, [comment])).toMatchObject({ comment: 'On foot' });
   });
-
-  it.each([
-    ['is refused', refused()],
-    ['fails in part', { status: 200, body: { resourceType: 'Bundle', entry: [{ response: { status: '500' } }] } }],
-  ])('cannot be judged if the answer %s', async (_, answer) => {
-    const { portal, appointment } = await setting();
-    const response = await answers();
-    medplum().interfere(only(asks(/QuestionnaireResponse/), () => answer));
-    expect(answerOf(await patch(portal, appointment, [attaching(response)]))).toEqual([
-      'service-unavailable',
-      'upstream-unavailable',
-    ]);
-  });
-});
-
-describe('a server that does not answer', () => {
-  it.each([
-    ['the appointment', asks(/GET Appointment\/[^/]+$/)],
-    ['what it depends on', asks(/GET Slot\?_has/)],
-    ['what lies around its slots', asks(/Slot\?schedule=/)],
-  ])('for %s keeps everything as it is', async (_, isMeant) => {
-    const { portal, appointment } = await setting();
-    medplum().interfere(only(isMeant, refused));
-    const answer = await patch(portal, appointment, [cancelling]);
-    expect(answerOf(answer)).toEqual(['service-unavailable', 'upstream-unavailable']);
-    expect(diagnosticsOf(answer)[0]).toContain('Nothing was changed');
-    expect((await read(appointment))?.status).toBe('booked');
-  });
-
-  it('for another reason is an error', async () => {
-    const { portal, appointment } = await setting();
-    medplum().interfere(() => Promise.reject(new TypeError('broken')));
-    await expect(patch(portal, appointment, [comment])).rejects.toThrow('broken');
-  });
-});
-
-const find = (type: string, id: string | undefined, portal: Portal) =>
-  findDeletedBot(
-    medplum().medplum,
-    eventOf<unknown>(
-      parameters({ name: 'x', valueId: 'x' }, { name: 'type', valueCode: type }, { name: 'id', valueId: id }),
-      portal,
-    ),
-  );
-
-const unknown = (name: string) => ({
-  id: 'not-found',
-  issue: [{ code: 'not-found', diagnostics: `There is no such ${name}.` }],
-});
-
-async function gonePatient() {
-  const portal = await aPortal(medplum());
-  const patient = await aPatient(medplum(), portal);
-  await medplum().fhir('DELETE', `Patient/${patient.id}`);
-  return { portal, patient };
-}
-
-it('nothing is told without an answer of the server', async () => {
-  const { portal, patient } = await gonePatient();
-  medplum().interfere(unavailable);
-  expect(await find('Patient', patient.id, portal)).toMatchObject(unknown('Patient'));
 });

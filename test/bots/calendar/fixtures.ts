@@ -33,9 +33,6 @@ export const date = (days = 0): string => new Date(day + days * DAY).toISOString
 /** An instant on that day, or so many days later. */
 export const at = (time: string, days = 0): string => `${date(days)}T${time}:00.000Z`;
 
-/** An instant as the time of that day. */
-export const timeOf = (instant: string): number => Date.parse(instant);
-
 const weekday = (['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const)[new Date(day).getUTCDay()] ?? 'sun';
 
 const minutes = (url: string, value: number) => ({ url, valueDuration: { value, unit: 'min' } });
@@ -91,11 +88,6 @@ export const offering = ({ id }: HealthcareService): NonNullable<Schedule['servi
     },
   ],
 });
-
-/** How a Schedule says that it offers every service. */
-export const allServices: NonNullable<Schedule['serviceType']>[number] = {
-  coding: [{ system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' }],
-};
 
 /** A service in which nobody is seen: on this day all calendars are closed. */
 export const closedOn = (from: string, to = from): HealthcareService => ({

@@ -2,12 +2,11 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
 import { handler as publishSlotsBot } from '../../../bots/calendar/publish-slots.ts';
-import { handler as syncSlotsBot } from '../../../bots/calendar/sync-slots.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { withClock } from '../clock.ts';
 import { config } from '../config.ts';
-import { at, DAY, type Stored, wholeDay, withCalendars } from './fixtures.ts';
+import { at, type Stored, wholeDay, withCalendars } from './fixtures.ts';
 import { published } from './published.ts';
 
 const medplum = withCalendars();
@@ -71,26 +70,6 @@ describe('a Slot that somebody has taken', () => {
     await report(await medplum().change<Slot>(slot, { start: at('09:00', 60), end: at('09:30', 60) }));
     expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
   });
-
-  it('in the past is nothing', async () => {
-    const { schedule } = await published(medplum());
-    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
-    const dayAfter = Date.parse(slot.end) + DAY - Date.now();
-    await withClock((pass) => {
-      pass(dayAfter);
-      return report(slot);
-    });
-    expect(await medplum().times(schedule)).toContain('free 09:00-09:30');
-  });
-
-  it.each([
-    ['belongs to no Schedule', 'urn:uuid:1'],
-    ['belongs to a Schedule that is gone', 'Schedule/absent'],
-  ])('but %s is nothing', async (_, reference) => {
-    const slot = await medplum().slot(await medplum().schedule(), 'busy', '09:00', '09:30');
-    await report({ ...slot, schedule: { reference } });
-    expect(await medplum().find('Task')).toEqual([]);
-  });
 });
 
 describe('publish slots held', () => {
@@ -146,16 +125,6 @@ describe('publish slots held', () => {
       expect(await statusOf(slot)).toBe('busy');
     });
 
-    it('returns without the marks that it did not have', async () => {
-      const { slot } = await held();
-      await remove(slot);
-      const { meta: _, ...bare } = slot;
-      await deleted(bare);
-      const stored = await medplum().read<Slot>(`Slot/${slot.id}`);
-      expect(stored?.status).toBe('busy');
-      expect(stored?.meta?.tag).toBeUndefined();
-    });
-
     it('is taken again when somebody sets it free', async () => {
       const { slot } = await held();
       await report(await medplum().change<Slot>(slot, { status: 'free' }));
@@ -171,26 +140,6 @@ describe('publish slots held', () => {
       await deleted(slot);
       expect(await statusOf(slot)).toBeUndefined();
       expect(await statusOf(appointment)).toBe('cancelled');
-    });
-
-    it('does not return if it is there', async () => {
-      const { slot } = await held();
-      const current = await medplum().change<Slot>(slot, { status: 'busy-unavailable' });
-      await deleted(slot);
-      expect((await medplum().read<Slot>(`Slot/${slot.id}`))?.meta?.versionId).toBe(current.meta?.versionId);
-    });
-
-    it('that cannot be written again is an error, after everything else', async () => {
-      const { slot, schedule } = await held();
-      const serviced = await medplum().change<Schedule>(schedule, {
-        serviceType: (await medplum().calendar()).schedule.serviceType,
-      });
-      await remove(slot);
-      medplum().interfere(({ entries }) => (entries.includes(`PUT Slot/${slot.id}`) ? 'no-answer' : undefined));
-      await expect(deleted(slot)).rejects.toThrow(`Error: Slot/${slot.id} could not be written (lost).`);
-      expect(serviced.id && (await medplum().publicationOf({ ...serviced, id: serviced.id }))?.status).toBe(
-        'requested',
-      );
     });
   });
 
@@ -214,81 +163,5 @@ describe('publish slots held', () => {
       );
       expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
     });
-
-    it('is not blamed on opening hours that are wrong, too', async () => {
-      const { schedule, service } = await published(medplum());
-      await medplum().change(service, { extension: undefined });
-      await expect(failing('no-answer', schedule)).rejects.toThrow(/could not be written \(lost\)\.$/);
-    });
-
-    it('is an error that says why Medplum refuses it', async () => {
-      const { schedule } = await published(medplum());
-      const issue = [{ details: { text: 'Not like this' } }];
-      await expect(failing({ status: 400, body: { ...outcome, issue } }, schedule)).rejects.toThrow(
-        `Error: The Slots of Schedule/${schedule.id} could not be written (refused). ` +
-          'Medplum does not accept the Slots of these opening hours: Not like this',
-      );
-      expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
-    });
-
-    it('is tried for some seconds', async () => {
-      const { schedule } = await published(medplum());
-      const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
-      await withClock(async (pass) => {
-        medplum().interfere(({ entries }) => {
-          if (!entries.some((entry) => entry.startsWith('PUT Slot'))) {
-            return undefined;
-          }
-          pass(3_001);
-          return overtaken;
-        });
-        await expect(report(slot)).rejects.toThrow('could not be written (overtaken)');
-      });
-    });
-
-    it('is all said at once', async () => {
-      const { schedule } = await published(medplum());
-      const slot = await medplum().slot(schedule, 'free', '09:00', '09:30');
-      medplum().interfere(({ entries: [entry = ''] }) => (entry.includes('Slot') ? 'not-connected' : undefined));
-      const failure = await report({ ...slot, status: 'busy' }).catch(String);
-      expect(String(failure).split('\n')).toHaveLength(2);
-      expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
-    });
-  });
-});
-
-describe('sync slots', () => {
-  const changed = (input: Appointment | { deletedResource: Appointment }) =>
-    syncSlotsBot(medplum().medplum, { input } as Parameters<typeof syncSlotsBot>[1]);
-
-  /** An appointment whose slot was taken for it. */
-  async function booked(status: 'booked' | 'pending' = 'booked') {
-    const slot = await medplum().slot(await medplum().schedule(), 'free', '09:00', '09:30');
-    const appointment = await medplum().appointment(status, [slot]);
-    await changed(appointment);
-    return { slot, appointment };
-  }
-
-  const statusOf = async ({ id }: Stored<Slot>) => (await medplum().read<Slot>(`Slot/${id}`))?.status;
-
-  it.each([
-    ['booked', 'busy'],
-    ['pending', 'busy-tentative'],
-  ] as const)('the slots of an appointment that is %s are %s', async (status, expected) => {
-    const { slot } = await booked(status);
-    expect(await statusOf(slot)).toBe(expected);
-  });
-
-  it('a cancelled appointment gives its slots back', async () => {
-    const { slot, appointment } = await booked();
-    await changed(await medplum().change<Appointment>(appointment, { status: 'cancelled' }));
-    expect(await statusOf(slot)).toBe('free');
-  });
-
-  it('a deleted appointment gives its slots back', async () => {
-    const { slot, appointment } = await booked();
-    await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
-    await changed({ deletedResource: appointment });
-    expect(await statusOf(slot)).toBe('free');
   });
 });

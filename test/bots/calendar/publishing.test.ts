@@ -102,15 +102,6 @@ describe('a new calendar', () => {
     });
   });
 
-  it.each<[string, Partial<Schedule>]>([
-    ['without services', {}],
-    ['with a code only', { serviceType: [{ coding: [{ code: 'visit' }] }] }],
-  ])('%s is none', async (_, more) => {
-    const schedule = await medplum().schedule(more);
-    await report(schedule);
-    expect(await medplum().publicationOf(schedule)).toBeUndefined();
-  });
-
   it('is published once by two runs and the clock at the same moment', async () => {
     const { schedule } = await daily();
     await Promise.all([report(schedule), report(schedule), tick()]);
@@ -254,19 +245,6 @@ describe('while somebody books', () => {
     await tick(3 * MINUTE);
     expect(await Promise.all(calendars.map(daysOf))).toEqual(calendars.map(() => 42));
   });
-
-  it('one that is changed is not behind the others', async () => {
-    const { service, schedule } = await daily();
-    const more = { serviceType: [offering(service)], planningHorizon: schedule.planningHorizon ?? {} };
-    for (let count = 1; count < 30; count++) {
-      await medplum().schedule(more);
-    }
-    await somebodyBooks();
-    await slow(2_000, () => report(service));
-    const { schedule: changed } = await daily();
-    await slow(2_000, () => report(changed));
-    expect(await daysOf(changed)).toBeGreaterThanOrEqual(13);
-  });
 });
 
 describe('a run whose time is over', () => {
@@ -363,28 +341,6 @@ describe('whoever writes the publication row', () => {
     expect(await medplum().times(schedule)).toEqual(['busy 09:00-09:30', ...wholeDay.slice(1)]);
     expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
   });
-
-  it('is refused if publishing has written it since', async () => {
-    const { schedule } = await medplum().calendar();
-    await report(schedule);
-    const row = await publicationRow(medplum().medplum, schedule.id);
-    await report(await medplum().change<Schedule>(schedule, { comment: 'Changed' }));
-    expect(row && (await sendTransaction(medplum().medplum, [rowEntry(row)])).kind).toBe('overtaken');
-  });
-
-  it('changes it each time', async () => {
-    const row = await medplum().publication({ schedule: 'one', status: 'completed' });
-    for (let count = 0; count < 3; count++) {
-      const before = await publicationRow(medplum().medplum, 'one');
-      await sendTransaction(medplum().medplum, before ? [rowEntry(before)] : []);
-      const after = await publicationRow(medplum().medplum, 'one');
-      expect(after?.meta?.versionId).not.toBe(before?.meta?.versionId);
-    }
-    expect(await medplum().publicationOf({ resourceType: 'Schedule', id: 'one', actor: [] })).toMatchObject({
-      status: 'completed',
-      task: { id: row.id },
-    });
-  });
 });
 
 describe('a day later', () => {
@@ -407,15 +363,6 @@ describe('a day later', () => {
     expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight + DAY });
   });
 
-  it('its horizon gains a day although staff offer time beyond it', async () => {
-    const schedule = await rolling();
-    await medplum().slot(schedule, 'free', at('09:00', 100), at('10:00', 100));
-    await report(await medplum().change<Schedule>(schedule, { comment: 'Changed' }));
-    await configured({ calendar: { ...config.calendar, horizonWeeks: 2 } }, () => report(schedule));
-    await tickThen(midnight + MINUTE);
-    expect(await daysOf(schedule)).toBe(15);
-  });
-
   it('what was taken unseen is withdrawn', async () => {
     const schedule = await rolling();
     const [first] = (await freeOf(schedule)).slice(3);
@@ -426,14 +373,6 @@ describe('a day later', () => {
 });
 
 describe('the clock', () => {
-  it('finds nothing to do without a write', async () => {
-    await medplum().look();
-    await medplum().publication({ schedule: 'one', status: 'completed', due: Date.now() + DAY });
-    const rows = await medplum().find('Task');
-    await tick(2 * MINUTE);
-    expect(await medplum().find('Task')).toEqual(rows);
-  });
-
   it('looks at all Schedules when it is time', async () => {
     const { schedule } = await medplum().calendar();
     await medplum().look({ due: Date.now() + MINUTE });
@@ -451,11 +390,6 @@ describe('the clock', () => {
     expect(await freeOf(schedule)).toHaveLength(4);
     await tick(11 * MINUTE);
     expect(await freeOf(schedule)).toHaveLength(2);
-  });
-
-  it('is an error when the server cannot be read', async () => {
-    medplum().interfere(() => 'not-connected');
-    await expect(tick()).rejects.toThrow(/^The FHIR server could not be read\. /);
   });
 
   it('leaves what is due to others if enough are about it', async () => {
@@ -546,15 +480,4 @@ it('a booking that changes a Slot meanwhile has the window read again', async ()
   });
   await report(schedule);
   expect(await medplum().times(schedule)).toEqual(wholeDay);
-});
-
-it('twenty Slots at most are written at a time', async () => {
-  const { schedule } = await medplum().calendar(visit(undefined, { interval: 5, capacity: 3 }));
-  const portions: number[] = [];
-  medplum().interfere(({ entries }) => {
-    portions.push(entries.filter((entry) => entry === 'POST Slot').length);
-    return undefined;
-  });
-  await report(schedule);
-  expect(Math.max(...portions)).toBe(20);
 });

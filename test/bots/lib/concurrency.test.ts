@@ -38,7 +38,3 @@ it('a failure is thrown after all items are processed, the first of several', as
   await expect(mapConcurrently([1, 2, 3, 4, 5], 2, act)).rejects.toThrow('Not 2');
   expect(seen).toEqual([1, 2, 3, 4, 5]);
 });
-
-it('of nothing there are no results', async () => {
-  expect(await mapConcurrently([], 2, counting().act)).toEqual([]);
-});

@@ -4,9 +4,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { ServerRequest } from '../../../bots/lib/medplum.ts';
 import * as bot from '../../../bots/lib/medplum.ts';
-import { newId } from '../../../bots/lib/new-id.ts';
 import * as reading from '../../../bots/lib/read.ts';
-import { config } from '../config.ts';
 
 const original = globalThis.fetch;
 afterEach(() => {
@@ -44,40 +42,6 @@ const done: Bundle = { resourceType: 'Bundle', type: 'batch-response', entry: []
 const outcome = { resourceType: 'OperationOutcome', issue: [] };
 
 describe('a request of a Bot', () => {
-  it('is sent uncompressed, with the rights of the Bot or of the caller', async () => {
-    const sent = answering([200, done]);
-    await bot.sendBundle(client, batch);
-    await bot.sendBundle(client, batch, { authorization: 'Bearer caller', withAuthors: true });
-    await bot.get(client, 'auth/me', { authorization: 'Bearer caller' });
-    const headers = {
-      'content-type': 'application/fhir+json',
-      accept: 'application/fhir+json',
-      'accept-encoding': 'identity',
-    };
-    expect(sent).toEqual([
-      {
-        url: 'https://medplum.example/fhir/R4',
-        init: { method: 'POST', body: JSON.stringify(batch), headers: { ...headers, authorization: 'Bearer own' } },
-      },
-      {
-        url: 'https://medplum.example/fhir/R4',
-        init: {
-          method: 'POST',
-          body: JSON.stringify(batch),
-          headers: { ...headers, authorization: 'Bearer caller', 'x-medplum': 'extended' },
-        },
-      },
-      { url: 'https://medplum.example/auth/me', init: { headers: { ...headers, authorization: 'Bearer caller' } } },
-    ]);
-  });
-
-  it('as a transaction has its entries', async () => {
-    const sent = answering([200, done]);
-    const entry = [{ request: { method: 'GET' as const, url: 'Slot' } }];
-    expect(await bot.sendTransaction(client, entry)).toEqual({ kind: 'done', bundle: done });
-    expect(JSON.parse(String(sent[0]?.init.body))).toEqual({ resourceType: 'Bundle', type: 'transaction', entry });
-  });
-
   const deadlock = { ...outcome, issue: [{ details: { text: 'deadlock detected' } }] };
   const refused = (status: number) => ({
     kind: 'failed',
@@ -155,18 +119,6 @@ describe('connections that last', () => {
     requests.length = 0;
   });
 
-  it('send what a Bot sends, for two fifths of the time of a request', async () => {
-    const sent = answering([200, done]);
-    expect(await bot.sendBundle(lasting({ status: 200, body: done }), batch)).toEqual({ kind: 'done', bundle: done });
-    expect(await bot.get(lasting({ status: 403, body: {} }), 'auth/me', {})).toEqual({ status: 403, body: {} });
-    expect(sent).toEqual([]);
-    expect(requests).toMatchObject([
-      [{ url: 'https://medplum.example/fhir/R4', body: JSON.stringify(batch) }, config.timeout * 400],
-      [{ url: 'https://medplum.example/auth/me' }, config.timeout * 400],
-    ]);
-    expect(requests.map(([{ headers }]) => headers.authorization)).toEqual(['Bearer own', 'Bearer own']);
-  });
-
   it.each([
     ['not-connected', 'failed', 'upstream-unavailable'],
     ['no-answer', 'lost', 'upstream-unavailable'],
@@ -190,53 +142,9 @@ describe('a conflict', () => {
     expect(calls).toHaveLength(3);
   });
 
-  it('is tried so often', async () => {
-    const { calls, act, isOvertaken } = counting(9);
-    expect(await bot.retryOvertaken(act, isOvertaken, { most: 2 })).toBe(2);
-    expect(calls).toHaveLength(2);
-  });
-
   it('is not tried again when there is no time left', async () => {
     const { act, isOvertaken } = counting(9);
     expect(await bot.retryOvertaken(act, isOvertaken, { most: 5, within: -1 })).toBe(1);
-  });
-
-  it.each([
-    [1_000, 2],
-    [1_001, 1],
-  ])('is tried again within its time: after %d ms', async (took, attempts) => {
-    const { calls, act, isOvertaken } = counting(9);
-    const [{ now }, { random }] = [Date, Math];
-    const began = Date.now();
-    let passed = 0;
-    Date.now = () => began + passed;
-    Math.random = () => 0;
-    const slow = () => {
-      passed = took + calls.length;
-      return act();
-    };
-    try {
-      await bot.retryOvertaken(slow, isOvertaken, { most: 5, within: 1_000 });
-    } finally {
-      Object.assign(Date, { now });
-      Object.assign(Math, { random });
-    }
-    expect(calls).toHaveLength(attempts);
-  });
-
-  it.each([
-    ['as long as the attempt at most', 400, 200],
-    ['two seconds at most', 1_000_000, 1_000],
-  ])('is tried again after a pause, %s', async (_, attempt, least) => {
-    const { random } = Math;
-    Math.random = () => 0.5;
-    const began = performance.now();
-    try {
-      await bot.backOff(attempt);
-    } finally {
-      Math.random = random;
-    }
-    expect(performance.now() - began).toBeGreaterThan(least - 5);
   });
 });
 
@@ -246,24 +154,6 @@ describe('a read', () => {
     resource: { ...done, entry: ids.map((id) => ({ resource: { resourceType: 'Slot', id } })) },
   });
   const answerOf = (...entry: object[]): readonly [number, unknown] => [200, { ...done, entry }];
-
-  it('gives what each search has found', async () => {
-    const sent = answering(answerOf(found('a', 'b'), found(), { response: { status: '201' }, resource: { id: 'c' } }));
-    const results = await reading.readInBatch(client, ['Slot?a', 'Slot?b', 'Slot/c']);
-    expect(results.map((one) => one.map(({ id }) => id))).toEqual([['a', 'b'], [], ['c']]);
-    const { type, entry } = JSON.parse(String(sent[0]?.init.body));
-    expect([type, entry]).toEqual([
-      'batch',
-      ['Slot?a', 'Slot?b', 'Slot/c'].map((url) => ({ request: { method: 'GET', url } })),
-    ]);
-    expect(sent[0]?.init.headers).toMatchObject({ 'x-medplum': 'extended' });
-  });
-
-  it('of nothing asks nobody', async () => {
-    const sent = answering(new Error('ECONNREFUSED'));
-    expect(await reading.readInBatch(client, [])).toEqual([]);
-    expect(sent).toEqual([]);
-  });
 
   it('is sent again when the connection breaks', async () => {
     const sent = answering(new Error('ECONNRESET'), answerOf(found('a')));
@@ -297,7 +187,6 @@ describe('what is in the way of a booking', () => {
   });
   const bundle = (...entry: readonly object[]) => ({ resourceType: 'Bundle', type: 'batch-response', entry });
   const wanted = { request: { method: 'GET' as const, url: 'Slot?start=lt2031&end=gt2030&_count=950' } };
-  const first = { request: { method: 'GET' as const, url: 'Slot?start=lt2031&end=gt2030&_sort=start&_count=500' } };
   const bundleIn = ({ init }: Sent): Bundle => JSON.parse(String(init.body));
 
   it('is read to its end, as it was at one moment, if Medplum does not find all of it at once', async () => {
@@ -315,15 +204,4 @@ describe('what is in the way of a booking', () => {
     answering([200, bundle(searchset(['a'], true))], [200, bundle(...Array(10).fill(searchset(['b'], true)))]);
     await expect(reading.readWhole(client, [wanted])).rejects.toThrow('more Slots at that time');
   });
-
-  it('is one read if that is all of it, or the first ones are enough', async () => {
-    const sent = answering([200, bundle(searchset(['a'], false), searchset(['b'], true))]);
-    expect(await reading.readWhole(client, [wanted, first])).toHaveLength(2);
-    expect(sent).toHaveLength(1);
-  });
-});
-
-it('a new id is another one each time', () => {
-  expect(newId()).toMatch(/^urn:uuid:[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
-  expect(newId()).not.toBe(newId());
 });

@@ -1,7 +1,7 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
-import { readAll, readPages } from '../../../bots/lib/read.ts';
+import { readPages } from '../../../bots/lib/read.ts';
 import { withMedplum } from '../medplum.ts';
 
 const medplum = withMedplum();
@@ -57,16 +57,5 @@ describe('what is read page by page', () => {
       await (first && medplum().change(first, { status: 'completed' }));
     }
     expect(new Set(seen)).toEqual(new Set(idsOf(made)));
-  });
-
-  it('ends when the time is over', async () => {
-    await tasks('late', [1, 2, 3]);
-    expect(await pagesOf('late', { count: 1, end: Date.now() })).toEqual([]);
-  });
-
-  it('is put together, each resource once', async () => {
-    const [first, second] = [await tasks('first', [1, 2]), await tasks('second', [1])];
-    const all = await readAll(medplum().medplum, [search('first'), search('second'), search('first')]);
-    expect(all.map(({ id }) => id).sort()).toEqual(idsOf([...first, ...second]).sort());
   });
 });

@@ -109,18 +109,6 @@ async function announceWith(known: readonly Appointment[], given: Found = {}): P
   return written;
 }
 
-it('a change is announced when the history has its version', async () => {
-  const written = await announceWith(versions);
-  expect(written.map(({ resourceType }) => resourceType).sort()).toEqual(['Communication', 'Task']);
-  expect(JSON.stringify(written.find(({ resourceType }) => resourceType === 'Communication'))).toContain(
-    `Appointment/a1/_history/${current?.meta?.versionId}`,
-  );
-});
-
-it('a history that lags behind is not relied on: the Bot fails, so that the next run of the clock announces the change', async () => {
-  await expect(announceWith(versions.slice(1))).rejects.toThrow(/lag behind/);
-});
-
 /** The event of a version that was recorded. */
 const eventFor = ({ id = '', meta }: Appointment, index: number): Communication => {
   const [timestamp, version] = [meta?.lastUpdated ?? '', meta?.versionId ?? ''];

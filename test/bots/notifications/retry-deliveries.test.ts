@@ -4,12 +4,11 @@ import { handler } from '../../../bots/notifications/retry-deliveries.ts';
 import { checkpointSearch } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { portal, staff } from '../../core/notifications/support.ts';
+import { portal } from '../../core/notifications/support.ts';
 import { later } from '../clock.ts';
 import { config } from '../config.ts';
 import {
   addAppointment,
-  changeOutbox,
   changeSubscription,
   channelTo,
   type Given,
@@ -17,7 +16,6 @@ import {
   type Subscribed,
   stateOf,
   subscribeLongAgo,
-  subscribeMany,
 } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
 
@@ -29,8 +27,6 @@ const add = (given?: Given) => subscribeLongAgo(medplum(), given);
 const state = (one: Subscribed) => stateOf(medplum(), one);
 const hour = 60 * 60_000;
 const past = (): string => new Date(Date.now() - hour).toISOString();
-
-const addMany = (count: number, given?: () => Given) => subscribeMany(medplum(), count, given);
 
 const beating = () =>
   channelTo('https://portal.example.org/', {
@@ -78,26 +74,6 @@ describe('a delivery is started', () => {
     await run();
     expect((await state(one)).task.status).toBe(one.task.status);
   });
-
-  it('of all that is due of a subscriber at once', async () => {
-    const own = await addMany(3, () => ({ changes: { end: past() } }));
-    const other = await add({ owner: staff, changes: { end: past() } });
-    await run();
-    const statuses = await Promise.all([...own, other].map(async (one) => (await state(one)).outbox.status));
-    expect(statuses).toEqual(Array(4).fill('ready'));
-  });
-
-  it('unless the outbox has changed meanwhile', async () => {
-    const one = await add({ outbox: { status: 'on-hold', until: 0 } });
-    medplum().interfere(async ({ entries }) => {
-      if (entries.includes(`PUT Task/${one.task.id}`)) {
-        await changeOutbox(medplum(), one, { until: Date.now() + hour });
-      }
-      return undefined;
-    });
-    await run();
-    expect((await state(one)).outbox.status).toBe('on-hold');
-  });
 });
 
 it('what was switched off in Medplum is over, although the job of the change was lost', async () => {
@@ -106,19 +82,6 @@ it('what was switched off in Medplum is over, although the job of the change was
   await run();
   const { subscription, outbox } = await state(one);
   expect([subscription.status, outbox.status]).toEqual(['off', 'cancelled']);
-});
-
-describe('an outbox says anew when it is due', () => {
-  const end = '2099-01-01T00:00:00.000Z';
-
-  it('if somebody has changed its Subscription', async () => {
-    const one = await add();
-    await changeSubscription(medplum(), one, { end });
-    await run();
-    const { task, outboxes } = await state(one);
-    expect(task).toMatchObject({ status: 'accepted', executionPeriod: { start: end } });
-    expect(outboxes.woken).toBeUndefined();
-  });
 });
 
 describe('a run', () => {

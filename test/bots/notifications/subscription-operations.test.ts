@@ -5,20 +5,16 @@ import type { SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-
 import { handler } from '../../../bots/notifications/subscription-operations.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
 import { portal } from '../../core/notifications/support.ts';
-import { ahead } from '../clock.ts';
 import { config } from '../config.ts';
 import {
   anAppointment,
   batch,
-  conflict,
   forgetOutboxes,
-  outboxNow,
   remove,
   storedSubscription,
   subscribe,
   toPortal,
   toWebsockets,
-  writes,
 } from '../lib/notifications/events/fixtures.ts';
 import { withMedplum } from '../medplum.ts';
 import { administrator, type Caller, codesIn, eventOf, seeingThoseOf, statesIn, type Told } from './callers.ts';
@@ -48,12 +44,6 @@ describe('subscription operations', () => {
       for (const operation of ['events', 'binding', 'deliver']) {
         expect(await call(administrator, { operation, id })).toMatchObject({ id: 'not-found' });
       }
-    });
-
-    it('is not known if Medplum does not answer', async () => {
-      medplum().interfere(() => 'no-answer');
-      expect(codesIn(await status(administrator))).toEqual(['upstream-unavailable']);
-      expect(codesIn(await status(administrator, { id: 'a1' }))).toEqual(['upstream-unavailable']);
     });
   });
 
@@ -91,50 +81,6 @@ describe('subscription operations', () => {
       });
     });
   });
-
-  describe('$deliver', () => {
-    const deliver = (caller: Caller, { subscription }: SubscriptionOutbox) =>
-      call(caller, { operation: 'deliver', id: subscription.id });
-    const waiting = {
-      events: 2,
-      delivered: 1,
-      attempts: 3,
-      status: 'on-hold' as const,
-      until: Date.parse('2040-01-01'),
-    };
-
-    it('is tried again if the outbox is written at the same moment', async () => {
-      const stored = await subscribe(medplum(), { outbox: waiting });
-      let isFirst = true;
-      medplum().interfere((asked) => {
-        const isOvertaken = isFirst && writes(asked);
-        isFirst &&= !isOvertaken;
-        return isOvertaken ? conflict : undefined;
-      });
-      expect(statesIn(await deliver(administrator, stored))).toHaveLength(1);
-      expect((await outboxNow(medplum(), stored))?.status).toBe('ready');
-    });
-
-    it('is refused if others are faster again and again', async () => {
-      const stored = await subscribe(medplum(), { outbox: waiting });
-      const clock = { milliseconds: 0 };
-      medplum().interfere((asked) => {
-        clock.milliseconds += writes(asked) ? 3_100 : 0;
-        return writes(asked) ? conflict : undefined;
-      });
-      const answer = await ahead(clock, () => deliver(administrator, stored));
-      expect(codesIn(answer)).toEqual(['version-conflict']);
-      expect(answer).toMatchObject({ issue: [{ diagnostics: expect.stringContaining('kept changing') }] });
-    });
-  });
-
-  it.each(['events', 'binding', 'deliver'])(
-    'without an id there is nothing for the operation %s',
-    async (operation) => {
-      const answer = await call(administrator, { operation });
-      expect(answer.id).toBe('not-found');
-    },
-  );
 
   it.each([undefined, {}, { operation: 'book' }])('there is no operation %j', async (input) => {
     const answer = await call(administrator, input);
@@ -258,23 +204,6 @@ describe('subscription events', () => {
       const blind = await events(none, stored);
       expect([numbersIn(blind), appointmentsIn(blind)]).toEqual([[1, 2], []]);
       expect(appointmentsIn(await events(all, stored))).toHaveLength(2);
-    });
-
-    it('about several appointments are asked for at once', async () => {
-      const [one, other] = [await anAppointment(medplum()), await anAppointment(medplum())];
-      const stored = await told(one, 2, [1]);
-      const { id, meta } = other;
-      const event = { timestamp: meta.lastUpdated ?? '', appointment: id, version: meta.versionId };
-      await medplum().create(
-        eventResource({ ...event, kind: 'create' }, new Map([[stored.subscription.id, 2]]), config),
-      );
-      expect(appointmentsIn(await events(administrator, stored)).map(([found]) => found)).toEqual([one.id, id]);
-    });
-
-    it('are not known if Medplum does not answer', async () => {
-      const stored = await subscribe(medplum());
-      medplum().interfere(() => 'no-answer');
-      expect(codesIn(await events(administrator, stored))).toEqual(['upstream-unavailable']);
     });
   });
 });

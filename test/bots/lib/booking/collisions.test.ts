@@ -2,20 +2,7 @@ import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { resolveCollisions } from '../../../../bots/lib/booking/collisions.ts';
-import {
-  aPortal,
-  aSchedule,
-  aSlot,
-  at,
-  booked,
-  extension,
-  inMinutes,
-  invalid,
-  originOf,
-  refused,
-  unavailable,
-  writes,
-} from '../../booking/fixtures.ts';
+import { aPortal, aSchedule, aSlot, at, booked, extension, inMinutes } from '../../booking/fixtures.ts';
 import { withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
@@ -63,17 +50,6 @@ describe('what the clinic writes over booked time', () => {
     expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: slot.status });
   });
 
-  it('concerns each appointment that lies below it', async () => {
-    const { appointment, schedule, portal, over } = await setting('booked');
-    const next = await booked(medplum(), portal, { schedule, from: '09:30', to: '10:00' });
-    const after = await booked(medplum(), portal, { schedule, from: '09:45', to: '10:00' });
-    const before = await booked(medplum(), portal, { schedule, from: '09:00', to: '09:15' });
-    await resolve(over);
-    expect(await tasksOf(appointment)).toHaveLength(1);
-    expect(await tasksOf(next.appointment)).toHaveLength(1);
-    expect([await tasksOf(after.appointment), await tasksOf(before.appointment)]).toEqual([[], []]);
-  });
-
   it.each([
     ['says that it overbooks', { extension: [extension('LocalOverbooking', { valueBoolean: true })] }],
     ['is of another schedule', { schedule: 'another' }],
@@ -83,12 +59,6 @@ describe('what the clinic writes over booked time', () => {
     const schedule = other ? { reference: `Schedule/${(await aSchedule(medplum())).id}` } : undefined;
     const { appointment, over } = await setting('booked', { ...changes, ...(schedule && { schedule }) });
     await resolve(over);
-    expect(await tasksOf(appointment)).toEqual([]);
-  });
-
-  it('is no collision if it was offered before', async () => {
-    const { appointment, over } = await setting('booked', { status: 'free' });
-    await resolve(await medplum().change<Slot>(over, { status: 'busy', identifier: [originOf(over)] }));
     expect(await tasksOf(appointment)).toEqual([]);
   });
 });
@@ -113,24 +83,4 @@ it('of very many slots at that time all are looked at, page by page', async () =
   await resolve(over);
   expect(await tasksOf(appointment)).toHaveLength(1);
   expect(await tasksOf(last.appointment)).toHaveLength(1);
-});
-
-describe('a collision that cannot be written', () => {
-  it.each([
-    ['refused', refused, 'failed'],
-    ['invalid', invalid, 'invalid'],
-    ['lost', unavailable, 'lost'],
-  ])('because it is %s is an error', async (_, answer, kind) => {
-    const { appointment, over } = await setting('booked');
-    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
-    await expect(resolve(over)).rejects.toThrow(
-      `The collision of Appointment/${appointment.id} could not be written (${kind}).`,
-    );
-  });
-
-  it('is not decided without what the server could not tell', async () => {
-    const { over } = await setting('booked');
-    medplum().interfere(unavailable);
-    await expect(resolve(over)).rejects.toThrow('could not be read');
-  });
 });

@@ -3,8 +3,6 @@ import { describe, expect, it } from '@jest/globals';
 import type { Bundle, Schedule, Slot } from '@medplum/fhirtypes';
 import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
 import { type Guard, publishWindow } from '../../../../bots/lib/calendar/window.ts';
-import type { Answer } from '../../../../bots/lib/medplum.ts';
-import { originOf } from '../../booking/fixtures.ts';
 import { at, type Calendar, DAY, day, open, type Stored, wholeDay, withCalendars } from '../../calendar/fixtures.ts';
 
 const medplum = withCalendars();
@@ -76,14 +74,6 @@ describe('a window', () => {
     ]);
   });
 
-  it('withdraws nothing because of what was offered at another place', async () => {
-    const { schedule } = await published();
-    const offered = await medplum().slot(schedule, 'free', '09:15', '09:45');
-    await medplum().change<Slot>(offered, { status: 'busy', identifier: [originOf(offered)] });
-    await publish(schedule, guard());
-    expect(await medplum().times(schedule)).toEqual(['free 09:00-09:30', 'busy 09:15-09:45', ...wholeDay.slice(1)]);
-  });
-
   it('leaves a Slot alone that looks free, although an appointment holds it', async () => {
     const { schedule, service } = await published();
     const held = await slotAt(schedule, '09:00');
@@ -96,36 +86,5 @@ describe('a window', () => {
       'entered-in-error 09:30-10:00',
       ...wholeDay.slice(2),
     ]);
-  });
-});
-
-describe('a write that fails', () => {
-  const outcome = { resourceType: 'OperationOutcome', issue: [] };
-
-  it.each<[string, Answer | 'no-answer' | 'not-connected']>([
-    ['overtaken', { status: 412, body: outcome }],
-    ['failed', { status: 403, body: outcome }],
-    ['failed', 'not-connected'],
-    ['lost', { status: 500, body: outcome }],
-    ['lost', 'no-answer'],
-  ])('is %s', async (kind, answer) => {
-    const { schedule } = await medplum().calendar();
-    medplum().interfere(({ type }) => (type === 'transaction' ? answer : undefined));
-    const by = guard({ portion: 1 });
-    expect((await publish(schedule, by)).kind).toBe(kind);
-    expect(by.answers).toEqual([]);
-  });
-
-  it('because Medplum refuses a Slot says why', async () => {
-    const { schedule } = await medplum().calendar();
-    const issue = [{ details: { text: 'Bad start' } }, { diagnostics: 'Bad end' }];
-    medplum().interfere(({ type }) =>
-      type === 'transaction' ? { status: 400, body: { ...outcome, issue } } : undefined,
-    );
-    const diagnostics = 'Medplum does not accept the Slots of these opening hours: Bad start Bad end';
-    expect(await publish(schedule, guard())).toEqual({
-      kind: 'refused',
-      problems: [{ code: 'slots-refused', diagnostics, expression: 'Schedule' }],
-    });
   });
 });

@@ -59,26 +59,6 @@ describe('the content of an event', () => {
     expect(content?.appointment?.id).toBe(one.id);
   });
 
-  it.each<[string, string]>([
-    ['not found', '404'],
-    ['removed', '410'],
-  ])('is unknown if its version is %s', async (_, status) => {
-    const one = await addAppointment(medplum(), own);
-    medplum().interfere(({ entries }) =>
-      entries.some((url) => url.includes('_history'))
-        ? {
-            status: 200,
-            body: {
-              resourceType: 'Bundle',
-              type: 'batch-response',
-              entry: [{ response: { status }, resource: { resourceType: 'OperationOutcome', issue: [] } }],
-            },
-          }
-        : undefined,
-    );
-    expect(await read([eventAbout(one, 1)])).toEqual([{ event: eventAbout(one, 1) }]);
-  });
-
   const refused = (status: string | undefined) => ({
     status: 200,
     body: {

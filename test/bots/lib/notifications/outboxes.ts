@@ -186,16 +186,3 @@ export async function removeAll(server: BotServer, ...types: readonly Resource['
 /** Stores a Subscription and its outbox, which listens since long ago. */
 export const subscribeLongAgo = (server: BotServer, { outbox, ...given }: Given = {}): Promise<Subscribed> =>
   subscribe(server, { ...given, outbox: { since: 0, ...outbox } });
-
-/** Stores so many of them, one after the other. */
-export async function subscribeMany(
-  server: BotServer,
-  count: number,
-  given: () => Given = () => ({}),
-): Promise<Subscribed[]> {
-  const some: Subscribed[] = [];
-  while (some.length < count) {
-    some.push(await subscribeLongAgo(server, given()));
-  }
-  return some;
-}

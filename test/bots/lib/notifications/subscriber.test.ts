@@ -1,22 +1,19 @@
 import '../../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { BotEvent } from '@medplum/core';
 import type { AccessPolicy, OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import {
-  isStaff,
   mayChange,
   readAsCaller,
   readableAppointmentsOf,
   refusals,
   type Subscriber,
   searchAsCaller,
-  subscriberOf,
 } from '../../../../bots/lib/notifications/subscriber.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { portal } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
-import { batch, forgetOutboxes, remove, storedSubscription, subscribe, toPortal } from './events/fixtures.ts';
+import { forgetOutboxes, remove, storedSubscription, subscribe, toPortal } from './events/fixtures.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
@@ -42,13 +39,6 @@ const ownOnly: Rules = [
 const codesIn = ({ issue }: OperationOutcome) => issue.map(({ details }) => details?.coding?.[0]?.code);
 const unavailable = ['upstream-unavailable'];
 const refusedWith = (answer: unknown) => codesIn(answer as OperationOutcome);
-
-describe('the caller of a Bot', () => {
-  const event = (changes: object) => changes as BotEvent<unknown>;
-  it('must be identified', () => {
-    expect(() => subscriberOf(event({}))).toThrow('does not identify the caller');
-  });
-});
 
 describe('a Subscription that a caller reads', () => {
   it('is read with the rights of the caller, and has the status that subscribers see', async () => {
@@ -80,21 +70,6 @@ describe('a Subscription that a caller reads', () => {
     await remove(medplum(), subscription);
     expect(await readAsCaller(medplum().medplum, subscription.id, administrator)).toEqual(refusals.gone);
   });
-
-  it('is not found if Medplum answers nothing about it', async () => {
-    const body = { resourceType: 'Bundle', type: 'batch-response' };
-    for (const entry of [undefined, [], [{}], [{ resource: { resourceType: 'Patient' } }]]) {
-      medplum().interfere(() => ({ status: 200, body: { ...body, entry } }));
-      expect(await readAsCaller(medplum().medplum, 'a1', administrator)).toEqual(refusals['not-found']);
-    }
-  });
-
-  it('is not known if Medplum does not answer', async () => {
-    medplum().interfere(() => 'no-answer');
-    const answer = await readAsCaller(medplum().medplum, 'a1', administrator);
-    expect([refusedWith(answer), (answer as OperationOutcome).id]).toEqual([unavailable, expect.any(String)]);
-    expect((answer as OperationOutcome).issue[0]?.diagnostics).toContain('Read the Subscription to see');
-  });
 });
 
 describe('the Subscriptions that a caller searches', () => {
@@ -113,37 +88,10 @@ describe('the Subscriptions that a caller searches', () => {
     expect(found.map(({ status }) => status)).toEqual(['active', 'active']);
   });
 
-  it('are more than Medplum gives by default', async () => {
-    const owner = 'collector';
-    const resources = Array.from({ length: 25 }, () => storedSubscription(owner, toPortal()));
-    await batch(
-      medplum(),
-      resources.map((resource) => ({ request: { method: 'POST', url: 'Subscription' }, resource })),
-    );
-    const found = (await searchAsCaller(medplum().medplum, administrator)) as Subscription[];
-    const own = found.filter(({ meta }) => meta?.tag?.some(({ code }) => code === owner));
-    expect(own).toHaveLength(25);
-  });
-
-  it('are none if there are none', async () => {
-    const none = await aCaller([{ resourceType: 'Subscription', criteria: 'Subscription?_tag=x|nobody' }]);
-    expect(await searchAsCaller(medplum().medplum, none)).toEqual([]);
-  });
-
   it('are not known to a caller who may not search them', async () => {
     const answer = await searchAsCaller(medplum().medplum, await aCaller([{ resourceType: 'Patient' }]));
     expect(refusedWith(answer)).toEqual(unavailable);
   });
-
-  const silent = { resourceType: 'Bundle', type: 'batch-response' };
-
-  it.each(['no-answer', { status: 200, body: silent }, { status: 200, body: { ...silent, entry: [] } }] as const)(
-    'are not known if Medplum does not answer: %j',
-    async (answer) => {
-      medplum().interfere(() => answer);
-      expect(refusedWith(await searchAsCaller(medplum().medplum, administrator))).toEqual(unavailable);
-    },
-  );
 });
 
 describe('what a caller may do', () => {
@@ -166,15 +114,6 @@ describe('what a caller may do', () => {
     expect(await mayChange(medplum().medplum, subscription, await caller())).toBe(expected);
   });
 
-  it.each<[string, boolean, () => Promise<Subscriber>]>([
-    ['an administrator', true, async () => administrator],
-    ['whoever may change appointments', true, () => aCaller(editor)],
-    ['whoever may only read', false, () => aCaller(readOnly)],
-    ['whoever Medplum does not know', false, async () => stranger],
-  ])('%s is of the staff: %p', async (_, expected, caller) => {
-    expect(await isStaff(medplum().medplum, await caller())).toBe(expected);
-  });
-
   it.each<[string, string[], () => Promise<Subscriber>]>([
     ['an administrator', ['Appointment'], async () => administrator],
     ['whoever may read everything', ['Appointment'], () => aCaller(readOnly)],
@@ -187,20 +126,5 @@ describe('what a caller may do', () => {
     ['whoever Medplum does not know', [], async () => stranger],
   ])('%s may read these appointments: %j', async (_, expected, caller) => {
     expect(await readableAppointmentsOf(medplum().medplum, await caller())).toEqual(expected);
-  });
-
-  it('what Medplum answers with another status than 200 does not count', async () => {
-    medplum().interfere(() => ({ status: 500, body: { profile: {} } }));
-    expect(await readableAppointmentsOf(medplum().medplum, administrator)).toEqual([]);
-    expect(await isStaff(medplum().medplum, administrator)).toBe(false);
-  });
-
-  it('is not decided if Medplum does not answer', async () => {
-    const { subscription } = await subscribe(medplum());
-    medplum().interfere(() => 'no-answer');
-    const error = 'Medplum does not describe the caller.';
-    await expect(mayChange(medplum().medplum, subscription, administrator)).rejects.toThrow(error);
-    await expect(isStaff(medplum().medplum, administrator)).rejects.toThrow(error);
-    await expect(readableAppointmentsOf(medplum().medplum, administrator)).rejects.toThrow(error);
   });
 });

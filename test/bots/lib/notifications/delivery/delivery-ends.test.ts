@@ -1,12 +1,11 @@
 import '../../../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Bundle, Communication } from '@medplum/fhirtypes';
 import type { Outbox } from '../../../../../core/notifications/delivery/outbox.ts';
 import { backport } from '../../../../../core/notifications/subscription/extensions.ts';
 import { withClock } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
-import { changeSubscription, channelTo, type Given, statusIn } from '../outboxes.ts';
+import { changeSubscription, channelTo, type Given } from '../outboxes.ts';
 import { withDeliveries } from './deliveries.ts';
 
 const medplum = withMedplum();
@@ -66,18 +65,6 @@ describe('an event that cannot be delivered', () => {
   });
 });
 
-it('websockets are sent a message', async () => {
-  const { endpoint: _, ...channel } = channelTo('', { type: 'message' });
-  const subscribed = await request({ status: 'requested', changes: { channel } });
-  await deliver(subscribed);
-  const [{ payload } = {} as Communication] = await medplum().find<Communication>(
-    `Communication?part-of=Subscription/${subscribed.id}`,
-  );
-  const bundle: Bundle = JSON.parse(payload?.[0]?.contentString ?? '');
-  expect(statusIn(bundle)).toMatchObject({ type: 'handshake', status: 'requested' });
-  expect((await state(subscribed)).subscription.status).toBe('active');
-});
-
 describe('a heartbeat', () => {
   const beating = channelTo('', { extension: [{ url: backport.heartbeatPeriod, valueUnsignedInt: 60 }] });
   const listening = (sent: number, more: Partial<Outbox> = {}) =>
@@ -94,25 +81,6 @@ describe('a heartbeat', () => {
     const { outbox } = await state(subscribed);
     expect(outbox).toMatchObject({ status: 'accepted', attempts: 0, error: undefined });
     expect(outbox.sent).toBeGreaterThanOrEqual(before);
-  });
-
-  it('is not sent before', async () => {
-    const subscribed = await listening(Date.now() - 1_000);
-    await deliver(subscribed);
-    expect(told()).toEqual([]);
-    expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted' });
-  });
-
-  it('is tried again later if it fails', async () => {
-    const subscribed = await listening(Date.now() - 61_000);
-    endpoint().reply = 404;
-    await deliver(subscribed);
-    expect(told()).toHaveLength(1);
-    expect((await state(subscribed)).outbox).toMatchObject({
-      status: 'on-hold',
-      attempts: 1,
-      error: 'The endpoint answered with status 404.',
-    });
   });
 });
 
@@ -159,17 +127,5 @@ describe('nothing is sent any more', () => {
     await deliver(subscribed);
     const { subscription, outbox } = await state(subscribed);
     expect([subscription.status, outbox.status]).toEqual(['off', 'cancelled']);
-  });
-
-  it('but for one whose end is to come', async () => {
-    const changes = { channel: channelTo(endpoint().url), end: '2099-01-01T00:00:00Z' };
-    await deliver(await withEvents(1, { changes }));
-    expect(numbers()).toEqual(['1']);
-  });
-
-  it('if another delivery has the outbox', async () => {
-    const subscribed = await withEvents(1, { row: { lease: { id: 'of another', until: Date.now() + 60_000 } } });
-    await deliver(subscribed);
-    expect(told()).toEqual([]);
   });
 });

@@ -16,18 +16,6 @@ const { endpoint, request, withEvents, deliver, state, told, numbers } = withDel
 
 const full = { _payload: { extension: [{ url: backport.payloadContent, valueCode: 'full-resource' }] } };
 
-describe('a requested Subscription', () => {
-  it('gets the events that wait after its handshake', async () => {
-    const subscribed = await withEvents(1, { status: 'requested' });
-    await deliver(subscribed);
-    expect(told().map(({ type, status }) => [type, status])).toEqual([
-      ['handshake', 'requested'],
-      ['event-notification', 'active'],
-    ]);
-    expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted', delivered: 1 });
-  });
-});
-
 describe('events', () => {
   it('are sent in the order of their numbers, and are delivered then', async () => {
     const subscribed = await withEvents(3, { outbox: { delivered: 4 } });
@@ -70,14 +58,6 @@ describe('events', () => {
     expect(numbers()).toEqual(['1', '2']);
   });
 
-  it('tell nothing but their numbers to a subscriber that may not read any appointment any more', async () => {
-    const subscribed = await withEvents(1, { row: { readable: [] } });
-    await deliver(subscribed);
-    expect(told()).toMatchObject([{ 'notification-event': { 'event-number': '1' } }]);
-    expect(endpoint().received[0]?.bundle.entry).toHaveLength(1);
-    expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted', delivered: 1 });
-  });
-
   it('are left to the next delivery when one has lasted long', async () => {
     const subscribed = await withEvents(2);
     await withClock(async (skip) => {
@@ -89,18 +69,6 @@ describe('events', () => {
     });
     expect(numbers()).toEqual(['1']);
     expect((await state(subscribed)).outbox).toMatchObject({ status: 'ready', delivered: 1 });
-  });
-
-  it('are sent as long as there is time', async () => {
-    const subscribed = await withEvents(2);
-    await withClock(async (skip) => {
-      endpoint().reply = (response) => {
-        skip(10_000);
-        response.end();
-      };
-      await deliver(subscribed);
-    });
-    expect(numbers()).toEqual(['1', '2']);
   });
 
   it('are not sent by a delivery from which another one has taken them over', async () => {

@@ -20,7 +20,6 @@ import {
   eventsOf,
   filteredBy,
   forgetOutboxes,
-  foundFor,
   outboxNow,
   remove,
   rewrite,
@@ -60,21 +59,6 @@ describe('event writer', () => {
       expect(await toldTo(stored)).toHaveLength(1);
     });
 
-    it('are recorded once if it is named twice', async () => {
-      const stored = await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      await record(appointment, appointment);
-      expect(await toldTo(stored)).toHaveLength(1);
-    });
-
-    it.each<[string, readonly Appointment[]]>([
-      ['no appointment', []],
-      ['one without an id', [{ resourceType: 'Appointment', status: 'booked', participant: [] }]],
-    ])('of %s are none', async (_, appointments) => {
-      await subscribe(medplum());
-      expect(await record(...appointments)).toBe(true);
-    });
-
     it('are told to those only whose criteria it meets', async () => {
       const readable = ['Appointment?status=cancelled'];
       const [other, reader] = [
@@ -83,20 +67,6 @@ describe('event writer', () => {
       ];
       expect(await record(await anAppointment(medplum()))).toBe(true);
       expect(await counts([other, reader])).toEqual([0, 1]);
-    });
-
-    it('are none for those whom its tags do not concern', async () => {
-      const { system } = requestorTag('other', config);
-      await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|other`] } });
-      const appointment = await anAppointment(medplum());
-      expect(await record(appointment)).toBe(true);
-    });
-
-    it('are told to those whom its tags concern', async () => {
-      const { system } = requestorTag(portal, config);
-      const stored = await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|${portal}`] } });
-      expect(await record(await anAppointment(medplum()))).toBe(true);
-      expect(await toldTo(stored)).toHaveLength(1);
     });
 
     it('are looked for among all Subscriptions if its tags are not to matter', async () => {
@@ -111,14 +81,6 @@ describe('event writer', () => {
       expect(await toldTo(other)).toEqual([]);
       expect(await all('all')).toBe(true);
       expect(await toldTo(other)).toEqual([`1 create ${first.meta.versionId}`]);
-    });
-
-    it('fail to be recorded when the server refuses them', async () => {
-      const stored = await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      medplum().interfere((asked) => (writes(asked) ? { status: 403, body: {} } : undefined));
-      await expect(record(appointment)).rejects.toThrow('could not be written');
-      expect(await toldTo(stored)).toEqual([]);
     });
   });
 
@@ -135,14 +97,6 @@ describe('event writer', () => {
         return undefined;
       });
     }
-
-    it('they are decided upon again', async () => {
-      const stored = await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      overtake(stored, 2);
-      expect(await ahead({ milliseconds: 60_000 }, () => record(appointment))).toBe(true);
-      expect(await toldTo(stored)).toEqual([`1 create ${appointment.meta.versionId}`]);
-    });
 
     it('the events of the last twenty appointments that have just changed are recorded, too', async () => {
       const all: (Appointment & { id: string })[] = [];
@@ -263,33 +217,6 @@ describe('event writer limits', () => {
       expect(await catchUp(appointment, () => true)).toBe(true);
       expect(await counts(all)).toEqual(Array(40).fill(51));
     });
-
-    it('they are not all if one of two Subscriptions lacks more', async () => {
-      const all = [await subscribe(medplum())];
-      const appointment = await anAppointment(medplum());
-      await rewrite(medplum(), appointment, 499);
-      await nextMoment();
-      all.push(await subscribe(medplum(), { outbox: { since: Date.now() - 1 } }));
-      await medplum().change(appointment, { comment: 'Last' });
-      expect(await record(appointment)).toBe(false);
-      expect(await counts(all)).toEqual([500, 1]);
-      expect(await catchUp(appointment, () => true)).toBe(true);
-      expect(await counts(all)).toEqual([501, 1]);
-    });
-
-    it('they are decided upon again if others are faster, though they are not all', async () => {
-      const stored = await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      await rewrite(medplum(), appointment, 500);
-      let isFirst = true;
-      medplum().interfere((asked) => {
-        const isOvertaken = isFirst && writes(asked);
-        isFirst &&= !isOvertaken;
-        return isOvertaken ? conflict : undefined;
-      });
-      expect(await ahead({ milliseconds: 60_000 }, () => record(appointment))).toBe(false);
-      expect(await counts([stored])).toEqual([500]);
-    });
   });
 });
 
@@ -360,22 +287,6 @@ describe('event rights', () => {
         expect(mayBeTold({ ...state, events: [known] }, stored, change, never)).toBe(told);
       },
     );
-
-    it('is not told to a subscriber because another one was told of it', async () => {
-      const [stored, other] = [await listening(booked), await listening(booked)];
-      const known = eventResource({ ...event, appointment: 'a1' }, new Map([[other.subscription.id, 1]]), config);
-      expect(mayBeTold({ ...state, events: [known] }, stored, change, never)).toBe(false);
-    });
-
-    it.each([true, false])('if it is still there is told by the rights of now: %p', async (may) => {
-      const stored = await listening('Appointment');
-      const asked: unknown[] = [];
-      const mayRead = (...given: readonly unknown[]) => {
-        asked.push(given);
-        return may;
-      };
-      expect(mayBeTold({ ...state, gone: new Set(['a2']) }, stored, change, mayRead)).toBe(may);
-    });
   });
 });
 
@@ -413,33 +324,12 @@ describe('event state', () => {
       expect(versionsIn(await read(second))).toHaveLength(2);
     });
 
-    it('is not relied on if it has no versions', async () => {
-      await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      replicaHas([]);
-      await expect(read(appointment)).rejects.toThrow(lagging);
-    });
-
     it('is not relied on if it lacks the deletion', async () => {
       await subscribe(medplum());
       const appointment = await anAppointment(medplum());
       await remove(medplum(), appointment);
       replicaHas([{ resource: appointment }]);
       await expect(read(appointment)).rejects.toThrow(lagging);
-    });
-
-    it('of one appointment is not relied on, though that of another is up to date', async () => {
-      await subscribe(medplum());
-      const [one, other] = [await anAppointment(medplum()), await anAppointment(medplum())];
-      const second = await medplum().change(one, { comment: 'Later' });
-      const pages = [[{ resource: one }], [{ resource: other }]];
-      const entry = pages.map((page) => ({
-        response: { status: '200' },
-        resource: { resourceType: 'Bundle', type: 'history', total: 1, entry: page },
-      }));
-      const body = { resourceType: 'Bundle', type: 'batch-response', entry };
-      medplum().interfere((asked) => (asked.entries[0]?.includes('/_history') ? { status: 200, body } : undefined));
-      await expect(read(second, other)).rejects.toThrow(lagging);
     });
   });
 });
@@ -517,33 +407,10 @@ describe('merged patients', () => {
       expect(await read([...others, asking], changeOf(`Patient/${survivor}`))).toHaveLength(1);
     });
 
-    it('are asked for if one of several values, or filters, is a patient', async () => {
-      const [survivor = ''] = await aChain(2);
-      const filter = 'Appointment?status=booked&actor=Practitioner/p,Patient/p';
-      const stored = await subscribe(medplum(), { more: filteredBy(filter) });
-      expect(await read([stored], changeOf(`Patient/${survivor}`))).toHaveLength(1);
-    });
-
     it('are followed over eight merges', async () => {
       const [survivor, ...merged] = await aChain(10);
       const ids = await read([asking], changeOf(`Patient/${survivor}`));
       expect(ids).toEqual(merged.slice(0, 8));
-    });
-
-    it('that were merged in a circle are found once', async () => {
-      const [first = '', second = ''] = await aChain(2);
-      const stored = await medplum().read<Patient>(`Patient/${first}`);
-      await medplum().change<Patient>(stored ?? { resourceType: 'Patient' }, { link: [linkTo(second)] });
-      const ids = await read([asking], changeOf(`Patient/${first}`));
-      expect(new Set(ids)).toEqual(new Set([first, second]));
-    });
-
-    it('are no resources without an id', async () => {
-      const nameless: Patient = { resourceType: 'Patient', link: [linkTo('p1')] };
-      medplum().interfere((asked) =>
-        asked.entries[0]?.includes('link=Patient/p1&') ? foundFor([nameless]) : undefined,
-      );
-      expect(await read([asking], changeOf('Patient/p1'))).toEqual([]);
     });
   });
 

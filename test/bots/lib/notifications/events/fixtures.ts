@@ -141,9 +141,6 @@ export async function eventsOf(server: BotServer, { subscription }: Subscription
 export const writes = ({ type, entries }: Asked): boolean =>
   type !== 'read' && entries.some((one) => !one.startsWith('GET '));
 
-/** Whether a Bot asks for something that begins like this, among others. */
-export const asksFor = ({ entries }: Asked, start: string): boolean => entries.some((one) => one.startsWith(start));
-
 /** An answer of Medplum to a batch or a transaction: what it has found for each entry. */
 export const foundFor = (...resources: readonly (readonly Resource[])[]): Answer => ({
   status: 200,

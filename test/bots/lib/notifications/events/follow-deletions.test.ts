@@ -71,67 +71,11 @@ describe('a deletion whose job was lost', () => {
     });
     expect(await Promise.all(tasks.map(isLeft))).toEqual([false, true]);
   });
-
-  it('is followed up to the very end of the time', async () => {
-    const { task } = await deleted();
-    await later(6_000, () => followDeletions(medplum().medplum, Date.now() + 1));
-    expect(await isLeft(task)).toBe(false);
-  });
-
-  async function listenOften(): Promise<void> {
-    for (let count = 0; count < 12; count++) {
-      await listen();
-    }
-  }
-
-  it('is told to all Subscriptions of a subscriber', async () => {
-    await listenOften();
-    const { task } = await deleted();
-    await later(6_000, follow);
-    expect((await events()).map(({ identifier }) => identifier?.length)).toEqual([12, 12]);
-    expect(await isLeft(task)).toBe(false);
-  });
-
-  it('is followed again if Medplum does not say that it is forgotten', async () => {
-    const { task } = await deleted();
-    medplum().interfere(({ entries }) => (entries[0]?.startsWith('DELETE') ? 'no-answer' : undefined));
-    await later(6_000, follow);
-    expect(await isLeft(task)).toBe(true);
-  });
-
-  it('is followed again if Medplum does not answer', async () => {
-    const { task } = await deleted();
-    medplum().interfere(({ entries }) => (entries[0]?.includes('_history') ? 'not-connected' : undefined));
-    await expect(later(6_000, follow)).rejects.toThrow('The FHIR server could not be read.');
-    expect(await isLeft(task)).toBe(true);
-  });
-
-  it('of which no version is left is forgotten', async () => {
-    const { task } = await deleted();
-    const history = { resourceType: 'Bundle', type: 'history' };
-    const entry = [{ response: { status: '200' }, resource: history }];
-    const body = { resourceType: 'Bundle', type: 'batch-response', entry };
-    medplum().interfere(({ entries }) => (entries[0]?.includes('_history') ? { status: 200, body } : undefined));
-    await later(6_000, follow);
-    expect(await isLeft(task)).toBe(false);
-  });
 });
 
 describe('a deletion that is about to come', () => {
   const one: Appointment = { resourceType: 'Appointment', id: 'a1', status: 'booked', participant: [] };
   const remembered = async () => (await medplum().find<Task>('Task')).map(({ focus }) => focus?.reference);
-
-  it('is remembered', async () => {
-    await rememberDeletion(medplum().medplum, one);
-    expect(await remembered()).toEqual(['Appointment/a1']);
-  });
-
-  it.each(['no-answer', 'not-connected'] as const)('cannot be prepared without Medplum: %s', async (reason) => {
-    medplum().interfere(() => reason);
-    await expect(rememberDeletion(medplum().medplum, one)).rejects.toThrow(
-      /^The deletion of Appointment\/a1 could not be written \((lost|failed)\)\.$/,
-    );
-  });
 
   it('is forgotten once its events are recorded, whatever else is remembered', async () => {
     await rememberDeletion(medplum().medplum, one);
