@@ -149,6 +149,13 @@ const triggers = {
       service: (config) => `(${isDeleted} or ${isReleased} or ${isNewBuffer(config)})`,
     },
   },
+  // A Bot that fails is not started again: time that is released by a deletion is given back by either of two runs.
+  'slot-deleted': {
+    bot: 'publish-slots',
+    reason: 'Gives back time that is no longer taken in Medplum',
+    criteria: () => 'Slot',
+    interaction: 'delete',
+  },
   'publication-requested': {
     bot: 'publish-slots',
     reason: 'Publishes what is left to be published of one schedule, or of all whose slots are out of date',

@@ -268,6 +268,11 @@ export const scenes: readonly Scene[] = [
     acts: [[{ does: 'write', time: '10:00-11:00' }], [b('10:30-11:00')]],
   },
   {
+    name: 'staff write two appointments side by side where nothing is offered, with time after them',
+    calendars: { c: longBuffered },
+    acts: [[{ does: 'write', time: '09:45-10:15' }], [{ does: 'write', time: '10:15-10:45' }]],
+  },
+  {
     name: 'two of the staff write an appointment on one slot',
     calendars: { c: plain },
     acts: [

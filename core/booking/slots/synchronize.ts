@@ -170,9 +170,18 @@ export function overlapOf(
     uncoveredTime(
       appointment,
       named.filter((slot) => slot.schedule === schedule),
-    ).flatMap((part) => others.find((one) => one.schedule === schedule && overlaps(one, part)) ?? []),
+    ).flatMap((part) => {
+      const around = withNeeded(part, appointment, buffersIn(schedule, related, appointment, config));
+      return others.find((one) => one.schedule === schedule && overlaps(one, around)) ?? [];
+    }),
   );
   return [...inTheWay, ...uncovered][0];
+}
+
+/** The buffers of an appointment that names no Slot of a Schedule; none where the Schedule is not known. */
+function buffersIn(schedule: string, { schedules }: RelatedSlots, appointment: Appointment, config: SlotSyncConfig) {
+  const known = schedules.find((one) => one.schedule.id === schedule);
+  return known ? buffersWithoutSlot(known, appointment, config) : { before: 0, after: 0 };
 }
 
 /** The Schedules that an appointment takes time from: those of its Slots, deleted ones included, or that of its actor. */
@@ -233,7 +242,6 @@ function missingTakings(
   }
   return [...schedulesOf(named, related)].flatMap((schedule) => {
     const own = named.filter((slot) => slot.schedule === schedule);
-    const services = related.schedules.find((one) => one.schedule.id === schedule);
     const make = (time: Interval, more: Pick<Slot, 'status' | 'comment'>): CalendarSlot => {
       const [start, end] = [formatInstant(time.start), formatInstant(time.end)];
       const reference = { reference: `Schedule/${schedule}` };
@@ -247,8 +255,7 @@ function missingTakings(
       });
     };
     return uncoveredTime(appointment, own).flatMap((time): CalendarSlot[] => {
-      const needed = services ? buffersWithoutSlot(services, appointment, config) : { before: 0, after: 0 };
-      const around = withNeeded(time, appointment, needed);
+      const around = withNeeded(time, appointment, buffersIn(schedule, related, appointment, config));
       const buffers = [
         make({ start: around.start, end: time.start }, { status: 'busy-unavailable', comment: BUFFER_COMMENTS.before }),
         make({ start: time.end, end: around.end }, { status: 'busy-unavailable', comment: BUFFER_COMMENTS.after }),
