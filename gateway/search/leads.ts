@@ -1,6 +1,5 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { LEADS_HEADER } from '../../core/booking/book/answer.ts';
-import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
 import { namedIn } from '../booking-queue.ts';
 import { createMemory } from '../medplum/memory.ts';
 
@@ -15,6 +14,15 @@ export interface LeadMemory {
 const SIZE = 50_000;
 const AGE_MS = 3_600_000;
 
+/** What fits well into the headers of a request: a booking that leads to more is read step by step. */
+const LONGEST = 4_000;
+
+/** The references to resources of a type in a value, however broken what is stored may be. */
+const referencesIn = (value: unknown, type: 'Schedule' | 'HealthcareService'): string[] => {
+  const found = (JSON.stringify(value) ?? '').matchAll(/"reference":"(([A-Z][A-Za-z]+)\/[A-Za-z0-9.-]{1,64})"/g);
+  return [...new Set([...found].flatMap(([, reference = '', its]) => (its === type ? [reference] : [])))];
+};
+
 /**
  * Remembers references only: whatever depends on them is read anew for each booking, by its caller's rights. With them it
  * is read at once.
@@ -24,14 +32,11 @@ const AGE_MS = 3_600_000;
 export function createLeads(now: () => number): LeadMemory {
   const known = createMemory<readonly string[]>(SIZE, AGE_MS, now);
   const noteOne = (resource: Resource | undefined): void => {
-    if (resource?.resourceType === 'Slot' && resource.schedule?.reference) {
-      known.set(`Slot/${resource.id}`, [resource.schedule.reference]);
+    if (resource?.resourceType === 'Slot') {
+      known.set(`Slot/${resource.id}`, referencesIn(resource.schedule, 'Schedule'));
     }
     if (resource?.resourceType === 'Schedule') {
-      known.set(
-        `Schedule/${resource.id}`,
-        serviceIdsOf(resource).map((id) => `HealthcareService/${id}`),
-      );
+      known.set(`Schedule/${resource.id}`, referencesIn(resource.serviceType, 'HealthcareService'));
     }
   };
   return {
@@ -44,8 +49,9 @@ export function createLeads(now: () => number): LeadMemory {
       const found = namedIn(body).flatMap((name) => (name.startsWith('Slot/') ? [known.get(name)] : []));
       const schedules = [...new Set(found.flatMap((one) => one ?? []))];
       const services = new Set(schedules.flatMap((schedule) => known.get(schedule) ?? []));
-      const isWhole = found.length > 0 && !found.includes(undefined);
-      return Object.fromEntries(isWhole ? [[LEADS_HEADER, [...schedules, ...services].join(',')]] : []);
+      const text = [...schedules, ...services].join(',');
+      const isWhole = found.length > 0 && found.every((one) => one !== undefined && one.length > 0);
+      return Object.fromEntries(isWhole && text.length <= LONGEST ? [[LEADS_HEADER, text]] : []);
     },
   };
 }
