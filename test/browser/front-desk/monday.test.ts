@@ -99,7 +99,7 @@ test('who waits since when, who was cancelled, and what needs an answer is seen 
     await bookedBy('portal-a', service, 0, 'Wartend'),
     await bookedBy('portal-a', service, 1, 'Weg'),
   ];
-  await bookedBy('portal-a', service, 2, 'Offen');
+  await bookedBy('portal-a', service, 2, 'Anfrage');
   for (const [made, statuses] of [
     [here, ['booked', 'arrived']],
     [off, ['cancelled']],
