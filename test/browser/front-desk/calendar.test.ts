@@ -28,7 +28,7 @@ test('staff book by telephone, see who asked, confirm, decline; axe finds nothin
   const asked = await bookedBy('portal-a', service, 0, 'Albers');
   await bookedBy('portal-b', service, 1, 'Bruns');
   await visitDesk(page, calendarOf(service));
-  await expect(page.getByRole('heading', { level: 2 })).toHaveText('Dr. Mira Lindner');
+  await expect(page.locator('.column h2')).toHaveText('Dr. Mira Lindner');
   await expect(entry(page, '09:00–09:30, requested, Kim Albers')).toBeVisible();
   await expectAccessible(page);
 
@@ -133,9 +133,7 @@ test('signing in comes back to the same place, and needs the answer to the own q
   const service = await aService({ starts: halfHours(morning(6), 1) });
   await visitDesk(page, calendarOf(service, '&span=week'));
   await expect(page).toHaveURL(/span=week/);
-  await expect(page.getByRole('heading', { level: 2, name: /^(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day/ })).toHaveCount(
-    7,
-  );
+  await expect(page.locator('.column h2')).toHaveCount(7);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await expect(page.getByRole('button', { name: 'Sign in with Medplum' })).toBeVisible();
   await expectAccessible(page);
