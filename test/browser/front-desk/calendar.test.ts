@@ -38,6 +38,7 @@ test('staff book by telephone, see who asked, confirm, decline; axe finds nothin
   await expectAccessible(page);
   await drawer(page).getByRole('button', { name: 'Confirm' }).click();
   await expect(page.getByRole('status').getByText('Confirmed.')).toBeVisible();
+  await settle(page);
   await expect(drawer(page).getByRole('button', { name: 'Move' })).toBeVisible();
   expect((await stored('Appointment', `_id=${asked.id}`))[0]?.status).toBe('booked');
   await expect(drawer(page).locator('.history li')).toHaveCount(2);

@@ -3,7 +3,7 @@ import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
-import { bookedBy, visitDesk } from './desk.ts';
+import { bookedBy, settle, visitDesk } from './desk.ts';
 
 const statusOf = async (id: string | undefined) => (await stored('Appointment', `_id=${id}`))[0];
 
@@ -28,8 +28,16 @@ test('requests are answered one after the other from the keyboard, the earliest 
   await page.keyboard.press('c');
   await expect(row('Kim Danach')).toBeFocused();
   expect(await order()).toEqual(['Kim Danach', 'Kim Zuletzt']);
-  expect((await statusOf(first.id))?.status).toBe('booked');
+  // Nobody has been told yet, and it can be taken back.
+  expect((await statusOf(first.id))?.status).toBe('pending');
+  await expect(page.getByRole('status').getByText('Kim Zuerst: Confirmed.')).toBeVisible();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect(row('Kim Zuerst')).toBeFocused();
+  expect(await order()).toEqual(['Kim Zuerst', 'Kim Danach', 'Kim Zuletzt']);
+  await page.keyboard.press('c');
+  await expect(row('Kim Danach')).toBeFocused();
 
+  // The next act writes the one before.
   await page.keyboard.press('d');
   await expect(page.getByLabel('Reason')).toBeFocused();
   await page.keyboard.type('Full that day');
@@ -37,7 +45,10 @@ test('requests are answered one after the other from the keyboard, the earliest 
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await expect(row('Kim Zuletzt')).toBeFocused();
+  await expect.poll(async () => (await statusOf(first.id))?.status).toBe('booked');
   expect(await order()).toEqual(['Kim Zuletzt']);
+  await settle(page);
+  await expect.poll(async () => (await statusOf(second.id))?.status).toBe('cancelled');
   expect(await statusOf(second.id)).toMatchObject({
     status: 'cancelled',
     cancelationReason: { text: 'Full that day' },
@@ -81,7 +92,8 @@ test('what is open stays open: neither a more urgent request nor a colleague’s
   expect((await statusOf(eager.id))?.status).toBe('pending');
   await page.keyboard.press('c');
   await expect(page.getByRole('status').getByText('Confirmed.')).toBeVisible();
-  expect((await statusOf(eager.id))?.status).toBe('booked');
+  await settle(page);
+  await expect.poll(async () => (await statusOf(eager.id))?.status).toBe('booked');
 });
 
 test('a request that a colleague has changed at the same moment is not answered over it, and nothing typed is lost', async ({
@@ -98,15 +110,17 @@ test('a request that a colleague has changed at the same moment is not answered 
   const body = { ...pending, comment: 'Wheelchair' };
   expect((await medplum('front-desk', 'PUT', `/Appointment/${request.id}`, { body })).status).toBe(200);
   await page.getByRole('button', { name: 'Decline' }).click();
-  await expect(page.getByRole('alert')).toContainText('Someone else was faster');
-  await expect(page.getByLabel('Reason')).toHaveValue('We are closed');
+  await settle(page);
+  await expect(page.getByText('Not done: “Kim Zugleich: Declined.” Someone else was faster.')).toBeVisible();
   await expectAccessible(page);
   expect((await statusOf(request.id))?.status).toBe('pending');
-  await page.getByRole('button', { name: 'Load again' }).click();
+  await page.locator('.request', { hasText: 'Kim Zugleich' }).click();
   await expect(page.locator('.facts')).toContainText('Wheelchair');
   await page.getByRole('button', { name: 'Decline' }).click();
-  await expect(page.getByRole('status').getByText('Declined.')).toBeVisible();
-  expect((await statusOf(request.id))?.status).toBe('cancelled');
+  await expect(page.getByLabel('Reason')).toHaveValue('We are closed');
+  await page.getByRole('button', { name: 'Decline' }).click();
+  await settle(page);
+  await expect.poll(async () => (await statusOf(request.id))?.status).toBe('cancelled');
 });
 
 test('a confirmation that Medplum refuses says so, and what the service does then appears by itself', async ({
@@ -126,8 +140,9 @@ test('a confirmation that Medplum refuses says so, and what the service does the
     await route.continue();
   });
   await page.getByRole('button', { name: 'Confirm' }).click();
-  await expect(page.getByRole('alert')).toContainText(/That is not possible|Someone else was faster/);
+  await settle(page);
+  await expect(page.getByText(/Not done:.*(That is not possible|Someone else was faster)/)).toBeVisible();
   await expectAccessible(page);
   await expect.poll(async () => (await statusOf(request.id))?.status, { timeout: 60_000 }).toBe('cancelled');
-  await expect(page.getByText('This request is no longer waiting')).toBeVisible({ timeout: 20_000 });
+  await expect(page.locator('.request', { hasText: 'Kim Verzogen' })).toHaveCount(0, { timeout: 20_000 });
 });

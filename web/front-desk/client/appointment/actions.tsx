@@ -12,22 +12,15 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** Writes changes to one appointment, and announces the outcome. */
-export function useChange(onChanged: () => void) {
-  const { appointment: words } = useTexts();
-  const { submit, submitLater, ...rest } = useSubmit();
-  const changed = (answer: Appointment | undefined): boolean => {
-    if (answer) {
-      onChanged();
-    }
+/** Writes changes to appointments after some seconds, until when they can be taken back. */
+export function useChange() {
+  const { submitLater, ...rest } = useSubmit();
+  /** Whether it was written. */
+  const change = async (appointment: Appointment, done: string): Promise<boolean> => {
+    const answer = await submitLater(appointment.id ?? '', done, () => update('Appointment', appointment));
     return answer !== undefined;
   };
-  const change = async (appointment: Appointment, done: keyof typeof words.done) =>
-    changed(await submit(() => update('Appointment', appointment), words.done[done]));
-  /** The same after some seconds, until when it can be taken back. */
-  const changeLater = async (appointment: Appointment, done: string) =>
-    changed(await submitLater(appointment.id ?? '', done, () => update('Appointment', appointment)));
-  return { change, changeLater, ...rest };
+  return { change, ...rest };
 }
 
 const reasonKey = (id: string | undefined): string => `decline ${id}`;
@@ -105,24 +98,26 @@ export function Actions({
   readonly onMove: () => void;
 }) {
   const { appointment: words } = useTexts();
-  const { change, changeLater, refusal, isBusy, forget } = useChange(onChanged);
+  const { change, refusal, isBusy, forget } = useChange();
   const now = useNow();
   /** The status of the appointment when typing a reason began. A reason to decline is not a reason to cancel. */
   const [declined, setDeclined] = useState<Appointment['status']>();
   const isRequest = appointment.status === 'pending';
   const decline = async (one: Appointment): Promise<boolean> => {
-    const isDone = await changeLater(one, words.done[isRequest ? 'declined' : 'cancelled']);
+    const isDone = await change(one, words.done[isRequest ? 'declined' : 'cancelled']);
     if (isDone) {
       setDeclined(undefined);
+      onChanged();
     }
     return isDone;
   };
   const wordFor = (status: StatusStep): string =>
     status === 'booked' && !isRequest ? words.notArrived : words.to[status];
-  /** A confirmation can be cancelled; what else is set by one click waits for a while. */
-  const step = (status: StatusStep): void => {
-    const changed = withStatus(appointment, status);
-    void (isRequest ? change(changed, 'confirmed') : changeLater(changed, `${wordFor(status)}.`));
+  const step = async (status: StatusStep): Promise<void> => {
+    const done = isRequest ? words.done.confirmed : `${wordFor(status)}.`;
+    if (await change(withStatus(appointment, status), done)) {
+      onChanged();
+    }
   };
   return (
     <section aria-label={words.actions}>
@@ -151,7 +146,7 @@ export function Actions({
                 key={status}
                 variant={index === 0 ? 'filled' : 'default'}
                 loading={isBusy}
-                onClick={() => step(status)}
+                onClick={() => void step(status)}
               >
                 {wordFor(status)}
               </Button>

@@ -3,6 +3,16 @@ import { isRefusal, type Refusal, situationOf } from '../../fhir/refusal.ts';
 import { useAnnouncements } from './announce.tsx';
 import { useTexts } from './use-texts.ts';
 
+/** Says that what somebody did before was refused, wherever they are by now. */
+export function useRefused(): (done: string, refusal: Refusal) => void {
+  const { announce } = useAnnouncements();
+  const { notDone, problem } = useTexts();
+  return (done, refusal) => {
+    const { title, next } = problem[situationOf(refusal)];
+    announce(`${notDone(done)} ${title}. ${next}`, true);
+  };
+}
+
 /**
  * What a form sends: whether it is under way, and why it was refused. One request at a time: another click meanwhile does
  * nothing.
@@ -11,7 +21,7 @@ import { useTexts } from './use-texts.ts';
  */
 export function useSubmit(asOf = '') {
   const { announce, later } = useAnnouncements();
-  const { notDone, problem } = useTexts();
+  const sayRefused = useRefused();
   const [isBusy, setBusy] = useState(false);
   const [refused, setRefused] = useState<{ readonly refusal: Refusal; readonly asOf: string }>();
   const isUnderWay = useRef(false);
@@ -32,8 +42,7 @@ export function useSubmit(asOf = '') {
     }
     setRefused({ refusal: answer, asOf });
     if (!isShown.current) {
-      const { title, next } = problem[situationOf(answer)];
-      announce(`${notDone(done)} ${title}. ${next}`, true);
+      sayRefused(done, answer);
     }
     return undefined;
   };

@@ -2,7 +2,7 @@ import { Button, Group, Loader } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { timeOf } from '../../day/entries.ts';
 import type { Waiting } from '../../requests/waiting.ts';
-import { DeclineForm, type useChange } from '../appointment/actions.tsx';
+import { DeclineForm } from '../appointment/actions.tsx';
 import { Answers, Facts, History } from '../appointment/facts.tsx';
 import { useAppointment } from '../appointment/use-appointment.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -31,24 +31,20 @@ function Details({ request }: { readonly request: Waiting }) {
 export function OpenRequest({
   request,
   name,
-  answer,
   isDeclining,
   onConfirm,
   onDeclining,
   onDecline,
-  onReload,
   onShow,
 }: {
   readonly request: Waiting;
   /** Who comes; may be empty. */
   readonly name: string;
-  readonly answer: ReturnType<typeof useChange>;
   /** Whether a reason is being typed. */
   readonly isDeclining: boolean;
   readonly onConfirm: () => void;
   readonly onDeclining: (isDeclining: boolean) => void;
   readonly onDecline: (declined: Appointment) => Promise<boolean>;
-  readonly onReload: () => void;
   /** Shows it in the calendar. */
   readonly onShow: () => void;
 }) {
@@ -58,28 +54,17 @@ export function OpenRequest({
       <h2 id="open-request" tabIndex={-1}>
         {name || appointmentWords.noPatient}
       </h2>
-      {answer.refusal && (
-        <Problem
-          refusal={answer.refusal}
-          onReload={() => {
-            answer.forget();
-            onReload();
-          }}
-        />
-      )}
       {isDeclining ? (
         <DeclineForm
           key={`decline ${request.id}`}
           appointment={request.appointment}
-          isBusy={answer.isBusy}
+          isBusy={false}
           onDecline={onDecline}
           onBack={() => onDeclining(false)}
         />
       ) : (
         <Group gap="xs">
-          <Button loading={answer.isBusy} onClick={onConfirm}>
-            {appointmentWords.to.booked}
-          </Button>
+          <Button onClick={onConfirm}>{appointmentWords.to.booked}</Button>
           <Button variant="default" onClick={() => onDeclining(true)}>
             {appointmentWords.decline}
           </Button>

@@ -1,16 +1,21 @@
 import { Button, Loader } from '@mantine/core';
+import type { Appointment } from '@medplum/fhirtypes';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { patientNameOf } from '../../appointment/people.ts';
 import { withStatus } from '../../appointment/status-steps.ts';
 import { timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { nextAfter, requestSearches, requestsIn, type Waiting } from '../../requests/waiting.ts';
-import { UnsentReason, useChange } from '../appointment/actions.tsx';
+import { UnsentReason } from '../appointment/actions.tsx';
+import { update } from '../fhir/client.ts';
+import { useAnnouncements } from '../parts/announce.tsx';
 import { Behind } from '../parts/behind.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useFound } from '../parts/use-found.ts';
 import { useNow } from '../parts/use-now.ts';
+import { useRefused } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { RequestList } from './list.tsx';
@@ -50,22 +55,23 @@ export function RequestsPage() {
     requestsIn(found, config),
   );
   const [, navigate] = useLocation();
+  const { later, waiting: due } = useAnnouncements();
+  const sayRefused = useRefused();
   const wanted = new URLSearchParams(useSearch()).get('open') ?? undefined;
-  const waiting = value?.waiting ?? [];
+  // What was answered is away at once, also while it can be taken back.
+  const [answered, setAnswered] = useState<readonly string[]>([]);
+  const waiting = (value?.waiting ?? []).filter(({ id }) => id !== due?.key && !answered.includes(id));
   const first = waiting[0]?.id;
   // Nothing replaces the open request by itself: an answer must not go to a different one.
   const open = waiting.find(({ id }) => id === (wanted ?? first));
-  const answered = useRef<string>(undefined);
-  const goneId = value && open === undefined && wanted !== answered.current ? wanted : undefined;
+  const goneId = value && open === undefined && !answered.includes(wanted ?? '') ? wanted : undefined;
   const last = useRef<Waiting>(undefined);
   last.current = open ?? last.current;
   const [isDeclining, setDeclining] = useState(false);
   const shouldFocus = useRef(false);
-  const answer = useChange(() => undefined);
 
   const show = (id: string | undefined): void => {
     setDeclining(false);
-    answer.forget();
     shouldFocus.current = id !== open?.id || isDeclining;
     if (open && id === open.id) {
       focusOn(id);
@@ -89,22 +95,32 @@ export function RequestsPage() {
       shouldFocus.current = false;
     }
   });
-  const finish = async (isDone: boolean): Promise<boolean> => {
-    if (isDone && open) {
-      const next = nextAfter(
-        open.id,
-        waiting,
-        waiting.filter(({ id }) => id !== open.id),
-      );
-      answered.current = open.id;
+  /** Answers the open request after some seconds, and goes on to the next one. Whether it was written. */
+  const answer = async ({ id }: Waiting, changed: Appointment, done: string): Promise<boolean> => {
+    const text = `${patientNameOf(changed, value?.patients ?? new Map()) || texts.appointment.noPatient}: ${done}`;
+    const answers: (Appointment | Refusal)[] = [];
+    const write = async () => answers.push(await update('Appointment', changed));
+    setAnswered((before) => [...before, id]);
+    show(nextAfter(id, waiting, waiting));
+    await later({ key: id, text, write });
+    const [written] = answers;
+    if (written) {
       await reload();
-      show(next);
+    } else {
+      setDeclining(false);
+      shouldFocus.current = true;
+      navigate(`/requests?open=${id}`, { replace: true });
     }
-    return isDone;
+    setAnswered((before) => before.filter((one) => one !== id));
+    if (written && isRefusal(written)) {
+      sayRefused(text, written);
+      return false;
+    }
+    return written !== undefined;
   };
-  const confirm = async (): Promise<void> => {
-    if (open && !answer.isBusy) {
-      await finish(await answer.change(withStatus(open.appointment, 'booked'), 'confirmed'));
+  const confirm = (): void => {
+    if (open) {
+      void answer(open, withStatus(open.appointment, 'booked'), texts.appointment.done.confirmed);
     }
   };
   const showInCalendar = (id: string): void => {
@@ -126,11 +142,11 @@ export function RequestsPage() {
           <div>
             <p className="help keys">{words.help}</p>
             <RequestList
-              requests={value}
+              requests={{ ...value, waiting }}
               openId={open?.id}
               now={now}
               onOpen={show}
-              onConfirm={() => void confirm()}
+              onConfirm={confirm}
               onDecline={() => setDeclining(open !== undefined)}
             />
           </div>
@@ -140,12 +156,10 @@ export function RequestsPage() {
           <OpenRequest
             request={open}
             name={patientNameOf(open.appointment, value.patients)}
-            answer={answer}
             isDeclining={isDeclining}
-            onConfirm={() => void confirm()}
+            onConfirm={confirm}
             onDeclining={(isNow) => (isNow ? setDeclining(true) : show(open.id))}
-            onDecline={async (one) => finish(await answer.change(one, 'declined'))}
-            onReload={() => void reload()}
+            onDecline={(one) => answer(open, one, texts.appointment.done.declined)}
             onShow={() => showInCalendar(open.id)}
           />
         )}
