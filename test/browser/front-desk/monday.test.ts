@@ -76,8 +76,12 @@ test('an appointment is offered only times that can take it', async ({ page }) =
   await expect(drawer(page)).not.toContainText('Into another calendar');
 });
 
-test('the day is printed as a list, with what a call needs', async ({ page }) => {
-  const service = await aService({ starts: halfHours(morning(6), 2) });
+test('the day is printed as a list, with what a call needs, and who was cancelled', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(20), 2) });
+  const off = await bookedBy('portal-a', service, 1, 'Abgesagt');
+  await medplum('front-desk', 'PUT', `/Appointment/${off.id}`, {
+    body: { ...(await stored('Appointment', `_id=${off.id}`))[0], status: 'cancelled', comment: 'Has a cold' },
+  });
   const made = await bookedBy('portal-a', service, 0, 'Papier');
   await medplum('front-desk', 'PUT', `/Appointment/${made.id}`, {
     body: { ...(await stored('Appointment', `_id=${made.id}`))[0], comment: 'Needs a wheelchair' },
@@ -87,10 +91,18 @@ test('the day is printed as a list, with what a call needs', async ({ page }) =>
   await expect(page.locator('.on-paper')).toBeHidden();
   await page.emulateMedia({ media: 'print' });
   await expect(page.locator('.grid')).toBeHidden();
-  await expect(page.locator('.on-paper h2')).toContainText('Dr. Mira Lindner');
-  await expect(page.locator('.on-paper tbody tr')).toHaveText(
-    `09:00–09:30Kim Papier17 May 1990${service.name}Needs a wheelchair`,
+  await expect(page.locator('.on-paper h2').first()).toContainText('Dr. Mira Lindner');
+  const lines = (heading: RegExp) =>
+    page
+      .locator('.on-paper section')
+      .filter({ has: page.getByRole('heading', { name: heading }) })
+      .locator('tbody tr');
+  await expect(lines(/Lindner/)).toHaveText(`09:00–09:30Kim Papier17 May 1990${service.name}Needs a wheelchair`);
+  await expect(lines(/^Cancelled \(\d+\)$/).filter({ hasText: 'Abgesagt' })).toHaveText(
+    `09:30–10:00Kim Abgesagt17 May 1990${service.name}Has a cold`,
   );
+  // Once.
+  await expect(page.getByText('Kim Abgesagt').filter({ visible: true })).toHaveCount(1);
 });
 
 test('who waits since when, who was cancelled, and what needs an answer is seen at a glance', async ({ page }) => {

@@ -1,15 +1,67 @@
-import type { Schedule } from '@medplum/fhirtypes';
-import { useMemo } from 'react';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
+import { type ReactNode, useMemo } from 'react';
 import { contactOf, patientIdOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
 import { columnsOf } from '../../day/columns.ts';
-import type { CalendarData } from '../../day/entries.ts';
+import { type CalendarData, cancelledIn, timeOf } from '../../day/entries.ts';
 import { intervalOf, type LocalDay } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
-import { dateText, dayText, spanText } from '../parts/format.ts';
+import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** The days on paper: who comes when, calendar by calendar. Only printers show it. */
+/** One line on paper. */
+interface Line {
+  readonly key: string;
+  readonly time: string;
+  readonly appointment: Appointment | undefined;
+  /** What it is, apart from a booked appointment. */
+  readonly kind: string | false;
+  /** What was noted where there is no appointment. */
+  readonly note?: string | undefined;
+}
+
+function PaperTable({ lines, data }: { readonly lines: readonly Line[]; readonly data: CalendarData }) {
+  const { language, appointment: words } = useTexts();
+  const { time, patient, birthDate, phone, service, comment } = words;
+  const cellsOf = ({ time, appointment, kind, note }: Line): readonly ReactNode[] => {
+    if (!appointment) {
+      return [time, kind, '', '', '', note];
+    }
+    const known = data.patients.get(patientIdOf(appointment) ?? '');
+    const name = patientNameOf(appointment, data.patients) || words.noPatient;
+    return [
+      time,
+      [name, kind].filter(Boolean).join(', '),
+      known?.birthDate && dateText(known.birthDate, language),
+      contactOf(known, 'phone'),
+      servicesOf(appointment),
+      appointment.comment,
+    ];
+  };
+  const heads = [time, patient, birthDate, phone, service, comment];
+  return (
+    <table>
+      <thead>
+        <tr>
+          {heads.map((one) => (
+            <th key={one}>{one}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map((line) => (
+          <tr key={line.key}>
+            {cellsOf(line).map((cell, index) => (
+              <td key={heads[index]}>{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The days on paper: who comes when, calendar by calendar, and who was cancelled. Only printers show it. */
 export function DayList({
   schedules,
   days,
@@ -19,52 +71,38 @@ export function DayList({
   readonly days: readonly LocalDay[];
   readonly data: CalendarData;
 }) {
-  const { language, appointment: words, kind, day: dayWords } = useTexts();
+  const { language, kind: kinds, day: dayWords } = useTexts();
   const columns = useMemo(() => columnsOf(schedules, days, data, config.timeZone), [schedules, days, data]);
+  const cancelled = cancelledIn(data).map((appointment): Line => {
+    const time = timeOf(appointment);
+    const text = time && (days.length > 1 ? momentText(time.start, language) : spanText(time, language));
+    return { key: appointment.id ?? '', time: text ?? '', appointment, kind: false };
+  });
   return (
     <div className="on-paper">
       {columns.map(({ id, schedule, day, entries }) => {
-        const taken = entries.filter(({ appointment, kind }) => appointment || kind === 'blocked');
+        const lines = entries.flatMap((entry): Line[] => {
+          const { key, kind, appointment, slots } = entry;
+          const more = { kind: kind !== 'booked' && kinds[kind], note: slots[0]?.comment };
+          return appointment || kind === 'blocked'
+            ? [{ key, time: spanText(entry, language), appointment, ...more }]
+            : [];
+        });
         return (
           <section key={id}>
             <h2>
               {titleOf(schedule)}, {dayText(intervalOf(day, config.timeZone).start, language)}
             </h2>
-            {taken.length === 0 ? (
-              <p>{dayWords.nothing}</p>
-            ) : (
-              <table>
-                <thead>
-                  <tr>
-                    {[words.time, words.patient, words.birthDate, words.phone, words.service, words.comment].map(
-                      (one) => (
-                        <th key={one}>{one}</th>
-                      ),
-                    )}
-                  </tr>
-                </thead>
-                <tbody>
-                  {taken.map((entry) => {
-                    const { appointment, slots } = entry;
-                    const patient = appointment && data.patients.get(patientIdOf(appointment) ?? '');
-                    const name = appointment && (patientNameOf(appointment, data.patients) || words.noPatient);
-                    return (
-                      <tr key={entry.key}>
-                        <td>{spanText(entry, language)}</td>
-                        <td>{[name, entry.kind !== 'booked' && kind[entry.kind]].filter(Boolean).join(', ')}</td>
-                        <td>{patient?.birthDate && dateText(patient.birthDate, language)}</td>
-                        <td>{contactOf(patient, 'phone')}</td>
-                        <td>{appointment && servicesOf(appointment)}</td>
-                        <td>{appointment ? appointment.comment : slots[0]?.comment}</td>
-                      </tr>
-                    );
-                  })}
-                </tbody>
-              </table>
-            )}
+            {lines.length === 0 ? <p>{dayWords.nothing}</p> : <PaperTable lines={lines} data={data} />}
           </section>
         );
       })}
+      {cancelled.length > 0 && (
+        <section>
+          <h2>{dayWords.cancelled(cancelled.length)}</h2>
+          <PaperTable lines={cancelled} data={data} />
+        </section>
+      )}
     </div>
   );
 }

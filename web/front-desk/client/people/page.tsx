@@ -30,7 +30,9 @@ function Row({
 }) {
   const { language, status, requests } = useTexts();
   const time = timeOf(appointment);
-  const details = [servicesOf(appointment), calendar, status[appointment.status] ?? appointment.status];
+  // That it was cancelled is what its list says.
+  const state = appointment.status !== 'cancelled' && (status[appointment.status] ?? appointment.status);
+  const details = [servicesOf(appointment), calendar, state];
   return (
     <li>
       <button type="button" className="request" onClick={onOpen}>
