@@ -1,7 +1,9 @@
 /** What a front desk does on a Monday morning: find, move, block and call, print; and answer from a telephone. */
 import { expect, type Page, test } from '@playwright/test';
-import { aPatient, stored } from '../../contract/fixtures.ts';
+import { newRow } from '../../../core/rows/row.ts';
+import { aPatient, stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
+import { config } from '../../contract/installation.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
 import { bookedBy, calendarOf, dayOf, settle, visitDesk } from './desk.ts';
@@ -134,6 +136,38 @@ test('who waits since when, who was cancelled, and what needs an answer is seen 
   await expect(page.getByRole('region', { name: /Cancelled/ })).toContainText('09:30 Kim Weg');
   await expect(page.getByRole('link', { name: /^Requests \d+$/ })).toBeVisible();
   await expectAccessible(page);
+});
+
+test('a message that did not arrive is counted, and names whom to call about what until somebody has', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(6), 1) });
+  const made = await bookedBy('portal-a', service, 0, 'Unerreicht');
+  const patient = made.participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'))?.actor;
+  const [record] = await stored('Patient', `_id=${patient?.reference?.split('/')[1]}`);
+  const telecom = [{ system: 'phone', value: '+49 30 123456' }];
+  await medplum('front-desk', 'PUT', `/${patient?.reference}`, { body: { ...record, telecom } });
+  const row = newRow(
+    'undelivered',
+    {
+      status: 'requested',
+      description: 'The mail server of Medplum answered with status 500.',
+      focus: { reference: `Appointment/${made.id}` },
+      for: { reference: patient?.reference ?? '' },
+    },
+    config,
+  );
+  const task = succeeded('Task', await medplum('admin', 'POST', '/Task', { body: row }));
+  await visitDesk(page, calendarOf(service));
+  await page.getByRole('link', { name: /^Messages \d+$/ }).click();
+  const card = page.getByRole('listitem').filter({ hasText: 'Kim Unerreicht' });
+  await expect(card).toContainText(service.name);
+  await expect(card.getByRole('link', { name: '+49 30 123456' })).toHaveAttribute('href', 'tel:+4930123456');
+  await expectAccessible(page);
+  await card.getByRole('button', { name: 'The patient knows' }).click();
+  await settle(page);
+  await expect(card).toHaveCount(0);
+  expect((await stored('Task', `_id=${task.id}`))[0]?.status).toBe('completed');
 });
 
 test.describe('on a telephone', () => {

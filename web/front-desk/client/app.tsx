@@ -7,6 +7,7 @@ import { FRONT_DESK_PATH } from '../settings.ts';
 import { textsOf } from '../texts/texts.ts';
 import { CalendarPage } from './day/page.tsx';
 import { HoursPage } from './hours/page.tsx';
+import { MessagesPage } from './messages/page.tsx';
 import { NotificationsPage } from './notifications/page.tsx';
 import { Announcer, useAnnouncements } from './parts/announce.tsx';
 import { Boundary } from './parts/boundary.tsx';
@@ -73,6 +74,7 @@ function Header({
   const pages = [
     ['/calendar', nav.calendar, 0],
     ['/requests', nav.requests, counts.requests],
+    ['/messages', nav.messages, counts.messages],
     ['/hours', nav.hours, 0],
     ['/notifications', nav.notifications, counts.notifications],
   ] as const;
@@ -111,6 +113,7 @@ function Pages() {
       <Switch>
         <Route path="/calendar" component={CalendarPage} />
         <Route path="/requests" component={RequestsPage} />
+        <Route path="/messages" component={MessagesPage} />
         <Route path="/hours" component={HoursPage} />
         <Route path="/notifications" component={NotificationsPage} />
         <Route path="/people/:id" component={PersonPage} />

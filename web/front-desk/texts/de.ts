@@ -23,6 +23,7 @@ export const german: Texts = {
     label: 'Seiten',
     calendar: 'Kalender',
     requests: 'Anfragen',
+    messages: 'Nachrichten',
     hours: 'Sprechzeiten',
     notifications: 'Benachrichtigungen',
     skip: 'Zum Inhalt',
@@ -305,6 +306,14 @@ export const german: Texts = {
         ? '1 Buchung läge außerhalb. Sie bleibt bestehen: Rufen Sie an.'
         : `${count} Buchungen lägen außerhalb. Sie bleiben bestehen: Rufen Sie an.`,
     reopenDay: (day) => `Wieder öffnen: ${day}`,
+  },
+  messages: {
+    title: 'Nicht angekommene Nachrichten',
+    none: 'Alle Nachrichten an Patienten wurden übergeben, oder es wurde nichts gesendet.',
+    help: 'Rufen Sie diese Personen an. Ist eine Nummer oder Adresse falsch, berichtigen Sie die Patientenakte.',
+    noAppointment: 'Der Termin ist nicht mehr vorhanden.',
+    told: 'Die Person weiß Bescheid',
+    done: 'informiert.',
   },
   notifications: {
     title: 'Benachrichtigungen',

@@ -23,6 +23,7 @@ export const english = {
     label: 'Pages',
     calendar: 'Calendar',
     requests: 'Requests',
+    messages: 'Messages',
     hours: 'Opening hours',
     notifications: 'Notifications',
     skip: 'Skip to content',
@@ -301,6 +302,14 @@ export const english = {
         ? '1 booking would be outside these hours. It stays: call the patient.'
         : `${count} bookings would be outside these hours. They stay: call the patients.`,
     reopenDay: (day: string) => `Open again: ${day}`,
+  },
+  messages: {
+    title: 'Messages that did not arrive',
+    none: 'Every message to a patient was handed over, or nothing was sent.',
+    help: 'Call these patients. If a number or an address is wrong, correct it in the patient’s record.',
+    noAppointment: 'The appointment is no longer there.',
+    told: 'The patient knows',
+    done: 'told.',
   },
   notifications: {
     title: 'Notifications',

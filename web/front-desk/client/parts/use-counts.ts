@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
+import { undeliveredQuery } from '../../messages/undelivered.ts';
 import { type Query, readAll, resourcesIn, searchUrl } from '../fhir/client.ts';
 import { config } from '../settings.ts';
 import { useWatch } from './use-loaded.ts';
@@ -16,35 +17,30 @@ const failing: Query = [
   ['status', 'error'],
 ];
 
-/** What waits for somebody: requests, and portals that are no longer told of anything. */
-export interface Counts {
-  readonly requests: number;
-  readonly notifications: number;
-}
+const urls = [
+  searchUrl('Appointment', [['status', 'pending'], ...onlyCount]),
+  searchUrl('Subscription', [...failing, ...onlyCount]),
+  searchUrl('Task', [...undeliveredQuery(config), ...onlyCount]),
+];
 
-async function readCounts(): Promise<Counts | undefined> {
-  const answer = await readAll([
-    searchUrl('Appointment', [['status', 'pending'], ...onlyCount]),
-    searchUrl('Subscription', [...failing, ...onlyCount]),
-  ]);
-  const [requests = 0, notifications = 0] = isRefusal(answer)
-    ? []
+async function readCounts(): Promise<number[] | undefined> {
+  const answer = await readAll(urls);
+  return isRefusal(answer)
+    ? undefined
     : resourcesIn(answer).map((one) => (isResource(one, 'Bundle') ? (one.total ?? 0) : 0));
-  return isRefusal(answer) ? undefined : { requests, notifications };
 }
 
-/** How many wait, kept up to date. */
-export function useCounts(): Counts {
-  const [counts, setCounts] = useState<Counts>({ requests: 0, notifications: 0 });
-  const show = async (seen: Counts | undefined): Promise<void> => {
-    if (seen) {
-      setCounts((before) =>
-        before.requests === seen.requests && before.notifications === seen.notifications ? before : seen,
-      );
-    }
-  };
+/**
+ * How many wait for somebody, kept up to date: requests, portals that are no longer told of anything, and messages to people
+ * that did not arrive.
+ */
+export function useCounts() {
+  const [counts, setCounts] = useState<readonly number[]>([]);
+  const show = async (seen: readonly number[] | undefined): Promise<void> =>
+    seen && setCounts((before) => (before.join() === seen.join() ? before : seen));
   // biome-ignore lint/correctness/useExhaustiveDependencies: once at first; then it is watched.
   useEffect(() => void readCounts().then(show), []);
   useWatch('counts', readCounts, show, 15_000);
-  return counts;
+  const [requests = 0, notifications = 0, messages = 0] = counts;
+  return { requests, notifications, messages };
 }

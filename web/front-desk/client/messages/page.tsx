@@ -1,0 +1,84 @@
+import { Button, Group, Loader } from '@mantine/core';
+import { Link } from 'wouter';
+import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { contactOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
+import { timeOf } from '../../day/entries.ts';
+import { type Undelivered, undeliveredIn, undeliveredSearches } from '../../messages/undelivered.ts';
+import { Phone } from '../appointment/facts.tsx';
+import { update } from '../fhir/client.ts';
+import { TakeBack } from '../parts/announce.tsx';
+import { Behind } from '../parts/behind.tsx';
+import { momentText } from '../parts/format.ts';
+import { Problem, ServerSays } from '../parts/problem.tsx';
+import { useFound } from '../parts/use-found.ts';
+import { useSubmit } from '../parts/use-submit.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+/** A message that did not arrive: whom to call, about which appointment, and that it was done. */
+function Card({ message, onChanged }: { readonly message: Undelivered; readonly onChanged: () => Promise<void> }) {
+  const { language, messages: words, status, appointment: appointmentWords } = useTexts();
+  const { task, patient, appointment } = message;
+  const { submitLater, refusal, isBusy } = useSubmit(task.meta?.versionId);
+  const name = (patient && nameOf(patient)) || (appointment && patientNameOf(appointment, new Map()));
+  const shown = name || appointmentWords.noPatient;
+  const time = appointment && timeOf(appointment);
+  const about = appointment && [time && momentText(time.start, language), servicesOf(appointment)];
+  const told = async (): Promise<void> => {
+    const write = () => update('Task', { ...task, status: 'completed' });
+    if (await submitLater(task.id ?? '', `${shown}: ${words.done}`, write)) {
+      await onChanged();
+    }
+  };
+  return (
+    <li className="delivery failed">
+      <h2>{patient ? <Link href={`/people/${patient.id}`}>{shown}</Link> : shown}</h2>
+      <p className="reach">
+        <Phone number={contactOf(patient, 'phone')} />
+        <span>{contactOf(patient, 'email')}</span>
+      </p>
+      {appointment ? (
+        <p>
+          <Link href={`/calendar?open=Appointment/${appointment.id}`}>
+            {about?.filter(Boolean).join(' · ') || appointmentWords.title}
+          </Link>
+          {`: ${status[appointment.status] ?? appointment.status}`}
+        </p>
+      ) : (
+        <p>{words.noAppointment}</p>
+      )}
+      {task.description && <ServerSays sentences={[task.description]} />}
+      {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
+      <Group gap="xs">
+        <TakeBack of={task.id ?? ''}>
+          <Button loading={isBusy} onClick={() => void told()}>
+            {words.told}
+          </Button>
+        </TakeBack>
+      </Group>
+    </li>
+  );
+}
+
+/** The messages to people that did not arrive, as far as is known: staff call instead. */
+export function MessagesPage() {
+  const texts = useTexts();
+  const { messages: words } = texts;
+  const { value, refusal, reload, isBehind } = useFound('messages', undeliveredSearches(config), undeliveredIn);
+  return (
+    <>
+      <h1>
+        {words.title} {value && `(${value.length})`}
+      </h1>
+      <p className="help">{value?.length === 0 ? words.none : words.help}</p>
+      <Behind isBehind={isBehind} />
+      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      {!value && !refusal && <Loader aria-label={texts.loading} />}
+      <ul className="deliveries">
+        {value?.map((message) => (
+          <Card key={message.task.id} message={message} onChanged={reload} />
+        ))}
+      </ul>
+    </>
+  );
+}
