@@ -22,6 +22,7 @@ function termin(config: BookingConfig): Profile {
     description: 'An appointment as a requestor submits it to $book and as the repository returns it.',
     differential: [
       ...externalTag('Appointment', config),
+      ...optionalExtension('Appointment', 'payerKind', artefactUri(config, 'LocalPayerKind')),
       ...withCode('Appointment.serviceType'),
       ...withCode('Appointment.specialty'),
       {
@@ -279,6 +280,25 @@ function messages(config: BookingConfig): Profile {
   };
 }
 
+function payerKind(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalPayerKind',
+    type: 'Extension',
+    title: 'Payer kind',
+    description:
+      'Who pays (LocalPayerKinds). In a healthcare service or a slot: which kinds are served there; one that names none ' +
+      'serves all. In an appointment: that of its patient, once.',
+    context: ['HealthcareService', 'Slot', 'Appointment'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalPayerKind') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'Coding' }] },
+      { id: 'Extension.value[x].system', min: 1 },
+      { id: 'Extension.value[x].code', min: 1 },
+    ],
+  };
+}
+
 function subscription(config: BookingConfig): Profile {
   const addresses = topicNames.map((name) => `'${topicUrl(name, config)}'`);
   return {
@@ -363,6 +383,7 @@ export function profiles(config: BookingConfig): Profile[] {
     ...policyProfiles(config),
     ownChanges(config),
     messages(config),
+    payerKind(config),
     subscription(config),
   ];
 }

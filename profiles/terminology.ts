@@ -81,6 +81,14 @@ const sources: readonly CodeSystemSource[] = [
     withValueSet: true,
   },
   {
+    artefact: 'LocalPayerKinds',
+    title: 'Payer kinds',
+    description: 'The codes in the extension LocalPayerKind: who pays for an appointment.',
+    concepts: { statutory: 'Statutory health insurance', private: 'Private health insurance', 'self-pay': 'Self-pay' },
+    usedIn: ['Slot'],
+    withValueSet: true,
+  },
+  {
     artefact: 'LocalRequestor',
     title: 'Appointment requestors',
     description:

@@ -16,8 +16,10 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalTerminPriorityExtension',
   'LocalOwnChanges',
   'LocalMessages',
+  'LocalPayerKind',
   'LocalServiceType',
   'LocalSpecialty',
+  'LocalPayerKinds',
   'LocalContextType',
 ]);
 

@@ -399,7 +399,8 @@ export function offerResource(slot: CalendarSlot, withheld: readonly Extension[]
   }
   const ours = [artefactUri(config, 'LocalOffered'), artefactUri(config, 'LocalWithheld')];
   const mark = offeredExtension(slot, config);
-  const kept = isNew ? [] : (resource.extension ?? []).filter(({ url }) => !ours.includes(url));
+  const payers = artefactUri(config, 'LocalPayerKind');
+  const kept = (resource.extension ?? []).filter(({ url }) => (isNew ? url === payers : !ours.includes(url)));
   const extension = [...kept, ...(mark ? [mark] : []), ...withheld];
   const identifier = identifiersOf(slot, config);
   const { serviceType: _, extension: __, identifier: ___, meta, ...elements } = resource;

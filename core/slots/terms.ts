@@ -29,7 +29,7 @@ const hasId = (service: HealthcareService): service is StoredService => service.
  * The services that an appointment in a slot may be for: the one that the slot was published for, else those that the
  * given types name. A Schedule with one service has no other.
  */
-function servicesFor(
+export function servicesFor(
   { resource }: CalendarSlot,
   types: readonly CodeableConcept[],
   services: readonly HealthcareService[],

@@ -2,7 +2,7 @@ import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../core
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { typeQuery } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { readContextTypeValue } from './parameters/context-type-value.ts';
+import { readContextTypeValue, readPayerKind } from './parameters/context-type-value.ts';
 import { type DateContext, inOneCondition, rewriteDates } from './parameters/dates.ts';
 import { type Chain, type Filter, isUnknownParameter, readFilter } from './parameters/filter.ts';
 import { isIssue, type SearchParam, searchIssue } from './parameters/param.ts';
@@ -128,7 +128,10 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: Rewr
   if (isIssue(filter)) {
     return filter;
   }
-  const { period } = filter.entry;
+  const { period, isPayerKind } = filter.entry;
+  if (isPayerKind) {
+    return { params: [], filter: readPayerKind(filter.value, context) };
+  }
   if (period) {
     const condition = readPeriodSearch(filter, period, context);
     return isIssue(condition) ? condition : { params: [], filter: condition };

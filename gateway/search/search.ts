@@ -4,7 +4,6 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import type { UpstreamCall } from '../medplum/client.ts';
 import { fingerprint } from '../medplum/current-profile.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicBundle } from '../medplum/public-resources.ts';
@@ -14,25 +13,12 @@ import { resolveChains } from './chain.ts';
 import { withSurvivors } from './merged-patients.ts';
 import type { SearchParam } from './parameters/param.ts';
 import { sayingIgnored } from './result/ignored.ts';
-import { searchFiltered } from './result/post-filter.ts';
+import { searchCall, searchFiltered } from './result/post-filter.ts';
 import { countAsked, countingParams, isCountedInPart, totalOf, withTotal } from './result/result-total.ts';
 import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
 
 function isRefused(search: RewrittenSearch | readonly Issue[]): search is readonly Issue[] {
   return Array.isArray(search);
-}
-
-/** The search request to Medplum, with the client's method: values that it sent in the body stay out of the URL. */
-function searchCall(
-  type: ServedTypeName,
-  query: string,
-  method: 'GET' | 'POST',
-  headers: FhirRequest['upstreamHeaders'],
-): UpstreamCall {
-  const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
-  return method === 'POST'
-    ? { method, path: `fhir/R4/${type}/_search`, body: query, headers: form }
-    : { method, path: `fhir/R4/${type}`, query, headers };
 }
 
 const paging: readonly string[] = ['_count', '_offset', '_cursor'];

@@ -38,6 +38,7 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
         deadline: artefactUri(config, 'LocalConfirmationDeadline'),
         policy: artefactUri(config, 'LocalBookingPolicy'),
         clinic: artefactUri(config, 'LocalPortal'),
+        payerKind: artefactUri(config, 'LocalPayerKind'),
       },
       messages: config.messages.from === undefined ? undefined : artefactUri(config, 'LocalMessages'),
       topic: topicUrl('appointment-update', config),

@@ -168,6 +168,11 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
   ],
+  LocalPayerKind: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a coding', { valueCoding: undefined }, 'Extension.value[x]'],
+    ['a code', { valueCoding: { system: 'urn:x' } }, 'Extension.value[x].code'],
+  ],
   LocalSubscriptionTermin: [
     ['a status', { status: undefined }, 'Subscription.status'],
     ['a reason', { reason: undefined }, 'Subscription.reason'],

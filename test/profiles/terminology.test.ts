@@ -59,11 +59,11 @@ test.each(Object.keys(presets))('%s: code systems and value sets have what ISiK 
     expect(concept?.length).toBeGreaterThan(0);
     expect(concept?.every(({ code, display }) => code && display)).toBe(true);
   }
-  expect(valueSets).toHaveLength(2);
+  expect(valueSets).toHaveLength(3);
   for (const { url, version, name, useContext, expansion, compose } of valueSets) {
     expect([url, version, name, expansion?.timestamp].every(Boolean)).toBe(true);
     expect(useContext?.map(({ code, valueCodeableConcept }) => [code, valueCodeableConcept?.coding?.[0]])).toEqual(
-      ['HealthcareService', 'Schedule'].map((type) => [
+      (name?.includes('PayerKinds') ? ['Slot'] : ['HealthcareService', 'Schedule']).map((type) => [
         { system: 'http://terminology.hl7.org/CodeSystem/usage-context-type', code: 'focus' },
         { system: 'http://hl7.org/fhir/resource-types', code: type },
       ]),
@@ -95,6 +95,7 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalAlternative',
     'LocalOwnChanges',
     'LocalMessages',
+    'LocalPayerKind',
   ]);
   const own = resolveConfig({ preset: 'isik', baseUrl: isik.baseUrl, profileBase: 'https://clinic.example/fhir' });
   expect(buildArtefacts(own).structureDefinitions.map(({ url }) => url)).toContain(artefactUri(own, 'LocalTermin'));

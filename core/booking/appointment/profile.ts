@@ -64,6 +64,15 @@ function priorityIssues({ value, path }: Located<Appointment>, config: ProfileCo
   }));
 }
 
+function payerKindIssues({ value, path }: Located<Appointment>, config: ProfileConfig): Issue[] {
+  const url = artefactUri(config, 'LocalPayerKind');
+  const found = (value.extension ?? []).filter((one) => one.url === url);
+  const isCoded = found.every(({ valueCoding }) => valueCoding?.system && valueCoding.code);
+  return found.length > 1 || !isCoded
+    ? [violation(`The extension ${url} is given once, with a valueCoding of system and code.`, `${path}.extension`)]
+    : [];
+}
+
 /**
  * Checks an appointment against the profile LocalTermin. Its StructureDefinition, against which Medplum checks every write,
  * has the same rules; here violations are found before anything is written, together with all other problems.
@@ -79,5 +88,6 @@ export function profileIssues(appointment: Located<Appointment>, config: Profile
     ...codingIssues(value.specialty, `${path}.specialty`, allowsText),
     ...participantIssues(appointment),
     ...priorityIssues(appointment, config),
+    ...payerKindIssues(appointment, config),
   ];
 }

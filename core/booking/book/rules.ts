@@ -9,7 +9,7 @@ import { questionnaireResponseIssues } from './request/questionnaire-response.ts
 import { growthIssues } from './resubmission/resubmit.ts';
 import { rewrittenIds, type Situation } from './situation.ts';
 import { granularityIssues, longestIssues } from './slots/granularity.ts';
-import { serviceTypeIssues } from './slots/service-type.ts';
+import { payerKindIssues, serviceTypeIssues } from './slots/service-type.ts';
 import { slotIssues } from './slots/slot-issues.ts';
 
 /** A rule: finds what is wrong with a booking. */
@@ -90,6 +90,7 @@ const policyRule: Rule = (situation) => {
   return known.role === 'requestor'
     ? [
         ...longestIssues(situation),
+        ...payerKindIssues(situation),
         ...verdict.issues,
         ...quotaIssues(verdict.quotas, known.usage ?? new Map(), rewrittenIds(situation), path, context),
       ]

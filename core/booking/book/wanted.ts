@@ -15,6 +15,7 @@ import { mergedPatients } from './resubmission/heir.ts';
 import { perhapsMoved } from './resubmission/idempotency.ts';
 import { buffersOf, givenBackBy, rewrittenIds, type Situation, schedulesIn } from './situation.ts';
 import { longestIssues } from './slots/granularity.ts';
+import { payerKindIssues } from './slots/service-type.ts';
 
 /** What must still be read to answer a question, given what is known to be against the booking; `undefined`: nothing. */
 type When<Name extends keyof Questions> = (
@@ -104,7 +105,8 @@ const role: When<'role'> = (situation) => {
   const { requestor, config } = context;
   const isMoved = previous !== undefined && !isHold(previous, config);
   const isOthers = [previous, replaced].some((one) => one && !belongsTo(one, requestor, config));
-  const isBound = [verdict.issues, verdict.quotas, longestIssues(situation)].some(({ length }) => length > 0);
+  const limits = [verdict.issues, verdict.quotas, longestIssues(situation), payerKindIssues(situation)];
+  const isBound = limits.some(({ length }) => length > 0);
   return known.role === undefined && (isBound || isMoved || isOthers) ? true : undefined;
 };
 

@@ -1,6 +1,7 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
+import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { formatKey, type PublishedKey } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { subtract, union } from '../../time/interval-set.ts';
@@ -115,10 +116,13 @@ function offeredSlot(
 ): WantedSlot {
   const key: PublishedKey = { kind: 'offer', schedule: schedule.id, service: service.id, start: interval.start, place };
   const { resource, ...rest } = published(schedule.id, key, interval, config);
+  const payers = payerKindsOf(service, config);
+  const url = artefactUri(config, 'LocalPayerKind');
   return {
     ...rest,
     resource: {
       ...resource,
+      ...(payers.length > 0 && { extension: payers.map((valueCoding) => ({ url, valueCoding })) }),
       ...(service.category?.length && { serviceCategory: service.category }),
       serviceType: serviceTypeOf(service),
       ...(service.specialty?.length && { specialty: service.specialty }),

@@ -1,5 +1,7 @@
 import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
 import { canonicalJson } from '../../fhir/canonical-json.ts';
+import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { type SlotChange, slotChanges } from '../../slots/entries.ts';
 import { settle, type TermsOf } from '../../slots/settle.ts';
 import {
@@ -131,18 +133,25 @@ function withBlocks(
 const publishedElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty'] as const;
 
 /** A stored Slot with the elements that it should have; elements that the service does not publish stay. */
-function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot): CalendarSlot {
+function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, config: PublishConfig): CalendarSlot {
   const { serviceType } = resource;
   const services = serviceType;
-  const isSame = publishedElements.every(
-    (name) => name === 'serviceType' || canonicalJson(slot.resource[name]) === canonicalJson(resource[name]),
-  );
+  const payers = (one: Slot): string => canonicalJson(payerKindsOf(one, config));
+  const isSame =
+    payers(slot.resource) === payers(resource) &&
+    publishedElements.every(
+      (name) => name === 'serviceType' || canonicalJson(slot.resource[name]) === canonicalJson(resource[name]),
+    );
   const isSameOffer = canonicalJson(slot.services) === canonicalJson(services);
   const rest: Partial<Slot> = { ...slot.resource };
   for (const name of publishedElements) {
     delete rest[name];
   }
-  const written: Slot = { ...rest, ...resource, meta: slot.resource.meta, identifier: slot.resource.identifier };
+  const others = (rest.extension ?? []).filter(({ url }) => url !== artefactUri(config, 'LocalPayerKind'));
+  const extension = [...others, ...(resource.extension ?? [])];
+  delete rest.extension;
+  const { meta, identifier } = slot.resource;
+  const written: Slot = { ...rest, ...resource, meta, identifier, ...(extension.length > 0 && { extension }) };
   const isAsWanted = isSame && isSameOffer;
   const time = { start, end };
   const isFree = slot.status === 'free' && slot.start === start && slot.end === end;
@@ -184,7 +193,7 @@ function withPublished(
     const isTakenElsewhere = open.length < slots.length;
     const [kept] = isTakenElsewhere || !target ? [] : open.toSorted((one, other) => rank(one) - rank(other));
     if (kept && target) {
-      result.set(kept.id, restored(kept, target));
+      result.set(kept.id, restored(kept, target, config));
     }
     const isOver = ({ start }: CalendarSlot): boolean => start < window.start || start >= window.end || start < now;
     for (const { origin } of slots.filter((slot) => slot !== kept && !isOver(slot) && (!target || !isHeld(slot)))) {

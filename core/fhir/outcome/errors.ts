@@ -41,7 +41,7 @@ export const bookingErrors = {
   'service-type-not-offered': {
     status: 422,
     type: 'business-rule',
-    display: 'The service type is not offered in this slot',
+    display: 'The service type or payer kind is not offered in this slot',
   },
   'patient-not-found': { status: 422, type: 'not-found', display: 'The patient does not exist' },
   'patient-inactive': { status: 422, type: 'business-rule', display: 'The patient is inactive or was merged' },

@@ -1,5 +1,7 @@
 import type { Coding, Resource, UsageContext } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../../../core/config/config.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { type SearchParam, searchIssue } from './param.ts';
 import type { ResourceFilter } from './resource-filter.ts';
 
@@ -71,5 +73,21 @@ export function readContextTypeValue(value: string): UseContextSearch | Issue {
       { name: 'context-type', value: [...new Set(pairs.map(([type]) => type))].join(',') },
       { name: 'context', value: [...new Set(pairs.map(([, context]) => context))].join(',') },
     ],
+  };
+}
+
+/**
+ * Reads a `payer-kind`: `code` or `system|code`, several separated by commas. Whoever names no kind serves all of them.
+ *
+ * @param value - of the parameter, decoded
+ */
+export function readPayerKind(value: string, config: ArtefactConfig): ResourceFilter {
+  const wanted = splitUnescaped(value, ',').map(parseToken);
+  return {
+    element: 'extension',
+    matches: (resource) => {
+      const kinds = payerKindsOf(resource, config);
+      return kinds.length === 0 || kinds.some((kind) => wanted.some((token) => matchesToken(kind, token)));
+    },
   };
 }

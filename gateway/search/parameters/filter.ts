@@ -142,7 +142,7 @@ export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: str
   if (isIssue(filter) || links.length === 0) {
     return filter;
   }
-  return filter.entry.type === 'composite'
+  return filter.entry.type === 'composite' || filter.entry.isPayerKind
     ? searchIssue(sent.name, `'${last}' cannot be the last parameter of a chain.`)
     : { ...filter, name: [...parts, filter.name].join('.'), chain: { links, end: filter } };
 }

@@ -20,6 +20,8 @@ export interface SearchParameterEntry {
   readonly period?: PeriodPart;
   /** For a reference that leads out of the service: its target type, which cannot be read or included. */
   readonly outside?: ResourceType;
+  /** Whether it looks for payer kinds in the extension LocalPayerKind, which Medplum does not search. */
+  readonly isPayerKind?: boolean;
   /** The canonical URL of its definition, if FHIR R4 does not define it. */
   readonly definition?: string;
   /** The modifiers that it can carry, if Medplum understands fewer than those of its type. */
@@ -34,6 +36,7 @@ const date: SearchParameterEntry = { type: 'date' };
 const string: SearchParameterEntry = { type: 'string' };
 /** A part of names or addresses: Medplum takes the value of `:missing` for such a part, and finds nothing. */
 const part: SearchParameterEntry = { type: 'string', isWords: true, modifiers: ['exact', 'contains'] };
+const payerKind: SearchParameterEntry = { type: 'token', isPayerKind: true, modifiers: [] };
 const uri: SearchParameterEntry = { type: 'uri' };
 const composite: SearchParameterEntry = { type: 'composite' };
 const reference = (...targets: ServedTypeName[]): SearchParameterEntry => ({ type: 'reference', targets });
@@ -126,6 +129,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     ...offer,
     'appointment-type': token,
     identifier: token,
+    'payer-kind': payerKind,
     schedule: reference('Schedule'),
     start: date,
     status: code('http://hl7.org/fhir/slotstatus'),
@@ -140,6 +144,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     location: reference('Location'),
     name: string,
     organization: reference('Organization'),
+    'payer-kind': payerKind,
     program: token,
     // In R4 `service-type` searches the element `type`; the specification (4.3) names the parameter after the element.
     type: { type: 'token', upstreamName: 'service-type' },

@@ -3,6 +3,7 @@ import type { GatewayContext } from '../../context.ts';
 import type { FhirRequest } from '../../handler.ts';
 import { problem, refusal } from '../../http/errors.ts';
 import type { FhirResponse } from '../../http/response.ts';
+import type { UpstreamCall } from '../../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../../medplum/errors.ts';
 import { isBundle, publicBundle, publicResource } from '../../medplum/public-resources.ts';
 import type { ServedTypeName } from '../../served-types.ts';
@@ -13,6 +14,22 @@ import { MAX_COUNT } from './result-parameters.ts';
 /** How many pages of resources are examined, and how many resources Medplum is asked for at once. */
 const looked = { pages: 10, atOnce: MAX_COUNT } as const;
 const defaultCount = 20;
+
+/** The longest query of an address, in characters. */
+const LONGEST = 4_000;
+
+/** The search request to Medplum, with the client's method: values that it sent in the body stay out of the URL. */
+export function searchCall(
+  type: ServedTypeName,
+  query: string,
+  method: 'GET' | 'POST',
+  headers: FhirRequest['upstreamHeaders'],
+): UpstreamCall {
+  const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
+  return method === 'POST'
+    ? { method, path: `fhir/R4/${type}/_search`, body: query, headers: form }
+    : { method, path: `fhir/R4/${type}`, query, headers };
+}
 
 /** Parameters that shape a page; they do not count while the gateway looks for matches. */
 const paging: readonly string[] = ['_count', '_offset', '_cursor', '_total'];
@@ -53,7 +70,9 @@ async function matchingIds(
   ]);
   const ids: string[] = [];
   for (let page = 0; page < looked.pages && query !== undefined; page++) {
-    const answer = await upstream.call({ method: 'GET', path: `fhir/R4/${type}`, query, headers: upstreamHeaders });
+    const answer = await upstream.call(
+      searchCall(type, query, query.length > LONGEST ? 'POST' : 'GET', upstreamHeaders),
+    );
     if (!isSuccess(answer)) {
       return upstreamProblem(answer, config);
     }
@@ -66,7 +85,7 @@ async function matchingIds(
     query = nextQuery(answer.body);
   }
   const most = looked.pages * looked.atOnce;
-  const diagnostics = `The search has more than ${most} ${type} resources to examine: narrow it, for example by patient.`;
+  const diagnostics = `The search has more than ${most} ${type} resources to examine: narrow it, for example by patient or start.`;
   return query === undefined ? ids : refusal([searchIssue(elements, diagnostics)], config);
 }
 
@@ -81,16 +100,12 @@ async function readPage(
   if (ids.length === 0) {
     return [];
   }
-  const answer = await upstream.call({
-    method: 'POST',
-    path: `fhir/R4/${type}/_search`,
-    headers: { ...upstreamHeaders, 'content-type': 'application/x-www-form-urlencoded' },
-    body: formatQuery([
-      { name: '_id', value: ids.join(',') },
-      { name: '_count', value: String(ids.length) },
-      ...params.filter(({ name }) => shape.includes(name)),
-    ]),
-  });
+  const query = formatQuery([
+    { name: '_id', value: ids.join(',') },
+    { name: '_count', value: String(ids.length) },
+    ...params.filter(({ name }) => shape.includes(name)),
+  ]);
+  const answer = await upstream.call(searchCall(type, query, 'POST', upstreamHeaders));
   if (!isSuccess(answer)) {
     return upstreamProblem(answer, config);
   }
@@ -135,8 +150,8 @@ function numberOf(sent: readonly SearchParam[], name: string): number | undefine
 
 /**
  * A search with a condition that Medplum cannot check: everything that may match is read, filtered exactly, and divided
- * into pages here, so that total and links are right. Meant for the few resources with a `useContext`, and for
- * encounters, of which a requestor sees only its own; a search with more to examine is refused.
+ * into pages here, so that total and links are right. Meant for the few resources with a `useContext`, for
+ * encounters, of which a requestor sees only its own, and for the slots of some weeks; a search with more to examine is refused.
  *
  * @param type - resource type that is searched
  * @param search - the search as Medplum understands it, and the conditions left

@@ -21,7 +21,7 @@ const offset: Check = (value) => (/^\d{1,6}$/.test(value) ? undefined : 'must be
 const sort: Check = (value, type) => {
   const unknown = value.split(',').find((key) => {
     const entry = searchParameter(type, key.replace(/^-/, ''));
-    return !entry || entry.type === 'composite' || entry.upstreamName || entry.definition;
+    return !entry || entry.type === 'composite' || entry.upstreamName || entry.definition || entry.isPayerKind;
   });
   return unknown === undefined ? undefined : `cannot be '${unknown}': it must name search parameters of ${type}`;
 };

@@ -137,6 +137,17 @@ export const discoveryChecks: readonly Check[] = [
     ],
   },
   {
+    name: 'slots-by-payer-kind',
+    level: 'MAY',
+    rule: 'Slots are found by the payer kind that they serve; those that name none serve all.',
+    section: 'docs/portals.md, Finding a time',
+    needs: ['schedule', 'slot', 'privateSlot'],
+    steps: ['private', 'statutory'].map((code) => ({
+      request: `GET /Slot?schedule={schedule}&payer-kind=${code}&_count=100`,
+      expect: [status(200), has('{slot}'), code === 'private' ? has('{privateSlot}') : hasNot('{privateSlot}')],
+    })),
+  },
+  {
     name: 'slots-by-type-of-service',
     level: 'MUST',
     rule: 'Slots are found through the Schedule’s actor: by the type of a HealthcareService.',

@@ -104,6 +104,12 @@ export const clinic = {
   },
 } as const;
 
+/** Who pays for an appointment, or is served in a Slot. */
+export const payerKind = (code: string): object => ({
+  url: '{uri.LocalPayerKind}',
+  valueCoding: { system: '{uri.LocalPayerKinds}', code },
+});
+
 /** A free Slot of half an hour on a Schedule, unless `more` says otherwise. */
 export const slotOn = (schedule: string, more: object = {}): object => ({
   resourceType: 'Slot',

@@ -18,6 +18,7 @@ export const needs = {
   longSlot: 'a free Slot of eleven hours in the future on the Schedule',
   serviceSlot: 'a free Slot in the future on the Schedule of the HealthcareService',
   manualSlot: 'free Slots in the future on a Schedule whose appointments staff confirm by hand',
+  privateSlot: 'a free Slot in the future on the Schedule that serves only the payer kind "private" of LocalPayerKinds',
   pastSlot: 'a Slot on the Schedule that is free and over',
   busySlot: 'a busy Slot in the future on the Schedule',
   patient: 'an active Patient that the requestor may book for',
@@ -33,7 +34,7 @@ export const needs = {
 export type Need = keyof typeof needs;
 
 /** What one check uses up: every check gets one of its own. */
-export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot'];
+export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot', 'privateSlot'];
 
 /** A need that is not met. */
 export class Unprepared extends Error {

@@ -1,6 +1,6 @@
 import type { RequestStep } from '../check.ts';
 import { success } from '../expectation.ts';
-import { cancelledByPatient, clinic, parameters, patient, proposal, slotOn, staffPatch } from './bodies.ts';
+import { cancelledByPatient, clinic, parameters, patient, payerKind, proposal, slotOn, staffPatch } from './bodies.ts';
 import type { Need } from './needs.ts';
 
 /** Which times a recipe gets as `{time.start}` and `{time.end}`. */
@@ -52,6 +52,13 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   longSlot: freeSlot('longSlot', 'schedule', 'longDay'),
   serviceSlot: freeSlot('serviceSlot', 'serviceSchedule', 'halfHour'),
   manualSlot: freeSlot('manualSlot', 'manualSchedule', 'halfHour'),
+  privateSlot: byStaff(
+    ['schedule'],
+    'privateSlot',
+    'Slot',
+    slotOn('{schedule}', { extension: [payerKind('private')] }),
+    'halfHour',
+  ),
   pastSlot: freeSlot('pastSlot', 'schedule', 'past'),
   busySlot: byStaff(['schedule'], 'busySlot', 'Slot', slotOn('{schedule}', { status: 'busy' }), 'halfHour'),
   patient: byRequestor('patient', patient()),

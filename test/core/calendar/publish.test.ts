@@ -80,6 +80,23 @@ describe('publishing opening hours', () => {
     });
   });
 
+  it('says whom they are for, and follows the service when that changes; what others have added stays', () => {
+    const url = 'https://example.org/fhir/StructureDefinition/LocalPayerKind';
+    const payers = (...codes: string[]) => codes.map((one) => ({ url, valueCoding: { system: 'urn:p', code: one } }));
+    const other = { url: 'urn:other', valueBoolean: true };
+    const served = (...codes: string[]) => service([], { extension: [...service().extension, ...payers(...codes)] });
+    const own = publish(stateOf([], {}, [served('private')])).map((one) => ({
+      ...one,
+      extension: [other, ...(one.extension ?? [])],
+    }));
+    expect(again(own, {}, [served('private')])).toEqual(own);
+    const changed = again(own, {}, [served('statutory', 'private')]);
+    expect(changed.map(({ extension }) => extension)).toEqual(
+      own.map(() => [other, ...payers('statutory', 'private')]),
+    );
+    expect(again(changed).map(({ extension }) => extension)).toEqual(own.map(() => [other]));
+  });
+
   it('publishes nothing that begins before now', () => {
     expect(times(publish(stateOf([], { now: Date.parse(at('09:01')) })))).toEqual(morning.slice(1));
   });

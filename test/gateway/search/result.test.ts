@@ -195,7 +195,7 @@ describe('looking through what may match', () => {
       issue: [
         {
           diagnostics:
-            'The search has more than 10000 CodeSystem resources to examine: narrow it, for example by patient.',
+            'The search has more than 10000 CodeSystem resources to examine: narrow it, for example by patient or start.',
           expression: ['http.useContext'],
         },
       ],

@@ -27,6 +27,14 @@ const people = ids.map((id) => ({
   ...(id === 'anna' && { communication: [{ coding: [{ code: 'tr' }] }, { coding: [{ code: 'de' }] }] }),
 }));
 
+/** Dr. anna is for private patients. */
+const payers = (...codes: string[]) =>
+  codes.map((code) => ({ url: 'urn:payer', valueCoding: { code, display: '<b>' } }));
+const serviceOf = (id: string) => ({
+  url: 'https://medplum.com/fhir/service-type-reference',
+  valueReference: { reference: `HealthcareService/${id}` },
+});
+
 let clinic: FastifyInstance;
 let app: FastifyInstance;
 
@@ -37,12 +45,22 @@ beforeAll(async () => {
       ...ids.map((id) => ({
         resourceType: 'Schedule',
         id,
-        serviceType: [{ coding: [coding] }],
+        serviceType: [{ coding: [coding], extension: [serviceOf(id === 'anna' ? 'private' : 'all')] }],
         actor: [{ reference: `Practitioner/${id}`, display: `Dr. ${id}` }],
       })),
     ),
   );
-  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
+  clinic.get('/fhir/R4/HealthcareService', async () =>
+    bundle(
+      {
+        resourceType: 'HealthcareService',
+        id: 'private',
+        type: [{ coding: [coding] }],
+        extension: payers('private', 'x'),
+      },
+      { resourceType: 'HealthcareService', id: 'all', type: [{ coding: [coding] }] },
+    ),
+  );
   clinic.get('/fhir/R4/Practitioner', async () => bundle(...people));
   clinic.get('/fhir/R4/PractitionerRole', async () =>
     bundle(
@@ -68,6 +86,8 @@ beforeAll(async () => {
       resourceType: 'Slot',
       id: `${id}-${index}`,
       status: 'free',
+      // The last times of a day are not for those who pay themselves.
+      extension: index === 9 ? payers('private', 'statutory') : [],
       schedule: { reference: `Schedule/${id}` },
       start: new Date(start - person * 300_000).toISOString(),
       end: new Date(start + HALF_HOUR - person * 300_000).toISOString(),
@@ -136,4 +156,33 @@ test('a picture is what its bytes say, comes from the portal itself, and can do 
   for (const other of ['/portal/pictures/Practitioner/berta?v=undefined', '/portal/pictures/Practitioner/anna?v=x']) {
     expect((await app.inject(other)).statusCode).toBe(404);
   }
+});
+
+test('who pays is chosen where it makes a difference, and only what serves them is shown', async () => {
+  const { send } = aBrowser(app, '192.0.2.7');
+  const start = await send('/portal/');
+  expect(start.body).toContain('Who pays?');
+  expect(
+    [...start.body.matchAll(/href="\/portal\/\?payer=(\w+)"(?: aria-current="true")?>([^<]+)/g)].map(
+      ([, ...all]) => all,
+    ),
+  ).toEqual([
+    ['private', 'Private insurance'],
+    ['x', '&lt;b&gt;'],
+  ]);
+  const all = await get('&day=2040-01-12');
+  const other = await get('&day=2040-01-12&payer=x');
+  const countOf = ({ body }: { body: string }) =>
+    body
+      .split('class="times"')
+      .slice(1)
+      .map((one) => one.match(/name="time"/g)?.length);
+  expect([countOf(all), countOf(other)]).toEqual([
+    [10, 10, 10],
+    [9, 9, 9],
+  ]);
+  expect(other.body).toContain('<input type="hidden" name="payer" value="x">');
+  expect(other.body).toMatch(/name="time"|payer=x/);
+  expect(other.body).toMatch(/href="[^"]*payer=x[^"]*view=month/);
+  expect((await get('&payer=constructor')).statusCode).toBe(200);
 });

@@ -41,6 +41,7 @@ export const settings = {
     confirmation: 'urn:confirmation',
     deadline: 'urn:deadline',
     policy: 'urn:policy',
+    payerKind: 'urn:payer',
   },
   topic: 'urn:topic',
   origin: 'https://portal.example',

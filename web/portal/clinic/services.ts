@@ -3,6 +3,7 @@ import type {
   Coding,
   ContactPoint,
   Duration,
+  Extension,
   HealthcareService,
   Location,
   Organization,
@@ -35,6 +36,8 @@ export interface BookableSchedule {
   readonly map: string | undefined;
   /** What patients should know before they come, for example what to bring. */
   readonly bring: string | undefined;
+  /** The payer kinds that its service serves, as the extensions that say so; none: all. */
+  readonly payers: readonly Extension[];
   /** The telephone of the clinic that provides its service. */
   readonly phone: string | undefined;
 }
@@ -47,6 +50,40 @@ export interface BookableService {
   readonly name: string;
   readonly description: string | undefined;
   readonly schedules: readonly BookableSchedule[];
+  /** Who pays, if the visitor has said so: only what serves this kind is shown. */
+  readonly payer?: Extension | undefined;
+}
+
+const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
+
+/** The payer kinds between which services make a difference, by code. */
+export function payersOf(services: readonly BookableService[]): ReadonlyMap<string, Extension> {
+  const all = services.flatMap(({ schedules }) => schedules.flatMap(({ payers }) => payers));
+  return new Map(all.filter((one) => codeOf(one) !== '').map((one) => [codeOf(one), one]));
+}
+
+/** The payer kinds that a service or a Slot names, as extensions. */
+export const payersIn = (extension: readonly Extension[] | undefined, url: string | undefined): Extension[] =>
+  listOf(extension).filter((one) => one.url === url && one.valueCoding !== undefined);
+
+/** Whether somebody for whom this kind pays is served. */
+export const isServed = (payers: readonly Extension[], payer: Extension | undefined): boolean =>
+  payer === undefined || payers.length === 0 || payers.some((one) => codeOf(one) === codeOf(payer));
+
+/**
+ * What somebody can book for whom a payer kind pays.
+ *
+ * @param code - of the kind; anything else is everybody
+ */
+export function servicesFor(
+  services: readonly BookableService[],
+  code: string | undefined,
+): readonly BookableService[] {
+  const payer = payersOf(services).get(code ?? '');
+  return services.flatMap((service) => {
+    const schedules = service.schedules.filter(({ payers }) => isServed(payers, payer));
+    return schedules.length > 0 ? [{ ...service, schedules, payer }] : [];
+  });
 }
 
 /** The longest text about a service, in characters. */
@@ -96,7 +133,7 @@ function cancelUntilOf(resource: Schedule | HealthcareService, url: string | und
   return millisecondsOf(listOf(policy?.extension).find((part) => part.url === 'cancelUntil')?.valueDuration);
 }
 
-type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic'>;
+type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind'>;
 
 interface Found {
   readonly schedules: readonly Schedule[];
@@ -139,6 +176,7 @@ function bookableSchedule(
     place: location && placeText(location),
     map: location && mapOf(location),
     bring: textOf(service?.extraDetails)?.slice(0, MOST_TEXT),
+    payers: payersIn(service?.extension, urls.payerKind),
     phone: phoneIn(organization?.telecom) ?? phoneIn(service?.telecom) ?? phoneIn(location?.telecom),
   };
 }

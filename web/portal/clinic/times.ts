@@ -1,7 +1,7 @@
 import type { Bundle, Slot } from '@medplum/fhirtypes';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
-import type { BookableSchedule, BookableService } from './services.ts';
+import { type BookableSchedule, type BookableService, isServed, payersIn } from './services.ts';
 
 /** A time that can be booked; milliseconds since 1970 UTC. */
 export interface FreeTime {
@@ -26,8 +26,11 @@ const MINUTE = 60_000;
 /** The most appointments that one long Slot is shown as. */
 const MOST_PARTS = 200;
 
-/** Whether a Slot belongs to a service: it names that service, or none. */
-function isOf({ serviceType }: Slot, { coding }: BookableService): boolean {
+/** Whether a Slot belongs to a service, and serves the visitor: it names that service and payer kind, or none. */
+function isOf({ serviceType, extension }: Slot, { coding, payer }: BookableService): boolean {
+  if (!isServed(payersIn(extension, payer?.url), payer)) {
+    return false;
+  }
   const codings = (Array.isArray(serviceType) ? serviceType : []).flatMap((concept) => concept?.coding ?? []);
   return codings.length === 0 || codings.some(({ system, code }) => system === coding?.system && code === coding?.code);
 }

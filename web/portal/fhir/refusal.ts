@@ -22,6 +22,8 @@ export interface ExtensionUrls {
   readonly confirmation: string;
   /** Until when the clinic has to answer a request; without it the page does not name that time. */
   readonly deadline?: string;
+  /** The payer kinds that are served; without it nobody is asked. */
+  readonly payerKind?: string;
   /** How the portal presents the clinic; without it there are only the elements of its Organization. */
   readonly clinic?: string;
   /** The booking policy; without it the page does not name how long an appointment can be cancelled. */

@@ -21,6 +21,10 @@ export function otherTimes(
     : html`<p>${texts.alternatives.none}</p>`;
 }
 
+/** What a form that holds a time says besides the time. */
+export const bookingFields = ({ key, payer }: BookableService): Html =>
+  html`<input type="hidden" name="service" value="${key}">${payer && html`<input type="hidden" name="payer" value="${payer.valueCoding?.code}">`}`;
+
 /** The page for a time that was gone before it could be held: the next best, each held with one click. */
 export function takenPage(
   visit: Visit,
@@ -30,13 +34,14 @@ export function takenPage(
 ): Reply {
   const { texts, say, portal } = visit;
   const { path } = portal.options;
-  const times = `${path}/times?${new URLSearchParams({ service: service.key }).toString()}`;
+  const payer = service.payer?.valueCoding?.code;
+  const times = `${path}/times?${new URLSearchParams({ service: service.key, ...(payer && { payer }) }).toString()}`;
   const body = html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>
 <h1>${service.name}</h1>
 <div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p></div>
 ${
   alternatives.length > 0 &&
-  html`<form method="post" action="${path}/hold"><input type="hidden" name="service" value="${service.key}">
+  html`<form method="post" action="${path}/hold">${bookingFields(service)}
 ${otherTimes(visit, alternatives, service)}</form>`
 }
 <p><a href="${times}">${texts.alternatives.others}</a></p>`;

@@ -1,3 +1,4 @@
+import type { Extension } from '@medplum/fhirtypes';
 import { type Content, type Html, html } from '../../server/html.ts';
 import type { Doctor } from '../clinic/doctors.ts';
 import type { BookableSchedule, BookableService } from '../clinic/services.ts';
@@ -6,10 +7,14 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { formatTime } from '../visit/chosen-time.ts';
 import { when } from './appointment.ts';
+import { payerChoice } from './services.ts';
+import { bookingFields } from './taken.ts';
 
 /** What the page of free times shows. */
 export interface TimesPage {
   readonly service: BookableService;
+  /** The payer kinds between which the service makes a difference. */
+  readonly payers: ReadonlyMap<string, Extension>;
   /** The calendar that was chosen; `undefined`: any. */
   readonly schedule: BookableSchedule | undefined;
   /** The free times of the span, by their local day. */
@@ -42,6 +47,7 @@ type Query = Readonly<Record<string, string | undefined>>;
 /** What was chosen already, and stays in every address of the page. */
 const choiceOf = ({ service, schedule, move, isMonth }: TimesPage): Query => ({
   service: service.key,
+  payer: service.payer?.valueCoding?.code,
   schedule: schedule?.reference,
   move: move?.id,
   view: isMonth ? 'month' : undefined,
@@ -137,7 +143,7 @@ function timeForm({ portal }: Visit, { move, service }: TimesPage, content: Cont
   const { path } = portal.options;
   const action = move === undefined ? `${path}/hold` : `${path}/appointments/${move.id}/move`;
   return html`<form method="${move === undefined ? 'post' : 'get'}" action="${action}">
-<input type="hidden" name="service" value="${service.key}">
+${bookingFields(service)}
 ${content}
 </form>`;
 }
@@ -238,15 +244,16 @@ ${timeForm(visit, page, groups)}
 /** The page of free times: the days of two weeks, and the times of one of them. */
 export function timesPage(visit: Visit, page: TimesPage): Reply {
   const { texts, say, clock, portal } = visit;
-  const { next, move, days, earlier, isComplete } = page;
+  const { next, move, days, earlier, isComplete, service } = page;
   const title = move === undefined ? texts.times.title : texts.times.moveTitle;
   const nothing = next
     ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${say(texts.times.next, { day: clock.longDay(next.start) })}</a></p>`
     : html`<p>${earlier === undefined ? texts.times.noneAtAll : texts.times.noneLater}</p>`;
   const body = html`${move === undefined && html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>`}
 <h1>${title}</h1>
-<p class="chosen">${page.service.name}${move === undefined && html` <a href="${portal.options.path}/">${texts.times.otherService}</a>`}</p>
+<p class="chosen">${page.service.name}${move === undefined && html` <a href="${portal.options.path}/${service.payer && `?payer=${encodeURIComponent(service.payer.valueCoding?.code ?? '')}`}">${texts.times.otherService}</a>`}</p>
 ${move && html`<p>${texts.appointment.isMoved}: ${when(visit, move)}</p>`}
+${payerChoice(visit, page.payers, service.payer, (payer) => address(visit, page, { payer }))}
 ${earliestTimes(visit, page)}
 ${personChoice(visit, page)}
 ${days.size === 0 && nothing}

@@ -25,6 +25,7 @@ import { emailOf } from '../visit/person.ts';
 import { moveRequest } from '../visit/requests.ts';
 import { watchOf } from './news.ts';
 import { alternativesTo, failureOf, reasonOf, visitorLimit } from './refusals.ts';
+import { serviceOf } from './under-way.ts';
 
 /** An appointment of the visitor. */
 interface Own {
@@ -56,13 +57,7 @@ export async function search(
     .filter((appointment) => mayRead(visit, appointment) && !isHold(appointment, portal.options.extensions.heldUntil))
     .map((appointment) => ({
       appointment,
-      view: viewOf(
-        appointment,
-        slots,
-        isRefusal(services) ? [] : services,
-        portal.options.extensions.deadline,
-        portal.now(),
-      ),
+      view: viewOf(appointment, slots, isRefusal(services) ? [] : services, portal.options.extensions, portal.now()),
     }));
 }
 
@@ -231,8 +226,8 @@ export const move = forOwn(async (visit, { appointment, view }) => {
   if (!time) {
     return failurePage(visit, 'notFound');
   }
-  const services = await portal.services();
-  const service = isRefusal(services) ? undefined : services.find(({ key }) => key === (view.serviceKey ?? ''));
+  const found = await serviceOf(visit, view.serviceKey ?? '', view.payer);
+  const service = found && !isRefusal(found) ? found : undefined;
   const answer = service ? await moveTo(visit, appointment, service, time) : unavailable;
   if (!isRefusal(answer)) {
     portal.news.note(view.id);

@@ -46,7 +46,7 @@ async function hold(
 export const holdTime: PageHandler = async (visit) => {
   const { portal, form } = visit;
   const time = parseTime(form.get('time'));
-  const service = await serviceOf(visit, form.get('service'));
+  const service = await serviceOf(visit, form.get('service'), form.get('payer'));
   if (!time || !service) {
     return failurePage(visit, 'notFound');
   }
@@ -61,7 +61,8 @@ export const holdTime: PageHandler = async (visit) => {
   if (!isRefusal(held) || (!problem && ['tooManyHolds', 'busy'].includes(reasonOf(held)))) {
     const session = withMore(visit.session);
     const id = isRefusal(held) ? '' : (held.id ?? '');
-    const pending: Pending = { browser: session.browser, service: service.key, time, key, hold: id };
+    const payer = service.payer?.valueCoding?.code ?? '';
+    const pending: Pending = { browser: session.browser, service: service.key, payer, time, key, hold: id };
     const sealed = await sealPending(portal.seal, pending, portal.now());
     const to = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
     return { kind: 'redirect', to, session };
@@ -98,7 +99,7 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
 /** Gives the time back, and keeps what was typed for another one. */
 export async function chooseOther(visit: Visit, { pending }: UnderWay): Promise<Reply> {
   const { portal, form, visitor } = visit;
-  const { service, key } = pending;
+  const { service, payer, key } = pending;
   const held = pending.hold === '' ? undefined : await portal.service.read('Appointment', pending.hold);
   if (held && !isRefusal(held) && heldUntil(portal, held) !== undefined) {
     const ended = await portal.service.cancel(held);
@@ -106,6 +107,6 @@ export async function chooseOther(visit: Visit, { pending }: UnderWay): Promise<
       portal.shares.end(visitor, key);
     }
   }
-  const query = new URLSearchParams({ service }).toString();
+  const query = new URLSearchParams({ service, ...(payer && { payer }) }).toString();
   return { kind: 'redirect', to: `${portal.options.path}/times?${query}`, draft: form };
 }

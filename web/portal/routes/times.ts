@@ -1,7 +1,7 @@
 import { DAY } from '../../../core/time/time-zone.ts';
 import { colourSheet } from '../clinic/clinic.ts';
 import { isDay } from '../clinic/clock.ts';
-import type { BookableService } from '../clinic/services.ts';
+import { type BookableService, payersOf, servicesFor } from '../clinic/services.ts';
 import { type FreeTime, readTimes } from '../clinic/times.ts';
 import { isRefusal } from '../fhir/client.ts';
 import type { PageHandler, Visit } from '../http/visit.ts';
@@ -18,7 +18,9 @@ const AHEAD = 400;
 /** `GET /`: what can be booked. */
 export const showServices: PageHandler = async (visit) => {
   const services = await visit.portal.services();
-  return isRefusal(services) ? failurePage(visit, 'unavailable') : servicesPage(visit, services);
+  return isRefusal(services)
+    ? failurePage(visit, 'unavailable')
+    : servicesPage(visit, servicesFor(services, visit.query.get('payer')), payersOf(services));
 };
 
 /** `GET /pictures/{type}/:id`: the picture of a person on a card, or the clinic's logo. */
@@ -51,7 +53,13 @@ async function nextTime(
   schedules: BookableService['schedules'],
   from: number,
 ) {
-  const found = await readTimes(portal.service, service, schedules, [from, from + AHEAD * DAY], 1);
+  const found = await readTimes(
+    portal.service,
+    service,
+    schedules,
+    [from, from + AHEAD * DAY],
+    service.payer ? 500 : 1,
+  );
   return isRefusal(found) ? undefined : found.times[0];
 }
 
@@ -66,13 +74,14 @@ export const showTimes: PageHandler = async (visit) => {
   if (isRefusal(services)) {
     return failurePage(visit, 'unavailable');
   }
-  const service = services.find(({ key }) => key === query.get('service'));
-  if (!service) {
-    return failurePage(visit, 'notFound');
-  }
   const moved = query.get('move') === '' ? undefined : await findOwn(visit, query.get('move'));
   if (moved && 'kind' in moved) {
     return moved;
+  }
+  const payer = moved ? moved.view.payer : query.get('payer');
+  const service = servicesFor(services, payer).find(({ key }) => key === query.get('service'));
+  if (!service) {
+    return failurePage(visit, 'notFound');
   }
   const schedule = service.schedules.find(({ reference }) => reference === query.get('schedule'));
   const schedules = schedule ? [schedule] : service.schedules;
@@ -96,6 +105,7 @@ export const showTimes: PageHandler = async (visit) => {
   const before = isMonth ? monthOf(from, -1) : clock.dayOf(clock.startOf(from, -SPAN));
   return timesPage(visit, {
     service,
+    payers: moved ? new Map() : payersOf(services.filter(({ key }) => key === service.key)),
     schedule,
     days,
     day,

@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import type { BookableService } from '../clinic/services.ts';
+import { type BookableService, servicesFor } from '../clinic/services.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
@@ -12,10 +12,14 @@ export interface UnderWay {
   readonly service: BookableService;
 }
 
-/** The service of the clinic that an address names, if there is one. */
-export async function serviceOf({ portal }: Visit, key: string): Promise<BookableService | Refusal | undefined> {
+/** The service of the clinic that an address names, as it is for a payer kind, if there is one. */
+export async function serviceOf(
+  { portal }: Visit,
+  key: string,
+  payer: string | undefined,
+): Promise<BookableService | Refusal | undefined> {
   const services = await portal.services();
-  return isRefusal(services) ? services : services.find((service) => service.key === key);
+  return isRefusal(services) ? services : servicesFor(services, payer).find((service) => service.key === key);
 }
 
 /**
@@ -34,7 +38,7 @@ export const forUnderWay =
     if (booked) {
       return { kind: 'redirect', to: `${portal.options.path}/appointments/${booked}` };
     }
-    const service = pending && (await serviceOf(visit, pending.service));
+    const service = pending && (await serviceOf(visit, pending.service, pending.payer));
     if (!pending || !service) {
       return failurePage(visit, 'notFound');
     }

@@ -26,6 +26,11 @@ export const english = {
     lead: 'Choose a service. You will then see the free times.',
     none: 'Nothing can be booked online at the moment. Please call the clinic.',
   },
+  payers: {
+    title: 'Who pays?',
+    any: 'Show all',
+    kinds: { statutory: 'Statutory insurance', private: 'Private insurance', 'self-pay': 'I pay myself' },
+  },
   times: {
     title: 'Choose a day and a time',
     moveTitle: 'Choose a new time',

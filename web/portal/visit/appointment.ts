@@ -2,6 +2,7 @@ import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import type { BookableService } from '../clinic/services.ts';
 import { listOf, textOf } from '../fhir/elements.ts';
+import type { ExtensionUrls } from '../fhir/refusal.ts';
 import type { State } from '../texts/texts.ts';
 
 /** An appointment as patients see it. What the clinic's record lacks is `undefined`. */
@@ -12,6 +13,8 @@ export interface AppointmentView {
   readonly end: number | undefined;
   readonly what: string | undefined;
   readonly serviceKey: string | undefined;
+  /** The code of the payer kind. */
+  readonly payer: string | undefined;
   readonly withWhom: string | undefined;
   readonly where: string | undefined;
   /** Where a map shows it. */
@@ -73,14 +76,14 @@ function scheduleOf({ slot }: Appointment, slots: readonly Slot[], services: rea
  * An appointment as patients see it, whatever is missing from it.
  *
  * @param slots - the Slots that were found with it
- * @param deadline - the address of the extension that says until when the clinic has to answer
+ * @param urls - the addresses of extensions
  * @param now - milliseconds since 1970 UTC
  */
 export function viewOf(
   appointment: Appointment,
   slots: readonly Slot[],
   services: readonly BookableService[],
-  deadline: string | undefined,
+  { deadline, payerKind }: Pick<ExtensionUrls, 'deadline' | 'payerKind'>,
   now: number,
 ): AppointmentView {
   const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
@@ -106,6 +109,7 @@ export function viewOf(
     end,
     what,
     serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
+    payer: listOf(appointment.extension).find(({ url }) => url === payerKind)?.valueCoding?.code,
     withWhom: withWhom === what ? undefined : withWhom,
     where: nameOf('Location') ?? schedule?.place,
     map: nameOf('Location') === undefined ? schedule?.map : undefined,

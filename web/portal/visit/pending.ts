@@ -8,6 +8,8 @@ export interface Pending {
   readonly browser: string;
   /** The name of the service in addresses. */
   readonly service: string;
+  /** The code of the payer kind; empty if the visitor has not said who pays. */
+  readonly payer: string;
   readonly time: ChosenTime;
   /** The id of the hold; empty if the time could not be held. */
   readonly hold: string;
@@ -33,8 +35,10 @@ export async function openPending(seal: Seal, text: string): Promise<Pending | u
   if (typeof content === 'string') {
     return undefined;
   }
-  const { browser, service, time, hold, key } = content;
+  const { browser, service, payer, time, hold, key } = content;
   const parsed = typeof time === 'string' ? parseTime(time) : undefined;
   const isWhole = typeof browser === 'string' && typeof service === 'string' && typeof key === 'string';
-  return parsed && isWhole && (hold === '' || isId(hold)) ? { browser, service, time: parsed, hold, key } : undefined;
+  return parsed && isWhole && (hold === '' || isId(hold))
+    ? { browser, service, payer: typeof payer === 'string' ? payer : '', time: parsed, hold, key }
+    : undefined;
 }

@@ -25,6 +25,7 @@ function proposed({ time, service, identifier }: Booking): Appointment {
     start: formatInstant(time.start),
     end: formatInstant(time.end),
     slot: [{ reference: time.slot }],
+    ...(service.payer && { extension: [service.payer] }),
     identifier: [{ ...identifier }],
     ...(service.coding && { serviceType: [{ coding: [service.coding], text: service.name }] }),
     participant: [],
@@ -65,11 +66,13 @@ export function bookRequest(
   hold?: string,
 ): Parameters {
   const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
+  const { extension = [], ...rest } = proposed(booking);
+  const all = [...extension, ...(messages ? [{ url: messages, valueBoolean: true }] : [])];
   const appointment: Appointment = {
-    ...proposed(booking),
+    ...rest,
     ...(hold && { id: hold }),
     ...(comment && { comment }),
-    ...(messages && { extension: [{ url: messages, valueBoolean: true }] }),
+    ...(all.length > 0 && { extension: all }),
     participant: [{ actor: { reference, display: name }, status: 'accepted' }],
   };
   const parameter: ParametersParameter[] = [

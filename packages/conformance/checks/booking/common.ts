@@ -25,6 +25,13 @@ export const inOther = {
   slot: [{ reference: '{otherSlot}' }],
 };
 
+/** The time of a Slot that serves private patients only, for a proposal. */
+export const inPrivate = {
+  start: '{privateSlot.start}',
+  end: '{privateSlot.end}',
+  slot: [{ reference: '{privateSlot}' }],
+};
+
 /** The time of a Slot whose Appointments staff confirm, for a proposal. */
 export const inManual = {
   start: '{manualSlot.start}',

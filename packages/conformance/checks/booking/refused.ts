@@ -1,7 +1,7 @@
 import { type Check, isikStages, type Level } from '../../check.ts';
-import { codedOutcome, refusal, status, success } from '../../expectation.ts';
-import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
-import { answers, bookSlot, div } from './common.ts';
+import { codedOutcome, refusal, status, success, that } from '../../expectation.ts';
+import { parameters, participant, patient, payerKind, proposal } from '../../preparation/bodies.ts';
+import { answers, bookSlot, div, inPrivate } from './common.ts';
 
 /** A booking that is refused because of one thing. */
 interface Refused {
@@ -56,6 +56,25 @@ export const refusedChecks: readonly Check[] = [
       },
     ],
   }),
+  {
+    name: 'book-payer-kind',
+    level: 'MAY',
+    rule: 'A patient whose payer kind the Slot does not serve is refused; that of an Appointment is kept.',
+    section: 'docs/portals.md, Booking',
+    needs: ['privateSlot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal({ ...inPrivate, extension: [payerKind('statutory')] }),
+        expect: [status(422), codedOutcome],
+      },
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal({ ...inPrivate, extension: [payerKind('private')] }),
+        expect: [success, that("extension.where(url = '{uri.LocalPayerKind}').value.code = 'private'")],
+      },
+    ],
+  },
   refused({
     name: 'book-without-slot-and-schedule',
     rule: 'An Appointment that names neither a Slot nor a Schedule is refused with 400 and an OperationOutcome.',
