@@ -17,7 +17,7 @@ import { type Demo, loadDemo } from './demo.ts';
 import { type Deployment, deploy, summary } from './deploy.ts';
 import { ensurePageClient } from './front-desk/page-client.ts';
 import { hostBots } from './gateway/hosted-bots.ts';
-import { bookingsPerHourFrom, pagesFor } from './gateway/pages.ts';
+import { bookingsPerHourFrom, embeddedInFrom, pagesFor } from './gateway/pages.ts';
 import { corsOriginsFrom, credentialKeysFrom } from './gateway/settings.ts';
 import type { Connection } from './medplum/connect.ts';
 import { keyOf } from './start/credentials-key.ts';
@@ -150,7 +150,13 @@ async function startInFront(
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
   const web = options.pages
     ? pagesFor(config, {
-        portal: { clientId, clientSecret, clinic: 'Demo clinic', bookingsPerHour: bookingsPerHourFrom(process.env) },
+        portal: {
+          clientId,
+          clientSecret,
+          clinic: 'Demo clinic',
+          bookingsPerHour: bookingsPerHourFrom(process.env),
+          embeddedIn: embeddedInFrom(process.env),
+        },
         frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl },
         further: [developersApplication(config, demo.clients['Portal A'])],
       })

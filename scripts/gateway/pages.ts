@@ -15,6 +15,7 @@ export interface PortalSettings {
   readonly linkSecret?: string | undefined;
   readonly notificationsUrl?: string | undefined;
   readonly bookingsPerHour?: number | undefined;
+  readonly embeddedIn?: readonly string[] | undefined;
 }
 
 /** The portal for patients in front of this service. */
@@ -125,8 +126,26 @@ export function bookingsPerHourFrom(environment: Readonly<Record<string, string 
 }
 
 /**
+ * The sites that may show the portal in a frame, from `PORTAL_EMBEDDED_IN`, separated by spaces.
+ *
+ * @throws Error if one is not an origin that a browser takes for safe
+ */
+export function embeddedInFrom({
+  PORTAL_EMBEDDED_IN: given = '',
+}: Readonly<Record<string, string | undefined>>): string[] {
+  const origins = given.split(/\s+/).filter((one) => one !== '');
+  const isOrigin = (one: string): boolean =>
+    /^(https:|http:\/\/(localhost|127\.0\.0\.1)(:|$))/.test(one) && URL.canParse(one) && new URL(one).origin === one;
+  const wrong = origins.find((one) => !isOrigin(one));
+  if (wrong !== undefined) {
+    throw new Error(`PORTAL_EMBEDDED_IN must hold origins such as https://www.clinic.example, not ${wrong}.`);
+  }
+  return origins;
+}
+
+/**
  * The portal's client, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC`, `PORTAL_LINK_SECRET`,
- * `PORTAL_NOTIFICATIONS_URL` and `PORTAL_BOOKINGS_PER_HOUR`; without the first there is no portal.
+ * `PORTAL_NOTIFICATIONS_URL`, `PORTAL_BOOKINGS_PER_HOUR` and `PORTAL_EMBEDDED_IN`; without the first there is no portal.
  *
  * @throws Error saying what is missing
  */
@@ -151,5 +170,6 @@ export function portalFrom(environment: Readonly<Record<string, string | undefin
     );
   }
   const bookingsPerHour = bookingsPerHourFrom(environment);
-  return { clientId, clientSecret, clinic, linkSecret, notificationsUrl, bookingsPerHour };
+  const embeddedIn = embeddedInFrom(environment);
+  return { clientId, clientSecret, clinic, linkSecret, notificationsUrl, bookingsPerHour, embeddedIn };
 }

@@ -17,11 +17,19 @@ export default async function start(): Promise<(() => Promise<void>) | undefined
   }
   const zone = 'Europe/Berlin';
   const other = `http://localhost:${await freePort()}`;
+  const site = `http://127.0.0.1:${await freePort()}`;
   // All visitors of the tests have one address.
   const limit = { PORTAL_BOOKINGS_PER_HOUR: '10000' };
-  const environment = { LOG_LEVEL: 'warn', SANDBOX_DATA: '', TZ: zone, CORS_ORIGINS: other, ...limit };
+  const environment = {
+    LOG_LEVEL: 'warn',
+    SANDBOX_DATA: '',
+    TZ: zone,
+    CORS_ORIGINS: other,
+    PORTAL_EMBEDDED_IN: site,
+    ...limit,
+  };
   const installation = await prepareService(environment, { timeZone: zone });
   await installation.start();
-  Object.assign(process.env, installation.addresses, { OTHER_ORIGIN: other });
+  Object.assign(process.env, installation.addresses, { OTHER_ORIGIN: other, CLINIC_SITE: site });
   return installation.end;
 }

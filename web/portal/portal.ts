@@ -37,6 +37,8 @@ export interface PortalOptions {
   readonly notificationsUrl?: string | undefined;
   /** The address of the extension by which a booking leaves messages to the clinic, if the clinic sends any. */
   readonly messages?: string | undefined;
+  /** The origins of the clinic's own sites, which may show the portal in a frame; by default none may. */
+  readonly embeddedIn?: readonly string[] | undefined;
   readonly assets: Assets;
   /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
   readonly linkSecret?: string | undefined;

@@ -30,12 +30,16 @@ const YEAR = 365 * 24 * 3_600;
 const LINK_LENGTH = 600_000;
 
 async function setCookies(
-  { portal, session: before }: Visit,
+  { portal, session: before, isEmbedded }: Visit,
   reply: FastifyReply,
   { session, draft, link, language }: Changes,
 ): Promise<void> {
   const { path, origin } = portal.options;
-  const common = { path, httpOnly: true, sameSite: 'lax', secure: origin.startsWith('https:') } as const;
+  // In a frame of another site a browser keeps only these, apart from all others, and for that site alone.
+  const site = isEmbedded
+    ? ({ sameSite: 'none', secure: true, partitioned: true } as const)
+    : ({ sameSite: 'lax', secure: origin.startsWith('https:') } as const);
+  const common = { path, httpOnly: true, ...site } as const;
   const set = (name: string, value: string, maxAge: number) => reply.setCookie(name, value, { ...common, maxAge });
   if (language) {
     set(cookies.language, language, YEAR);
@@ -88,6 +92,12 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
         .header('content-security-policy', "default-src 'none'; sandbox")
         .type(answer.mediaType)
         .send(answer.content);
+    case 'embed':
+      return reply
+        .header('cache-control', 'public, max-age=3600')
+        .header('cross-origin-resource-policy', 'cross-origin')
+        .type('text/javascript; charset=utf-8')
+        .send(answer.script);
     case 'part':
       return reply.type('text/html; charset=utf-8').send(answer.body.text);
     case 'page': {
@@ -154,7 +164,10 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
     const { bookingsPerHour = BOOKINGS_PER_HOUR } = options;
     const { requestsPerMinute = 25 * bookingsPerHour, changesPerMinute = 5 * bookingsPerHour } = options;
     const timeWindow = '1 minute';
-    await scope.register(helmet, securityHeaders({ isSecure: options.origin.startsWith('https:') }));
+    await scope.register(
+      helmet,
+      securityHeaders({ isSecure: options.origin.startsWith('https:'), frames: options.embeddedIn ?? [] }),
+    );
     await scope.register(fastifyCookie);
     await serveAssets(scope, options.assets);
     scope.setErrorHandler(async (error: FastifyError, request, reply) => {

@@ -8,6 +8,8 @@ export interface PageRights {
   readonly connect?: readonly string[];
   /** Further sources of scripts, for example a nonce. */
   readonly scripts?: readonly string[];
+  /** Origins of sites that may show the pages in a frame. */
+  readonly frames?: readonly string[];
   /** Whether scripts may set styles: libraries of components do. */
   readonly styles?: 'own files' | 'inline too';
 }
@@ -25,11 +27,13 @@ export function securityHeaders({
   isSecure,
   connect = [],
   scripts = [],
+  frames = [],
   styles = 'own files',
 }: PageRights): FastifyHelmetOptions {
   return {
     strictTransportSecurity: isSecure,
     referrerPolicy: { policy: 'same-origin' },
+    ...(frames.length > 0 && { xFrameOptions: false }),
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
@@ -42,7 +46,7 @@ export function securityHeaders({
         manifestSrc: ["'self'"],
         formAction: ["'self'"],
         baseUri: ["'none'"],
-        frameAncestors: ["'none'"],
+        frameAncestors: frames.length > 0 ? [...frames] : ["'none'"],
         ...(isSecure && { upgradeInsecureRequests: [] }),
       },
     },

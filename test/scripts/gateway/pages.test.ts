@@ -37,11 +37,20 @@ test('the limit of one address is the one that is set', () => {
   expect(portalFrom(portal)?.bookingsPerHour).toBeUndefined();
 });
 
+test('sites that may show the portal are origins', () => {
+  const PORTAL_EMBEDDED_IN = ' https://clinic.example http://localhost:3000';
+  expect(portalFrom({ ...portal, PORTAL_EMBEDDED_IN })?.embeddedIn).toEqual(PORTAL_EMBEDDED_IN.trim().split(' '));
+  expect(portalFrom(portal)?.embeddedIn).toEqual([]);
+});
+
 test.each([
   ['PORTAL_CLINIC', { PORTAL_CLINIC: '' }],
   ['PORTAL_CLIENT_SECRET', { PORTAL_CLIENT_SECRET: '' }],
   ['PORTAL_LINK_SECRET', { PORTAL_LINK_SECRET: 'short' }],
   ['PORTAL_NOTIFICATIONS_URL', { PORTAL_NOTIFICATIONS_URL: 'gateway:8080' }],
+  ['PORTAL_EMBEDDED_IN', { PORTAL_EMBEDDED_IN: 'https://clinic.example/' }],
+  ['PORTAL_EMBEDDED_IN', { PORTAL_EMBEDDED_IN: 'https://clinic.example *' }],
+  ['PORTAL_EMBEDDED_IN', { PORTAL_EMBEDDED_IN: 'http://clinic.example' }],
   ['PORTAL_BOOKINGS_PER_HOUR', { PORTAL_BOOKINGS_PER_HOUR: '-1' }],
 ])('a portal with a wrong %s is refused by its name', (name, wrong) => {
   expect(() => portalFrom({ ...portal, ...wrong })).toThrow(new RegExp(name));

@@ -1,3 +1,4 @@
+import { tellHeight } from './embedded.ts';
 import { countDown } from './hold.ts';
 import { forgetTyped, keepTyped } from './keep.ts';
 import { showQuestionsThatApply } from './questions.ts';
@@ -70,6 +71,10 @@ addEventListener('pageshow', ({ persisted }) => {
     location.reload();
   }
 });
+const { sites } = document.body.dataset;
+if (sites) {
+  tellHeight(sites.split(' '));
+}
 const news = document.getElementById('state-news');
 if (news) {
   watchState(news);

@@ -31,6 +31,8 @@ export interface Visit {
   readonly link: string;
   /** Whom the limits count: the address of the client. */
   readonly visitor: Visitor;
+  /** Whether a site of the clinic shows the page in a frame. */
+  readonly isEmbedded: boolean;
   /** Whether a script of the page asks, for the answer without the page around it. */
   readonly isScript: boolean;
 }
@@ -76,6 +78,8 @@ export type Reply = Changes &
     | { readonly kind: 'redirect'; readonly to: string }
     /** What is the same for everybody, at an address that names its content. */
     | { readonly kind: 'asset'; readonly mediaType: string; readonly content: Buffer | string }
+    /** The script of a site that shows the portal in a frame. */
+    | { readonly kind: 'embed'; readonly script: string }
     | { readonly kind: 'part'; readonly body: Html }
     | { readonly kind: 'data'; readonly data: Readonly<Record<string, string | boolean>> }
     | { readonly kind: 'file'; readonly name: string; readonly mediaType: string; readonly text: string }
@@ -121,6 +125,7 @@ export async function visitOf(portal: Portal, request: FastifyRequest): Promise<
     draft: await draftOf(portal, session, request.cookies[cookies.draft]),
     link: request.cookies[cookies.link] ?? '',
     visitor: addressGroups(request.ip),
+    isEmbedded: (portal.options.embeddedIn ?? []).length > 0 && request.headers['sec-fetch-dest'] === 'iframe',
     isScript: request.headers.accept?.startsWith('application/json') ?? false,
   };
 }

@@ -6,8 +6,8 @@ import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 import { otherTimes } from './taken.ts';
 
 /** The way to a map, which another site shows. */
-export const mapLink = ({ texts }: Visit, map: string | undefined): Content =>
-  map && html` <a href="${map}" rel="noreferrer">${texts.appointment.map}</a>`;
+export const mapLink = ({ texts, isEmbedded }: Visit, map: string | undefined): Content =>
+  map && html` <a href="${map}" rel="noreferrer"${isEmbedded && html` target="_blank"`}>${texts.appointment.map}</a>`;
 
 /** When an appointment is, as patients read it. */
 export function when({ texts, clock }: Visit, { start, end }: Pick<AppointmentView, 'start' | 'end'>): Html {

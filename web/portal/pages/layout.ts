@@ -52,14 +52,23 @@ ${
 }</details>`;
 }
 
+/** The way out of a frame, whose cookies a browser may block; nothing of the clinic's pages opens in the frame. */
+function ownTab({ isEmbedded, portal, texts, url }: Visit): Html | false {
+  const { path } = portal.options;
+  const to = /^[^?]*\/(times|appointments)?(\?|$)/.test(url) ? url : `${path}/`;
+  return isEmbedded && html`<p><a href="${to}" target="_blank" rel="noopener">${texts.ownTab}</a></p>`;
+}
+
 function footer(visit: Visit, { name, phone, address, map, imprint, privacy }: ShownClinic): Html {
   const { portal, texts, say, clock } = visit;
   const { path, timeZone } = portal.options;
+  const target = visit.isEmbedded && html` target="_blank" rel="noopener"`;
   return html`<footer>
+${ownTab(visit)}
 ${address && html`<p>${name}, ${address}${mapLink(visit, map)}</p>`}
 ${phone && html`<p>${texts.call} <bdi dir="ltr"><a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></bdi></p>`}
 <p class="zone" data-zone="${timeZone}">${say(texts.zone, { zone: timeZone, name: clock.zoneName(portal.now()) })}</p>
-${(imprint || privacy) && html`<p>${imprint && html`<a href="${imprint}">${texts.imprint}</a>`} ${privacy && html`<a href="${privacy}">${texts.privacy}</a>`}</p>`}
+${(imprint || privacy) && html`<p>${imprint && html`<a href="${imprint}"${target}>${texts.imprint}</a>`} ${privacy && html`<a href="${privacy}"${target}>${texts.privacy}</a>`}</p>`}
 ${hasSomething(visit) && html`<p><a href="${path}/leave">${texts.leave.title}</a></p>`}
 </footer>`;
 }
@@ -85,7 +94,7 @@ ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
 ${colour && html`<link rel="stylesheet" href="${path}/colour.css?c=${colour}">`}
 <script type="module" src="${path}/assets/${script}"></script>
 </head>
-<body>
+<body${visit.isEmbedded && html` data-sites="${(portal.options.embeddedIn ?? []).join(' ')}"`}>
 <a class="skip" href="#content">${texts.skip}</a>
 <header>
 <p class="clinic"><a href="${path}/">${logo && html`<img src="${path}/pictures/Organization/${id}?v=${logo.version}" height="40" alt=""> `}${name}</a></p>

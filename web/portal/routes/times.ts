@@ -41,6 +41,35 @@ export const showColour: PageHandler = async (visit) => {
     : failurePage(visit, 'notFound');
 };
 
+/**
+ * What a site of the clinic loads beside the frame: it asks the portal how high its page is, believes only the portal, and
+ * shows the top of a new page.
+ */
+const embedScript = `(() => {
+  const { origin } = new URL(document.currentScript.src);
+  for (const frame of document.querySelectorAll(\`iframe[src^="\${origin}/"]\`)) {
+    let pages = 0;
+    const ask = () => frame.contentWindow.postMessage('portal-height', origin);
+    frame.addEventListener('load', () => {
+      ask();
+      if (pages++ && frame.getBoundingClientRect().top < 0) frame.scrollIntoView();
+    });
+    addEventListener('message', ({ origin: from, source, data }) => {
+      const height = Number(data?.portalHeight);
+      if (from === origin && source === frame.contentWindow && height > 0 && height < 50000)
+        frame.style.height = \`\${Math.ceil(height)}px\`;
+    });
+    ask();
+  }
+})();
+`;
+
+/** `GET /embed.js` */
+export const showEmbedScript: PageHandler = async (visit) =>
+  (visit.portal.options.embeddedIn ?? []).length > 0
+    ? { kind: 'embed', script: embedScript }
+    : failurePage(visit, 'notFound');
+
 /** One time of each calendar and moment: two places for the same time are one choice. */
 function byDay({ clock }: Visit, times: readonly FreeTime[]): Map<string, FreeTime[]> {
   const different = new Map(times.map((time) => [`${time.schedule.reference} ${time.start}`, time]));

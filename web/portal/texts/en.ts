@@ -17,6 +17,7 @@ export const english = {
   call: 'The clinic’s telephone:',
   imprint: 'Imprint',
   privacy: 'Privacy notice',
+  ownTab: 'Does something not work here? Open this page in a tab of its own',
   error: 'Error',
   zone: 'All times are the clinic’s local time: {name} ({zone}).',
   step: 'Step {step} of {steps}',
