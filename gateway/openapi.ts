@@ -39,6 +39,10 @@ const interactions: Readonly<Record<string, InteractionText>> = {
     answers: { '200': 'Booked before, or a dry run', '201': 'Confirmed', '202': 'Waiting for the clinic, or accepted' },
   },
   $hold: { summary: 'Hold a time for some minutes', answers: { '200': 'Held before', '201': 'Held' } },
+  $waitlist: {
+    summary: 'Wait for a time, or learn at which place somebody waits',
+    answers: { '200': 'Waiting before', '201': 'Waiting' },
+  },
   $answer: { summary: 'What a person answers to a message', answers: done, gives: 'Parameters' },
   $status: { summary: 'The state of Subscriptions', answers: done, gives: 'Bundle' },
   $events: { summary: 'The events of a Subscription', answers: done, gives: 'Bundle' },

@@ -18,6 +18,7 @@ import {
   subscriptionStatus,
   websocketToken,
 } from './interactions/subscription-operations.ts';
+import { joinWaitlist } from './interactions/waitlist.ts';
 import { searchByGet, searchByPost } from './search/search.ts';
 import {
   type DefinitionType,
@@ -63,6 +64,7 @@ const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Hand
 const operations: Readonly<Record<OperationName, Handler>> = {
   book: limitingChanges(book),
   hold: limitingChanges(hold),
+  waitlist: limitingChanges(joinWaitlist),
   answer: limitingChanges(answerMessage),
   status: subscriptionStatus,
   events: subscriptionEvents,
@@ -92,7 +94,7 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
 };
 
 /** The operations that must have a body. */
-const withBody: readonly OperationName[] = ['book', 'hold', 'answer'];
+const withBody: readonly OperationName[] = ['book', 'hold', 'waitlist', 'answer'];
 
 /** The routes of an operation. */
 function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {

@@ -12,7 +12,8 @@ function bookingPolicy(config: BookingConfig): Profile {
     title: 'Booking policy',
     description:
       'What portals may book: leadTime, window, cancelUntil, holdFor, longest, confirmWithin (Duration in s, min, h, d or wk), ' +
-      'maxOpenPerPatient, maxPerPortalAndDay (positiveInt). For all schedules of a healthcare service, or for one.',
+      'maxOpenPerPatient, maxPerPortalAndDay (positiveInt); whether and how freed time is offered to those who wait: refill ' +
+      '(boolean), refillNotice, offerFor (Duration), quietHours (string, 22:00-07:00). For all schedules of a healthcare service, or for one.',
     context: ['Schedule', 'HealthcareService'],
     differential: [
       { id: 'Extension.extension', min: 1 },
@@ -48,6 +49,39 @@ function holdProlonged(config: BookingConfig): Profile {
       { id: 'Extension.extension', max: '0' },
       { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalHoldProlonged') },
       { id: 'Extension.value[x]', min: 1, type: [{ code: 'boolean' }] },
+    ],
+  };
+}
+
+function offer(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalOffer',
+    type: 'Extension',
+    title: 'Offer to one person',
+    description:
+      'Why the service holds a time for a person: reason (code, waitlist, absence or visit), for (Reference, the waitlist ' +
+      'entry and the appointment that the time would replace); set by the service. It stays in what is booked.',
+    context: ['Appointment'],
+    differential: [
+      { id: 'Extension.extension', min: 1 },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalOffer') },
+      { id: 'Extension.value[x]', max: '0' },
+    ],
+  };
+}
+
+function place(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalPlace',
+    type: 'Extension',
+    title: 'Place on the waitlist',
+    description:
+      'How many wait before this entry for one of its services, and one; in answers of $waitlist, never stored.',
+    context: ['Appointment'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalPlace') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'positiveInt' }] },
     ],
   };
 }
@@ -101,12 +135,14 @@ function alternative(config: BookingConfig): Profile {
   };
 }
 
-/** The extensions of booking policies, holds, requests and refusals. */
+/** The extensions of booking policies, holds, offers, the waitlist, requests and refusals. */
 export function policyProfiles(config: BookingConfig): Profile[] {
   return [
     bookingPolicy(config),
     heldUntil(config),
     holdProlonged(config),
+    offer(config),
+    place(config),
     confirmationDeadline(config),
     submitted(config),
     alternative(config),

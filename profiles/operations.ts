@@ -67,7 +67,7 @@ const inputs = (config: BookingConfig): Input[] => [
  * carries out is named as its base.
  */
 function addressOf(
-  code: 'book' | 'hold' | 'deliver' | 'answer',
+  code: 'book' | 'hold' | 'waitlist' | 'deliver' | 'answer',
   config: BookingConfig,
 ): Pick<OperationDefinition, 'url' | 'base'> {
   const url = `${config.localBase}/OperationDefinition/${code}`;
@@ -139,6 +139,42 @@ export function bookOperation(config: BookingConfig, bot?: string): OperationDef
         max: '1',
         type: 'Appointment',
         documentation: 'The appointment, booked or pending; an OperationOutcome instead if it cannot be booked.',
+      },
+    ],
+  };
+}
+
+/** The definition of `$waitlist`, by which a portal puts a person on the waitlist, and learns at which place it is. */
+export function waitlistOperation(config: BookingConfig): OperationDefinition {
+  const taken = inputs(config).filter(({ name }) =>
+    ['appt-resource', 'patient', 'related-person'].includes(name ?? ''),
+  );
+  return {
+    ...bookOperation(config),
+    ...addressOf('waitlist', config),
+    name: 'waitlist',
+    title: 'Wait for a time',
+    description:
+      'Puts a person on the waitlist: an Appointment with the status waitlist, its service, and the times wished for in requestedPeriod. Sent again under its id, it is answered with its place.',
+    code: 'waitlist',
+    parameter: [
+      ...taken.map((input) => ({ ...input, use: 'in' as const })),
+      {
+        name: 'standing-appt-id',
+        use: 'in',
+        min: 0,
+        max: '1',
+        type: 'uri',
+        documentation:
+          'The appointment that stands until something earlier is taken, as uri (also accepted: Reference).',
+      },
+      {
+        name: 'return',
+        use: 'out',
+        min: 1,
+        max: '1',
+        type: 'Appointment',
+        documentation: 'The entry with its place; an OperationOutcome instead if there can be none.',
       },
     ],
   };

@@ -161,6 +161,12 @@ const triggers = {
     reason: 'Publishes what is left to be published of one schedule, or of all whose slots are out of date',
     criteria: (config) => `Task?code=${rowCodes(['publish', 'publish-all'], config)}&status=requested`,
   },
+  'time-released': {
+    bot: 'refill',
+    reason: 'Offers released time to those who wait for it',
+    criteria: (config) => `Task?code=${rowCodes(['refill'], config)}&status=requested`,
+    interaction: 'create',
+  },
   'outbox-ready': {
     bot: 'deliver-events',
     reason: 'Delivers events to subscribers',

@@ -3,6 +3,8 @@ const byFolder = {
   booking: {
     book: 'Books an appointment: the operation $book on Appointment',
     hold: 'Holds a time for some minutes: the operation $hold on Appointment',
+    'join-waitlist': 'Puts somebody on the waitlist: the operation $waitlist on Appointment',
+    refill: 'Offers released time to those who wait for it',
     'enqueue-booking': 'Accepts an asynchronous booking: $book with Prefer: respond-async',
     'process-booking': 'Carries out an accepted asynchronous booking',
     'cancel-booking-job': 'Cancels an asynchronous booking that has not been carried out yet',
@@ -48,6 +50,8 @@ export type BotName = keyof typeof bots;
 const startedBy = {
   book: 'caller',
   hold: 'caller',
+  'join-waitlist': 'caller',
+  refill: 'medplum',
   'enqueue-booking': 'caller',
   'process-booking': 'medplum',
   'cancel-booking-job': 'caller',
@@ -102,4 +106,5 @@ export const clock: Readonly<Partial<Record<BotName, string>>> = {
   'retry-deliveries': '* * * * *',
   'remove-old-events': '*/10 * * * *',
   'send-messages': '* * * * *',
+  refill: '* * * * *',
 };

@@ -47,6 +47,11 @@ const kinds = {
   },
   message: { display: 'The messages to a person about an appointment', person: 'reference', isPassing: true },
   'message-all': { display: 'The time up to which messages follow the changes of appointments', person: 'nothing' },
+  refill: {
+    display: 'Released time of a schedule, to be offered to those who wait',
+    person: 'nothing',
+    isPassing: true,
+  },
   undelivered: {
     display: 'A message that has not reached its person: staff call',
     person: 'reference',

@@ -4,10 +4,11 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { ownRefusal } from './error-response.ts';
 
-/** The HTTP status of a booking or a hold by the status of the resulting appointment (specification 4.4). */
+/** The HTTP status of a booking, a hold or an entry of the waitlist by the status of the resulting appointment (specification 4.4). */
 const statusByAppointmentStatus: Readonly<Partial<Record<Appointment['status'], number>>> = {
   booked: 201,
   proposed: 201,
+  waitlist: 201,
   pending: 202,
 };
 

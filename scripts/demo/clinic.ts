@@ -146,6 +146,7 @@ export function hoursService(
     resourceType: 'HealthcareService',
     identifier: demoIdentifier(key.replace('schedule', 'hours')),
     active: true,
+    extension: [{ url: artefactUri(config, 'LocalBookingPolicy'), extension: [{ url: 'refill', valueBoolean: true }] }],
     name: services[service],
     providedBy: { reference: organization },
     location: [{ reference: location }],

@@ -132,6 +132,14 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['its parts', { extension: undefined }, 'Extension.extension'],
   ],
+  LocalOffer: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['its parts', { extension: undefined }, 'Extension.extension'],
+  ],
+  LocalPlace: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valuePositiveInt: undefined }, 'Extension.value[x]'],
+  ],
   LocalAlternative: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['its parts', { extension: undefined }, 'Extension.extension'],

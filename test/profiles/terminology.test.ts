@@ -90,6 +90,8 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalBookingPolicy',
     'LocalHeldUntil',
     'LocalHoldProlonged',
+    'LocalOffer',
+    'LocalPlace',
     'LocalConfirmationDeadline',
     'LocalSubmitted',
     'LocalAlternative',

@@ -45,7 +45,7 @@ const contested: Issue = {
 export type Extend = (transaction: Bundle, newId: () => string) => Bundle;
 
 /** How a booking is carried out. */
-export interface BookingOptions extends Pick<DecisionOptions, 'purpose'> {
+export interface BookingOptions extends Pick<DecisionOptions, 'purpose' | 'offer'> {
   /** Adds to the transaction what must be written together with the booking. */
   readonly extend?: Extend;
   /** Whether the caller lets bookings of the same requestor take turns, so that trying again is left to it. */
@@ -107,8 +107,8 @@ async function attempt(
   options: BookingOptions,
 ): Promise<Attempted> {
   const { isDryRun = false } = parsed.request;
-  const { purpose } = options;
-  const { plan, state } = await decideBooking(medplum, parsed, requestor, { purpose, isDry: isDryRun });
+  const { purpose, offer } = options;
+  const { plan, state } = await decideBooking(medplum, parsed, requestor, { purpose, isDry: isDryRun, offer });
   switch (plan.kind) {
     case 'existing':
       return isDryRun ? { kind: 'judged' } : plan;
@@ -155,7 +155,7 @@ export async function bookAppointment(
     return refused(lost);
   }
   const mayTakeLonger = Date.now() - begin < timeLimits(config).decide;
-  return result.kind === 'refused' && last.state && mayTakeLonger
+  return result.kind === 'refused' && last.state && mayTakeLonger && !options.offer
     ? refused(
         ...(await withAlternatives(
           medplum,

@@ -1,9 +1,16 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Reference } from '@medplum/fhirtypes';
+import type { Offer } from '../../../core/booking/appointment/offer.ts';
 import type { BookingContext } from '../../../core/booking/book/context.ts';
 import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
-import { bookingReads, isMisled, missingSlotReads, servicesLedTo } from '../../../core/booking/book/reads.ts';
+import {
+  bookingReads,
+  isMisled,
+  missingSlotReads,
+  offeredReads,
+  servicesLedTo,
+} from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import {
@@ -49,6 +56,8 @@ export interface DecisionOptions {
   readonly purpose?: Purpose | undefined;
   /** Whether this is a dry run: then nothing is written while deciding, not even the row of a quota. */
   readonly isDry?: boolean | undefined;
+  /** What the service offers with it, if it does. */
+  readonly offer?: Offer | undefined;
 }
 
 /** Something could not be read. */
@@ -137,7 +146,7 @@ export async function decideBooking(
   medplum: MedplumClient,
   parsed: ReadableRequest,
   requestor: Requestor,
-  { purpose, isDry = false }: DecisionOptions = {},
+  { purpose, isDry = false, offer }: DecisionOptions = {},
 ): Promise<BookingDecision> {
   const { id, reference, authorization, role, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
   const now = Date.now();
@@ -151,17 +160,28 @@ export async function decideBooking(
     const services = stateIn(answers.slice(wanted.length, wanted.length + led.length));
     const missing = await readStateAs(medplum, missingSlotReads(request, found), { authorization });
     const rest = await readRest(medplum, wanted, answers, { authorization });
-    const state = narrow(new Map([...found, ...missing, ...resourceSet(rest)]));
+    const read = new Map([...found, ...missing, ...resourceSet(rest)]);
+    const offered = await readStateAs(medplum, offeredReads(request, read, config), { authorization });
+    const state = narrow(new Map([...offered, ...read]));
     if (isMisled(request, state)) {
       const anew = { ...parsed, request: { ...request, leads: undefined } };
-      return await decideBooking(medplum, anew, requestor, { purpose, isDry });
+      return await decideBooking(medplum, anew, requestor, { purpose, isDry, offer });
     }
     const reached = await counts.reachedIn(answers.slice(wanted.length + led.length));
     if (!reached) {
       return undecided;
     }
     const known = { role, services: servicesLedTo(request, state, services) };
-    const context: BookingContext = { now, requestor: id, requester: reference, config, newId, purpose, reached };
+    const context: BookingContext = {
+      now,
+      requestor: id,
+      requester: reference,
+      config,
+      newId,
+      purpose,
+      reached,
+      offer,
+    };
     return { plan: await decideWith(medplum, parsed, state, context, known, requestor, isDry), state };
   } catch (error) {
     if (error instanceof ReadError) {

@@ -169,7 +169,7 @@ export interface RelatedSlotsRead extends RelatedSlots {
  *
  * @param known - what was read before: Schedules with their actors
  */
-async function readSchedules(
+export async function readSchedules(
   medplum: MedplumClient,
   ids: readonly string[],
   known: readonly Resource[] = [],

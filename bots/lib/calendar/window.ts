@@ -1,9 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome, Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
+import { refillRows } from '../../../core/booking/waitlist/refill.ts';
 import type { CalendarProblem } from '../../../core/calendar/problem.ts';
 import { type PublishPlan, type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { onVersions, portions, type SlotChange, slotChangeEntries } from '../../../core/slots/entries.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
@@ -119,9 +121,12 @@ export async function publishWindow(
   const { changes, problems } = await plan(medplum, hours, window);
   const possible = guard ? changes : onVersions(changes);
   const { portion: size, entry, written: isTime } = guard ?? unguarded;
+  const { schedule, services, actor } = hours;
+  const offering = { schedule, services: isResource(actor, 'HealthcareService') ? [...services, actor] : services };
   const all = portions(possible, size);
   for (const [index, portion] of all.entries()) {
-    const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...entry()]);
+    const rows = refillRows(portion, [offering], Date.now(), config, true);
+    const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...rows, ...entry()]);
     if (written.kind === 'invalid') {
       return { kind: 'refused', problems: [refused(written.outcome)] };
     }

@@ -5,6 +5,7 @@ import { parseReference } from '../../fhir/reference/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { besides } from '../issues.ts';
 import { isActivePatient } from '../patient/identity.ts';
+import { entryChangeIssues } from '../waitlist/entry.ts';
 import { addedActorIssues } from './actors.ts';
 import { displayIssues } from './display.ts';
 import { immutableIssues, reservedIssues } from './elements.ts';
@@ -148,6 +149,7 @@ export function validateChange(
       : []),
     ...reservedIssues(stored, result, changer, config),
     ...claimIssues(stored, result, config),
+    ...(changer === 'requestor' ? entryChangeIssues(stored, result, now) : []),
     ...statusChangeIssues(stored, result, changer, now, config),
     ...(changes.length > 0 ? [] : patientIssues(result, patients, config.baseUrl)),
     ...(claimsProfile(stored, config)

@@ -1,4 +1,4 @@
-import type { Appointment, CodeableConcept, Extension } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Coding, Extension } from '@medplum/fhirtypes';
 import { type Artefact, type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { type BookingErrorCode, bookingErrors } from '../../fhir/outcome/errors.ts';
@@ -11,6 +11,8 @@ interface Expiry {
   readonly status: Appointment['status'];
   /** The extension with the moment, which every reader therefore knows. */
   readonly until: Artefact;
+  /** A further extension that tells it from others with the same. */
+  readonly with?: Artefact;
   /** The code of its cancellation reason, and of a refusal to book it again. */
   readonly code: Extract<BookingErrorCode, 'hold-expired' | 'confirmation-expired'>;
   /** The sentence of its cancellation reason. */
@@ -20,6 +22,15 @@ interface Expiry {
 }
 
 const expiries = {
+  /** Kept for a person to whom the service offers it. */
+  offer: {
+    status: 'proposed',
+    until: 'LocalHeldUntil',
+    with: 'LocalOffer',
+    code: 'hold-expired',
+    reason: 'The offer was not accepted in time.',
+    taken: 'The offer has expired, and its time has since been taken: search for another time.',
+  },
   /** Kept for a requestor for some minutes. */
   hold: {
     status: 'proposed',
@@ -42,7 +53,8 @@ const expiries = {
 /** What ends by itself. */
 export type Expiring = keyof typeof expiries;
 
-const kinds: readonly Expiring[] = ['hold', 'request'];
+/** Whoever is asked for the kind of an appointment takes the first that it is. */
+const kinds: readonly Expiring[] = ['offer', 'hold', 'request'];
 
 /** The extensions that concern a hold or a request only, and do not stay in what it becomes. */
 export const passingExtensions: readonly Artefact[] = [
@@ -56,17 +68,25 @@ function extensionOf({ extension }: Appointment, artefact: Artefact, config: Art
 }
 
 /**
- * The end of a hold, or until when the clinic has to confirm a request, in milliseconds since 1970 UTC; `undefined` if the
- * appointment was never one, or has no deadline. An end that cannot be read has passed.
+ * The end of a hold or an offer, or until when the clinic has to confirm a request, in milliseconds since 1970 UTC;
+ * `undefined` if the appointment was never one, or has no deadline. An end that cannot be read has passed.
  */
 export function endOf(kind: Expiring, appointment: Appointment, config: ArtefactConfig): number | undefined {
-  const found = extensionOf(appointment, expiries[kind].until, config);
-  return found && (parseInstant(found.valueInstant) ?? 0);
+  const { until, with: further }: Expiry = expiries[kind];
+  const found = extensionOf(appointment, until, config);
+  const isIt =
+    found !== undefined && (further === undefined || extensionOf(appointment, further, config) !== undefined);
+  return isIt ? (parseInstant(found.valueInstant) ?? 0) : undefined;
 }
 
-/** Whether an appointment is a hold, or was one when it was cancelled. */
+/** Whether an appointment is a hold or an offer, or was one when it was cancelled. */
 export function isHold(appointment: Appointment, config: ArtefactConfig): boolean {
   return endOf('hold', appointment, config) !== undefined;
+}
+
+/** Whether an appointment is time that the service offers to one person, or was it when it was cancelled. */
+export function isOffer(appointment: Appointment, config: ArtefactConfig): boolean {
+  return endOf('offer', appointment, config) !== undefined;
 }
 
 /** Whether an appointment is open and will end by itself, or has ended and has not been tidied up. */
@@ -77,9 +97,17 @@ export function isWaiting(kind: Expiring, appointment: Appointment, config: Arte
 const isOver = (kind: Expiring, appointment: Appointment, now: number, config: ArtefactConfig): boolean =>
   isWaiting(kind, appointment, config) && (endOf(kind, appointment, config) ?? 0) <= now;
 
-/** Whether an appointment is a hold that is neither released nor expired at a given time. */
+const isUnderWay = (kind: Expiring, appointment: Appointment, now: number, config: ArtefactConfig): boolean =>
+  isWaiting(kind, appointment, config) && !isOver(kind, appointment, now, config);
+
+/** Whether an appointment is a hold of a requestor's own that is neither released nor expired at a given time. */
 export function isHolding(appointment: Appointment, now: number, config: ArtefactConfig): boolean {
-  return isWaiting('hold', appointment, config) && !isOver('hold', appointment, now, config);
+  return isUnderWay('hold', appointment, now, config) && !isOffer(appointment, config);
+}
+
+/** Whether an appointment is an offer that can be accepted at a given time, and is not refused for time then. */
+export function isOffered(appointment: Appointment, now: number, config: ArtefactConfig): boolean {
+  return isUnderWay('offer', appointment, now, config);
 }
 
 /**
@@ -120,8 +148,18 @@ export function reasonOf(
   config: Pick<BookingConfig, 'uris' | 'appointmentRules'>,
 ): CodeableConcept {
   const own = { system: artefactUri(config, 'LocalBookingError'), code, display: bookingErrors[code].display };
-  const bound = config.appointmentRules?.cancelationReason;
-  return { coding: [own, ...(bound?.codes.includes(OTHER) ? [{ system: bound.system, code: OTHER }] : [])], text };
+  return { coding: [own, ...otherReason(config)], text };
+}
+
+function otherReason({ appointmentRules }: Pick<BookingConfig, 'appointmentRules'>): Coding[] {
+  const bound = appointmentRules?.cancelationReason;
+  return bound?.codes.includes(OTHER) ? [{ system: bound.system, code: OTHER }] : [];
+}
+
+/** Why a waitlist entry is over whose person has accepted an offer. */
+export function answeredReason(config: Pick<BookingConfig, 'appointmentRules'>): CodeableConcept {
+  const coding = otherReason(config);
+  return { ...(coding.length > 0 && { coding }), text: 'The person has accepted an offer.' };
 }
 
 /**

@@ -58,7 +58,7 @@ const statusTable: Readonly<Record<AppointmentStatus, StatusRule>> = {
     isOpen: true,
     next: { fulfilled: clinic, noshow: clinic, ...cancelledWithPatient },
   },
-  waitlist: { slots: 'held', isOpen: true, next: cancelledWithPatient },
+  waitlist: { slots: 'held', isOpen: true, next: { cancelled: everybody } },
   fulfilled: { slots: 'confirmed', isOpen: false, next: {} },
   noshow: { slots: 'held', isOpen: false, next: {} },
   cancelled: { slots: 'given-back', isOpen: false, next: {} },

@@ -1,6 +1,6 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { hasEnded, isHold } from '../appointment/expiry.ts';
+import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
 import { policyIssues } from '../policy/judge.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
@@ -88,11 +88,13 @@ export function applyPolicy(
   if (!interval || interval.start <= now) {
     return { policies, issues: [], quotas: [] };
   }
+  // What the clinic itself has offered is not refused for its time.
+  const isOfClinic = earlier.previous !== undefined && isOffered(earlier.previous, now, config);
   return {
     policies,
     issues: [
-      ...policyIssues('take', policies, interval, now, `${appointment.path}.start`),
-      ...givingBackIssues(earlier, request, policiesOf, state, context),
+      ...(isOfClinic ? [] : policyIssues('take', policies, interval, now, `${appointment.path}.start`)),
+      ...(isOfClinic ? [] : givingBackIssues(earlier, request, policiesOf, state, context)),
       ...requestorLimitIssues(reached, [earlier.previous, earlier.replaced], appointment.path, config),
     ],
     quotas: [

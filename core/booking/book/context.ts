@@ -1,5 +1,6 @@
 import type { Reference } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
+import type { Offer } from '../appointment/offer.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import type { Purpose } from './request/request.ts';
 
@@ -18,4 +19,6 @@ export interface BookingContext {
   readonly reached?: ReadonlySet<RequestorLimit> | undefined;
   /** What the request is for; by default a booking. */
   readonly purpose?: Purpose | undefined;
+  /** What the offer says that the service makes, if it is one. */
+  readonly offer?: Offer | undefined;
 }

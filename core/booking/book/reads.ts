@@ -4,6 +4,8 @@ import { idIn, isId } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import type { Interval } from '../../time/interval.ts';
+import { isOffer } from '../appointment/expiry.ts';
+import { offeredFor } from '../appointment/offer.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
 import { atTime, inTheWay } from '../slots/reads.ts';
@@ -25,6 +27,7 @@ const withSlots: SearchQuery = [
   ['_include', 'Appointment:slot'],
   ['_include', 'Appointment:patient'],
   ['_include:iterate', 'Slot:schedule'],
+  ['_include:iterate', 'Schedule:actor'],
 ];
 
 function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
@@ -93,6 +96,13 @@ function slotReads(request: BookRequest, config: TagConfig): BundleEntry[] {
  */
 export const missingSlotReads = (request: BookRequest, state: ResourceSet): BundleEntry[] =>
   slotsById(named(request).filter((id) => !state.has(`Slot/${id}`)));
+
+/** The search for what an offer would replace and for its waitlist entry, if the request is to accept one. */
+export function offeredReads({ appointment }: BookRequest, state: ResourceSet, config: TagConfig): BundleEntry[] {
+  const { id } = appointment.value;
+  const offer = id === undefined ? undefined : findResource(state, 'Appointment', id);
+  return offer && isOffer(offer, config) ? searchByIds('Appointment', offeredFor(offer, config), withSlots) : [];
+}
 
 /** Whether the request leads to other Schedules than those of the slots that it names, so that these must be read anew. */
 export const isMisled = ({ leads, slots }: BookRequest, state: ResourceSet): boolean =>

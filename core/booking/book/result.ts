@@ -1,5 +1,6 @@
 import type { Extension, Schedule } from '@medplum/fhirtypes';
 import { DEFAULT_HOLD, deadlineExtensions, hasRunOut, holdExtensions } from '../appointment/expiry.ts';
+import { offerExtensions } from '../appointment/offer.ts';
 import { offeredServicesOf } from './knowledge.ts';
 import { isForStaffToKeep, type Situation } from './situation.ts';
 import { schedulesOf } from './slots/select-slots.ts';
@@ -40,7 +41,11 @@ function bookedOrRequested(situation: Situation): Result {
   };
 }
 
-/** What an appointment becomes if there is nothing against it: booked or requested, or held for some minutes. */
+/** What an appointment becomes if there is nothing against it: booked or requested, held for some minutes, or offered. */
 export function resultOf(situation: Situation): Result {
-  return situation.context.purpose === 'hold' ? held(situation) : bookedOrRequested(situation);
+  const { purpose, offer, config } = situation.context;
+  if (offer) {
+    return { status: 'proposed', extension: offerExtensions(offer, config) };
+  }
+  return purpose === 'hold' ? held(situation) : bookedOrRequested(situation);
 }

@@ -1,12 +1,14 @@
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
 import { displayIssues } from '../appointment/display.ts';
+import { isOffer } from '../appointment/expiry.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { quotaIssues } from '../policy/quota.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
-import { growthIssues } from './resubmission/resubmit.ts';
+import { growthIssues, isForSamePatient } from './resubmission/resubmit.ts';
 import { rewrittenIds, type Situation } from './situation.ts';
 import { granularityIssues, longestIssues } from './slots/granularity.ts';
 import { payerKindIssues, serviceTypeIssues } from './slots/service-type.ts';
@@ -67,6 +69,34 @@ const displayRule: Rule = ({ request: { appointment, participants }, resolved, c
     ? displayIssues(resolved.participants.slice(0, participants.length), appointment.path)
     : [];
 
+/** An offer is accepted as it is: the time and the person are the clinic's choice. */
+const offerRule: Rule = ({ request, earlier: { previous }, resolved, context: { config } }) => {
+  if (!previous || !isOffer(previous, config)) {
+    return [];
+  }
+  const { appointment, interval, slots } = request;
+  const time = { start: parseInstant(previous.start), end: parseInstant(previous.end) };
+  const isAtItsTime = !interval || (interval.start === time.start && interval.end === time.end);
+  const offered = new Set(slotIdsOf(previous));
+  const isAsOffered = isAtItsTime && slots.every(({ value }) => offered.has(value));
+  const advice = 'To book something else, decline the offer and send a new appointment.';
+  const times = `The offer is for ${previous.start} to ${previous.end}, in the Slots that it names. ${advice}`;
+  return [
+    ...(isAsOffered
+      ? []
+      : [{ code: 'slot-mismatch', diagnostics: times, expression: `${appointment.path}.slot` } as const]),
+    ...(isForSamePatient(resolved.participants, previous)
+      ? []
+      : [
+          {
+            code: 'patient-mismatch',
+            diagnostics: `The offer is for one person only. ${advice}`,
+            expression: `${appointment.path}.participant`,
+          } as const,
+        ]),
+  ];
+};
+
 /** The rules that are applied whatever has been read so far, in the order in which their issues are reported. */
 const rules: readonly Rule[] = [
   statusRule,
@@ -77,6 +107,7 @@ const rules: readonly Rule[] = [
   answersRule,
   growthRule,
   ({ earlier }) => earlier.issues,
+  offerRule,
   slotIssues,
   ({ request, selected, state }) => serviceTypeIssues(request, selected.slots, state),
   ({ resolved }) => resolved.issues,
@@ -92,7 +123,13 @@ const policyRule: Rule = (situation) => {
         ...longestIssues(situation),
         ...payerKindIssues(situation),
         ...verdict.issues,
-        ...quotaIssues(verdict.quotas, known.usage ?? new Map(), rewrittenIds(situation), path, context),
+        ...quotaIssues(
+          verdict.quotas,
+          known.usage ?? new Map(),
+          [...rewrittenIds(situation), ...(context.offer?.for ?? [])],
+          path,
+          context,
+        ),
       ]
     : [];
 };

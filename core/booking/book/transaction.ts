@@ -12,19 +12,20 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { calendarEntries } from '../../slots/entries.ts';
+import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { settle } from '../../slots/settle.ts';
 import { withTaken } from '../../slots/take.ts';
 import { bufferSlots } from '../../slots/terms.ts';
-import { afterItsEnd } from '../appointment/expiry.ts';
+import { afterItsEnd, answeredReason } from '../appointment/expiry.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { withSubmitted } from '../appointment/submitted.ts';
 import { withRequestTasks } from '../confirmation/task.ts';
 import { quotaEntries } from '../policy/quota.ts';
+import { refillRows } from '../waitlist/refill.ts';
 import type { BookingContext } from './context.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
 import { type Result, resultOf } from './result.ts';
-import { buffersOf, type Situation, settling } from './situation.ts';
+import { buffersOf, type Situation, schedulesIn, settling } from './situation.ts';
 
 /** The elements of the appointment that are set by the booking, not by the request. */
 interface Outcome extends Result {
@@ -116,27 +117,36 @@ function changeEntry(stored: Appointment, changed: Appointment, { requestor, con
   return updateEntry(stored, { ...changed, id: stored.id, meta });
 }
 
-/** A transaction entry that creates an appointment and records on whose behalf. */
-function createEntry(appointment: Appointment, { requestor, config }: BookingContext): BundleEntry {
-  const meta = markChange(appointment.meta, requestor, undefined, config);
+/** A transaction entry that creates an appointment and records on whose behalf; an offer is the service's own. */
+function createEntry(appointment: Appointment, { requestor, offer, config }: BookingContext): BundleEntry {
+  const meta = offer ? appointment.meta : markChange(appointment.meta, requestor, undefined, config);
   return { request: { method: 'POST', url: 'Appointment' }, resource: { ...appointment, meta } };
 }
 
-/** The entries that store the appointment (the first one) and cancel the one that it replaces. */
+/** The entries that store the appointment (the first one), cancel the one that it replaces, and end a waitlist entry. */
 function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry[] {
   const { earlier, context } = situation;
-  const { previous, replaced } = earlier;
+  const { previous, replaced, answered } = earlier;
   const sent = appointmentOf(situation, outcome);
   const appointment = withSubmitted(sent, previous, context.requestor, context.config, situation.submitted);
   return [
     previous ? changeEntry(previous, appointment, context) : createEntry(appointment, context),
     ...(replaced ? [changeEntry(replaced, { ...replaced, status: 'cancelled' }, context)] : []),
+    ...(answered
+      ? [
+          changeEntry(
+            answered,
+            { ...answered, status: 'cancelled', cancelationReason: answeredReason(context.config) },
+            context,
+          ),
+        ]
+      : []),
   ];
 }
 
 /**
  * The slots as the booking leaves them: those that it takes are narrowed to its time, its buffers are written, and all
- * offers that this excludes, or no longer excludes, are settled.
+ * offers that this excludes, or no longer excludes, are settled. What it releases is noted for those who wait.
  */
 function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
   const { stored, calendar, selected, request, context } = situation;
@@ -149,7 +159,11 @@ function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
     bufferSlots(interval, one.slot, one.buffers, newId, config),
   );
   const after = new Map([...taken, ...buffers.map((buffer) => [buffer.id, buffer] as const)]);
-  return calendarEntries(stored, settle(calendar, after, { ...settling(situation), stored }), now, config);
+  const settled = settle(calendar, after, { ...settling(situation), stored });
+  return [
+    ...calendarEntries(stored, settled, now, config),
+    ...refillRows(slotChanges(stored, settled, now, config), schedulesIn(situation), now, config),
+  ];
 }
 
 /** The entries that end holds and requests whose time has run out. */

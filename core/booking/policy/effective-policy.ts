@@ -27,6 +27,10 @@ const stricter: Readonly<Record<PolicyPart, (one: number, other: number) => numb
   confirmWithin: Math.min,
   maxOpenPerPatient: Math.min,
   maxPerPortalAndDay: Math.min,
+  refill: Math.max,
+  refillNotice: Math.max,
+  offerFor: Math.min,
+  quietHours: Math.max,
 };
 
 interface Said {

@@ -1,7 +1,7 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { DAY } from '../../time/time-zone.ts';
+import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
 
 /** The parts of a policy that are lengths of time, with the bounds of each in milliseconds. */
@@ -12,25 +12,71 @@ const lengths = {
   holdFor: { least: 1_000, most: DAY },
   longest: { least: 60_000, most: DAY },
   confirmWithin: { least: 1_000, most: YEAR },
+  refillNotice: { least: 0, most: YEAR },
+  offerFor: { least: 1_000, most: 7 * DAY },
 } as const;
 
 /** The parts of a policy that are numbers of appointments, with the maximum of each. */
 const counts = { maxOpenPerPatient: 100, maxPerPortalAndDay: 1_000 } as const;
 
+/** The parts of a policy that are told in words of their own, each as a number, and how it is to be said. */
+const others = {
+  /** 1 if freed time is offered to those who wait. */
+  refill: {
+    said: 'a valueBoolean',
+    read: ({ valueBoolean }: Extension) => (typeof valueBoolean === 'boolean' ? Number(valueBoolean) : undefined),
+  },
+  /** The minutes of the day in which nobody is asked: those of the begin times 1440, and those of the end. */
+  quietHours: {
+    said: 'a valueString such as 22:00-07:00',
+    read: ({ valueString }: Extension) => dailyHours(valueString),
+  },
+} as const;
+
+const MINUTES_A_DAY = 1_440;
+
+const dailyPattern = /^(?:[01][0-9]|2[0-3]):[0-5][0-9]-(?:[01][0-9]|2[0-3]):[0-5][0-9]$/;
+
+function dailyHours(text: unknown): number | undefined {
+  const times = typeof text === 'string' && dailyPattern.test(text) ? text.split('-') : [];
+  const [begin, end] = times.map((time) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3)));
+  return begin === undefined || end === undefined || begin === end ? undefined : begin * MINUTES_A_DAY + end;
+}
+
+/** When the quiet hours of a policy end that a moment lies in; the moment itself outside of them. */
+export function afterQuietHours({ quietHours }: BookingPolicy, time: number, timeZone: string): number {
+  if (quietHours === undefined) {
+    return time;
+  }
+  const [begin, end] = [Math.floor(quietHours / MINUTES_A_DAY) * 60_000, (quietHours % MINUTES_A_DAY) * 60_000];
+  const local = localTimeOf(timeZone, time);
+  const clock = local % DAY;
+  const isQuiet = begin < end ? clock >= begin && clock < end : clock >= begin || clock < end;
+  const midnight = local - clock + (clock >= end ? DAY : 0);
+  return isQuiet ? instantOf(timeZone, midnight + end) : time;
+}
+
 type Length = keyof typeof lengths;
 type Count = keyof typeof counts;
+type Other = keyof typeof others;
 
 /** A part of a policy. */
-export type PolicyPart = Length | Count;
+export type PolicyPart = Length | Count | Other;
 
 const isLength = (name: string): name is Length => Object.hasOwn(lengths, name);
+const isOther = (name: string): name is Other => Object.hasOwn(others, name);
 const isCount = (name: string): name is Count => Object.hasOwn(counts, name);
 
 /** Every part of a policy. */
-export const policyParts = [...Object.keys(lengths), ...Object.keys(counts)] as readonly PolicyPart[];
+export const policyParts = [
+  ...Object.keys(lengths),
+  ...Object.keys(counts),
+  ...Object.keys(others),
+] as readonly PolicyPart[];
 
 /**
- * The booking policy of one resource: lengths in milliseconds, numbers of appointments. An absent part sets no limit.
+ * The booking policy of one resource: lengths in milliseconds, numbers of appointments, and the others as they are read. An
+ * absent part sets no limit.
  */
 export type BookingPolicy = Readonly<Partial<Record<PolicyPart, number>>>;
 
@@ -72,10 +118,20 @@ function readCount(name: Count, { valuePositiveInt: value }: Extension, path: st
     : { issue: invalid(diagnostics, `${path}.value`) };
 }
 
+function readOther(name: Other, part: Extension, path: string): ReadPart {
+  const value = others[name].read(part);
+  return value === undefined
+    ? { issue: invalid(`${name} must be ${others[name].said}.`, `${path}.value`) }
+    : { name, value };
+}
+
 function readPart(part: Extension, path: string): ReadPart {
   const { url } = part;
   if (isLength(url)) {
     return readLength(url, part, path);
+  }
+  if (isOther(url)) {
+    return readOther(url, part, path);
   }
   return isCount(url)
     ? readCount(url, part, path)

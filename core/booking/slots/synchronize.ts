@@ -6,7 +6,7 @@ import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
-import { calendarEntries } from '../../slots/entries.ts';
+import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { takingSlot } from '../../slots/guard.ts';
 import { settle } from '../../slots/settle.ts';
 import {
@@ -30,10 +30,11 @@ import { bufferSlots, neededBuffers, type ScheduleServices, termsFor } from '../
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { buffersWithoutSlot, timeOf, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
 import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
+import { refillRows } from '../waitlist/refill.ts';
 import { unfittingSlots } from './holders.ts';
 
 /** The part of the configuration that slots depend on. */
-export type SlotSyncConfig = TagConfig & Pick<BookingConfig, 'smallestBooking'>;
+export type SlotSyncConfig = TagConfig & Pick<BookingConfig, 'smallestBooking' | 'timeZone'>;
 
 /** What an appointment's slots depend on besides its status. */
 export interface RelatedSlots {
@@ -369,7 +370,10 @@ export function slotEntries(
   const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
   const after = withSlots(withGivenBack(before, ids, config), free);
   const settled = settle(withSlots(before, deleted), after, { ...context, stored: before });
-  return calendarEntries(before, settled, now, config).map((entry) => onlyOnce(entry, system));
+  return [
+    ...calendarEntries(before, settled, now, config).map((entry) => onlyOnce(entry, system)),
+    ...refillRows(slotChanges(before, settled, now, config), schedules, now, config),
+  ];
 }
 
 /**

@@ -1,12 +1,12 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
-import { isHold } from '../../booking/appointment/expiry.ts';
+import { isHold, isOffer } from '../../booking/appointment/expiry.ts';
 import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { belongsTo, changedBy } from '../../fhir/tags.ts';
 import { type FormerOf, matchesFilter } from '../subscription/filter.ts';
 import type { SubscriptionParameters } from '../subscription/subscription-parameters.ts';
-import { type Topic, type Transition, topics } from '../subscription/topics.ts';
+import { type Topic, type TopicName, type Transition, topics } from '../subscription/topics.ts';
 import { type Event, type EventFacts, eventKey } from './event.ts';
 
 /** A version of an appointment: what changed with it, and who made it. */
@@ -87,10 +87,16 @@ function isRequestor(by: string | undefined, appointment: Appointment, config: C
   return by !== undefined && belongsTo(appointment, by, config);
 }
 
-/** Holds are not notified; only the booking that follows one is. */
-function concernsHold({ previous, current }: Change, config: ChangeConfig): boolean {
+/**
+ * Whether a change is one that a topic is about. Holds are not notified; only the booking that follows one is. An offer has a
+ * topic of its own, and is told by no other.
+ */
+function isOfTopic(change: Change, name: TopicName, config: ChangeConfig): boolean {
+  const { previous, current } = change;
+  const topic: Topic = topics[name];
   const wasHold = previous === undefined || isHold(previous, config);
-  return isHold(current, config) && wasHold;
+  const isOfHold = isHold(current, config) && wasHold;
+  return name === 'appointment-offer' ? isOffer(current, config) : !isOfHold && topic.covers(change);
 }
 
 /**
@@ -102,7 +108,6 @@ function concernsHold({ previous, current }: Change, config: ChangeConfig): bool
  */
 function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscriber, config: ChangeConfig): boolean {
   const { previous, current, by, deleted } = change;
-  const topic: Topic = topics[settings.topic];
   const time = Date.parse(deleted ?? current.meta?.lastUpdated ?? '');
   const isFirst = previous === undefined || isHold(previous, config);
   const isBooking = isFirst && isRequestor(by, current, config);
@@ -112,8 +117,7 @@ function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscr
     isInTime &&
     !isBooking &&
     !isEcho &&
-    !concernsHold(change, config) &&
-    topic.covers(change) &&
+    isOfTopic(change, settings.topic, config) &&
     matchesFilter(current, settings.conditions, formerOf)
   );
 }

@@ -24,6 +24,8 @@ export const topics = {
     covers: ({ previous, current, deleted }) =>
       deleted === undefined ? current.status === 'cancelled' && previous?.status !== 'cancelled' : isOpen(current),
   },
+  // Whether it is about an offer is told where the change is looked at.
+  'appointment-offer': { title: 'A time is offered to a person, or an offer is over', covers: () => true },
 } as const satisfies Record<string, Topic>;
 
 /** Name of a topic. */

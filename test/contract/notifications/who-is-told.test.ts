@@ -3,13 +3,14 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { aPatient, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
-import { config } from '../installation.ts';
+import { base, config } from '../installation.ts';
 import { aBooking, about, cancel, confirm, staffChange, subscribed } from './fixtures.ts';
 import { eventEntries, events, focusIn, type Listener, listen, numbersAt, ofKind } from './listener.ts';
 import './stand-ins.ts';
 import { until } from '../../lib/until.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
 import { merge } from '../patients-who-go/fixtures.ts';
+import { aFullClinic, aWaiting, offerFor } from '../waitlist/fixtures.ts';
 
 const open: Listener[] = [];
 async function aListener(): Promise<Listener> {
@@ -129,6 +130,19 @@ it('nobody is notified of a refused booking', async () => {
   await subscribed(staff, { ...about(patient), ...ownChanges }, 'front-desk');
   expect((await book({ ...proposed(patient, []), slot: taken.slot })).status).toBe(409);
   await toldOnlyOfAnother(taken, listener, staff);
+});
+
+it('an offer is told by its own topic, and by no other', async () => {
+  const [offers, all] = [await aListener(), await aListener()];
+  await subscribed(offers, { topic: 'appointment-offer' });
+  await subscribed(all);
+  const { service, booked } = await aFullClinic();
+  const { entry, patient } = await aWaiting(service);
+  expect((await patch(booked.id ?? '', cancellation, 'portal-b')).status).toBe(200);
+  const offer = await offerFor(entry, patient);
+  const [told] = await events(offers, 1);
+  expect(told && focusIn(told.bundle)).toEqual([`${base}/Appointment/${offer.id}`]);
+  await toldOnlyOfAnother(await aBooking('automatic'), all);
 });
 
 it('appointment-cancel tells of cancellations only', async () => {

@@ -29,7 +29,9 @@ describe('policy', () => {
     ...policy(...parts),
   });
 
-  const parts = 'leadTime, window, cancelUntil, holdFor, longest, confirmWithin, maxOpenPerPatient, maxPerPortalAndDay';
+  const parts =
+    'leadTime, window, cancelUntil, holdFor, longest, confirmWithin, refillNotice, offerFor, maxOpenPerPatient, ' +
+    'maxPerPortalAndDay, refill, quietHours';
   const units = 's, min, h, d, wk';
   const path = 'Schedule.extension[0]';
 
@@ -118,6 +120,7 @@ describe('policy', () => {
     const lead = length('leadTime', 'from 0 to 365 d');
     const open = 'maxOpenPerPatient must be a valuePositiveInt from 1 to 100.';
     const perDay = 'maxPerPortalAndDay must be a valuePositiveInt from 1 to 1000.';
+    const quiet = 'quietHours must be a valueString such as 22:00-07:00.';
     const value = '.extension[0].value';
     test.each<[string, unknown[], string, string?]>([
       ['no length', [count('leadTime', 1)], lead, value],
@@ -132,6 +135,10 @@ describe('policy', () => {
       ['a number that is too great', [count('maxOpenPerPatient', 101)], open, value],
       ['a number that is broken', [count('maxPerPortalAndDay', 1.5)], perDay, value],
       ['a number that is text', [count('maxPerPortalAndDay', '5' as never)], perDay, value],
+      ['quiet hours without an end', [{ url: 'quietHours', valueString: '22:00' }], quiet, value],
+      ['quiet hours that are no time', [{ url: 'quietHours', valueString: '24:00-07:00' }], quiet, value],
+      ['quiet hours of no length', [{ url: 'quietHours', valueString: '07:00-07:00' }], quiet, value],
+      ['a refill that is text', [{ url: 'refill', valueString: 'true' }], 'refill must be a valueBoolean.', value],
       [
         'an unknown part',
         [count('toString', 1)],

@@ -347,7 +347,11 @@ export const german: Texts = {
       delivered: 'Das Portal hat alles erhalten.',
       ended: 'Das Abonnement ist abgelaufen, oder das Portal hat es beendet. Nur das Portal kann neu beginnen.',
     },
-    topic: { 'appointment-update': 'Änderungen an Terminen', 'appointment-cancel': 'Abgesagte Termine' },
+    topic: {
+      'appointment-update': 'Änderungen an Terminen',
+      'appointment-cancel': 'Abgesagte Termine',
+      'appointment-offer': 'Angebote an eine Person',
+    },
     channel: { 'rest-hook': 'an eine Adresse des Portals', websocket: 'über einen Websocket' },
     action: { 'switch-on': 'Wieder einschalten', send: 'Jetzt erneut senden' },
     done: {

@@ -343,7 +343,11 @@ export const english = {
       delivered: 'The portal has received everything.',
       ended: 'The portal has ended the subscription, or its end date has passed. Only the portal can start again.',
     },
-    topic: { 'appointment-update': 'Changes to appointments', 'appointment-cancel': 'Cancelled appointments' },
+    topic: {
+      'appointment-update': 'Changes to appointments',
+      'appointment-cancel': 'Cancelled appointments',
+      'appointment-offer': 'Offers to one person',
+    },
     channel: { 'rest-hook': 'to an address of the portal', websocket: 'over a websocket' },
     action: { 'switch-on': 'Switch on again', send: 'Send again now' },
     done: {

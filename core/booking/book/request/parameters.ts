@@ -51,8 +51,10 @@ const appointment: ParameterDefinition = {
   bounds: appointmentBounds,
 };
 
+type Definitions = Readonly<Record<string, ParameterDefinition>>;
+
 /** The parameters of `$book` by name (specification 4.4). */
-const definitions: Readonly<Record<string, ParameterDefinition>> = {
+const definitions: Definitions = {
   'appt-resource': appointment,
   appointment,
   patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds },
@@ -62,6 +64,20 @@ const definitions: Readonly<Record<string, ParameterDefinition>> = {
   'cancelled-appt-id': { input: 'replaced', uri: true },
   'dry-run': { input: 'dryRun', boolean: true },
 };
+
+/** The parameters of `$waitlist` by name. */
+const waitlistDefinitions: Definitions = {
+  'appt-resource': appointment,
+  appointment,
+  patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds },
+  'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
+  'standing-appt-id': { input: 'replaced', uri: true },
+};
+
+const definitionsOf = { book: definitions, waitlist: waitlistDefinitions } as const;
+
+/** An operation that takes an appointment and those who take part. */
+type Taking = keyof typeof definitionsOf;
 
 /** A parsed parameter: its content, or its problems. */
 interface ReadParameter {
@@ -156,7 +172,8 @@ function readValue(
   return issues.length > 0 ? { issues } : { input, located, issues };
 }
 
-function readParameter(parameter: unknown, path: string, config: TagConfig): ReadParameter {
+function readParameter(parameter: unknown, path: string, operation: Taking, config: TagConfig): ReadParameter {
+  const definitions = definitionsOf[operation];
   const name = isObject(parameter) ? parameter.name : undefined;
   if (!isObject(parameter) || typeof name !== 'string') {
     return { issues: [malformed('Every parameter needs a name.', path)] };
@@ -164,14 +181,15 @@ function readParameter(parameter: unknown, path: string, config: TagConfig): Rea
   const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
   if (!definition) {
     const known = Object.keys(definitions).join(', ');
-    const diagnostics = `$book has no parameter ${JSON.stringify(name).slice(0, 80)}; its parameters are ${known}.`;
+    const diagnostics = `$${operation} has no parameter ${JSON.stringify(name).slice(0, 80)}; its parameters are ${known}.`;
     return { issues: [{ code: 'parameter-unknown', diagnostics, expression: `${path}.name` }] };
   }
   return readValue(definition, parameter, path, config);
 }
 
 /** @returns a `malformed-request` for each parameter that is given more often than it may be */
-function repetitionIssues(parameters: readonly unknown[]): Issue[] {
+function repetitionIssues(parameters: readonly unknown[], operation: Taking): Issue[] {
+  const definitions = definitionsOf[operation];
   const counts = new Map<Input, number>();
   return parameters.flatMap((parameter, index) => {
     const name = isObject(parameter) ? parameter.name : undefined;
@@ -211,13 +229,15 @@ const hopeless = (issues: readonly Issue[]): ReadInputs => ({
   isHopeless: true,
 });
 
-function readParameters(parameters: readonly unknown[], config: TagConfig): ReadInputs {
-  const repeated = repetitionIssues(parameters);
+function readParameters(parameters: readonly unknown[], operation: Taking, config: TagConfig): ReadInputs {
+  const repeated = repetitionIssues(parameters, operation);
   if (parameters.length > MOST_PARAMETERS || repeated.length > 0) {
     const issues = boundIssues({ parameter: parameters }, { parameter: MOST_PARAMETERS }, 'Parameters');
     return hopeless([...issues, ...repeated]);
   }
-  const read = parameters.map((parameter, index) => readParameter(parameter, `Parameters.parameter[${index}]`, config));
+  const read = parameters.map((parameter, index) =>
+    readParameter(parameter, `Parameters.parameter[${index}]`, operation, config),
+  );
   const found = (input: Input) => read.flatMap((one) => (one.input === input && one.located ? [one.located] : []));
   const inputs: BookInputs = {
     appointment: found('appointment').flatMap(isLocated('Appointment'))[0],
@@ -234,7 +254,7 @@ function readParameters(parameters: readonly unknown[], config: TagConfig): Read
 }
 
 /**
- * Takes the body of `$book` apart: a bare Appointment, or Parameters with the inputs by name. Tags, extensions and
+ * Takes the body of `$book` or `$waitlist` apart: a bare Appointment, or Parameters with the inputs by name. Tags, extensions and
  * identifiers that the service alone sets are dropped. Sizes and numbers are checked before anything else is done.
  *
  * @param body - parsed JSON of any kind
@@ -242,10 +262,10 @@ function readParameters(parameters: readonly unknown[], config: TagConfig): Read
  *   `profile-violation`) for each part that is not what the operation takes
  * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
  */
-export function readInputs(body: unknown, config: TagConfig): ReadInputs {
+export function readInputs(body: unknown, config: TagConfig, operation: Taking = 'book'): ReadInputs {
   const tooLarge = sizeProblem(body);
   if (tooLarge) {
-    return hopeless([malformed(`The body of $book must not ${tooLarge}.`, 'http.body')]);
+    return hopeless([malformed(`The body of $${operation} must not ${tooLarge}.`, 'http.body')]);
   }
   if (isObject(body) && body.resourceType === 'Appointment') {
     const {
@@ -258,8 +278,8 @@ export function readInputs(body: unknown, config: TagConfig): ReadInputs {
     return { inputs: { ...(found && { appointment: found }), answers: [] }, issues, unreadable, isHopeless: isTooLong };
   }
   if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {
-    const diagnostics = 'The body of $book must be an Appointment, or Parameters with an appt-resource.';
+    const diagnostics = `The body of $${operation} must be an Appointment, or Parameters with an appt-resource.`;
     return hopeless([malformed(diagnostics, isResource(body, 'Parameters') ? 'Parameters.parameter' : 'http.body')]);
   }
-  return readParameters(body.parameter, config);
+  return readParameters(body.parameter, operation, config);
 }

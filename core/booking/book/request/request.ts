@@ -100,7 +100,7 @@ function readSlots({ value, path }: Located<Appointment>, baseUrl: string): Read
   return { ids, issues };
 }
 
-function readReference(
+export function readReference(
   located: Located<unknown> | undefined,
   baseUrl: string,
   type: 'Schedule' | 'Appointment',
@@ -124,7 +124,7 @@ function relationIssues({ relatedPerson }: SubmittedPersons, participants: reado
   return relatedPerson && !isNamed ? [{ code: 'patient-missing', diagnostics, expression: relatedPerson.path }] : [];
 }
 
-const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
+export const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
 
 /** A hold replaces nothing: the booking that follows it may. */
 function replacementIssues({ replaced }: { readonly replaced?: Located<unknown> | undefined }): Issue[] {

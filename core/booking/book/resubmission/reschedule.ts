@@ -1,7 +1,8 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { ArtefactConfig } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { endingOf, hasRunOut, isHold, isProlonged } from '../../appointment/expiry.ts';
+import { endingOf, hasRunOut, isHold, isOffer, isProlonged } from '../../appointment/expiry.ts';
+import { offeredFor } from '../../appointment/offer.ts';
 import { canBeMoved } from '../../appointment/status.ts';
 import { findResource, type ResourceSet } from '../../resource-set.ts';
 import type { BookRequest, Purpose } from '../request/request.ts';
@@ -12,6 +13,8 @@ export interface EarlierAppointments {
   readonly previous?: Appointment | undefined;
   /** The appointment that the new one replaces. */
   readonly replaced?: Appointment | undefined;
+  /** The waitlist entry that comes to its end, because the booking accepts what was offered for it. */
+  readonly answered?: Appointment | undefined;
   readonly issues: readonly Issue[];
 }
 
@@ -46,6 +49,10 @@ export interface EarlierContext {
 /** What keeps an appointment from being sent to `$hold` again. */
 function prolongationIssues(previous: Appointment, path: string, { config, now }: EarlierContext): Issue[] {
   const expression = `${path}.id`;
+  if (isOffer(previous, config)) {
+    const diagnostics = `Appointment/${previous.id} is an offer, whose end stays: accept it by $book, or decline it.`;
+    return [{ code: 'appointment-closed', diagnostics, expression }];
+  }
   if (!isHold(previous, config)) {
     const diagnostics = `Appointment/${previous.id} is ${previous.status}: only a hold can be sent to $hold again.`;
     return [{ code: 'appointment-closed', diagnostics, expression }];
@@ -88,10 +95,17 @@ export function findEarlierAppointments(
 ): EarlierAppointments {
   const { value, path } = request.appointment;
   const previous = value.id === undefined ? undefined : findResource(state, 'Appointment', value.id);
-  const replaced = request.replaced && findResource(state, 'Appointment', request.replaced.value);
+  const offered =
+    previous && isOffer(previous, context.config)
+      ? offeredFor(previous, context.config).flatMap((id) => findResource(state, 'Appointment', id) ?? [])
+      : [];
+  const replaced = request.replaced
+    ? findResource(state, 'Appointment', request.replaced.value)
+    : offered.find(canBeMoved);
   return {
     previous,
     replaced,
+    answered: offered.find(({ status }) => status === 'waitlist'),
     issues: [
       ...versionIssues(request, previous),
       ...(previous ? previousIssues(previous, path, context) : []),

@@ -1,0 +1,92 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
+import { MOST_ENTRIES, placeOf } from '../../core/booking/waitlist/entry.ts';
+import {
+  entriesOf,
+  existingEntry,
+  joinReads,
+  parseJoinRequest,
+  planJoin,
+  tooManyEntries,
+  withPlace,
+} from '../../core/booking/waitlist/join.ts';
+import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { unavailable } from '../lib/booking/decide.ts';
+import { callerOf } from '../lib/caller.ts';
+import { config } from '../lib/config.ts';
+import { sendBundle } from '../lib/medplum.ts';
+import { newId } from '../lib/new-id.ts';
+import { ofType, ReadError, readInTransaction, readStateAs } from '../lib/read.ts';
+
+type Joined = { readonly entry: Appointment; readonly isExisting: boolean } | { readonly issues: readonly Issue[] };
+
+async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Joined> {
+  const caller = callerOf(event);
+  const now = Date.now();
+  const parsed = parseJoinRequest(event.input, now, config);
+  const { request } = parsed;
+  if (!request) {
+    return parsed;
+  }
+  const state = await readStateAs(medplum, joinReads(request, caller.id, config), caller);
+  const joining = { request, state, requestor: caller.id, now, newId, config };
+  const existing = existingEntry(joining);
+  if (existing) {
+    return { entry: existing, isExisting: true };
+  }
+  const plan = planJoin(parsed, joining);
+  if (plan.kind === 'refuse') {
+    return plan;
+  }
+  const [own] = await readInTransaction(medplum, plan.patient ? [entriesOf(plan.patient, caller.id, config)] : []);
+  if (ofType('Appointment', own).length >= MOST_ENTRIES) {
+    return { issues: [tooManyEntries(request)] };
+  }
+  const written = await sendBundle(medplum, plan.transaction);
+  const entry = written.kind === 'done' ? written.bundle.entry?.[0]?.resource : undefined;
+  if (isResource(entry, 'Appointment')) {
+    return { entry, isExisting: false };
+  }
+  return {
+    issues:
+      written.kind === 'invalid'
+        ? serverRejectionIssues(written.outcome, 'profile-violation', 'Appointment')
+        : ['issue' in written ? written.issue : unavailable],
+  };
+}
+
+/** The place of an entry, counted with the Bot's own rights: nothing else of the others is told. */
+async function placeIn(medplum: MedplumClient, entry: Appointment): Promise<number> {
+  const [all] = await readInTransaction(medplum, ['Appointment?status=waitlist&_sort=_lastUpdated&_count=1000']);
+  return placeOf(entry, ofType('Appointment', all));
+}
+
+/**
+ * Carries out `$waitlist`: puts somebody on the waitlist, or says at which place an entry of the caller is.
+ *
+ * @param event - input: the body of `$waitlist`; headers: those of the request, for the caller's credentials
+ * @returns the entry with its place (in Parameters if the gateway asks for them, `formatBookingAnswer`), or an
+ *   OperationOutcome whose id stands for the HTTP status
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<unknown>,
+): Promise<Appointment | Parameters | OperationOutcome> {
+  try {
+    const joined = await join(medplum, event);
+    if ('issues' in joined) {
+      return toOperationOutcome(joined.issues, config);
+    }
+    const { entry, isExisting } = joined;
+    const appointment = withPlace(entry, await placeIn(medplum, entry), config);
+    return formatBookingAnswer({ appointment, isExisting }, event.headers);
+  } catch (error) {
+    if (error instanceof ReadError) {
+      return toOperationOutcome([unavailable], config);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Bot, Task } from '@medplum/fhirtypes';
+import { openRefills, refillOf } from '../../core/booking/waitlist/refill.ts';
+import { refill } from '../lib/booking/refill.ts';
+import { config } from '../lib/config.ts';
+import { ofType, readPages } from '../lib/read.ts';
+import { carryOut, RUN_LIMIT } from '../lib/rows.ts';
+
+/**
+ * Offers released time to those who wait for it: as soon as it is released, and every minute what is left.
+ *
+ * @param event - input: the row, as the Subscription delivers it, or the Bot itself, as the clock does
+ * @throws Error when the server could not be reached; the clock takes it up again
+ */
+export async function handler(medplum: MedplumClient, { input }: BotEvent<Task | Bot>): Promise<void> {
+  if (input.resourceType === 'Task') {
+    await refill(medplum, input.id ?? '');
+    return;
+  }
+  const now = Date.now();
+  const end = now + RUN_LIMIT;
+  async function* acts() {
+    for await (const pages of readPages(medplum, [openRefills(config)], { order: 'due-date', end })) {
+      const due = ofType('Task', pages.flat()).filter((row) => (refillOf(row)?.due ?? now) <= now);
+      yield* due.map(
+        ({ id = '' }) =>
+          () =>
+            refill(medplum, id),
+      );
+    }
+  }
+  await carryOut(acts(), end);
+}

@@ -1,0 +1,168 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
+import { isOffered } from '../../../core/booking/appointment/expiry.ts';
+import { offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
+import { afterQuietHours } from '../../../core/booking/policy/policy.ts';
+import { searchUrl } from '../../../core/booking/search.ts';
+import { atTime } from '../../../core/booking/slots/reads.ts';
+import { compareEntries, fits, type Offered, proposalFor, standingOf } from '../../../core/booking/waitlist/entry.ts';
+import {
+  askedSearch,
+  earliestOffer,
+  isRefilled,
+  MOST_ASKED,
+  offerEnd,
+  offeredTime,
+  offersBefore,
+  refillOf,
+  refillRow,
+} from '../../../core/booking/waitlist/refill.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { config } from '../config.ts';
+import { ofType, readInTransaction } from '../read.ts';
+import { writeRows } from '../rows.ts';
+import { bookAppointment, isTransient } from './book.ts';
+import { readSchedules } from './related-reads.ts';
+
+/** How many free Slots of one release are offered at once. */
+const MOST_SLOTS = 50;
+
+/** How many of those who wait may turn out not to be able to take a time, before it is left to everybody. */
+const MOST_REFUSED = 5;
+
+/** What a refusal means for the time, and for who else is asked. */
+const gone: ReadonlySet<string> = new Set(['slot-not-free', 'slot-not-found', 'slot-mismatch', 'schedule-inactive']);
+
+/** Those who wait, and what they have. */
+interface Waiting {
+  /** In the order in which they are asked. */
+  readonly entries: readonly Appointment[];
+  /** Appointments that stand until something earlier is taken, by id. */
+  readonly standing: ReadonlyMap<string, Appointment>;
+  /** Ids of the entries that have an offer that stands. */
+  readonly asked: Set<string>;
+}
+
+async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting> {
+  const [found, proposed] = await readInTransaction(medplum, [
+    'Appointment?status=waitlist&_sort=_lastUpdated&_count=1000',
+    'Appointment?status=proposed&_sort=-_lastUpdated&_count=1000',
+  ]);
+  const entries = ofType('Appointment', found).toSorted(compareEntries);
+  const ids = entries.flatMap((one) => standingOf(one) ?? []);
+  const [standing] = await readInTransaction(
+    medplum,
+    ids.length > 0 ? [`Appointment?_id=${[...new Set(ids)].join(',')}&_count=1000`] : [],
+  );
+  const offers = ofType('Appointment', proposed).filter((one) => isOffered(one, now, config));
+  return {
+    entries,
+    standing: new Map(ofType('Appointment', standing).map((one) => [one.id ?? '', one])),
+    asked: new Set(offers.flatMap((one) => offeredFor(one, config))),
+  };
+}
+
+/** Offers a time to one of those who wait. */
+async function offer(
+  medplum: MedplumClient,
+  entry: Appointment,
+  slot: Slot,
+  offered: Offered,
+  until: number,
+): Promise<'offered' | 'not-theirs' | 'gone'> {
+  const standing = standingOf(entry);
+  const result = await bookAppointment(
+    medplum,
+    parseBookRequest(proposalFor(entry, offered, slot.id ?? ''), config),
+    { id: ownerOf(entry, config) ?? '', role: 'requestor', limits: [] },
+    { offer: { reason: 'waitlist', for: [entry.id ?? '', ...(standing ? [standing] : [])], until } },
+  );
+  if (result.kind !== 'refused') {
+    return 'offered';
+  }
+  if (isTransient(result.issues)) {
+    throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
+  }
+  return result.issues.some(({ code }) => gone.has(code)) ? 'gone' : 'not-theirs';
+}
+
+/** Offers a free Slot to the first whom it fits and who was not asked for it yet. */
+async function offerSlot(
+  medplum: MedplumClient,
+  slot: Slot,
+  offered: Offered,
+  until: number,
+  { entries, standing, asked }: Waiting,
+): Promise<void> {
+  const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
+  const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
+  const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
+  const wanted = entries.filter(
+    (one) =>
+      !asked.has(one.id ?? '') &&
+      !askedForIt.has(one.id ?? '') &&
+      ownerOf(one, config) !== undefined &&
+      fits(one, offered, standing.get(standingOf(one) ?? '')),
+  );
+  for (const entry of before.length < MOST_ASKED ? wanted.slice(0, MOST_REFUSED) : []) {
+    const result = await offer(medplum, entry, slot, offered, until);
+    if (result !== 'not-theirs') {
+      asked.add(result === 'offered' ? (entry.id ?? '') : '');
+      return;
+    }
+  }
+}
+
+/**
+ * Offers the released time of a row to those who wait for it. Nothing is kept of who is asked but the offers themselves: a
+ * run that is interrupted, or comes twice, goes on from what is stored.
+ *
+ * @throws Error when the server could not be read or written; the next run goes on
+ */
+export async function refill(medplum: MedplumClient, id: string): Promise<void> {
+  const now = Date.now();
+  const [rows, somebody = []] = await readInTransaction(medplum, [
+    `Task?_id=${id}`,
+    'Appointment?status=waitlist&_count=1&_fields=id',
+  ]);
+  const [row] = ofType('Task', rows);
+  const freed = row && refillOf(row);
+  if (!row || !freed?.due || freed.due > now) {
+    return;
+  }
+  const close = (due: number | undefined) =>
+    writeRows(medplum, [updateEntry<Task>(row, refillRow({ ...freed, due }, config, row))], `Task/${id}`);
+  const [calendar] = somebody.length > 0 ? await readSchedules(medplum, [freed.schedule]) : [];
+  const policy = calendar && effectivePolicy(calendar.schedule, calendar.services, config);
+  if (!calendar || !policy || !isRefilled(policy) || calendar.schedule.active === false) {
+    await close(undefined);
+    return;
+  }
+  const awake = afterQuietHours(policy.policy, now, config.timeZone);
+  if (awake > now) {
+    await close(awake);
+    return;
+  }
+  const [found] = await readInTransaction(medplum, [
+    searchUrl('Slot', [
+      ['schedule', `Schedule/${freed.schedule}`],
+      ['status', 'free'],
+      ...atTime(freed),
+      ['_sort', 'start'],
+      ['_count', String(MOST_SLOTS)],
+    ]),
+  ]);
+  const slots = ofType('Slot', found);
+  const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
+  for (const slot of waiting && waiting.entries.length > 0 ? slots : []) {
+    const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
+    if (time && waiting) {
+      const until = offerEnd(policy, time.start, now);
+      await offerSlot(medplum, slot, { ...time, schedule: calendar.schedule }, until, waiting);
+    }
+  }
+  await close(undefined);
+}

@@ -1,0 +1,28 @@
+import type { Appointment, Extension } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+
+/** What an offer to one person says. */
+export interface Offer {
+  readonly reason: 'waitlist' | 'absence' | 'visit';
+  /** Ids of the waitlist entry, and of the appointment that it would replace. */
+  readonly for: readonly string[];
+  /** Until when it stands, in milliseconds since 1970 UTC. */
+  readonly until: number;
+}
+
+/** The extensions that make an appointment an offer. What it was for stays in what it becomes. */
+export function offerExtensions({ reason, for: ids, until }: Offer, config: ArtefactConfig): Extension[] {
+  const said = ids.map((id) => ({ url: 'for', valueReference: { reference: `Appointment/${id}` } }));
+  return [
+    { url: artefactUri(config, 'LocalHeldUntil'), valueInstant: formatInstant(until) },
+    { url: artefactUri(config, 'LocalOffer'), extension: [{ url: 'reason', valueCode: reason }, ...said] },
+  ];
+}
+
+/** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointment that it would replace. */
+export function offeredFor({ extension = [] }: Appointment, config: ArtefactConfig): string[] {
+  const parts = extension.find(({ url }) => url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
+  return parts.flatMap(({ url, valueReference }) => (url === 'for' && idIn(valueReference, 'Appointment')) || []);
+}

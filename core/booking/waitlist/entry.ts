@@ -1,0 +1,143 @@
+import type { Appointment, CodeableConcept, Schedule } from '@medplum/fhirtypes';
+import { isSameJson } from '../../fhir/canonical-json.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+import { REPLACES } from '../../fhir/reserved.ts';
+import { isSameService } from '../../slots/slot.ts';
+import { contains, type Interval } from '../../time/interval.ts';
+import type { Located } from '../book/request/parameters.ts';
+import { YEAR } from '../policy/duration.ts';
+
+/** How many entries one portal may have for one person. */
+export const MOST_ENTRIES = 5;
+
+/** How many times an entry may wish for. */
+const MOST_WISHES = 20;
+
+/** An iCalendar priority goes from 1 to 9; 0 and none say nothing. */
+const NO_PRIORITY = 10;
+
+/**
+ * Checks the times for which somebody waits.
+ *
+ * @param now - milliseconds since 1970 UTC
+ * @returns `element-missing`, `malformed-request`, `period-invalid`, `start-in-past`, `too-far-ahead` for each at fault
+ */
+export function wishIssues({ value, path }: Located<Appointment>, now: number): Issue[] {
+  const wishes = value.requestedPeriod ?? [];
+  const own = `${path}.requestedPeriod`;
+  if (wishes.length === 0 || wishes.length > MOST_WISHES) {
+    const diagnostics = `Name from 1 to ${MOST_WISHES} times for which the person waits, in requestedPeriod.`;
+    return [{ code: wishes.length === 0 ? 'element-missing' : 'malformed-request', diagnostics, expression: own }];
+  }
+  return wishes.flatMap((wish, index): Issue[] => {
+    const unreadable = (['start', 'end'] as const).filter((name) => parseInstant(wish[name]) === undefined);
+    const [start, end] = [parseInstant(wish.start) ?? 0, parseInstant(wish.end) ?? 0];
+    const expression = `${own}[${index}]`;
+    if (unreadable.length > 0) {
+      return unreadable.map((name) => ({
+        code: 'malformed-request',
+        diagnostics: `${name} must be an instant with an offset, such as 2027-01-31T08:00:00+01:00.`,
+        expression: `${expression}.${name}`,
+      }));
+    }
+    if (start >= end) {
+      return [{ code: 'period-invalid', diagnostics: 'The end must be later than the start.', expression }];
+    }
+    if (end <= now) {
+      return [{ code: 'start-in-past', diagnostics: 'This time is over.', expression }];
+    }
+    return end > now + YEAR
+      ? [{ code: 'too-far-ahead', diagnostics: 'Wait for times within a year from now.', expression }]
+      : [];
+  });
+}
+
+/** The elements of an entry that decide about its place: a portal that wants others joins again. */
+const ofOrder = ['priority', 'created', 'serviceType'] as const;
+
+/** What a portal may not change of an entry, and what is wrong with its new wishes. */
+export function entryChangeIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
+  if (stored.status !== 'waitlist' || result.status !== 'waitlist') {
+    return [];
+  }
+  const isSame = (name: keyof Appointment): boolean => isSameJson(stored[name], result[name]);
+  return [
+    ...ofOrder
+      .filter((name) => !isSame(name))
+      .map((name): Issue => {
+        const diagnostics = `${name} decides about the place of an entry: leave, and join again.`;
+        return { code: 'immutable-element', diagnostics, expression: `Appointment.${name}` };
+      }),
+    ...(isSame('requestedPeriod') ? [] : wishIssues({ value: result, path: 'Appointment' }, now)),
+  ];
+}
+
+/** The order of those who wait: by the priority that the clinic gives, then by since when. */
+export function compareEntries(one: Appointment, other: Appointment): number {
+  const rank = ({ priority }: Appointment): number => priority || NO_PRIORITY;
+  const since = ({ created, meta }: Appointment): number => parseInstant(created ?? meta?.lastUpdated) ?? 0;
+  return rank(one) - rank(other) || since(one) - since(other) || ((one.id ?? '') < (other.id ?? '') ? -1 : 1);
+}
+
+const servesOne = (types: readonly CodeableConcept[], { serviceType = [] }: Appointment): boolean =>
+  serviceType.some((wanted) => types.some((type) => isSameService(type, wanted)));
+
+/** The place of an entry among those who wait for one of its services; 1 is the first. */
+export const placeOf = (entry: Appointment, all: readonly Appointment[]): number =>
+  1 + all.filter((one) => servesOne(entry.serviceType ?? [], one) && compareEntries(one, entry) < 0).length;
+
+/** Id of the appointment that stands until something earlier is taken, if there is one. */
+export function standingOf({ extension = [] }: Appointment): string | undefined {
+  return idIn(extension.find(({ url }) => url === REPLACES)?.valueReference, 'Appointment');
+}
+
+/** With whom somebody wants to be, if it matters: the participants who are not people of its own. */
+const wantedActors = ({ participant }: Appointment): string[] =>
+  participant.flatMap(({ actor }) =>
+    actor?.reference && !idIn(actor, 'Patient') && !idIn(actor, 'RelatedPerson') ? actor.reference : [],
+  );
+
+/** What is to be offered: the time, and the services for which it is. */
+export interface Offered extends Interval {
+  readonly types: readonly CodeableConcept[];
+  readonly schedule: Schedule;
+}
+
+/**
+ * Whether a time is what somebody waits for: within the wishes, for a service, and with somebody who was asked for.
+ *
+ * @param standing - the appointment that stands until something earlier is taken: the time must begin before it
+ */
+export function fits(entry: Appointment, offered: Offered, standing: Appointment | undefined): boolean {
+  const actors = wantedActors(entry);
+  const isWished = (entry.requestedPeriod ?? []).some((wish) => {
+    const [start, end] = [parseInstant(wish.start), parseInstant(wish.end)];
+    return start !== undefined && end !== undefined && contains({ start, end }, offered);
+  });
+  const before = parseInstant(standing?.start) ?? Number.POSITIVE_INFINITY;
+  return (
+    isWished &&
+    offered.start < before &&
+    servesOne(offered.types, entry) &&
+    (actors.length === 0 || offered.schedule.actor.some(({ reference = '' }) => actors.includes(reference)))
+  );
+}
+
+/** The appointment that is offered for an entry: everything that the entry says of it, at the time that was freed. */
+export function proposalFor(entry: Appointment, offered: Offered, slot: string): Appointment {
+  const { id: _, meta: __, identifier: ___, requestedPeriod: ____, created: _____, priority: ______, ...said } = entry;
+  const own = new Set(offered.schedule.actor.map(({ reference }) => reference));
+  return {
+    ...said,
+    status: 'proposed',
+    start: new Date(offered.start).toISOString(),
+    end: new Date(offered.end).toISOString(),
+    slot: [{ reference: `Slot/${slot}` }],
+    participant: entry.participant.filter(({ actor }) => {
+      const isPerson = idIn(actor, 'Patient') !== undefined || idIn(actor, 'RelatedPerson') !== undefined;
+      return isPerson || own.has(actor?.reference);
+    }),
+  };
+}

@@ -1,0 +1,234 @@
+import { describe, expect, it } from '@jest/globals';
+import { artefactUri } from '../../core/config/config.ts';
+import { REPLACES } from '../../core/fhir/reserved.ts';
+import { until } from '../lib/until.ts';
+import { aPatient, aSchedule, book, parameters, stored, succeeded } from './fixtures.ts';
+import { heldUntil, hold } from './holds/fixtures.ts';
+import { issuesOf, medplum, request, resourceIn } from './http.ts';
+import { config } from './installation.ts';
+import { cancellation, patch } from './patch/fixtures.ts';
+import { aSlotIn, length, whole } from './policy/fixtures.ts';
+import { runBot } from './requests/fixtures.ts';
+import {
+  accepting,
+  aFullClinic,
+  aWaiting,
+  bookWhole,
+  join,
+  offerFor,
+  offersFor,
+  placeIn,
+  refilling,
+  statusesOf,
+  waiting,
+} from './waitlist/fixtures.ts';
+
+const cancel = async (id: string | undefined, role: 'portal-a' | 'portal-b' = 'portal-a') => {
+  const answer = await patch(id ?? '', cancellation, role);
+  expect(answer.status).toBe(200);
+};
+
+describe('joining', () => {
+  it('is answered 201 with the place; the entry holds no time, and only its portal reads it', async () => {
+    const { service } = await aFullClinic();
+    const { entry } = await aWaiting(service);
+    expect([entry.status, placeIn(entry), entry.slot]).toEqual(['waitlist', 1, undefined]);
+    const { entry: second, patient } = await aWaiting(service, 'portal-b');
+    expect(placeIn(second)).toBe(2);
+    const own = await request('portal-a', 'GET', `/Appointment/${entry.id}`);
+    expect([own.status, placeIn(resourceIn('Appointment', own))]).toEqual([200, undefined]);
+    expect((await request('portal-b', 'GET', `/Appointment/${entry.id}`)).status).toBe(404);
+    const search = resourceIn(
+      'Bundle',
+      await request('portal-b', 'GET', `/Appointment?status=waitlist&patient=Patient/${patient.id}`),
+    );
+    expect([search.total, search.entry?.[0]?.resource?.id]).toEqual([1, second.id]);
+    await cancel(entry.id);
+    const again = await join({ resourceType: 'Appointment', id: second.id }, 'portal-b');
+    expect([again.status, placeIn(resourceIn('Appointment', again))]).toEqual([200, 1]);
+  });
+
+  it('with a patient who is not stored yet, twice by its identifier: one entry', async () => {
+    const { service } = await aFullClinic();
+    const patient = { resourceType: 'Patient', name: [{ family: 'Muster' }] };
+    const identifier = [{ system: 'urn:entries', value: service.coding?.[0]?.code ?? '' }];
+    const { participant: _, ...entry } = waiting(await aPatient(), service, { identifier });
+    const first = await join(parameters(entry, ['patient', patient]));
+    const second = await join(parameters(entry, ['patient', patient]));
+    expect([first.status, second.status]).toEqual([201, 200]);
+    expect(resourceIn('Appointment', second).id).toBe(resourceIn('Appointment', first).id);
+  });
+
+  it('more often than is allowed is refused', async () => {
+    const { service } = await aFullClinic();
+    const patient = await aPatient();
+    for (let count = 0; count < 5; count++) {
+      expect((await join(waiting(patient, service))).status).toBe(201);
+    }
+    const refused = await join(waiting(patient, service));
+    expect([refused.status, issuesOf(refused)]).toEqual([422, ['patient-limit-reached Appointment']]);
+  });
+
+  it('beside an appointment of somebody else is refused', async () => {
+    const { service, booked } = await aFullClinic();
+    const body = {
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'appt-resource', resource: waiting(await aPatient(), service) },
+        { name: 'standing-appt-id', valueUri: `Appointment/${booked.id}` },
+      ],
+    };
+    const refused = await join(body);
+    expect([refused.status, issuesOf(refused)]).toEqual([
+      422,
+      ['replaced-appointment-not-found Parameters.parameter[1].valueUri'],
+    ]);
+  });
+
+  it('an entry keeps its place: what decides about it cannot be changed, wishes can', async () => {
+    const { service } = await aFullClinic();
+    const { entry } = await aWaiting(service);
+    const first = await patch(entry.id ?? '', [{ op: 'add', path: '/priority', value: 1 }]);
+    expect([first.status, issuesOf(first)]).toEqual([400, ['immutable-element Appointment.priority']]);
+    const past = [{ start: '2020-01-01T00:00:00Z', end: '2020-01-02T00:00:00Z' }];
+    const over = await patch(entry.id ?? '', [{ op: 'replace', path: '/requestedPeriod', value: past }]);
+    expect([over.status, issuesOf(over)]).toEqual([422, ['start-in-past Appointment.requestedPeriod[0]']]);
+    const soon = [{ start: new Date().toISOString(), end: new Date(Date.now() + 86_400_000).toISOString() }];
+    const changed = await patch(entry.id ?? '', [{ op: 'replace', path: '/requestedPeriod', value: soon }]);
+    expect(changed.status).toBe(200);
+  });
+});
+
+describe('freed time', () => {
+  it('is offered to the first whom it fits, and is booked by accepting it', async () => {
+    const { service, schedule, booked } = await aFullClinic();
+    const late = { requestedPeriod: [{ start: inDays(5), end: inDays(6) }] };
+    const [, first, second] = [
+      await aWaiting(service, 'portal-a', late),
+      await aWaiting(service),
+      await aWaiting(service, 'portal-b'),
+    ];
+    await cancel(booked.id, 'portal-b');
+    const offer = await offerFor(first.entry, first.patient);
+    expect([offer.status, await statusesOf(schedule)]).toEqual(['proposed', ['busy-tentative']]);
+    expect(await offersFor(second.entry, second.patient)).toEqual([]);
+    const accepted = await book(accepting(offer));
+    expect([accepted.status, resourceIn('Appointment', accepted).id]).toEqual([201, offer.id]);
+    expect(await statusesOf(schedule)).toEqual(['busy']);
+    const over = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${first.entry.id}`));
+    expect(over.status).toBe('cancelled');
+  });
+
+  it('that is declined goes to the next, and in the end to everybody', async () => {
+    const { service, schedule, booked } = await aFullClinic();
+    const [first, second] = [await aWaiting(service), await aWaiting(service, 'portal-b')];
+    await cancel(booked.id, 'portal-b');
+    await cancel((await offerFor(first.entry, first.patient)).id);
+    await cancel((await offerFor(second.entry, second.patient)).id, 'portal-b');
+    const rows = await until(
+      () =>
+        stored(
+          'Task',
+          `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|refill`)}&focus=Schedule/${schedule.id}`,
+        ),
+      (found) => found.length === 3 && found.every(({ status }) => status === 'completed'),
+    );
+    expect(rows).toHaveLength(3);
+    expect(await statusesOf(schedule)).toEqual(['free']);
+    expect(await offersFor(first.entry, first.patient)).toHaveLength(1);
+  });
+
+  it('that nobody answers for goes to the next at the end of the offer', async () => {
+    const { service, booked } = await aFullClinic(48, length('offerFor', 1, 's'));
+    const [first, second] = [await aWaiting(service), await aWaiting(service, 'portal-b')];
+    await cancel(booked.id, 'portal-b');
+    const offer = await offerFor(first.entry, first.patient);
+    await until(
+      async () => Date.now(),
+      (now) => now > Date.parse(heldUntil(offer) ?? ''),
+    );
+    await runBot('reconcile');
+    const next = await offerFor(second.entry, second.patient);
+    expect(next.start).toBe(offer.start);
+    const late = await book(accepting(offer));
+    expect([late.status, issuesOf(late)]).toEqual([409, ['hold-expired Appointment.slot[0]']]);
+  });
+
+  it('replaces the appointment that stands, whose time is freed in turn', async () => {
+    const { service, schedule, booked } = await aFullClinic();
+    const patient = await aPatient();
+    const later = await aSlotIn(72, schedule);
+    const standing = await bookWhole(later, patient, service);
+    const body = {
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'appt-resource', resource: waiting(patient, service) },
+        { name: 'standing-appt-id', valueUri: `Appointment/${standing.id}` },
+      ],
+    };
+    const entry = succeeded('Appointment', await join(body));
+    const next = await aWaiting(service, 'portal-b');
+    await cancel(booked.id, 'portal-b');
+    const offer = await offerFor(entry, patient);
+    const accepted = resourceIn('Appointment', await book(accepting(offer)));
+    const replaces = accepted.extension?.find(({ url }) => url === REPLACES)?.valueReference?.reference;
+    expect([accepted.status, replaces]).toEqual(['booked', `Appointment/${standing.id}`]);
+    const given = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${standing.id}`));
+    expect(given.status).toBe('cancelled');
+    expect((await offerFor(next.entry, next.patient)).start).toBe(standing.start);
+    expect(await statusesOf(schedule)).toEqual(['busy', 'busy-tentative']);
+  });
+
+  it('is offered by no policy but one that says so, nor shorter ahead than it says', async () => {
+    const { service, booked } = await aFullClinic(1);
+    const { entry, patient } = await aWaiting(service);
+    await cancel(booked.id, 'portal-b');
+    const soon = await aFullClinic(1, length('refillNotice', 10, 'min'));
+    const there = await aWaiting(soon.service);
+    await cancel(soon.booked.id, 'portal-b');
+    await offerFor(there.entry, there.patient);
+    expect(await offersFor(entry, patient)).toEqual([]);
+  });
+});
+
+describe('an offer', () => {
+  it('is for one time and one person, and its end stays', async () => {
+    const { service, schedule, booked } = await aFullClinic();
+    const { entry, patient } = await aWaiting(service);
+    await cancel(booked.id, 'portal-b');
+    const offer = await offerFor(entry, patient);
+    const other = await aSlotIn(96, schedule);
+    const moved = await book({ ...whole(other, patient, { serviceType: [service] }), id: offer.id });
+    expect([moved.status, issuesOf(moved)]).toEqual([422, ['slot-mismatch Appointment.slot']]);
+    const somebody = await aPatient();
+    const participant = [{ actor: { reference: `Patient/${somebody.id}` }, status: 'accepted' as const }];
+    const given = await book({ ...accepting(offer), participant });
+    expect([given.status, issuesOf(given)]).toEqual([422, ['patient-mismatch Appointment.participant']]);
+    const prolonged = await hold(accepting(offer));
+    expect([prolonged.status, issuesOf(prolonged)]).toEqual([409, ['appointment-closed Appointment.id']]);
+    expect((await book(accepting(offer))).status).toBe(201);
+  });
+
+  it('is accepted although the policy would let nobody book so late', async () => {
+    const { service, schedule, booked } = await aFullClinic();
+    const { entry, patient } = await aWaiting(service);
+    await cancel(booked.id, 'portal-b');
+    const offer = await offerFor(entry, patient);
+    const strict = refilling(length('leadTime', 30, 'd'));
+    const put = await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, {
+      body: { ...schedule, ...strict, meta: undefined },
+    });
+    expect(put.status).toBe(200);
+    expect((await book(accepting(offer))).status).toBe(201);
+  });
+});
+
+it('a wish for a service without a waitlist is refused', async () => {
+  const schedule = await aSchedule();
+  const refused = await join(waiting(await aPatient(), schedule.serviceType?.[0] ?? {}));
+  expect(refused.status).toBe(422);
+});
+
+function inDays(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString();
+}
