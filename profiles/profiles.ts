@@ -201,7 +201,7 @@ function portal(config: BookingConfig): Profile {
     type: 'Extension',
     title: 'The clinic in the portal',
     description:
-      'How the portal for patients presents the clinic: logo (Attachment, PNG or JPEG with its data), colour (string, ' +
+      'How the portal for patients presents the clinic: logo (Attachment, PNG, JPEG or WebP with its data), colour (string, ' +
       '#rrggbb), imprint and privacy (url of a page), consent (string, what patients agree to when they book).',
     context: ['Organization'],
     differential: [

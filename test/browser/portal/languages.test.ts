@@ -7,11 +7,13 @@ import { aService, fillPerson, halfHours, morning, origin, visit } from '../clin
 
 const folder = process.env.PICTURES ?? 'dist/test-browser/pictures';
 
-for (const language of languages) {
+for (const [index, language] of languages.entries()) {
   test(`the way of a patient fits into 320 pixels in ${textsOf[language].languageName}`, async ({ browser }) => {
     test.setTimeout(240_000);
+    // Contrast is judged in both schemes.
+    const colorScheme = index % 2 === 0 ? 'light' : 'dark';
     mkdirSync(folder, { recursive: true });
-    const context = await browser.newContext({ viewport: smallest, reducedMotion: 'reduce' });
+    const context = await browser.newContext({ viewport: smallest, reducedMotion: 'reduce', colorScheme });
     await context.addCookies([{ name: 'portal_language', value: language, url: `${origin}/portal` }]);
     const page = await context.newPage();
     const texts = textsOf[language];
@@ -23,6 +25,8 @@ for (const language of languages) {
       doctor: 'Dr. Jonas Weber',
       like: first.schedule,
     });
+    await page.goto(`${origin}/portal/`);
+    await expectFits(page);
     await visit(page, second);
     await expect(page.locator('html')).toHaveAttribute('dir', language === 'ar' ? 'rtl' : 'ltr');
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(texts.times.title);
@@ -35,6 +39,8 @@ for (const language of languages) {
     await expectFits(page);
     await visit(page, second);
     await page.locator('.times .time').first().click();
+    const digits = language === 'ar' ? /^[٠-٩]+:[٠-٩]{2}$/ : /^[0-9]+:[0-9]{2}$/;
+    await expect(page.locator('.remaining')).toHaveText(digits);
     await page.locator('#for-care').check();
     await page.locator('button.primary').evaluate((button: HTMLButtonElement) => {
       button.formNoValidate = true;

@@ -5,9 +5,12 @@ function endOf({ until, now }: DOMStringMap): number {
   return performance.now() + Date.parse(until ?? '') - Date.parse(now ?? '');
 }
 
-function written(milliseconds: number): string {
+/** Minutes and seconds, in the digits of the page. */
+function written(milliseconds: number, locale: string | undefined): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / STEP));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+  const digits = (value: number, minimumIntegerDigits: number): string =>
+    value.toLocaleString(locale, { minimumIntegerDigits });
+  return `${digits(Math.floor(seconds / 60), 1)}:${digits(seconds % 60, 2)}`;
 }
 
 /**
@@ -31,7 +34,7 @@ export function countDown(panel: HTMLElement): void {
   };
   const show = (): void => {
     const left = end - performance.now();
-    remaining.textContent = written(left);
+    remaining.textContent = written(left, panel.dataset.locale);
     button.hidden = left >= last;
     if (left < last && !panel.classList.contains('soon')) {
       panel.classList.add('soon');

@@ -3,7 +3,7 @@ import type { Attachment } from '@medplum/fhirtypes';
 
 /** A picture that may be shown: its type is that of its bytes, whatever the resource says. */
 export interface Picture {
-  readonly mediaType: 'image/png' | 'image/jpeg';
+  readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp';
   readonly bytes: Buffer;
   /** A digest of the bytes: a picture that has changed has another address. */
   readonly version: string;
@@ -37,12 +37,27 @@ function jpegSize(bytes: Buffer): Size | undefined {
   return undefined;
 }
 
+/** The three ways in which WebP says its size (RFC 9649). */
+function webpSize(bytes: Buffer): Size | undefined {
+  if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WEBP') {
+    return undefined;
+  }
+  const bits = bytes.readUInt32LE(21);
+  const sizes: Readonly<Record<string, Size>> = {
+    'VP8 ': [bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff],
+    VP8L: [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1],
+    VP8X: [bytes.readUIntLE(24, 3) + 1, bytes.readUIntLE(27, 3) + 1],
+  };
+  return sizes[bytes.toString('latin1', 12, 16)];
+}
+
 const kinds = [
   ['image/png', pngSize],
   ['image/jpeg', jpegSize],
+  ['image/webp', webpSize],
 ] as const;
 
-/** The first of some attachments that is a picture: PNG or JPEG by its bytes, with its data in it, and not too large. */
+/** The first of some attachments that is a picture: PNG, JPEG or WebP by its bytes, with its data in it, and not too large. */
 export function pictureIn(attachments: readonly (Attachment | undefined)[]): Picture | undefined {
   for (const data of attachments.map((one) => one?.data)) {
     const bytes = Buffer.from(typeof data === 'string' && data.length < MOST_BYTES * 1.4 ? data : '', 'base64');

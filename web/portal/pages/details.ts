@@ -60,7 +60,7 @@ function holdPanel({ texts, say, clock, portal }: Visit, { heldUntil, holdNews, 
 <button name="action" value="prolong" formnovalidate class="secondary">${details.again}</button></div>`;
   }
   const minutes = Math.max(1, Math.ceil((heldUntil - portal.now()) / 60_000));
-  return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-last="${LAST_MINUTES}" data-soon="${details.soonOver}" data-over="${details.over}">
+  return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-last="${LAST_MINUTES}" data-locale="${texts.locale}" data-soon="${details.soonOver}" data-over="${details.over}">
 <p class="until">${say(details.heldUntil, { time: clock.time(heldUntil) })}</p>
 <p class="left">${details.remaining} <span class="remaining">${say(details.minutes, { number: minutes })}</span></p>
 <p class="news" role="status">${holdNews}</p>
