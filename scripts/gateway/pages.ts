@@ -3,6 +3,7 @@ import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { frontDesk } from '../../web/front-desk/server.ts';
 import { FRONT_DESK_PATH } from '../../web/front-desk/settings.ts';
+import type { PortalOptions } from '../../web/portal/portal.ts';
 import { portal } from '../../web/portal/server.ts';
 import { assetsOf, WEB_OUTPUT } from '../../web/server/assets.ts';
 import { type Application, web } from '../../web/web.ts';
@@ -18,33 +19,37 @@ export interface PortalSettings {
   readonly embeddedIn?: readonly string[] | undefined;
 }
 
+function portalOptions(config: BookingConfig, settings: PortalSettings): PortalOptions {
+  const { baseUrl, timeZone } = config;
+  return {
+    ...settings,
+    baseUrl,
+    origin: new URL(baseUrl).origin,
+    path: '/portal',
+    timeZone,
+    extensions: {
+      heldUntil: artefactUri(config, 'LocalHeldUntil'),
+      alternative: artefactUri(config, 'LocalAlternative'),
+      confirmation: artefactUri(config, 'LocalConfirmation'),
+      deadline: artefactUri(config, 'LocalConfirmationDeadline'),
+      policy: artefactUri(config, 'LocalBookingPolicy'),
+      clinic: artefactUri(config, 'LocalPortal'),
+      payerKind: artefactUri(config, 'LocalPayerKind'),
+    },
+    messages: config.messages.from === undefined ? undefined : artefactUri(config, 'LocalMessages'),
+    topic: topicUrl('appointment-update', config),
+    assets: assetsOf(WEB_OUTPUT, 'portal'),
+  };
+}
+
 /** The portal for patients in front of this service. */
 export function portalApplication(config: BookingConfig, settings: PortalSettings): Application {
-  const { baseUrl, timeZone } = config;
-  const path = '/portal';
+  const options = portalOptions(config, settings);
   return {
-    path: `${path}/`,
+    path: `${options.path}/`,
     title: { en: 'Book an appointment', de: 'Termin buchen' },
     description: { en: 'For patients', de: 'Für Patientinnen und Patienten' },
-    plugin: portal({
-      ...settings,
-      baseUrl,
-      origin: new URL(baseUrl).origin,
-      path,
-      timeZone,
-      extensions: {
-        heldUntil: artefactUri(config, 'LocalHeldUntil'),
-        alternative: artefactUri(config, 'LocalAlternative'),
-        confirmation: artefactUri(config, 'LocalConfirmation'),
-        deadline: artefactUri(config, 'LocalConfirmationDeadline'),
-        policy: artefactUri(config, 'LocalBookingPolicy'),
-        clinic: artefactUri(config, 'LocalPortal'),
-        payerKind: artefactUri(config, 'LocalPayerKind'),
-      },
-      messages: config.messages.from === undefined ? undefined : artefactUri(config, 'LocalMessages'),
-      topic: topicUrl('appointment-update', config),
-      assets: assetsOf(WEB_OUTPUT, 'portal'),
-    }),
+    plugin: portal(options),
   };
 }
 
@@ -56,13 +61,23 @@ export interface FrontDeskSettings {
   readonly medplumUrl: string;
 }
 
-/** The front desk for the clinic's staff. */
-export function frontDeskApplication(config: BookingConfig, settings: FrontDeskSettings): Application {
+/** The front desk for the clinic's staff, and in it a view of the portal if that is served. */
+export function frontDeskApplication(
+  config: BookingConfig,
+  settings: FrontDeskSettings,
+  portalSettings?: PortalSettings,
+): Application {
+  const assets = assetsOf(WEB_OUTPUT, 'front-desk');
   return {
     path: `${FRONT_DESK_PATH}/`,
     title: { en: 'Front desk', de: 'Anmeldung' },
     description: { en: 'For the staff of the clinic', de: 'Für das Personal der Klinik' },
-    plugin: frontDesk({ ...settings, config, assets: assetsOf(WEB_OUTPUT, 'front-desk') }),
+    plugin: frontDesk({
+      ...settings,
+      config,
+      assets,
+      portal: portalSettings && portalOptions(config, portalSettings),
+    }),
   };
 }
 
@@ -81,7 +96,7 @@ export interface PageSettings {
 export function pagesFor(config: BookingConfig, settings: PageSettings): FastifyPluginAsync | undefined {
   const applications = [
     ...(settings.portal ? [portalApplication(config, settings.portal)] : []),
-    ...(settings.frontDesk ? [frontDeskApplication(config, settings.frontDesk)] : []),
+    ...(settings.frontDesk ? [frontDeskApplication(config, settings.frontDesk, settings.portal)] : []),
     ...(settings.further ?? []),
   ];
   return applications.length > 0 ? web({ applications, baseUrl: config.baseUrl }) : undefined;

@@ -20,6 +20,8 @@ export interface DeskSettings {
   readonly medplumUrl: string;
   /** Id of the ClientApplication by which people sign in. */
   readonly clientId: string;
+  /** Whether the portal is served, too. */
+  readonly hasPortal: boolean;
   readonly config: DeskConfig;
 }
 

@@ -90,6 +90,9 @@ test('requests, opening hours and notifications fit into 320 pixels in German', 
   await page.goto(`${origin}/front-desk/notifications`);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await expectFits(page);
+  await page.goto(`${origin}/front-desk/clinic`);
+  await expect(page.getByRole('button', { name: 'Für Patienten speichern' })).toBeVisible();
+  await expectFits(page);
   await page.goto(`${origin}/front-desk/messages`);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await expectFits(page);

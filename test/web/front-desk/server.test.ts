@@ -31,7 +31,7 @@ test('the page is told nothing of networks and limits', async () => {
   const { body } = await app.inject('/front-desk/');
   const [, settings = ''] = body.match(/data-settings="([^"]*)"/) ?? [];
   const told = JSON.parse(settings.replaceAll('&quot;', '"'));
-  expect(Object.keys(told)).toEqual(['medplumUrl', 'clientId', 'config']);
+  expect(Object.keys(told)).toEqual(['medplumUrl', 'clientId', 'hasPortal', 'config']);
   expect(Object.keys(told.config).toSorted()).toEqual([
     'baseUrl',
     'calendar',

@@ -5,6 +5,7 @@ import { nameOf } from '../../../core/fhir/human-name.ts';
 import type { Language } from '../../server/language.ts';
 import { FRONT_DESK_PATH } from '../settings.ts';
 import { textsOf } from '../texts/texts.ts';
+import { ClinicPage } from './clinic/page.tsx';
 import { CalendarPage } from './day/page.tsx';
 import { HoursPage } from './hours/page.tsx';
 import { MessagesPage } from './messages/page.tsx';
@@ -76,6 +77,7 @@ function Header({
     ['/requests', nav.requests, counts.requests],
     ['/messages', nav.messages, counts.messages],
     ['/hours', nav.hours, 0],
+    ['/clinic', nav.clinic, 0],
     ['/notifications', nav.notifications, counts.notifications],
   ] as const;
   return (
@@ -115,6 +117,7 @@ function Pages() {
         <Route path="/requests" component={RequestsPage} />
         <Route path="/messages" component={MessagesPage} />
         <Route path="/hours" component={HoursPage} />
+        <Route path="/clinic" component={ClinicPage} />
         <Route path="/notifications" component={NotificationsPage} />
         <Route path="/people/:id" component={PersonPage} />
         <Route>

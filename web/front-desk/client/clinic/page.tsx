@@ -1,0 +1,139 @@
+import { Button, Loader, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { emptyPresentation, type Presentation, presentationOf, wrongIn } from '../../clinic/presentation.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useDraft } from '../parts/use-draft.ts';
+import { useSubmit } from '../parts/use-submit.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { settings } from '../settings.ts';
+import { People, PictureField } from './people.tsx';
+import { Preview } from './preview.tsx';
+import { type ClinicData, portalUrl, saveClinic, useClinic } from './use-clinic.ts';
+
+interface Draft extends Presentation {
+  /** What patients should bring, by the ids of services, where it was changed. */
+  readonly bring: Readonly<Record<string, string>>;
+}
+
+/** How each field is asked for. */
+const fields = [
+  ['name', 'text', 'organization', 200],
+  ['line', 'text', 'street-address', 200],
+  ['postalCode', 'text', 'postal-code', 20],
+  ['city', 'text', 'address-level2', 100],
+  ['phone', 'tel', 'tel', 50],
+  ['imprint', 'url', 'off', 500],
+  ['privacy', 'url', 'off', 500],
+] as const;
+
+/** How the clinic presents itself to patients, beside the page that they would see. */
+function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onSaved: () => Promise<void> }) {
+  const { clinic: words } = useTexts();
+  const { organization, services } = data;
+  const stored = organization.id ? presentationOf(organization, portalUrl) : emptyPresentation;
+  const { draft, change, clear } = useDraft<Draft>(`clinic ${organization.meta?.versionId}`, { ...stored, bring: {} });
+  const { submit, refusal, isBusy } = useSubmit();
+  const [wrong, setWrong] = useState<readonly (keyof Presentation)[]>([]);
+  const [chosen, setChosen] = useState('');
+  const { bring, ...typed } = draft;
+  const service = services.find(({ id }) => id === chosen) ?? services[0];
+  const brought = service ? (bring[service.id ?? ''] ?? service.extraDetails ?? '') : '';
+  const edit = (part: Partial<Draft>): void => {
+    setWrong([]);
+    change(part);
+  };
+  const save = async (): Promise<void> => {
+    const found = wrongIn(typed);
+    setWrong(found);
+    if (found.length === 0 && (await submit(() => saveClinic(data, typed, bring), words.saved))) {
+      clear();
+      await onSaved();
+    }
+  };
+  return (
+    <div className="two-panes clinic">
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <Stack gap="xs">
+          {!organization.id && <p>{words.none}</p>}
+          {fields.map(([name, type, autoComplete, maxLength]) => (
+            <TextInput
+              key={name}
+              {...{ type, autoComplete, maxLength }}
+              label={words.field[name]}
+              required={name === 'name'}
+              value={draft[name]}
+              error={wrong.includes(name) && words.wrong[name === 'name' ? 'name' : 'page']}
+              onChange={(event) => edit({ [name]: event.currentTarget.value })}
+            />
+          ))}
+          <TextInput
+            type="color"
+            label={words.field.colour}
+            description={words.colourHelp}
+            value={draft.colour}
+            onChange={(event) => edit({ colour: event.currentTarget.value })}
+          />
+          <PictureField label={words.field.logo} picture={draft.logo} use="logo" onPicture={(logo) => edit({ logo })} />
+          <Textarea
+            label={words.field.consent}
+            description={words.consentHelp}
+            autosize
+            minRows={2}
+            maxLength={2_000}
+            value={draft.consent}
+            onChange={(event) => edit({ consent: event.currentTarget.value })}
+          />
+          {service && (
+            <>
+              <NativeSelect
+                label={words.bringFor}
+                value={service.id}
+                onChange={(event) => setChosen(event.currentTarget.value)}
+                data={services.map(({ id = '', name }) => ({ value: id, label: name || `HealthcareService/${id}` }))}
+              />
+              <Textarea
+                label={words.bring}
+                description={words.bringHelp}
+                autosize
+                minRows={2}
+                maxLength={2_000}
+                value={brought}
+                onChange={(event) => edit({ bring: { ...bring, [service.id ?? '']: event.currentTarget.value } })}
+              />
+            </>
+          )}
+          {refusal && <Problem refusal={refusal} onReload={() => void onSaved()} />}
+          <Button type="submit" loading={isBusy}>
+            {words.save}
+          </Button>
+        </Stack>
+      </form>
+      {settings.hasPortal ? <Preview typed={typed} bring={brought} /> : <p className="help">{words.noPortal}</p>}
+    </div>
+  );
+}
+
+/** What patients see of the clinic: its own page, and the pictures of its people. */
+export function ClinicPage() {
+  const texts = useTexts();
+  const { value, refusal, reload } = useClinic();
+  return (
+    <>
+      <h1>{texts.clinic.title}</h1>
+      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      {!value && !refusal && <Loader aria-label={texts.loading} />}
+      {value && (
+        <>
+          <ClinicForm key={value.organization.meta?.versionId} data={value} onSaved={reload} />
+          <People people={value.people} onSaved={reload} />
+        </>
+      )}
+    </>
+  );
+}
