@@ -1,5 +1,6 @@
 /** What a front desk does on a Monday morning: find, move, block and call, print; and answer from a telephone. */
 import { expect, type Page, test } from '@playwright/test';
+import { artefactUri } from '../../../core/config/config.ts';
 import { newRow } from '../../../core/rows/row.ts';
 import { aPatient, stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
@@ -85,9 +86,11 @@ test('the day is printed as a list, with what a call needs, and who was cancelle
     body: { ...(await stored('Appointment', `_id=${off.id}`))[0], status: 'cancelled', comment: 'Has a cold' },
   });
   const made = await bookedBy('portal-a', service, 0, 'Papier');
-  await medplum('front-desk', 'PUT', `/Appointment/${made.id}`, {
-    body: { ...(await stored('Appointment', `_id=${made.id}`))[0], comment: 'Needs a wheelchair' },
-  });
+  const [booked] = await stored('Appointment', `_id=${made.id}`);
+  const valueCoding = { system: artefactUri(config, 'LocalPayerKinds'), code: 'private' };
+  const extension = [...(booked?.extension ?? []), { url: artefactUri(config, 'LocalPayerKind'), valueCoding }];
+  const noted = { ...booked, extension, comment: 'Needs a wheelchair' };
+  expect((await medplum('front-desk', 'PUT', `/Appointment/${made.id}`, { body: noted })).status).toBe(200);
   await visitDesk(page, calendarOf(service));
   await expect(entry(page, /Papier/)).toBeVisible();
   await expect(page.locator('.on-paper')).toBeHidden();
@@ -99,12 +102,17 @@ test('the day is printed as a list, with what a call needs, and who was cancelle
       .locator('.on-paper section')
       .filter({ has: page.getByRole('heading', { name: heading }) })
       .locator('tbody tr');
-  await expect(lines(/Lindner/)).toHaveText(`09:00–09:30Kim Papier17 May 1990${service.name}Needs a wheelchair`);
+  await expect(lines(/Lindner/)).toHaveText(
+    `09:00–09:30Kim Papier17 May 1990${service.name}, Private health insuranceNeeds a wheelchair`,
+  );
   await expect(lines(/^Cancelled \(\d+\)$/).filter({ hasText: 'Abgesagt' })).toHaveText(
     `09:30–10:00Kim Abgesagt17 May 1990${service.name}Has a cold`,
   );
   // Once.
   await expect(page.getByText('Kim Abgesagt').filter({ visible: true })).toHaveCount(1);
+  await page.emulateMedia({ media: 'screen' });
+  await entry(page, /Papier/).click();
+  await expect(drawer(page).locator('.facts')).toContainText('Private health insurance');
 });
 
 test('who waits since when, who was cancelled, and what needs an answer is seen at a glance', async ({ page }) => {

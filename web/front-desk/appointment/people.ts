@@ -1,5 +1,7 @@
 import type { Appointment, CodeableConcept, Patient } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../../../core/config/config.ts';
 import { nameOf } from '../../../core/fhir/human-name.ts';
+import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 
 /** The id of the patient of an appointment, if it names one. */
@@ -39,4 +41,20 @@ export function conceptText(concept: CodeableConcept | undefined): string {
 /** What the appointment is for. */
 export function servicesOf({ serviceType }: Appointment): string {
   return (Array.isArray(serviceType) ? serviceType : []).map(conceptText).filter(Boolean).join(', ');
+}
+
+/**
+ * Who pays for the appointment.
+ *
+ * @param names - what kinds of payers are called, by their codes; others are called as the clinic calls them
+ */
+export function payersOf(
+  appointment: Appointment,
+  names: Readonly<Record<string, string>>,
+  config: ArtefactConfig,
+): string {
+  return payerKindsOf(appointment, config)
+    .map(({ code, display }) => names[code ?? ''] ?? display ?? code)
+    .filter(Boolean)
+    .join(', ');
 }

@@ -85,6 +85,7 @@ export const german: Texts = {
     waitlist: 'auf der Warteliste',
     'entered-in-error': 'irrtümlich eingetragen',
   },
+  payers: { statutory: 'gesetzlich versichert', private: 'privat versichert', 'self-pay': 'Selbstzahler' },
   why: {
     'no-time': 'ohne lesbare Zeit',
     'no-calendar': 'nennt keinen Slot und niemanden, dessen Kalender bekannt ist',
@@ -131,6 +132,7 @@ export const german: Texts = {
     phone: 'Telefon',
     email: 'E-Mail',
     service: 'Leistung',
+    payer: 'Kostenträger',
     time: 'Zeit',
     status: 'Status',
     asked: 'Gebucht von',

@@ -85,6 +85,7 @@ export const english = {
     waitlist: 'on the waiting list',
     'entered-in-error': 'entered in error',
   },
+  payers: { statutory: 'Statutory health insurance', private: 'Private health insurance', 'self-pay': 'Self-paying' },
   why: {
     'no-time': 'it has no readable time',
     'no-calendar': 'it names no slot, and no one whose calendar is known',
@@ -125,6 +126,7 @@ export const english = {
     phone: 'Telephone',
     email: 'E-mail',
     service: 'Service',
+    payer: 'Payer',
     time: 'Time',
     status: 'Status',
     asked: 'Booked by',

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { answersOf } from '../../appointment/answers.ts';
-import { conceptText, contactOf, servicesOf } from '../../appointment/people.ts';
+import { conceptText, contactOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -25,7 +25,7 @@ export const Phone = ({ number }: { readonly number: string | undefined }) =>
 
 /** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
-  const { language, appointment: words, status, kind } = useTexts();
+  const { language, appointment: words, status, kind, payers } = useTexts();
   const { appointment, patient, names, owner, calendars } = details;
   const time = timeOf(appointment);
   const [phone, email] = [contactOf(patient, 'phone'), contactOf(patient, 'email')];
@@ -41,6 +41,7 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
     [words.phone, phone && <Phone number={phone} />],
     [words.email, email && <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a>],
     [words.service, servicesOf(appointment)],
+    [words.payer, payersOf(appointment, payers, config)],
     [words.status, status[appointment.status] ?? appointment.status],
     [words.deadline, deadline && momentText(deadline, language)],
     [words.heldUntil, held && momentText(held, language)],

@@ -1,6 +1,6 @@
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { type ReactNode, useMemo } from 'react';
-import { contactOf, patientIdOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
+import { contactOf, patientIdOf, patientNameOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { columnsOf } from '../../day/columns.ts';
 import { type CalendarData, cancelledIn, timeOf } from '../../day/entries.ts';
 import { intervalOf, type LocalDay } from '../../day/local-day.ts';
@@ -21,7 +21,7 @@ interface Line {
 }
 
 function PaperTable({ lines, data }: { readonly lines: readonly Line[]; readonly data: CalendarData }) {
-  const { language, appointment: words } = useTexts();
+  const { language, appointment: words, payers } = useTexts();
   const { time, patient, birthDate, phone, service, comment } = words;
   const cellsOf = ({ time, appointment, kind, note }: Line): readonly ReactNode[] => {
     if (!appointment) {
@@ -34,7 +34,7 @@ function PaperTable({ lines, data }: { readonly lines: readonly Line[]; readonly
       [name, kind].filter(Boolean).join(', '),
       known?.birthDate && dateText(known.birthDate, language),
       contactOf(known, 'phone'),
-      servicesOf(appointment),
+      [servicesOf(appointment), payersOf(appointment, payers, config)].filter(Boolean).join(', '),
       appointment.comment,
     ];
   };

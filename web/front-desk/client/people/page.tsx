@@ -2,7 +2,7 @@ import { Button, Loader } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { useLocation, useParams, useSearch } from 'wouter';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
-import { contactOf, servicesOf } from '../../appointment/people.ts';
+import { contactOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
 import { personIn, personSearches } from '../../people/person.ts';
@@ -28,11 +28,11 @@ function Row({
   readonly calendar: string | undefined;
   readonly onOpen: () => void;
 }) {
-  const { language, status, requests } = useTexts();
+  const { language, status, requests, payers } = useTexts();
   const time = timeOf(appointment);
   // That it was cancelled is what its list says.
   const state = appointment.status !== 'cancelled' && (status[appointment.status] ?? appointment.status);
-  const details = [servicesOf(appointment), calendar, state];
+  const details = [servicesOf(appointment), payersOf(appointment, payers, config), calendar, state];
   return (
     <li>
       <button type="button" className="request" onClick={onOpen}>

@@ -1,9 +1,10 @@
 import type { KeyboardEvent } from 'react';
-import { patientNameOf, servicesOf } from '../../appointment/people.ts';
+import { patientNameOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import type { Requests, Waiting } from '../../requests/waiting.ts';
 import { momentText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
 
 /** One request in the list. */
 function Request({
@@ -22,11 +23,13 @@ function Request({
   readonly now: number;
   readonly onOpen: () => void;
 }) {
-  const { language, requests: words, appointment: appointmentWords } = useTexts();
+  const { language, requests: words, appointment: appointmentWords, payers } = useTexts();
   const { appointment, deadline, requester, isUrgent } = request;
   const time = timeOf(appointment);
   const isOver = deadline !== undefined && deadline <= now;
-  const details = [servicesOf(appointment), requester].filter(Boolean).join(' · ');
+  const details = [servicesOf(appointment), payersOf(appointment, payers, config), requester]
+    .filter(Boolean)
+    .join(' · ');
   return (
     <button
       type="button"
