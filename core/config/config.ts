@@ -175,6 +175,12 @@ export interface RequestSettings {
   readonly communication: boolean;
 }
 
+/** The languages of messages; `de-simple` is plain German. */
+export const messageLanguages = ['en', 'de', 'de-simple', 'tr', 'ar', 'uk', 'ru'] as const;
+
+/** A language of messages. */
+export type MessageLanguage = (typeof messageLanguages)[number];
+
 /** What an installation decides about messages to people. */
 export interface MessageSettings {
   /**
@@ -185,7 +191,7 @@ export interface MessageSettings {
   /** Where patients reach the portal, without a trailing slash; without it messages have no links. */
   readonly page?: string | undefined;
   /** The language of people who are not known to prefer another one. */
-  readonly language: 'en' | 'de';
+  readonly language: MessageLanguage;
   /** Whether messages say what an appointment is for, with whom and in which department. */
   readonly details: boolean;
 }

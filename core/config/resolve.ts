@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isTimeZone } from '../time/time-zone.ts';
-import { type Artefact, artefacts, type BookingConfig } from './config.ts';
+import { type Artefact, artefacts, type BookingConfig, messageLanguages } from './config.ts';
 import { neutralBase, type Preset, presets, publishedUri } from './presets.ts';
 
 const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]*:\/\/\S*[^/\s]$/i, {
@@ -52,7 +52,7 @@ const messagesSchema = z.strictObject({
     })
     .optional(),
   page: uri.refine((text) => URL.canParse(text), { error: 'must be an address' }).optional(),
-  language: z.enum(['en', 'de']).default('en'),
+  language: z.enum(messageLanguages).default('en'),
   details: z.boolean().default(false),
 });
 

@@ -1,10 +1,10 @@
 import type { Address, Appointment, Communication, Location } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { rowCoding } from '../rows/row.ts';
 import { isShownTwice } from '../time/time-zone.ts';
 import { calendarFile } from './calendar-file.ts';
-import type { MessageLanguage, Recipient } from './recipient.ts';
+import type { Recipient } from './recipient.ts';
 import { messageTexts } from './texts.ts';
 import type { Known, MessageKind, Thread } from './thread.ts';
 
@@ -119,8 +119,9 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
     timesOf(known, language, config.timeZone),
     pageOf(subject, config),
   ];
+  const title = texts.subjects[kind].replace('{when}', () => times.short);
   if (medium === 'sms') {
-    const said = `${clinic}: ${texts.subjects[kind](times.short)}.`;
+    const said = `${clinic}: ${title}.`;
     return { medium, to: address, text: page ? `${said} ${page}` : said };
   }
   const where = [details ? plain(place?.name) : '', place?.address ? addressLine(place.address) : ''].filter(
@@ -161,7 +162,7 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
       to: address,
       from: config.messages.from ?? '',
       replyTo: sender.address,
-      subject: `${texts.subjects[kind](times.short)} – ${clinic}`,
+      subject: `${title} – ${clinic}`,
       text: `${text}\n`,
       messageId: `<${thread.appointment}.${thread.count}@${host}>`,
       headers: {

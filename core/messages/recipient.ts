@@ -1,15 +1,15 @@
 import type { Appointment, ContactPoint, Extension, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri, type BookingConfig } from '../config/config.ts';
+import {
+  type ArtefactConfig,
+  artefactUri,
+  type BookingConfig,
+  type MessageLanguage,
+  messageLanguages,
+} from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 import { ownerOf, type TagConfig } from '../fhir/tags.ts';
-
-/** The languages of messages. */
-export const messageLanguages = ['en', 'de'] as const;
-
-/** A language of messages. */
-export type MessageLanguage = (typeof messageLanguages)[number];
 
 /** How a person is reached. */
 export type Medium = 'email' | 'sms';
@@ -83,7 +83,7 @@ export function languageOf(
   );
   const codes = inOrder
     .flatMap(({ language }) => language?.coding ?? [])
-    .map(({ code }) => code?.toLowerCase().split('-')[0]);
+    .flatMap(({ code }) => [code?.toLowerCase(), code?.toLowerCase().split('-')[0]]);
   return codes.find(isLanguage) ?? messages.language;
 }
 

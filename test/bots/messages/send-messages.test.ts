@@ -147,6 +147,23 @@ describe('an appointment of the clinic', () => {
     expect(mailsTo(address)[0]?.text).toContain('Ihr Termin ist gebucht.');
   });
 
+  it.each([
+    ['de-simple', 'Sie haben einen Termin bei uns.'],
+    ['tr', 'Randevunuz alındı.'],
+    ['ar-EG', 'تم حجز موعدك.'],
+    ['uk', 'Вас записано на прийом.'],
+    ['RU', 'Вы записаны на приём.'],
+    ['xx', 'Your appointment is booked.'],
+  ])('is written in the language of its person: %s', async (code, lead) => {
+    const communication = [{ language: { coding: [{ system: 'urn:ietf:bcp:47', code }] } }];
+    const { patient, address } = await aPatient({ communication });
+    await anAppointment(patient);
+    await run();
+    const [sent] = mailsTo(address);
+    expect(sent?.text).toContain(lead);
+    expect(`${sent?.subject}${sent?.text}`).not.toContain('{when}');
+  });
+
   it('is reminded of twice, by day, and not of what was just said', async () => {
     const { patient, address } = await aPatient();
     const start = noon(10) - 9 * HOUR;

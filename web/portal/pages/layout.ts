@@ -52,6 +52,12 @@ ${
 }</details>`;
 }
 
+/** The clinic's telephone, to be called. */
+export const phoneLine = ({ texts }: Visit, phone: string | undefined): Html | undefined =>
+  phone === undefined
+    ? undefined
+    : html`<p>${texts.call} <bdi dir="ltr"><a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></bdi></p>`;
+
 /** The way out of a frame, whose cookies a browser may block; nothing of the clinic's pages opens in the frame. */
 function ownTab({ isEmbedded, portal, texts, url }: Visit): Html | false {
   const { path } = portal.options;
@@ -66,7 +72,7 @@ function footer(visit: Visit, { name, phone, address, map, imprint, privacy }: S
   return html`<footer>
 ${ownTab(visit)}
 ${address && html`<p>${name}, ${address}${mapLink(visit, map)}</p>`}
-${phone && html`<p>${texts.call} <bdi dir="ltr"><a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></bdi></p>`}
+${phoneLine(visit, phone)}
 <p class="zone" data-zone="${timeZone}">${say(texts.zone, { zone: timeZone, name: clock.zoneName(portal.now()) })}</p>
 ${(imprint || privacy) && html`<p>${imprint && html`<a href="${imprint}"${target}>${texts.imprint}</a>`} ${privacy && html`<a href="${privacy}"${target}>${texts.privacy}</a>`}</p>`}
 ${hasSomething(visit) && html`<p><a href="${path}/leave">${texts.leave.title}</a></p>`}

@@ -18,19 +18,21 @@ import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-w
 
 /** A record is used again only if the visitor has chosen it: names and dates of birth prove nothing. */
 function submissionOf(
-  { portal, form }: Visit,
+  { portal, form, texts }: Visit,
   { pending }: UnderWay,
   known: KnownPatient | undefined,
   answers: Submission['answers'],
 ): Submission {
   const person = personIn(form);
   const own = `${portal.options.origin}${portal.options.path}`;
+  const messages = form.get('messages') ? portal.options.messages : undefined;
+  const language = messages === undefined ? undefined : texts.language;
   return {
-    patient: known?.id ?? toPatient(person, `${own}/patients`, pending.key),
+    patient: known?.id ?? toPatient(person, `${own}/patients`, pending.key, language),
     name: known?.name ?? `${person.given} ${person.family}`,
-    relatedPerson: known ? undefined : toRelatedPerson(form, `${own}/related-persons`, pending.key),
+    relatedPerson: known ? undefined : toRelatedPerson(form, `${own}/related-persons`, pending.key, language),
     comment: form.get('comment'),
-    messages: form.get('messages') ? portal.options.messages : undefined,
+    messages,
     answers,
   };
 }

@@ -2,7 +2,7 @@ import type { Parameters } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isId } from '../../../core/fhir/reference/reference.ts';
 import { isRefusal } from '../fhir/client.ts';
-import type { PageHandler } from '../http/visit.ts';
+import type { PageHandler, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import { type Answerable, messageAnswers, messagePage } from '../pages/message.ts';
 import { noSession, withMore } from '../session/session.ts';
@@ -20,13 +20,15 @@ function answerable(found: Parameters): Answerable {
   };
 }
 
+const phoneOf = async ({ portal }: Visit) => (await portal.clinic()).phone;
+
 /** `GET /message/:id`: what a message is about, and the answers. Nothing is answered by it. */
 export const showMessage: PageHandler = async (visit) => {
   const found = await visit.portal.service.answer(visit.id);
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found) === 'notFound' ? 'linkInvalid' : 'unavailable');
   }
-  return messagePage(visit, answerable(found));
+  return messagePage(visit, answerable(found), await phoneOf(visit));
 };
 
 /** `POST /message/:id`: the answer. To another time leads the appointment's own page, in a session that sees only it. */
@@ -40,10 +42,10 @@ export const answerMessage: PageHandler = async (visit) => {
       const seen = withMore(session.appointments.includes(own) ? session : noSession, { appointments: [own] });
       return { kind: 'redirect', to: `${portal.options.path}/appointments/${own}`, session: seen };
     }
-    return messagePage(visit, answerable(found), answer && { answer });
+    return messagePage(visit, answerable(found), await phoneOf(visit), answer && { answer });
   }
   const now = await portal.service.answer(id);
   return isRefusal(now)
     ? failurePage(visit, failureOf(now) === 'notFound' ? 'linkInvalid' : 'unavailable')
-    : messagePage(visit, answerable(now), { refusal: reasonOf(found) });
+    : messagePage(visit, answerable(now), await phoneOf(visit), { refusal: reasonOf(found) });
 };

@@ -93,8 +93,23 @@ const telecomOf = (email: string, phone: string): ContactPoint[] => [
   ...(phone ? [{ system: 'phone' as const, value: phone }] : []),
 ];
 
-/** Who books for the patient of a form, as the RelatedPerson that is created with the booking; nobody: for themselves. */
-export function toRelatedPerson(form: FormValues, system: string, value: string): RelatedPerson | undefined {
+/** The language in which messages are wanted: that of the form. */
+const communicationOf = (language: string | undefined): Pick<Patient, 'communication'> =>
+  language === undefined
+    ? {}
+    : { communication: [{ language: { coding: [{ system: 'urn:ietf:bcp:47', code: language }] }, preferred: true }] };
+
+/**
+ * Who books for the patient of a form, as the RelatedPerson that is created with the booking; nobody: for themselves.
+ *
+ * @param language - in which messages are wanted
+ */
+export function toRelatedPerson(
+  form: FormValues,
+  system: string,
+  value: string,
+  language?: string,
+): RelatedPerson | undefined {
   const relation = relationIn(form);
   return (
     relation && {
@@ -106,12 +121,22 @@ export function toRelatedPerson(form: FormValues, system: string, value: string)
       relationship: [{ coding: [relationships[relation]] }],
       name: [{ given: form.get('ownGiven').split(/\s+/), family: form.get('ownFamily') }],
       telecom: telecomOf(form.get('email'), form.get('phone')),
+      ...communicationOf(language),
     }
   );
 }
 
-/** A person as the Patient that is created with the booking. */
-export function toPatient({ given, family, birthDate, email, phone }: Person, system: string, value: string): Patient {
+/**
+ * A person as the Patient that is created with the booking.
+ *
+ * @param language - in which messages are wanted
+ */
+export function toPatient(
+  { given, family, birthDate, email, phone }: Person,
+  system: string,
+  value: string,
+  language?: string,
+): Patient {
   return {
     resourceType: 'Patient',
     id: 'patient',
@@ -119,6 +144,7 @@ export function toPatient({ given, family, birthDate, email, phone }: Person, sy
     name: [{ given: given.split(/\s+/), family }],
     birthDate,
     telecom: telecomOf(email, phone),
+    ...communicationOf(language),
   };
 }
 
