@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Project } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { senderOf } from '../../core/messages/message.ts';
 import type { Me } from '../medplum/connect.ts';
 import { PRE_COMMIT, projectFeatures } from '../medplum/project-features.ts';
 import { bookingsWithin, DEFAULT_QUOTA, quotaFor, USER_QUOTA } from '../medplum/quota.ts';
@@ -20,12 +22,16 @@ function assessCredentials({ project, membership }: Me): Verdict {
 const indispensable: readonly string[] = ['bots', 'transaction-bundles'];
 
 /** The features of the project: without some of them nothing works, without the others something is missing. */
-export function assessFeatures({ project: { features = [] } }: Me): Verdict {
-  const missing = Object.entries(projectFeatures).filter(([feature]) => !features.some((name) => name === feature));
+export function assessFeatures(
+  { project: { features = [] } }: Me,
+  { config: { messages } }: { readonly config: Pick<BookingConfig, 'messages'> },
+): Verdict {
+  const needed = Object.entries(projectFeatures).filter(([name]) => name !== 'email' || messages.from !== undefined);
+  const missing = needed.filter(([feature]) => !features.some((name) => name === feature));
   const found = missing.map(([feature, purpose]) => `lacks ${feature} (${purpose})`).join('; ');
   const help = 'A super administrator adds them to Project.features, or: npm run bootstrap -- --project <name>';
   if (missing.length === 0) {
-    return ok(Object.keys(projectFeatures).join(', '));
+    return ok(needed.map(([feature]) => feature).join(', '));
   }
   return missing.some(([feature]) => indispensable.includes(feature)) ? error(found, help) : warning(found, help);
 }
@@ -123,10 +129,72 @@ async function readQuota(installation: Installation): Promise<Quota> {
   };
 }
 
+/** What messages to people depend on besides the features. */
+export interface MessageWays {
+  readonly secrets: NonNullable<Project['secret']>;
+  /** Whether the Bot `send-messages` is an administrator of the project. */
+  readonly isAdmin: boolean;
+}
+
+/** Whether messages can be sent: `messages test` shows whether they arrive. */
+export function assessMessages(
+  { secrets, isAdmin }: MessageWays,
+  { config: { messages } }: { readonly config: Pick<BookingConfig, 'messages'> },
+): Verdict {
+  const { from, page } = messages;
+  if (from === undefined) {
+    return ok('off: messages.from is not set');
+  }
+  const textOf = (name: string): string => String(secrets.find((one) => one.name === name)?.valueString ?? '');
+  const { address } = senderOf(messages);
+  const [webhook, secret] = [textOf('smsWebhook'), textOf('smsSecret')];
+  const isApproved = textOf('smtpApprovedSenders').toLowerCase().includes(address.toLowerCase());
+  const problems: readonly (readonly [isProblem: boolean, found: string, help: string])[] = [
+    [!isAdmin, 'the Bot send-messages is no administrator, and Medplum lets nobody else send', 'npm run deploy'],
+    [
+      textOf('smtpHost') !== '' && !isApproved,
+      `Medplum sends from another address than ${address}`,
+      'Add it to the secret smtpApprovedSenders of the project.',
+    ],
+    [
+      webhook !== '' && !/^https:\/\/[^/]+/.test(webhook),
+      `the webhook for SMS has no https address: ${webhook}`,
+      'Correct the secret smsWebhook of the project.',
+    ],
+    [
+      (webhook === '') !== (secret === ''),
+      `${secret === '' ? 'smsSecret' : 'smsWebhook'} is missing: no SMS are sent`,
+      'Set both secrets of the project, or none.',
+    ],
+    [page === undefined, 'messages have no links', 'Set messages.page to the address of the portal, and deploy.'],
+    [
+      textOf('smtpHost') === '',
+      'no mail server in the secrets of the project: if the configuration of Medplum has none either, it sends nothing',
+      'Set smtpHost and what belongs to it (docs/messages.md), or try: npm run messages -- test <address>',
+    ],
+  ];
+  const found = problems.filter(([isProblem]) => isProblem);
+  const says = (index: 1 | 2): string => found.map((one) => one[index]).join('; ');
+  return found.length === 0
+    ? ok(`from ${address}${webhook === '' ? '' : ', and by SMS'}; npm run messages -- test <address> sends one`)
+    : (found.some(([, , help]) => help === 'npm run deploy') ? error : warning)(says(1), says(2));
+}
+
+async function readMessageWays(installation: Installation): Promise<MessageWays> {
+  const { medplum, config } = installation;
+  const [{ secret = [] }, bot] = await Promise.all([
+    readProject(installation),
+    medplum.searchOne('Bot', { identifier: `${artefactUri(config, 'LocalBot')}|send-messages` }),
+  ]);
+  const membership = bot && (await medplum.searchOne('ProjectMembership', { profile: `Bot/${bot.id}` }));
+  return { secrets: secret, isAdmin: membership?.admin === true };
+}
+
 /** What the project must have. */
 export const projectChecks: readonly Check[] = [
   check('credentials', async ({ me }) => me, assessCredentials),
   check('features', async ({ me }) => me, assessFeatures),
   check('pre-commit', tryPreCommit, assessPreCommit),
   check('rate limits', readQuota, assessQuota),
+  check('messages', readMessageWays, assessMessages),
 ];

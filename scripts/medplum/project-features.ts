@@ -8,6 +8,7 @@ export const projectFeatures = {
   'transaction-bundles': 'without it Medplum silently runs a transaction as a batch, and a slot could be booked twice',
   cron: 'heartbeats of notifications are sent by a Bot that runs every minute',
   'websocket-subscriptions': 'notifications over websockets',
+  email: 'without it Medplum sends no messages to people',
 } as const satisfies Partial<Record<NonNullable<Project['features']>[number], string>>;
 
 /** Setting of a project, and of the server, without which pre-commit Bots are not called. */

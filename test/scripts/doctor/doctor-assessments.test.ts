@@ -3,7 +3,13 @@ import type { Project } from '@medplum/fhirtypes';
 import { credentialsKey, environmentLines, waitForServer } from '../../../scripts/bootstrap.ts';
 import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
 import { assessExposure, assessIssuer } from '../../../scripts/doctor/exposure.ts';
-import { assessFeatures, assessPreCommit, assessQuota, remainingPoints } from '../../../scripts/doctor/project.ts';
+import {
+  assessFeatures,
+  assessMessages,
+  assessPreCommit,
+  assessQuota,
+  remainingPoints,
+} from '../../../scripts/doctor/project.ts';
 import { assessClock, assessDeliveries, assessWaiting, type Delivery } from '../../../scripts/doctor/queues.ts';
 import {
   assessBodySize,
@@ -15,7 +21,12 @@ import {
 import { withWishes } from '../../../scripts/medplum/project-features.ts';
 import { bookingsWithin, quotaFor } from '../../../scripts/medplum/quota.ts';
 
-const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions'];
+const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions', 'email'];
+const messages = (more: object = {}) => ({
+  config: { messages: { language: 'en' as const, details: false, ...more } },
+});
+const from = 'Clinic <appointments@clinic.example>';
+const page = 'https://clinic.example/portal';
 const me = (features: string[]) => ({ project: { id: 'p', features }, membership: { admin: true } });
 
 describe('assessments', () => {
@@ -39,12 +50,48 @@ describe('assessments', () => {
   });
 
   test('a missing feature that is indispensable is an error, another one a warning', () => {
-    expect(assessFeatures(me(all)).level).toBe('ok');
-    expect(assessFeatures(me(all.slice(1)))).toMatchObject({ level: 'error', found: expect.stringContaining('bots') });
-    expect(assessFeatures(me(all.slice(0, 2)))).toMatchObject({
+    expect(assessFeatures(me(all), messages({ from })).level).toBe('ok');
+    expect(assessFeatures(me(all.slice(1)), messages())).toMatchObject({
+      level: 'error',
+      found: expect.stringContaining('bots'),
+    });
+    expect(assessFeatures(me(all.slice(0, 2)), messages())).toMatchObject({
       level: 'warning',
       found: expect.stringMatching(/cron.*websocket-subscriptions/),
     });
+  });
+
+  test('the feature for e-mails is missed only where messages are on', () => {
+    expect(assessFeatures(me(all.slice(0, 4)), messages()).level).toBe('ok');
+    expect(assessFeatures(me(all.slice(0, 4)), messages({ from }))).toMatchObject({
+      level: 'warning',
+      found: expect.stringContaining('email'),
+    });
+  });
+
+  const server = { smtpHost: 'mail', smtpApprovedSenders: 'a@b.example,Appointments@clinic.example' };
+  test.each<[string, object, object, boolean, string, RegExp]>([
+    ['off', {}, {}, false, 'ok', /off/],
+    ['in order', { from, page }, server, true, 'ok', /from appointments@clinic/],
+    ['with SMS', { from, page }, { ...server, smsWebhook: 'https://sms', smsSecret: 'x' }, true, 'ok', /by SMS/],
+    ['without the right', { from, page }, server, false, 'error', /no administrator/],
+    [
+      'from another sender',
+      { from, page },
+      { ...server, smtpApprovedSenders: 'x' },
+      true,
+      'warning',
+      /another address/,
+    ],
+    ['without a mail server', { from, page }, {}, true, 'warning', /no mail server/],
+    ['without links', { from }, server, true, 'warning', /no links/],
+    ['SMS without a secret', { from, page }, { ...server, smsWebhook: 'https://sms' }, true, 'warning', /smsSecret is/],
+    ['SMS nowhere', { from, page }, { ...server, smsWebhook: 'x', smsSecret: 'x' }, true, 'warning', /no https/],
+  ])('messages %s', (_, given, secrets, isAdmin, level, found) => {
+    const named = Object.entries(secrets).map(([name, valueString]) => ({ name, valueString }));
+    const verdict = assessMessages({ secrets: named, isAdmin }, messages(given));
+    expect([verdict.level, verdict.found]).toEqual([level, expect.stringMatching(found)]);
+    expect(verdict.help === undefined).toBe(level === 'ok');
   });
 
   test.each([
