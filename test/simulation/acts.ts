@@ -39,6 +39,11 @@ interface Acts {
   replace: Timed & ByPortal & Named;
   accept: ByPortal & Named;
   cancel: ByPortal & Named;
+  /** Somebody waits for a time, instead of an appointment that stands until then. */
+  join: Timed & ByPortal & { readonly standing?: string };
+  /** Whoever waits takes, or declines, what is offered. */
+  take: ByPortal & Named;
+  decline: ByPortal & Named;
   /** Staff write a new Slot that takes time. */
   block: Timed & { readonly status?: Slot['status'] };
   /** Staff change or delete a free Slot that is there. */
@@ -103,6 +108,8 @@ export interface Stage {
   readonly removed: Set<string>;
   /** Ids of the Schedules whose opening hours an act has changed, with their hours. */
   readonly hours: Map<string, string>;
+  /** What was refused although it was offered and accepted in time. */
+  readonly unkept: string[];
 }
 
 /** A stage on which nothing has happened. */
@@ -116,6 +123,7 @@ export const createStage = (clinic: Clinic, world: World, more: Partial<Stage> =
   refused: new Set(more.refused),
   removed: new Set(more.removed),
   hours: new Map(more.hours),
+  unkept: [...(more.unkept ?? [])],
 });
 
 const tokenOf = ({ portal = 'A' }: ByPortal): Token => (portal === 'A' ? 'portal-a' : 'portal-b');
@@ -227,6 +235,7 @@ export function refusalIn(body: unknown): string | undefined {
 const uncertain = /upstream-|failed/;
 
 const HELD_UNTIL = artefactUri(config, 'LocalHeldUntil');
+const OFFER = artefactUri(config, 'LocalOffer');
 
 /** Notes an answer to a booking: what it acknowledges, or refuses for good. */
 function note(stage: Stage, answer: unknown, value: string, as: string | undefined): Outcome {
@@ -375,6 +384,78 @@ const accept: Doer<ActOf<'accept'> | ActOf<'cancel'>> = async (stage, act) => {
   return outcome;
 };
 
+/** Ids of what an offer is for. */
+export const offeredFor = (one: Appointment): string[] =>
+  (one.extension ?? [])
+    .filter(({ url }) => url === OFFER)
+    .flatMap(({ extension = [] }) => extension)
+    .flatMap(({ valueReference }) => idIn(valueReference?.reference ?? '') || []);
+
+/** The offer that stands for somebody who waits. */
+function offerFor(stage: Stage, what: string): WithId<Appointment> | undefined {
+  const entry = idIn(named(stage, what) ?? '');
+  return stage.world.medplum
+    .all<Appointment>('Appointment')
+    .find((one) => one.status === 'proposed' && offeredFor(one).includes(entry));
+}
+
+const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, as, in: names }) => {
+  const [calendar] = calendarsFor(stage, names);
+  if (!calendar) {
+    return impossible('there is no calendar');
+  }
+  const { start, end } = periodOf(time, calendar.plan);
+  const entry: Appointment = {
+    resourceType: 'Appointment',
+    status: 'waitlist',
+    serviceType: [typeOf(calendar.service)],
+    requestedPeriod: [{ start: instant(start), end: instant(end) }],
+    participant: [{ actor: { reference: stage.clinic.patients[portal] } as never, status: 'accepted' }],
+  };
+  const stood = standing === undefined ? undefined : named(stage, standing);
+  const more = stood ? [{ name: 'standing-appt-id', valueUri: stood }] : [];
+  const answer = await stage.world.medplum.call('join-waitlist', tokenOf({ portal }), parameters(entry, ...more));
+  if (as !== undefined && isResource(answer, 'Appointment')) {
+    stage.named.set(as, `Appointment/${answer.id}`);
+  }
+  const text = refusalIn(answer);
+  return text === undefined ? { kind: 'done', text: 'waits' } : { kind: 'refused', text };
+};
+
+const take: Doer<ActOf<'take'>> = async (stage, act) => {
+  const offer = offerFor(stage, act.what);
+  if (!offer) {
+    return impossible(`nothing is offered to ${act.what}`);
+  }
+  const { meta: _, extension = [], ...own } = offer;
+  const until = Date.parse(extension.find(({ url }) => url === HELD_UNTIL)?.valueInstant ?? '');
+  const replaced = offeredFor(offer).filter((id) => stage.acknowledged.has(id));
+  for (const id of replaced) {
+    release(stage, id);
+  }
+  const answer = await stage.world.medplum.call('book', tokenOf(act), parameters({ ...own, status: 'proposed' }));
+  const outcome = note(stage, answer, offer.id, undefined);
+  for (const id of outcome.kind === 'refused' ? replaced : []) {
+    keep(stage, id);
+  }
+  const { medplum } = stage.world;
+  const stored = medplum.all<Appointment>('Appointment').find(({ id }) => id === offer.id);
+  if (outcome.kind === 'refused' && stored?.status === 'proposed' && medplum.now() < until) {
+    stage.unkept.push(`${own.start?.slice(11, 16)}: ${outcome.text}`);
+  }
+  return outcome;
+};
+
+const decline: Doer<ActOf<'decline'>> = async (stage, act) => {
+  const offer = offerFor(stage, act.what);
+  if (!offer) {
+    return impossible(`nothing is offered to ${act.what}`);
+  }
+  const own = `the offer to ${act.what}`;
+  stage.named.set(own, `Appointment/${offer.id}`);
+  return accept(stage, { ...act, does: 'cancel', what: own });
+};
+
 const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   book,
   hold: book,
@@ -382,6 +463,9 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   replace: move,
   accept,
   cancel: accept,
+  join,
+  take,
+  decline,
   async block(stage, { time, status = 'busy', as, in: names }) {
     const [calendar] = calendarsFor(stage, names);
     const { start, end } = periodOf(time, calendar?.plan);

@@ -22,6 +22,8 @@ export interface Calendar {
   readonly zone?: string;
   readonly date?: string;
   readonly confirmation?: 'manual';
+  /** Whether freed time is offered to those who wait. */
+  readonly refill?: true;
   /** The name of the calendar whose service it shares. */
   readonly serviceOf?: string;
   /** The name of the calendar whose practitioner it is, too. */
@@ -134,7 +136,7 @@ async function store<T extends Resource>(world: World, resource: T): Promise<Wit
 const dateOf = (time: number): string => instant(time).slice(0, 10);
 
 async function open(world: World, name: string, plan: Calendar, others: ReadonlyMap<string, Stored>): Promise<Stored> {
-  const { date = DATE, offers, confirmation, serviceOf: shared, actorOf } = plan;
+  const { date = DATE, offers, confirmation, refill, serviceOf: shared, actorOf } = plan;
   const service = others.get(shared ?? '')?.service ?? (await store(world, serviceOf(name, plan)));
   const actor =
     others.get(actorOf ?? '')?.actor ??
@@ -148,6 +150,14 @@ async function open(world: World, name: string, plan: Calendar, others: Readonly
     extension: [
       ...(offers ? [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }] : []),
       ...(confirmation ? [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }] : []),
+      ...(refill
+        ? [
+            {
+              url: artefactUri(config, 'LocalBookingPolicy'),
+              extension: [{ url: 'refill', valueBoolean: true }],
+            },
+          ]
+        : []),
     ],
   });
   for (const offer of (offers ?? []).flat()) {

@@ -73,7 +73,11 @@ function mistakeParts({ mistakes, seek }: Simulation, given: Arguments): Part[] 
   return wanted.map((name) => ({
     name,
     async run(until) {
-      const found = await seek(name, { seed: given.seed, until: Math.min(until, performance.now() + 60_000) });
+      const found = await seek(name, {
+        seed: given.seed,
+        among: given.scene ?? '',
+        until: Math.min(until, performance.now() + 60_000),
+      });
       return { count: found ? `found: ${found.scene}` : '', rules: found ? '' : 'not found', history: '' };
     },
   }));

@@ -6,7 +6,7 @@ import type { Occasion, Request } from './medplum.ts';
 import type { Mistake } from './world.ts';
 
 type Method = 'PUT' | 'POST' | 'DELETE';
-type Type = 'Slot' | 'Appointment';
+type Type = 'Slot' | 'Appointment' | 'Task';
 
 /** Which entries of the transactions of Bots a mistake is about. */
 interface Entries {
@@ -176,4 +176,10 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
   'publishing overlooks what is booked': overlooks('job', 'busy'),
   'publishing overlooks blocks and buffers': overlooks('job', 'busy-unavailable'),
   'the clock does nothing': idle('clock'),
+  'a release leaves nothing for those who wait': leavesOut({
+    by: 'call',
+    type: 'Task',
+    methods: post,
+    status: 'requested',
+  }),
 };

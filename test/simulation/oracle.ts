@@ -2,7 +2,7 @@ import type { WithId } from '@medplum/core';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import type { Stage } from './acts.ts';
+import { offeredFor, type Stage } from './acts.ts';
 import { instant, MINUTE, periodOf, type Stored } from './clinic.ts';
 import { config } from './config.ts';
 
@@ -324,10 +324,58 @@ function kept({ world: { medplum }, acknowledged, blocked, released, refused }: 
   return found;
 }
 
+/** Whether a Slot was freed since somebody waits. */
+function wasFreedSince({ world }: Stage, slot: string, moment: string): boolean {
+  const versions = world.medplum.unit.versions('Slot', slot);
+  const isFree = (index: number): boolean => {
+    const resource = versions[index]?.resource;
+    return isResource(resource, 'Slot') && resource.status === 'free';
+  };
+  return versions.some(
+    ({ lastUpdated }, index) =>
+      lastUpdated > moment && isFree(index) && index + 1 < versions.length && !isFree(index + 1),
+  );
+}
+
+/** What must hold of those who wait: an offer stands, each has one at most, and freed time is offered. */
+function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): Violation[] {
+  const { medplum } = stage.world;
+  const all = medplum.all<Appointment>('Appointment');
+  const offers = all.filter((one) => offeredFor(one).length > 0);
+  const standing = offers.filter((one) => one.status === 'proposed' && isOpen(one, medplum.now()));
+  const found = stage.unkept.map((text) => ({ rule: 'an offer accepted in time is kept', text }));
+  for (const entry of all.filter(({ status }) => status === 'waitlist')) {
+    const own = standing.filter((one) => offeredFor(one).includes(entry.id));
+    const asked = offers.filter((one) => offeredFor(one).includes(entry.id)).map(times);
+    if (own.length > 1) {
+      found.push({ rule: 'one offer at a time', text: own.map((one) => text(times(one))).join(' and ') });
+    }
+    const free = contents
+      .filter(({ calendar }) => calendar.plan.refill)
+      .flatMap(({ slots }) => slots.filter(({ status }) => status === 'free'))
+      .filter(({ id, start, end }) => {
+        const isWished = entry.requestedPeriod?.some(
+          (wish) => Date.parse(wish.start ?? '') <= Date.parse(start) && Date.parse(end) <= Date.parse(wish.end ?? ''),
+        );
+        const isNew = !asked.some((one) => overlaps(one, times({ start, end })));
+        return isWished && isNew && wasFreedSince(stage, id, entry.created ?? '');
+      });
+    if (isQuiet && own.length === 0 && free.length > 0) {
+      found.push({ rule: 'freed time is offered to those who wait', text: free.map(times).map(text).join(', ') });
+    }
+  }
+  return found;
+}
+
 /** What must hold after every step. */
 export function judge(stage: Stage, isQuiet = false): Violation[] {
   const contents = [...stage.clinic.calendars.values()].map((calendar) => contentOf(stage, calendar, isQuiet));
-  return [...contents.flatMap((one) => twiceSold(stage, one, isQuiet)), ...slotsTaken(stage, isQuiet), ...kept(stage)];
+  return [
+    ...contents.flatMap((one) => twiceSold(stage, one, isQuiet)),
+    ...slotsTaken(stage, isQuiet),
+    ...kept(stage),
+    ...waited(stage, contents, isQuiet),
+  ];
 }
 
 /** Whether a place has all of this time: of a place whose Slots are made by hand it is known what it has. */

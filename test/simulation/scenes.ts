@@ -46,6 +46,30 @@ export const calendars: Readonly<Record<string, Calendar>> = {
 const a = (time: string, more: Partial<Booking> = {}): Act => ({ does: 'book', time, ...more });
 const b = (time: string, more: Partial<Booking> = {}): Act => a(time, { portal: 'B', ...more });
 
+const refilled: Calendar = { ...plain, refill: true };
+
+const join = (time: string, as: string, more: { portal?: 'A' | 'B'; standing?: string } = {}): Act => ({
+  does: 'join',
+  time,
+  as,
+  ...more,
+});
+
+/** Somebody waits (`w`), and is offered the first time. */
+const offered: readonly Act[] = [
+  b('09:00-09:30', { as: 'x' }),
+  join('09:00-10:00', 'w'),
+  { does: 'cancel', portal: 'B', what: 'x' },
+];
+
+/** The same, instead of an appointment that stands until then (`s`). */
+const replacing: readonly Act[] = [
+  b('09:00-09:30', { as: 'x' }),
+  a('10:00-10:30', { as: 's' }),
+  join('09:00-10:00', 'w', { standing: 's' }),
+  { does: 'cancel', portal: 'B', what: 'x' },
+];
+
 export const scenes: readonly Scene[] = [
   // One offer and its neighbours
   { name: 'two portals book the same slot', calendars: { c: plain }, acts: [[a('09:00-09:30')], [b('09:00-09:30')]] },
@@ -551,6 +575,71 @@ export const scenes: readonly Scene[] = [
     acts: [
       [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
       [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }],
+    ],
+  },
+  // Those who wait
+  {
+    name: 'waitlist: freed time is offered while another portal books it',
+    calendars: { c: refilled },
+    before: [b('09:00-09:30', { as: 'x' }), join('09:00-11:00', 'w')],
+    acts: [[{ does: 'cancel', portal: 'B', what: 'x' }], [b('09:00-09:30', { by: 'schedule' })]],
+  },
+  {
+    name: 'waitlist: two times are freed for one who waits',
+    calendars: { c: refilled },
+    before: [b('09:00-09:30', { as: 'x' }), b('09:30-10:00', { as: 'y' }), join('09:00-10:00', 'w')],
+    acts: [
+      [{ does: 'cancel', portal: 'B', what: 'x' }],
+      [{ does: 'cancel', portal: 'B', what: 'y' }, { does: 'clock' }],
+    ],
+  },
+  {
+    name: 'waitlist: an offer is accepted while its time runs out and another portal books',
+    calendars: { c: refilled },
+    before: [...offered, join('09:00-10:00', 'v', { portal: 'B' })],
+    acts: [[{ does: 'take', what: 'w' }], [{ does: 'pass', minutes: 1_500 }, b('09:00-09:30', { by: 'schedule' })]],
+  },
+  {
+    name: 'waitlist: an offer is accepted and declined',
+    calendars: { c: refilled },
+    before: [...offered, join('09:00-10:00', 'v', { portal: 'B' })],
+    acts: [[{ does: 'take', what: 'w' }], [{ does: 'decline', what: 'w' }]],
+  },
+  {
+    name: 'waitlist: an offer is accepted while what it replaces is cancelled or moved',
+    calendars: { c: refilled },
+    before: replacing,
+    acts: [[{ does: 'take', what: 'w' }], [{ does: 'cancel', what: 's' }]],
+  },
+  {
+    name: 'waitlist: whoever is offered a time leaves',
+    calendars: { c: refilled },
+    before: offered,
+    acts: [[{ does: 'take', what: 'w' }], [{ does: 'cancel', what: 'w' }]],
+  },
+  {
+    name: 'waitlist: faults: freed time is offered, declined, and offered again',
+    calendars: { c: refilled },
+    faults: 1,
+    before: [b('09:00-09:30', { as: 'x' }), join('09:00-10:00', 'w'), join('09:00-10:00', 'v', { portal: 'B' })],
+    acts: [
+      [
+        { does: 'cancel', portal: 'B', what: 'x' },
+        { does: 'decline', what: 'w' },
+        { does: 'take', portal: 'B', what: 'v' },
+      ],
+    ],
+  },
+  {
+    name: 'waitlist: faults: an accepted offer frees what it replaces, for the next',
+    calendars: { c: refilled },
+    faults: 1,
+    before: [...replacing, join('09:00-11:00', 'v', { portal: 'B' })],
+    acts: [
+      [
+        { does: 'take', what: 'w' },
+        { does: 'take', portal: 'B', what: 'v' },
+      ],
     ],
   },
   // Publishing

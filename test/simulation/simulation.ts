@@ -99,13 +99,16 @@ export async function loadSimulation() {
   }
 
   /**
-   * Lets the Bots make a mistake in all scenes.
+   * Lets the Bots make a mistake in all scenes, or in those whose names contain a text.
    *
    * @returns the scene that notices it, and what it says; `undefined` if none does
    */
-  async function seek(name: string, { seed, until = Number.POSITIVE_INFINITY }: Pick<SceneBounds, 'seed' | 'until'>) {
+  async function seek(
+    name: string,
+    { seed, until = Number.POSITIVE_INFINITY, among = '' }: Pick<SceneBounds, 'seed' | 'until'> & { among?: string },
+  ) {
     for (const plays of [4, 30, MOST_SOUGHT]) {
-      for (const scene of scenes) {
+      for (const scene of scenes.filter((one) => one.name.includes(among))) {
         const says = performance.now() < until ? await noticed(scene, name, seed, plays) : undefined;
         if (says !== undefined) {
           return { scene: scene.name, says };

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { isOffered } from '../../../core/booking/appointment/expiry.ts';
 import { offeredFor } from '../../../core/booking/appointment/offer.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
@@ -19,7 +19,7 @@ import {
   refillOf,
   refillRow,
 } from '../../../core/booking/waitlist/refill.ts';
-import { ownerOf } from '../../../core/fhir/tags.ts';
+import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
@@ -65,6 +65,12 @@ async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting
   };
 }
 
+/** An entry with a new version: of two offers to one person, or an offer and a leaving, one is overtaken. */
+function touched(entry: Appointment): BundleEntry {
+  const meta = markChange(entry.meta, ownerOf(entry, config) ?? '', entry.meta?.versionId, config);
+  return updateEntry(entry, { ...entry, meta });
+}
+
 /** Offers a time to one of those who wait. */
 async function offer(
   medplum: MedplumClient,
@@ -78,7 +84,10 @@ async function offer(
     medplum,
     parseBookRequest(proposalFor(entry, offered, slot.id ?? ''), config),
     { id: ownerOf(entry, config) ?? '', role: 'requestor', limits: [] },
-    { offer: { reason: 'waitlist', for: [entry.id ?? '', ...(standing ? [standing] : [])], until } },
+    {
+      offer: { reason: 'waitlist', for: [entry.id ?? '', ...(standing ? [standing] : [])], until },
+      extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), touched(entry)] }),
+    },
   );
   if (result.kind !== 'refused') {
     return 'offered';
