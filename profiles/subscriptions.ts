@@ -1,7 +1,7 @@
 import type { Extension, Subscription } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../core/calendar/parameters/scheduling-parameters.ts';
 import type { BotName } from '../core/config/bots.ts';
-import { artefactUri, type BookingConfig } from '../core/config/config.ts';
+import { type Artefact, artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { rowCodes } from '../core/rows/row.ts';
 
 type Author = 'service' | 'others';
@@ -46,6 +46,12 @@ const isNewBuffer = (config: BookingConfig): string =>
   `(%previous.status.empty() and %current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists())`;
 
 const isGonePatient = `(${isDeleted} or (%previous.id.exists() and (%current.active = false or %current.link.where(type = 'replaced-by').exists())))`;
+
+/** A requestor's own booking or hold is announced to nobody (`isEventFor`): the commonest write of all starts no Bot. */
+const isRequestorsBooking = (config: BookingConfig): string => {
+  const codeOf = (system: Artefact) => `%current.meta.tag.where(system = '${artefactUri(config, system)}').code`;
+  return `(%previous.id.empty() and ${codeOf('LocalChangedBy')} = ${codeOf('LocalRequestor')})`;
+};
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
 const triggers = {
@@ -127,6 +133,7 @@ const triggers = {
     bot: 'record-events',
     reason: 'Records the events of changed and deleted appointments for subscribers',
     criteria: () => 'Appointment',
+    author: { others: () => 'true', service: (config) => `iif(${isRequestorsBooking(config)}, false, true)` },
     maxAttempts: 18,
   },
   'schedule-changed': {

@@ -124,6 +124,32 @@ describe('what a deletion starts, which Medplum reports with the resource as its
   });
 });
 
+describe('what a change of an appointment starts for events', () => {
+  const appointment = (author: string, changedBy?: string): Appointment => ({
+    resourceType: 'Appointment',
+    id: '1',
+    meta: {
+      author: { reference: author },
+      tag: [
+        { system: artefactUri(config, 'LocalRequestor'), code: 'portal' },
+        ...(changedBy ? [{ system: artefactUri(config, 'LocalChangedBy'), code: changedBy }] : []),
+      ],
+    },
+    status: 'booked',
+    participant: [],
+  });
+
+  it.each<[string, Change, boolean]>([
+    ['a requestor books', { current: appointment(ours, 'portal') }, false],
+    ['a requestor changes', { current: appointment(ours, 'portal'), previous: appointment(ours, 'portal') }, true],
+    ['staff book through the gateway for a requestor', { current: appointment(gateway, 'staff') }, true],
+    ['the service makes one by itself', { current: appointment(ours) }, true],
+    ['staff make one', { current: appointment(staff, 'portal') }, true],
+  ])('%s', async (_, change, isStarted) => {
+    expect((await startedBy(change)).includes('appointment-changed')).toBe(isStarted);
+  });
+});
+
 describe('what a Task of the service starts', () => {
   const task = (code: string, status: Task['status'] = 'requested'): Task => ({
     resourceType: 'Task',
