@@ -135,7 +135,7 @@ async function read(
 ): Promise<Target | OperationOutcome> {
   const [appointment, related, me] = await Promise.all([
     readAsCaller(medplum, request, caller),
-    readRelatedAppointment(medplum, request.id, { withCalendars: true }),
+    readRelatedAppointment(medplum, request.id),
     get(medplum, 'auth/me', { authorization: caller.authorization }),
   ]);
   if (appointment.resourceType === 'OperationOutcome') {
@@ -193,7 +193,7 @@ async function attempt(
   const [attached, cancelled, slots] = await Promise.all([
     attachmentIssues(medplum, stored, patched.result, caller),
     isLimited ? cancellationIssues(medplum, stored, target) : [],
-    isFollowed ? readRelatedSlots(medplum, result, target.slots) : undefined,
+    isFollowed ? readRelatedSlots(medplum, result, target) : undefined,
   ]);
   const judged = [
     ...checked,

@@ -57,12 +57,11 @@ async function takingIssues(
   const held = isAlone ? holderIssues(created, appointments, named) : [];
   const issues: Issue[] = [...held];
   for (const { from, start, end } of timesTaken(created, named, schedules, isKnown, config)) {
-    const calendar = schedules.find(({ schedule }) => schedule.id === from.schedule)?.schedule;
-    if (held.length > 0 || !calendar) {
+    if (held.length > 0) {
       break;
     }
     const against = isAlone ? 'everything' : 'nothing';
-    const announced = await announce(medplum, { from, start, end, against }, `Appointment/${created.id}`, calendar);
+    const announced = await announce(medplum, { from, start, end, against }, created);
     if (announced.kind === 'taken') {
       const { by } = announced;
       const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;

@@ -7,26 +7,29 @@ import { parseInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { rowSearch } from '../../core/rows/row.ts';
+import { isTaken } from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
 import { union } from '../../core/time/interval-set.ts';
 import { DAY } from '../../core/time/time-zone.ts';
-import { resolveCollisions } from '../lib/booking/collisions.ts';
+import { collisionSearches, resolveCollisions } from '../lib/booking/collisions.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
-import { readOpeningHours } from '../lib/calendar/opening-hours.ts';
+import { hoursSearches, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestLook, requestPublication } from '../lib/calendar/request.ts';
 import { publishWindow } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../lib/medplum.ts';
-import { ofType, readInBatch } from '../lib/read.ts';
+import { ofType, readAhead, readInBatch } from '../lib/read.ts';
 import { RUN_LIMIT } from '../lib/rows.ts';
 
 /** A period longer than this, in milliseconds, changes a calendar as a whole. */
 const LONG = 14 * DAY;
 
+const historyOf = ({ id }: Slot): string => `Slot/${id}/_history?_count=5`;
+
 /** The periods of a Slot in its latest versions: time that it no longer covers is free again. */
 async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Interval[]> {
-  const [found] = await readInBatch(medplum, [`Slot/${slot.id}/_history?_count=5`]);
+  const [found] = await readInBatch(medplum, [historyOf(slot)]);
   const times = [slot, ...ofType('Slot', found)].flatMap((version) => {
     const [start, end] = [parseInstant(version.start), parseInstant(version.end)];
     return start === undefined || end === undefined ? [] : [{ start: start - DAY, end: end + DAY }];
@@ -65,7 +68,7 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     await requestPublication(medplum, id);
     return;
   }
-  const hours = windows.length > 0 ? await readOpeningHours(medplum, id) : undefined;
+  const hours = windows.length > 0 ? await readOpeningHours(medplum, id, slot.serviceType) : undefined;
   if (!hours) {
     return;
   }
@@ -89,9 +92,13 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
  * Resolves what a Slot collides with, and lets the published Slots follow it. Medplum reports a change only once: where
  * that fails, the whole calendar is looked at when its turn comes.
  */
-async function slotChanged(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
+async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
   const id = idIn(slot.schedule, 'Schedule');
   const failures: unknown[] = [];
+  const medplum = await readAhead(client, [
+    ...(isTaken(slot) && !isDeleted ? collisionSearches(slot) : []),
+    ...(id === undefined ? [] : [historyOf(slot), ...hoursSearches(id, slot.serviceType)]),
+  ]);
   await retake(medplum, slot, isDeleted).catch((reason: unknown) => failures.push(reason));
   await resolveCollisions(medplum, slot).catch((reason: unknown) => failures.push(reason));
   if (id !== undefined) {

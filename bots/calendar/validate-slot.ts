@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { OperationOutcome, Schedule, Slot } from '@medplum/fhirtypes';
+import type { OperationOutcome, Slot } from '@medplum/fhirtypes';
 import { heldSlotIssues, holdersUrl } from '../../core/booking/slots/held.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
@@ -8,9 +8,9 @@ import { idIn } from '../../core/fhir/reference/reference.ts';
 import { takingSlot } from '../../core/slots/guard.ts';
 import { calendarSlot, isBooked, isBuffer, isOverbooking, isTaken, withMarks } from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
-import { announce } from '../lib/calendar/guard.ts';
+import { announce, announcementSearches } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
-import { ofType, readInTransaction } from '../lib/read.ts';
+import { ofType, readAhead, readInTransaction } from '../lib/read.ts';
 
 /** The header by which Medplum distinguishes a deletion from a change. */
 const DELETION = 'X-Medplum-Deleted-Resource';
@@ -30,23 +30,18 @@ function overbooked(slot: Slot, { id, start, end }: Interval & { readonly id: st
   };
 }
 
-/** Announces the time that a Slot takes, unless the stored one takes it already. */
-async function takingIssues(
-  medplum: MedplumClient,
-  slot: Slot,
-  stored: Slot | undefined,
-  calendar: Schedule | undefined,
-): Promise<readonly Issue[]> {
-  const schedule = calendar?.id;
+/** The time that a Slot takes, and of which Schedule; `undefined` if it takes none. */
+function timeOf(slot: Slot): (Interval & { readonly schedule: string }) | undefined {
+  const schedule = idIn(slot.schedule, 'Schedule');
   const [start, end] = [parseInstant(slot.start), parseInstant(slot.end)];
-  if (
-    !isTaken(slot) ||
-    !calendar ||
-    schedule === undefined ||
-    start === undefined ||
-    end === undefined ||
-    start >= end
-  ) {
+  const isAny = isTaken(slot) && schedule !== undefined && start !== undefined && end !== undefined && start < end;
+  return isAny ? { schedule, start, end } : undefined;
+}
+
+/** Announces the time that a Slot takes, unless the stored one takes it already. */
+async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | undefined): Promise<readonly Issue[]> {
+  const { schedule, start, end } = timeOf(slot) ?? {};
+  if (schedule === undefined || start === undefined || end === undefined) {
     return [];
   }
   const earlier = stored && calendarSlot(stored, config);
@@ -57,7 +52,7 @@ async function takingIssues(
   const from = own?.role === 'offer' ? own : takingSlot(schedule, { start, end }, slot);
   const mustBeAlone = (isBooked(slot) || isBuffer(slot)) && !isOverbooking(slot, config);
   const against = mustBeAlone ? 'appointments' : 'nothing';
-  const announced = await announce(medplum, { from, start, end, against }, `Slot/${slot.id}`, calendar);
+  const announced = await announce(medplum, { from, start, end, against }, slot);
   if (announced.kind === 'announced') {
     return [];
   }
@@ -83,15 +78,14 @@ export async function handler(
     return true;
   }
   const { id } = slot;
-  const schedule = isTaken(slot) ? idIn(slot.schedule, 'Schedule') : undefined;
-  const read = await readInTransaction(medplum, [
-    ...(id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`]),
-    ...(schedule === undefined ? [] : [`Schedule?_id=${encodeURIComponent(schedule)}`]),
-  ]);
-  const found = read.flat();
+  const time = timeOf(slot);
+  const own = id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`];
+  const more = time ? announcementSearches(time.schedule, time, slot.serviceType) : [];
+  const reader = await readAhead(medplum, [...own, ...more]);
+  const found = (await readInTransaction(reader, own)).flat();
   const stored = id === undefined ? undefined : ofType('Slot', found).find((one) => one.id === id);
   const issues = heldSlotIssues(slot, stored, ofType('Appointment', found), Date.now(), config);
-  const all = issues.length > 0 ? issues : await takingIssues(medplum, slot, stored, ofType('Schedule', found)[0]);
+  const all = issues.length > 0 ? issues : await takingIssues(reader, slot, stored);
   if (all.length > 0) {
     return toOperationOutcome(all, config, 'patch');
   }

@@ -44,12 +44,42 @@ async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry
   return answer;
 }
 
+/** A client with answers to what will be asked by it, by URL. */
+type Prepared = MedplumClient & { readonly prepared?: Map<string, BundleEntry> };
+
+/**
+ * Reads in one request what would otherwise be read in several, one after the other.
+ *
+ * @param urls - searches that are probably needed, as they will be asked for
+ * @returns a client that gives each of these answers once, so that whoever reads again reads anew; the rest it reads as ever,
+ *   and everything if this could not be read
+ */
+export async function readAhead(medplum: MedplumClient, urls: readonly string[]): Promise<MedplumClient> {
+  const unique = [...new Set(urls)];
+  const answers = await readEntries(medplum, 'transaction', unique).catch(() => []);
+  const prepared = new Map(answers.map((answer, index) => [unique[index] ?? '', answer]));
+  return Object.create(medplum, { prepared: { value: prepared } });
+}
+
+/** Takes what was read ahead. */
+function taken({ prepared }: Prepared, url: string): BundleEntry | undefined {
+  const answer = prepared?.get(url);
+  prepared?.delete(url);
+  return answer;
+}
+
 async function readEntries(
   medplum: MedplumClient,
   type: 'batch' | 'transaction',
-  urls: readonly string[],
+  all: readonly string[],
   { isAnswer = isGood, ...rights }: Rights & { readonly isAnswer?: typeof isGood } = {},
 ): Promise<BundleEntry[]> {
+  const known = all.map((url) => (rights.authorization === undefined ? taken(medplum, url) : undefined));
+  const urls = all.filter((_, index) => !known[index]);
+  if (urls.length < all.length) {
+    const rest = (await readEntries(medplum, type, urls, { isAnswer, ...rights })).values();
+    return known.flatMap((one) => one ?? rest.next().value ?? []);
+  }
   if (urls.length === 0) {
     return [];
   }
@@ -221,6 +251,24 @@ interface Reading {
   readonly skipped: number;
 }
 
+/** How many results a page has: as many as Medplum allows. */
+const MOST_RESULTS = 1_000;
+
+/** The address of a page, by default the first, as `readPages` asks for it. */
+export function pageUrl(
+  search: string,
+  { order = '_lastUpdated', isLatestFirst = false, count = MOST_RESULTS }: Paging,
+  { from, skipped }: Omit<Reading, 'search'> = { skipped: 0 },
+): string {
+  const [sort, side] = isLatestFirst ? [`-${order}`, 'le'] : [order, 'ge'];
+  return `${search}&${new URLSearchParams({
+    ...(from !== undefined && { [order]: `${side}${from}` }),
+    _sort: `${sort},_id`,
+    _count: String(count),
+    _offset: String(skipped),
+  })}`;
+}
+
 function nextReading(reading: Reading, page: readonly Resource[], order: keyof typeof orders, count: number) {
   const own = page.filter(({ resourceType }) => reading.search.startsWith(`${resourceType}?`));
   const last = own.at(-1);
@@ -241,21 +289,14 @@ function nextReading(reading: Reading, page: readonly Resource[], order: keyof t
 export async function* readPages(
   medplum: MedplumClient,
   searches: readonly string[],
-  { order = '_lastUpdated', isLatestFirst = false, count = 1_000, end = Number.POSITIVE_INFINITY }: Paging = {},
+  paging: Paging = {},
 ): AsyncGenerator<Resource[][]> {
-  const [sort, side] = isLatestFirst ? [`-${order}`, 'le'] : [order, 'ge'];
-  const urlOf = ({ search, from, skipped }: Reading): string =>
-    `${search}&${new URLSearchParams({
-      ...(from !== undefined && { [order]: `${side}${from}` }),
-      _sort: `${sort},_id`,
-      _count: String(count),
-      _offset: String(skipped),
-    })}`;
+  const { order = '_lastUpdated', count = MOST_RESULTS, end = Number.POSITIVE_INFINITY } = paging;
   let readings: (Reading | undefined)[] = searches.map((search) => ({ search, skipped: 0 }));
   while (readings.some((one) => one !== undefined) && Date.now() < end) {
     const read = await readInTransaction(
       medplum,
-      readings.flatMap((one) => (one ? [urlOf(one)] : [])),
+      readings.flatMap((one) => (one ? [pageUrl(one.search, paging, one)] : [])),
     );
     const pages = readings.map((one) => (one ? (read.shift() ?? []) : []));
     yield pages;

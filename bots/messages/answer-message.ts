@@ -49,7 +49,7 @@ async function cancelEntries(
 ): Promise<BundleEntry[]> {
   const cancelled: Appointment = { ...stored, status: 'cancelled', cancelationReason: byPatient };
   const related = await completeRelated(medplum, stored, found);
-  const slots = await readRelatedSlots(medplum, cancelled, related.slots);
+  const slots = await readRelatedSlots(medplum, cancelled, related);
   const now = Date.now();
   return [
     updateEntry(stored, cancelled),
@@ -101,7 +101,7 @@ const receivedEntries = ({ last }: Asked): BundleEntry[] =>
 async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   const thread = threadOf(row);
   const [found, [sent]] = await Promise.all([
-    readRelatedAppointment(medplum, thread.appointment, { withCalendars: true }),
+    readRelatedAppointment(medplum, thread.appointment),
     readInTransaction(medplum, [communicationSearch(thread, config)]),
   ]);
   return { thread, found, last: ofType('Communication', sent)[0] };

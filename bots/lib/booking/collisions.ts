@@ -17,11 +17,11 @@ import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
-import { ofType, readInBatch, readPages } from '../read.ts';
+import { ofType, pageUrl, readInBatch, readPages } from '../read.ts';
 import { syncAppointment } from './slot-sync.ts';
 
-/** How many Slots are read at a time. */
-const PAGE = 200;
+/** How the Slots are read. */
+const PAGES = { order: 'start', count: 200 } as const;
 
 /** The search for the taken Slots of the Schedule of a Slot that overlap it. */
 const overlapping = ({ schedule, start, end }: Slot): string =>
@@ -31,6 +31,15 @@ const overlapping = ({ schedule, start, end }: Slot): string =>
     ['start', `lt${end}`],
     ['end', `gt${start}`],
   ]);
+
+/** The searches that `resolveCollisions` begins with, to be read ahead. */
+export const collisionSearches = (taking: Slot): string[] => [
+  ...collidingSearches(taking).map((one) => pageUrl(one, PAGES)),
+  holderSearch([taking.id ?? '']),
+];
+
+/** The Slot itself, and what overlaps it. */
+const collidingSearches = (taking: Slot): string[] => [`Slot?_id=${taking.id}`, overlapping(taking)];
 
 /** Those that are still as they were read: an appointment that had one of them until just now has written it since. */
 async function unchanged(medplum: MedplumClient, slots: readonly CalendarSlot[]): Promise<readonly CalendarSlot[]> {
@@ -88,9 +97,8 @@ export async function resolveCollisions(medplum: MedplumClient, taking: Slot): P
     return;
   }
   const found = new Map<string | undefined, Collision>();
-  const searches = [`Slot?_id=${taking.id}`, overlapping(taking)];
   let own: Slot[] = [];
-  for await (const pages of readPages(medplum, searches, { order: 'start', count: PAGE })) {
+  for await (const pages of readPages(medplum, collidingSearches(taking), PAGES)) {
     const [itself, beside] = pages.map((page) => ofType('Slot', page));
     own = own.length > 0 ? own : (itself ?? []);
     for (const collision of await find(medplum, taking, [...own, ...(beside ?? [])])) {

@@ -23,6 +23,8 @@ import { ofType, readHistories, readInBatch, readWhole } from '../read.ts';
 export interface Related {
   readonly slots: readonly Slot[];
   readonly patients: Patients;
+  /** The Schedules of its slots with their actors, as far as they were read together with the slots. */
+  readonly calendars: readonly Resource[];
 }
 
 /** An appointment with its slots and patients, as they were read together. */
@@ -31,8 +33,6 @@ export interface RelatedAppointment extends Related {
   readonly appointment: Appointment | undefined;
   /** Its open Tasks, such as the one of a request that waits for the clinic. */
   readonly tasks: readonly Task[];
-  /** The Schedules of its slots with their actors, if they were asked for. */
-  readonly calendars: readonly Resource[];
 }
 
 const MOST = '_count=1000';
@@ -45,18 +45,13 @@ const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `
  * Reads an appointment with its slots, patients and Tasks in one batch, with the Bot's own rights.
  *
  * @param id - of the appointment, as the caller sent it
- * @param withCalendars - whether the Schedules of its slots are needed, too
  * @throws ReadError when the server could not be read
  */
-export async function readRelatedAppointment(
-  medplum: MedplumClient,
-  id: string,
-  { withCalendars = false } = {},
-): Promise<RelatedAppointment> {
+export async function readRelatedAppointment(medplum: MedplumClient, id: string): Promise<RelatedAppointment> {
   const one = encodeURIComponent(id);
   const [appointments, slots, patients, tasks] = await readInBatch(medplum, [
     `Appointment?_id=${one}`,
-    `Slot?_has:Appointment:slot:_id=${one}&${MOST}${withCalendars ? WITH_CALENDARS : ''}`,
+    `Slot?_has:Appointment:slot:_id=${one}&${MOST}${WITH_CALENDARS}`,
     `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
     openTasksOf([id], config),
   ]);
@@ -93,6 +88,7 @@ export async function completeRelated(
   return {
     slots: [...known.slots, ...ofType('Slot', found)],
     patients: new Map([...known.patients, ...byId(ofType('Patient', found))]),
+    calendars: known.calendars,
   };
 }
 
@@ -214,16 +210,16 @@ export const readSchedulesOf = (
 /**
  * Everything that the slots of an appointment depend on, with the Bot's own rights.
  *
- * @param existing - those of its slots that exist (`completeRelated`)
+ * @param related - those of its slots that exist (`completeRelated`)
  * @throws ReadError when the server could not be read
  */
 export async function readRelatedSlots(
   medplum: MedplumClient,
   appointment: Appointment,
-  existing: readonly Slot[],
+  related: Pick<Related, 'slots' | 'calendars'>,
 ): Promise<RelatedSlotsRead> {
   const ids = slotIdsOf(appointment);
-  const used = existing.filter(({ id }) => id !== undefined && ids.includes(id));
+  const used = related.slots.filter(({ id }) => id !== undefined && ids.includes(id));
   const lost = await lostOf(
     medplum,
     ids.filter((id) => !used.some((slot) => slot.id === id)),
@@ -235,7 +231,7 @@ export async function readRelatedSlots(
   if (concerned.length + unnamed.length === 0) {
     return { slots: [], uses: new Map(), schedules: [], lost, latest: undefined, others: [] };
   }
-  const schedules = unnamed.length > 0 ? unnamed : await readSchedulesOf(medplum, concerned);
+  const schedules = unnamed.length > 0 ? unnamed : await readSchedulesOf(medplum, concerned, related.calendars);
   const reach = 2 * reachOf(schedules, config);
   const calendar = [...calendarOf(concerned, config).values()];
   const own = time ? schedules.map(({ schedule: { id = '' } }) => ({ ...time, schedule: id })) : [];

@@ -27,7 +27,7 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
   const current = afterPatientChange(appointment, patients, config.baseUrl);
   const now = Date.now();
   const changed = afterItsEnd(current, now, config);
-  const slots = await readRelatedSlots(medplum, changed, related.slots);
+  const slots = await readRelatedSlots(medplum, changed, related);
   // Slots that were taken or given back for a newer version must not follow this one.
   if (slots.latest && slots.latest.meta?.versionId !== stored?.meta?.versionId) {
     return 'overtaken';

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, Resource, Schedule, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch, holdersOf } from '../../../core/booking/slots/holders.ts';
@@ -9,10 +9,11 @@ import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
 import { reachOf, termsFor } from '../../../core/slots/terms.ts';
+import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
-import { ofType, readInBatch, readInTransaction } from '../read.ts';
-import { hoursIn, hoursSearches, type KeyedHours } from './opening-hours.ts';
+import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
+import { hoursSearches, type KeyedHours, readOpeningHours } from './opening-hours.ts';
 
 /** How many Slots are read: of a block of many weeks the nearest ones are announced, the others follow within seconds. */
 const MOST = '1000';
@@ -47,8 +48,8 @@ function rowEntries(row: Task | undefined, taking: Taking, excluded: readonly Ca
   return row && publication && (!isPublished || excluded.length === 0) ? [rowEntry(row)] : [];
 }
 
-/** The searches for the Slots within reach of a taking, and for the publication of their Schedule. */
-const calendarSearches = ({ start, end, from: { schedule } }: Taking, reach: number): string[] => [
+/** The searches for the Slots of a Schedule within reach of some time, and for its publication. */
+const calendarSearches = (schedule: string, { start, end }: Interval, reach: number): string[] => [
   searchUrl('Slot', [
     ['schedule', `Schedule/${schedule}`],
     ...atTime({ start: start - reach, end: end + reach }),
@@ -98,32 +99,35 @@ async function attempt(
 }
 
 /**
+ * All searches of `announce`, to be read ahead.
+ *
+ * @param schedule - id
+ * @param serviceType - of what takes the time
+ */
+export const announcementSearches = (schedule: string, time: Interval, serviceType: Slot['serviceType']): string[] => [
+  ...calendarSearches(schedule, time, REACH),
+  ...hoursSearches(schedule, serviceType),
+];
+
+/**
  * Announces time that somebody is about to take in Medplum, past the service: every offer that it excludes is written with
  * the intent first, so that of it and a simultaneous booking one fails.
  *
- * @param by - what is about to be stored, `Type/id`
- * @param schedule - whose time it is
+ * @param by - what is about to be stored, with its type and id
  * @throws Error when the calendar could not be read or written
  */
-export async function announce(
-  medplum: MedplumClient,
-  taking: Taking,
-  by: string,
-  schedule: Schedule,
-): Promise<Announced> {
-  const calendar = calendarSearches(taking, REACH);
-  const read = await readInTransaction(medplum, [...calendar, ...hoursSearches([schedule])]);
-  const [hours] = hoursIn([schedule], read.slice(calendar.length).flat());
+export async function announce(medplum: MedplumClient, taking: Taking, by: Slot | Appointment): Promise<Announced> {
+  const { schedule } = taking.from;
+  const first = await readAhead(medplum, announcementSearches(schedule, taking, by.serviceType));
+  const hours = await readOpeningHours(first, schedule, by.serviceType);
   if (!hours) {
     return { kind: 'announced' };
   }
-  const reach = reachOf([hours], config);
-  let first = reach <= REACH ? read.slice(0, calendar.length) : undefined;
+  const reach = Math.max(REACH, reachOf([hours], config));
   return retryOvertaken(
     async () => {
-      const found = first ?? (await readInTransaction(medplum, calendarSearches(taking, reach)));
-      first = undefined;
-      return attempt(medplum, hours, taking, by, found.flat());
+      const found = await readInTransaction(first, calendarSearches(schedule, taking, reach));
+      return attempt(medplum, hours, taking, `${by.resourceType}/${by.id}`, found.flat());
     },
     ({ kind }) => kind === 'overtaken',
     { most: config.maxAttempts, within: 4000 },

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
-import type { Resource, Schedule } from '@medplum/fhirtypes';
+import type { Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { actorTypes, hoursData, type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { config } from '../config.ts';
-import { ofType, readInBatch } from '../read.ts';
+import { ofType, readInBatch, readInTransaction } from '../read.ts';
 
 /** The opening hours of a Schedule, and what tells whether they are published. */
 export interface KeyedHours extends OpeningHours {
@@ -47,16 +47,12 @@ function inputsOf(resources: readonly Resource[]): string {
   return createHash('sha256').update(values.join('\n')).digest('base64url').slice(0, 22);
 }
 
-/** The searches for what defines the opening hours of Schedules: at most a few hundred. */
-export const hoursSearches = (schedules: readonly Schedule[]): string[] => [
-  `HealthcareService?${new URLSearchParams({ identifier: `${artefactUri(config, 'LocalClosedDays')}|`, _count: COUNT })}`,
-  ...actorSearches(schedules),
-  ...servicesSearches(schedules),
-];
+const closedDays = (): string =>
+  `HealthcareService?${new URLSearchParams({ identifier: `${artefactUri(config, 'LocalClosedDays')}|`, _count: COUNT })}`;
 
-/** The opening hours of Schedules by what their searches have found. */
-export function hoursIn(schedules: readonly Schedule[], found: readonly Resource[]): KeyedHours[] {
-  const data = hoursData([...schedules, ...found], config);
+/** The opening hours of the Schedules among what was found. */
+function hoursIn(found: readonly Resource[]): KeyedHours[] {
+  const data = hoursData(found, config);
   return data.schedules.map((schedule) => {
     const hours = openingHoursOf(schedule, data, config);
     const { services, actor } = hours;
@@ -74,19 +70,40 @@ export async function readOpeningHoursOf(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
 ): Promise<KeyedHours[]> {
-  return hoursIn(schedules, (await readInBatch(medplum, hoursSearches(schedules))).flat());
+  const searches = [closedDays(), ...actorSearches(schedules), ...servicesSearches(schedules)];
+  return hoursIn([...schedules, ...(await readInBatch(medplum, searches)).flat()]);
 }
+
+/**
+ * The searches for what defines the opening hours of one Schedule.
+ *
+ * @param serviceType - of a Slot of the Schedule or an appointment in it: published Slots name their service
+ */
+export const hoursSearches = (id: string, serviceType: Slot['serviceType']): string[] => [
+  `Schedule?${new URLSearchParams({ _id: id, _include: 'Schedule:actor', _count: COUNT })}`,
+  closedDays(),
+  ...serviceIdsOf({ serviceType }).map((service) => byIds('HealthcareService', [service])),
+];
 
 /**
  * Reads what defines the opening hours of a Schedule.
  *
  * @param id - of the Schedule
+ * @param serviceType - as in `hoursSearches`
  * @returns `undefined` if there is no such Schedule
  * @throws ReadError when the server could not be read
  */
-export async function readOpeningHours(medplum: MedplumClient, id: string): Promise<KeyedHours | undefined> {
-  const [found] = await readInBatch(medplum, [byIds('Schedule', [id])]);
+export async function readOpeningHours(
+  medplum: MedplumClient,
+  id: string,
+  serviceType?: Slot['serviceType'],
+): Promise<KeyedHours | undefined> {
+  const found = (await readInTransaction(medplum, hoursSearches(id, serviceType))).flat();
   const schedules = ofType('Schedule', found);
-  const [hours] = schedules.length > 0 ? await readOpeningHoursOf(medplum, schedules) : [];
-  return hours;
+  const known = new Set(ofType('HealthcareService', found).map((one) => one.id ?? ''));
+  const isComplete = schedules.every(
+    (one) => !offersAllServices(one) && serviceIdsOf(one).every((of) => known.has(of)),
+  );
+  const more = isComplete ? [] : await readInTransaction(medplum, servicesSearches(schedules));
+  return hoursIn([...found, ...more.flat()])[0];
 }

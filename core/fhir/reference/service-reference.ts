@@ -10,7 +10,7 @@ export function serviceIdOf({ extension = [] }: CodeableConcept): string | undef
   return type === 'HealthcareService' ? id : undefined;
 }
 
-/** The ids of the services that a Schedule names, each once. */
-export function serviceIdsOf({ serviceType = [] }: Schedule): string[] {
+/** The ids of the services that a Schedule or a Slot names, each once. */
+export function serviceIdsOf({ serviceType = [] }: Pick<Schedule, 'serviceType'>): string[] {
   return [...new Set(serviceType.map(serviceIdOf).filter((id) => id !== undefined))];
 }
