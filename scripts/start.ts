@@ -156,6 +156,7 @@ async function startInFront(
           clinic: 'Demo clinic',
           bookingsPerHour: bookingsPerHourFrom(process.env),
           embeddedIn: embeddedInFrom(process.env),
+          isPublished: true,
         },
         frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl },
         further: [developersApplication(config, demo.clients['Portal A'])],

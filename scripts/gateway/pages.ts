@@ -17,6 +17,7 @@ export interface PortalSettings {
   readonly notificationsUrl?: string | undefined;
   readonly bookingsPerHour?: number | undefined;
   readonly embeddedIn?: readonly string[] | undefined;
+  readonly isPublished?: boolean | undefined;
 }
 
 function portalOptions(config: BookingConfig, settings: PortalSettings): PortalOptions {
@@ -160,7 +161,7 @@ export function embeddedInFrom({
 
 /**
  * The portal's client, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC`, `PORTAL_LINK_SECRET`,
- * `PORTAL_NOTIFICATIONS_URL`, `PORTAL_BOOKINGS_PER_HOUR` and `PORTAL_EMBEDDED_IN`; without the first there is no portal.
+ * `PORTAL_NOTIFICATIONS_URL`, `PORTAL_BOOKINGS_PER_HOUR`, `PORTAL_EMBEDDED_IN` and `PORTAL_PUBLISHED`; without the first there is no portal.
  *
  * @throws Error saying what is missing
  */
@@ -186,5 +187,6 @@ export function portalFrom(environment: Readonly<Record<string, string | undefin
   }
   const bookingsPerHour = bookingsPerHourFrom(environment);
   const embeddedIn = embeddedInFrom(environment);
-  return { clientId, clientSecret, clinic, linkSecret, notificationsUrl, bookingsPerHour, embeddedIn };
+  const isPublished = environment.PORTAL_PUBLISHED === 'true';
+  return { clientId, clientSecret, clinic, linkSecret, notificationsUrl, bookingsPerHour, embeddedIn, isPublished };
 }

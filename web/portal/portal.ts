@@ -39,6 +39,8 @@ export interface PortalOptions {
   readonly messages?: string | undefined;
   /** The origins of the clinic's own sites, which may show the portal in a frame; by default none may. */
   readonly embeddedIn?: readonly string[] | undefined;
+  /** Whether everybody may read what can be booked as files (`$bulk-publish`), for directories of clinics. */
+  readonly isPublished?: boolean | undefined;
   readonly assets: Assets;
   /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
   readonly linkSecret?: string | undefined;

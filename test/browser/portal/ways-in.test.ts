@@ -222,3 +222,18 @@ test('nothing moves for those who asked for it, and the dark scheme has enough c
   await expect(page.locator('[name=given]')).toBeVisible();
   await expectAccessible(page);
 });
+
+test('a link of a directory holds its time when it is opened, and not again on the way back', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(8), 1) });
+  const manifest = await (await fetch(`${origin}/portal/$bulk-publish`)).json();
+  const { url } = manifest.output.find(({ type }: { type: string }) => type === 'Slot');
+  const slots = (await (await fetch(url)).text()).split('\n').filter((line) => line !== '');
+  const found = slots.map((line) => JSON.parse(line)).find(({ id }) => id === service.slots[0]?.id);
+  await page.goto(`${origin}/portal/`);
+  await page.goto(found.extension[0].valueUrl);
+  await expect(page.getByText(/^We keep this time for you until/)).toBeVisible();
+  expect(await stored('Appointment', `slot=Slot/${found.id}&status=proposed`)).toHaveLength(1);
+  await page.goBack();
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  expect(await stored('Appointment', `slot=Slot/${found.id}`)).toHaveLength(1);
+});

@@ -45,11 +45,23 @@ function copyLink(button: HTMLButtonElement): void {
   });
 }
 
+/** The time to which a link has led is held at once, but not again when somebody comes back to the page. */
+function holdAtOnce(form: HTMLFormElement): void {
+  const [navigation] = performance.getEntriesByType('navigation');
+  const isFirst = navigation instanceof PerformanceNavigationTiming && navigation.type === 'navigate';
+  if (isFirst && document.visibilityState === 'visible') {
+    form.querySelector('button')?.click();
+  }
+}
+
 for (const note of document.querySelectorAll<HTMLElement>('[data-zone]')) {
   nameZone(note);
 }
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-wait]')) {
   sendOnce(form);
+}
+for (const form of document.querySelectorAll<HTMLFormElement>('form.hold-now')) {
+  holdAtOnce(form);
 }
 for (const form of document.querySelectorAll<HTMLFormElement>('form.details')) {
   keepTyped(form);

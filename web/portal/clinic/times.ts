@@ -1,6 +1,6 @@
-import type { Bundle, Slot } from '@medplum/fhirtypes';
+import type { Slot } from '@medplum/fhirtypes';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
-import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import { type BookingService, isRefusal, nextPage, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { type BookableSchedule, type BookableService, isServed, payersIn } from './services.ts';
 
 /** A time that can be booked; milliseconds since 1970 UTC. */
@@ -51,6 +51,12 @@ export function timesOf(slot: Slot, schedule: BookableSchedule): FreeTime[] {
   }));
 }
 
+/** The appointments of a service that a Slot has room for; none if it is not the service's. */
+export function timesIn(slot: Slot, service: BookableService): FreeTime[] {
+  const schedule = service.schedules.find(({ reference }) => reference === slot.schedule?.reference);
+  return schedule && isOf(slot, service) ? timesOf(slot, schedule) : [];
+}
+
 /** What stands for a time that the clinic does not offer: as if another had been faster. */
 const notOffered: Refusal = { refused: true, status: 409, problems: [{ code: 'slot-not-free', alternatives: [] }] };
 
@@ -82,10 +88,6 @@ export async function refusalOf(
     return slot.status === 404 || slot.status === 410 ? undefined : slot;
   }
   return slot.status !== 'free' || fits(slot, service, time) ? undefined : notOffered;
-}
-
-function nextPage({ link }: Bundle): string | undefined {
-  return (Array.isArray(link) ? link : []).find((one) => one?.relation === 'next')?.url;
 }
 
 /**

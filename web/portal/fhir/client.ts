@@ -186,5 +186,10 @@ export function resourcesIn<T extends ResourceType>(bundle: Bundle, type: T): Ex
     .filter((resource) => isResource(resource, type));
 }
 
+/** The address of the page after this one; `undefined` if there is none. */
+export function nextPage({ link }: Bundle): string | undefined {
+  return (Array.isArray(link) ? link : []).find((one) => one?.relation === 'next')?.url;
+}
+
 /** A patient as the portal submits it. */
 export type SubmittedPatient = Pick<Patient, 'resourceType' | 'id' | 'identifier' | 'name' | 'birthDate' | 'telecom'>;

@@ -7,6 +7,7 @@ import { holdTime } from './hold.ts';
 import { leave, openLinkHere, showLink, switchLanguage } from './links.ts';
 import { answerMessage, showMessage } from './message.ts';
 import { showNews } from './news.ts';
+import { showSlot } from './slot.ts';
 import { showColour, showEmbedScript, showPicture, showServices, showTimes } from './times.ts';
 
 /** One address of the portal. */
@@ -27,6 +28,7 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'GET', path: '/pictures/Organization/:id', handler: showPicture('Organization'), isCheap: true },
   { method: 'GET', path: '/colour.css', handler: showColour, isCheap: true },
   { method: 'GET', path: '/embed.js', handler: showEmbedScript, isCheap: true },
+  { method: 'GET', path: '/slots/:id', handler: showSlot },
   { method: 'POST', path: '/hold', handler: holdTime },
   { method: 'GET', path: '/details', handler: showDetails },
   { method: 'POST', path: '/details', handler: sendDetails },
