@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   retention: () => import('./retention.ts'),
   person: () => import('./person.ts'),
   conformance: () => import('./conformance.ts'),
+  audit: () => import('./audit.ts'),
   bench: () => import('./bench.ts'),
   build: () => import('./build/bots.ts'),
   'build:web': () => import('./build/web.ts'),

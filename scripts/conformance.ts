@@ -27,10 +27,11 @@ import { z } from 'zod';
 import type { BookingConfig } from '../core/config/config.ts';
 import { presets } from '../core/config/presets.ts';
 import { resolveConfig } from '../core/config/resolve.ts';
+import { type AttackArguments, defineAttack, runAttack } from './attack.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 
-interface ConformanceArguments {
+interface ConformanceArguments extends AttackArguments {
   readonly baseUrl: string;
   readonly stage?: Stage;
   readonly config?: string;
@@ -57,9 +58,13 @@ const DAY = 86_400_000;
 /** How many days ahead the appointments of the tests lie. */
 const AHEAD = 30;
 
+/** The same for an attack: a day that services publish. */
+const ATTACK_AHEAD = 14;
+
 const explanation = `
 Secrets are better given in the environment: CONFORMANCE_CLIENT_SECRET or CONFORMANCE_TOKEN (a bearer token, instead of
-credentials), CONFORMANCE_STAFF_CLIENT_SECRET or CONFORMANCE_STAFF_TOKEN.
+credentials), CONFORMANCE_STAFF_CLIENT_SECRET or CONFORMANCE_STAFF_TOKEN. For --attack, CONFORMANCE_FURTHER_TOKENS has the
+tokens of further portals, separated by commas.
 
 Without access as staff, prepare the following in a JSON file (--data): references by name, several where each check
 uses one up, for example { "schedule": ["Schedule/1"], "slot": ["Slot/1", "Slot/2"] }.
@@ -135,7 +140,8 @@ const progress = ({ check, verdict }: Result): void => {
   process.stderr.write(`${verdict.padEnd(9)} ${check.name}\n`);
 };
 
-async function examine(given: ConformanceArguments): Promise<void> {
+/** The two parties, logged in. */
+async function parties(given: ConformanceArguments) {
   const { baseUrl, staffUrl } = given;
   const env = process.env;
   const requestor = await logIn({
@@ -154,6 +160,12 @@ async function examine(given: ConformanceArguments): Promise<void> {
       clientSecret: given.staffClientSecret ?? env.CONFORMANCE_STAFF_CLIENT_SECRET,
       tokenUrl: given.staffTokenUrl,
     }));
+  return { requestor, ...(staff && { staff }) };
+}
+
+async function examine(given: ConformanceArguments): Promise<void> {
+  const { baseUrl } = given;
+  const { requestor, staff } = await parties(given);
   const listener = await openListener(given);
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
@@ -188,6 +200,16 @@ async function examine(given: ConformanceArguments): Promise<void> {
   }
 }
 
+async function attack(given: ConformanceArguments): Promise<void> {
+  const { config } = readStage(given);
+  const { requestor, ...actors } = await parties(given);
+  const further = (process.env.CONFORMANCE_FURTHER_TOKENS ?? '').split(/[\s,]+/).filter((token) => token !== '');
+  const requestors = [requestor, ...further.map((token) => clientOf(given.baseUrl, token))];
+  const serviceType = readServiceType(given.serviceType) ?? (await offeredServiceType(requestor));
+  const from = readFrom(given.from ?? new Date(Date.now() + ATTACK_AHEAD * DAY).toISOString().slice(0, 10));
+  await runAttack(given, { ...given, ...actors, requestors, config, serviceType, from });
+}
+
 /** The command line. */
 export function define(command: Command): void {
   command
@@ -215,6 +237,7 @@ export function define(command: Command): void {
     .option('--junit <file>', 'write the result as JUnit XML')
     .addHelpText('after', explanation)
     .action(main);
+  defineAttack(command);
 }
 
 async function main(given: ConformanceArguments): Promise<void> {
@@ -223,5 +246,5 @@ async function main(given: ConformanceArguments): Promise<void> {
     console.log(checksOf(stage, selected(given)).map(describeCheck).join('\n\n'));
     return;
   }
-  await examine(given);
+  await (given.attack ? attack(given) : examine(given));
 }

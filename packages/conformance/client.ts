@@ -36,6 +36,28 @@ const TIMEOUT = 60_000;
 
 const DEPTH = 64;
 
+/** The longest answer that is read, in bytes. */
+const MOST_BYTES = 32_000_000;
+
+/**
+ * The text of an answer.
+ *
+ * @throws Error if it is longer than any answer should be
+ */
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) {
+      throw new Error(`The answer is longer than ${MOST_BYTES} bytes.`);
+    }
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
 function parsed(text: string, contentType: string): unknown {
   if (!isXml(contentType)) {
     return parseJson(text);
@@ -86,7 +108,7 @@ export function clientOf(baseUrl: string, token?: string): Client {
         },
         ...(body !== undefined && { body: written(body, format) }),
       });
-      const text = await response.text();
+      const text = await textOf(response);
       const resource = unwrapped(parsed(text, response.headers.get('content-type') ?? ''));
       return { status: response.status, header: Object.fromEntries(response.headers), text, resource };
     },

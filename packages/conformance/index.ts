@@ -1,4 +1,10 @@
 /** The face of the kit: checks as data, and what carries them out and reports. */
+export { type Adapter, type AdapterName, adapters } from './attack/adapters.ts';
+export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
+export { rules } from './attack/round.ts';
+export { resultOf, testReport, violationDrawing, violationTable } from './attack/verdict.ts';
+export { audit, type Finding } from './audit/audit.ts';
+export { readHistories, readTerms } from './audit/read.ts';
 export type { Check, Stage, Step } from './check.ts';
 export { allChecks } from './checks/all.ts';
 export { type Client, clientOf } from './client.ts';
@@ -11,6 +17,14 @@ export { junitReport } from './report/junit.ts';
 export { describeCheck } from './report/list.ts';
 export { count } from './report/summary.ts';
 export { tableReport } from './report/table.ts';
-export { beginExamination, checksOf, type Examination, type Findings, type Result, runChecks } from './run.ts';
+export {
+  beginExamination,
+  checksOf,
+  type Examination,
+  type Findings,
+  NEUROLOGY,
+  type Result,
+  runChecks,
+} from './run.ts';
 export { offeredServiceType } from './service-type.ts';
 export { stageOf } from './stage.ts';

@@ -66,7 +66,7 @@ export interface Run extends Subject {
 }
 
 /** The specialty of everything that is created: what the stages of ISiK demand. */
-const NEUROLOGY = { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' };
+export const NEUROLOGY = { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' };
 
 function explain({ sent, answer, failed }: Outcome): string {
   const expected = failed.map(({ says }) => says).join('; ');

@@ -43,9 +43,13 @@ export function fillText(text: string, data: Data, encode: (value: string) => st
   return text.replace(placeholder, (_, path: string) => encode(valueAt(path, data)));
 }
 
-/** Fills in the placeholders of every text in a value. */
+/** Fills in the placeholders of every text in a value; the text `{...name}` becomes the whole of what has that name. */
 export function fill(value: unknown, data: Data): unknown {
   if (typeof value === 'string') {
+    const [, whole] = /^\{\.\.\.(\w+)\}$/.exec(value) ?? [];
+    if (whole !== undefined) {
+      return data[whole];
+    }
     return fillText(value, data);
   }
   if (Array.isArray(value)) {

@@ -1,0 +1,121 @@
+import { evalFhirPath } from '@medplum/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { isObject, isResource } from '../../../core/fhir/resource.ts';
+import type { Answer, Client } from '../client.ts';
+import { type Data, fill, fillText } from '../template.ts';
+import type { Act, Adapter, Answers, Step } from './adapters.ts';
+import { appointmentIn, type Offer } from './calendar.ts';
+
+/** Somebody who acts. */
+export interface Party {
+  readonly name: string;
+  readonly adapter: Adapter;
+  readonly client: Client;
+  /** For whom it books: a reference to a Patient. */
+  readonly patient: string;
+}
+
+/** What came of an act. `nothing`: it was refused for another reason than that the time is taken, or could not begin. */
+export interface Outcome {
+  readonly kind: 'done' | 'refused' | 'unknown' | 'nothing';
+  /** What the actor was told: status and code. */
+  readonly told: string;
+  /** What was made or changed: a resource with an id. */
+  readonly made?: { readonly id: string; readonly resourceType: string };
+}
+
+export function holds(expression: string, resource: unknown): boolean {
+  return isObject(resource) && evalFhirPath(expression, resource)[0] === true;
+}
+
+const fits = ({ status, that }: Answers, answer: Answer): boolean =>
+  status.includes(answer.status) && (that === undefined || holds(that, answer.resource));
+
+function inShort({ status, resource }: Answer): string {
+  const issue = isResource(resource, 'OperationOutcome') ? resource.issue?.[0] : undefined;
+  const why = issue?.details?.coding?.[0]?.code ?? issue?.details?.text ?? issue?.diagnostics ?? '';
+  return `${status} ${why.slice(0, 80)}`.trim();
+}
+
+const isIn = (step: Step, answer: Answer): Outcome['kind'] => {
+  if (fits(step.done, answer)) {
+    return 'done';
+  }
+  if (step.refused?.some((one) => fits(one, answer))) {
+    return 'refused';
+  }
+  return answer.status >= 400 && answer.status < 500 ? 'nothing' : 'unknown';
+};
+
+/** What an offer becomes when an appointment is asked for. */
+function proposalOf({ resource }: Offer, patient: string, mark: string): object {
+  const participant = resource.resourceType === 'Appointment' ? resource.participant : [];
+  return {
+    ...resource,
+    comment: mark,
+    participant: [...participant, { actor: { reference: patient }, status: 'accepted' }],
+  };
+}
+
+/** What an act is about. */
+export interface About {
+  readonly data: Data;
+  readonly mark: string;
+  readonly offer?: Offer;
+  readonly start?: string;
+  readonly end?: string;
+  readonly appointment?: { readonly id: string; readonly resourceType: string };
+}
+
+function dataFor({ data, offer, appointment, ...about }: About, patient: string): Data {
+  return {
+    ...data,
+    ...about,
+    patient,
+    ...(appointment && { appointment, cancelled: { ...appointment, status: 'cancelled' } }),
+    ...(offer && { offer: offer.resource, proposed: proposalOf(offer, patient, about.mark) }),
+  };
+}
+
+/** What a step has made: the resource in its answer, if it has the id that all have. */
+function madeBy({ resource }: Answer): Outcome['made'] {
+  const made = appointmentIn(resource) ?? resource;
+  return isObject(made) && typeof made.id === 'string' && typeof made.resourceType === 'string'
+    ? { ...made, id: made.id, resourceType: made.resourceType }
+    : undefined;
+}
+
+/** Carries out an act: its steps one after the other, as far as they are done. */
+export async function perform({ adapter, client, patient }: Party, act: Act, about: About): Promise<Outcome> {
+  let data = dataFor(about, patient);
+  let outcome: Outcome = { kind: 'nothing', told: `${act} is not known` };
+  let hasWritten = false;
+  for (const step of adapter.acts[act] ?? []) {
+    const [, method = '', path = ''] = /^(\w+) (.*)$/s.exec(step.request) ?? [];
+    const lost = (told: string): Outcome => ({ kind: method === 'GET' && !hasWritten ? 'nothing' : 'unknown', told });
+    const headers = fill(step.headers ?? {}, data) as Record<string, string>;
+    const request = { method, path: fillText(path, data), headers, body: fill(step.body, data) };
+    let answer: Answer;
+    try {
+      answer = await client.send(request);
+    } catch (error) {
+      return lost(error instanceof Error ? error.message.slice(0, 80) : 'no answer');
+    }
+    const kind = isIn(step, answer);
+    const made = step.keep ? madeBy(answer) : undefined;
+    outcome = { ...outcome, kind, told: inShort(answer), ...(made && { made }) };
+    if (kind !== 'done') {
+      return hasWritten || kind === 'unknown' ? { ...outcome, ...lost(outcome.told) } : outcome;
+    }
+    if (step.keep && !made) {
+      return { kind: 'unknown', told: `${outcome.told}, but no resource` };
+    }
+    hasWritten ||= method !== 'GET';
+    data = { ...data, ...(step.keep && { [step.keep]: { ...made, header: answer.header } }) };
+  }
+  return outcome;
+}
+
+/** Whether an Appointment is as a FHIRPath expression of an adapter says. */
+export const isSo = (expression: string | undefined, appointment: Appointment): boolean =>
+  expression !== undefined && holds(expression, appointment);

@@ -1,0 +1,307 @@
+import { setTimeout } from 'node:timers/promises';
+import { isObject, isResource } from '../../../core/fhir/resource.ts';
+import type { Client } from '../client.ts';
+import { type Data, fill } from '../template.ts';
+import type { Party } from './act.ts';
+import type { Adapter } from './adapters.ts';
+import { type Ground, instant, offersIn } from './calendar.ts';
+import type { Terms } from './history.ts';
+import type { Bounds } from './judge.ts';
+import { networkOf, randomOf, type Trouble, trouble, type World } from './network.ts';
+import { playRound, type Round, type Violation } from './round.ts';
+
+/** Somebody who can act, and how. */
+export interface Actor {
+  readonly client: Client;
+  readonly adapter: Adapter;
+}
+
+/** Calendars that the attack makes itself, as staff. */
+export const kinds = ['half hours', 'opening hours, buffers', 'a long Slot', 'opening hours, two places'] as const;
+
+type Kind = (typeof kinds)[number];
+
+/** An attack on a server. */
+export interface Attack {
+  readonly portals: readonly Actor[];
+  readonly staff?: Actor;
+  /** Calendars that are made, one after the other. */
+  readonly kinds: readonly Kind[];
+  /** Instead, a Schedule that the tester has prepared, and what it promises. */
+  readonly given?: { readonly schedule: string; readonly terms: Terms };
+  /** The values of the placeholders in what is sent. */
+  readonly constants: Data;
+  /** When the appointments begin, in milliseconds since 1970 UTC: a day that the server publishes. */
+  readonly from: number;
+  readonly seed: number;
+  readonly bounds: Bounds;
+  readonly trouble?: Trouble;
+  /** How often each actor acts in a round. */
+  readonly acts: number;
+  /** How many rounds one calendar is used for; after the last of them every offer is tried. */
+  readonly rounds: number;
+  /** Whether the attack goes on: asked before each round. */
+  readonly goesOn: (soFar: Findings) => boolean;
+  readonly onRound?: (round: Round, ground: Ground) => void;
+  /** Ends the server, and starts it. */
+  readonly restart?: () => Promise<void>;
+  readonly world?: Pick<World, 'now' | 'wait'>;
+}
+
+/** What an attack has found. */
+export interface Findings {
+  readonly rounds: number;
+  readonly operations: number;
+  readonly booked: number;
+  /** Parts of histories that had too many orders. */
+  readonly undecided: number;
+  readonly ignored: ReadonlyMap<string, number>;
+  readonly violations: readonly Violation[];
+}
+
+const MINUTE = 60_000;
+const DAY = 1_440 * MINUTE;
+const HALF = 30 * MINUTE;
+
+/** How many times are asked for in a calendar: few enough that everybody meets. */
+const TIMES = 4;
+
+/** How long a service may take to publish what it offers, in milliseconds. */
+const PUBLISHED = 90_000;
+
+const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+const published: Readonly<Partial<Record<Kind, { terms: Terms; grid: number }>>> = {
+  'opening hours, buffers': { terms: { capacity: 1, before: 5, after: 10 }, grid: 15 },
+  'opening hours, two places': { terms: { capacity: 2, before: 0, after: 0 }, grid: 30 },
+};
+
+const minutes = (url: string, value: number): object => ({ url, valueDuration: { value, unit: 'min' } });
+
+/** A service that is open for two hours of one weekday. */
+function serviceOn(day: number, { terms, grid }: { terms: Terms; grid: number }): object {
+  const time = (at: number): string => instant(at).slice(11, 19);
+  return {
+    resourceType: 'HealthcareService',
+    active: true,
+    name: 'Attack {run}',
+    type: [{ coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }] }],
+    availableTime: [
+      {
+        daysOfWeek: [weekdays[new Date(day).getUTCDay()]],
+        availableStartTime: time(day),
+        availableEndTime: time(day + 4 * HALF),
+      },
+    ],
+    extension: [
+      {
+        url: 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters',
+        extension: [
+          minutes('duration', 30),
+          minutes('alignmentInterval', grid),
+          minutes('bufferBefore', terms.before),
+          minutes('bufferAfter', terms.after),
+          { url: 'slotCapacity', valueInteger: terms.capacity },
+          { url: 'timezone', valueCode: 'UTC' },
+        ],
+      },
+    ],
+  };
+}
+
+async function create(client: Client, body: object, data: Data): Promise<{ id: string; resourceType: string }> {
+  const resource = fill(body, data);
+  const path = `/${isObject(resource) ? resource.resourceType : ''}`;
+  const answer = await client.send({ method: 'POST', path, body: resource });
+  const { resource: made } = answer;
+  if (
+    answer.status !== 201 ||
+    !isObject(made) ||
+    typeof made.id !== 'string' ||
+    typeof made.resourceType !== 'string'
+  ) {
+    throw new Error(`POST ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
+  }
+  return { ...made, id: made.id, resourceType: made.resourceType };
+}
+
+const codedType = [{ coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }] }];
+
+/** Makes a calendar on a day of its own. */
+async function makeGround({ client }: Actor, kind: Kind, day: number, constants: Data): Promise<Omit<Ground, 'times'>> {
+  const practitioner = await create(
+    client,
+    { resourceType: 'Practitioner', active: true, name: [{ family: 'Attack', given: ['{run}'] }] },
+    constants,
+  );
+  const plan = published[kind];
+  const service = plan && (await create(client, serviceOn(day, plan), constants));
+  const reference = service && `HealthcareService/${service.id}`;
+  const serviceType = reference
+    ? codedType.map((one) => ({
+        ...one,
+        extension: [{ url: 'https://medplum.com/fhir/service-type-reference', valueReference: { reference } }],
+      }))
+    : codedType;
+  const schedule = await create(
+    client,
+    {
+      resourceType: 'Schedule',
+      active: true,
+      serviceType,
+      actor: [{ reference: `Practitioner/${practitioner.id}` }],
+      planningHorizon: { start: instant(day - DAY).slice(0, 10), end: instant(day + 2 * DAY).slice(0, 10) },
+    },
+    constants,
+  );
+  const data = {
+    ...constants,
+    schedule: `Schedule/${schedule.id}`,
+    practitioner: `Practitioner/${practitioner.id}`,
+    service: reference ?? '',
+    from: instant(day),
+    to: instant(day + 4 * HALF),
+  };
+  const lengths = plan ? [] : kind === 'a long Slot' ? [4] : [1, 1, 1, 1];
+  let start = day;
+  for (const length of lengths) {
+    const end = start + length * HALF;
+    const slot = { resourceType: 'Slot', schedule: { reference: '{schedule}' }, status: 'free' };
+    await create(client, { ...slot, start: instant(start), end: instant(end) }, data);
+    start = end;
+  }
+  return { title: kind, terms: plan?.terms ?? { capacity: 1, before: 0, after: 0 }, data };
+}
+
+const wallClock = { now: () => performance.now(), wait: (milliseconds: number) => setTimeout(milliseconds) };
+
+/**
+ * Attacks a server: round after round portals and staff act at once through a network that delays, cuts and repeats what
+ * they send; everything that was answered is judged. It ends at the first round that breaks a rule.
+ *
+ * @throws Error if nothing can be prepared, or found
+ */
+export async function attack(given: Attack): Promise<Findings> {
+  const world: World = { ...(given.world ?? wallClock), random: randomOf(given.seed) };
+  const network = networkOf(world, given.trouble ?? trouble);
+  const [first] = given.portals;
+  if (!first) {
+    throw new Error('Nobody attacks.');
+  }
+
+  async function partiesOf(actors: readonly Actor[], title: string): Promise<Party[]> {
+    const parties: Party[] = [];
+    for (const [index, { client, adapter }] of actors.entries()) {
+      const patient = await create(client, PATIENT, given.constants);
+      const name = actors.length > 1 ? `${title} ${index + 1}` : title;
+      parties.push({ name, adapter, client: network.of(client), patient: `Patient/${patient.id}` });
+    }
+    return parties;
+  }
+
+  async function groundFor(count: number): Promise<Ground> {
+    const day = given.from;
+    const { schedule, terms } = given.given ?? {};
+    const kind = given.kinds[count % given.kinds.length] ?? 'half hours';
+    const ground =
+      schedule && terms
+        ? {
+            title: schedule,
+            terms,
+            data: { ...given.constants, schedule, from: instant(given.from), to: instant(given.from + 7 * DAY) },
+          }
+        : given.staff && (await makeGround(given.staff, kind, day, given.constants));
+    if (!ground || !first) {
+      throw new Error('Without access as staff, name a Schedule that is prepared.');
+    }
+    const end = world.now() + PUBLISHED;
+    for (;;) {
+      const offers = await offersIn(first.client, first.adapter, { ...ground, times: [] });
+      const times = [
+        ...new Map(offers.map(({ start, end: until }) => [`${start} ${until}`, { start, end: until }])).values(),
+      ]
+        .flatMap((time) => (first.adapter.parts ? partsOf(time) : [time]))
+        .sort((one, other) => one.start - other.start)
+        .slice(0, 2 * TIMES);
+      if (times.length >= Math.min(TIMES, 2)) {
+        return { ...ground, times };
+      }
+      if (world.now() > end) {
+        throw new Error(`${ground.title}: there are not two times on offer.`);
+      }
+      await world.wait(500);
+    }
+  }
+
+  let findings: Findings = { rounds: 0, operations: 0, booked: 0, undecided: 0, ignored: new Map(), violations: [] };
+  let ground: Ground | undefined;
+  let portals: Party[] = [];
+  let staff: Party[] = [];
+  while (findings.violations.length === 0 && given.goesOn(findings)) {
+    const isFresh = findings.rounds % given.rounds === 0;
+    if (isFresh || !ground) {
+      network.calm();
+      ground = await groundFor(findings.rounds / given.rounds);
+      portals = await partiesOf(given.portals, 'portal');
+      staff = await partiesOf(given.staff ? [given.staff] : [], 'staff');
+    }
+    const isThorough = findings.rounds % given.rounds === given.rounds - 1;
+    const { acts, bounds, restart } = given;
+    const disturb = restart && findings.rounds % given.rounds === Math.min(1, given.rounds - 1) ? restart : undefined;
+    const round = await playRound({
+      world,
+      network,
+      ground,
+      portals,
+      staff,
+      bounds,
+      acts,
+      isThorough,
+      ...(disturb && { disturb }),
+    });
+    given.onRound?.(round, ground);
+    const ignored = new Map(findings.ignored);
+    for (const [told, count] of round.ignored) {
+      ignored.set(told, (ignored.get(told) ?? 0) + count);
+    }
+    findings = {
+      rounds: findings.rounds + 1,
+      operations: findings.operations + round.operations,
+      booked: findings.booked + round.booked,
+      undecided: findings.undecided + (round.isUndecided ? 1 : 0),
+      ignored,
+      violations: round.violations,
+    };
+  }
+  return findings;
+}
+
+/** The half hours of a longer time. */
+function partsOf({ start, end }: { start: number; end: number }) {
+  const count = Math.floor((end - start) / HALF);
+  return count < 2
+    ? [{ start, end }]
+    : Array.from({ length: count }, (_, index) => ({ start: start + index * HALF, end: start + (index + 1) * HALF }));
+}
+
+const PATIENT = {
+  resourceType: 'Patient',
+  active: true,
+  name: [{ use: 'official', family: 'Attack', given: ['{run}'] }],
+  gender: 'unknown',
+  birthDate: '1980-05-17',
+};
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Whether a server may be attacked: it is on this machine; or the tester says that it is for tests, and its
+ * CapabilityStatement as well (`experimental`: "for testing purposes, not real usage").
+ */
+export async function isTestServer(client: Client, isSaid: boolean): Promise<boolean> {
+  if (LOOPBACK.test(new URL(client.baseUrl).hostname)) {
+    return true;
+  }
+  const { resource } = isSaid ? await client.send({ method: 'GET', path: '/metadata' }) : { resource: undefined };
+  return isResource(resource, 'CapabilityStatement') && resource.experimental === true;
+}

@@ -1,0 +1,97 @@
+import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
+import { isObject, isResource } from '../../../core/fhir/resource.ts';
+import type { Client } from '../client.ts';
+import { type Data, fillText } from '../template.ts';
+import type { Adapter } from './adapters.ts';
+import type { Period, Terms } from './history.ts';
+
+/** A calendar that is attacked. */
+export interface Ground {
+  readonly title: string;
+  readonly terms: Terms;
+  /** Values of placeholders: `schedule`, `from`, `to` and what else the adapters need. */
+  readonly data: Data;
+  /** The times for which appointments are asked. */
+  readonly times: readonly Period[];
+}
+
+/** Something on offer: a free Slot, or an Appointment that is proposed. */
+export interface Offer extends Period {
+  readonly resource: Slot | Appointment;
+}
+
+export const instant = (time: number): string => new Date(time).toISOString();
+
+/** The Appointment in an answer, which may be in a Bundle or in Parameters. */
+export function appointmentIn(answered: unknown): (Appointment & { readonly id: string }) | undefined {
+  if (isResource(answered, 'Bundle')) {
+    return answered.entry?.map(({ resource }) => appointmentIn(resource)).find((one) => one !== undefined);
+  }
+  return isResource(answered, 'Appointment') && answered.id !== undefined
+    ? { ...answered, id: answered.id }
+    : undefined;
+}
+
+/** How many pages of a search are read. */
+const PAGES = 20;
+
+const encoded = (value: string): string => encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':');
+
+/**
+ * What a search finds, page after page.
+ *
+ * @throws Error if it is not answered with a Bundle, or there is no end of it
+ */
+export async function found(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
+  const all: unknown[] = [];
+  let path: string | undefined = fillText(request, data, encoded).replaceAll('|', '%7C');
+  for (let page = 0; path !== undefined; page++) {
+    const { status, text, resource } = await client.send({ method: 'GET', path });
+    if (status !== 200 || !isResource(resource, 'Bundle') || page === PAGES) {
+      throw new Error(`GET ${path}: ${page === PAGES ? 'too many pages' : `${status} ${text.slice(0, 200)}`}`);
+    }
+    const bundle: Bundle = resource;
+    all.push(...(bundle.entry ?? []).map((entry) => entry.resource));
+    path = bundle.link?.find(({ relation }) => relation === 'next')?.url;
+  }
+  return all;
+}
+
+/** What is on offer in a calendar. */
+export async function offersIn(client: Client, { find }: Adapter, { data }: Ground): Promise<readonly Offer[]> {
+  const resources = await found(client, find, data);
+  return resources.flatMap((resource) =>
+    (isResource(resource, 'Slot') && resource.status === 'free') ||
+    (isResource(resource, 'Appointment') && resource.status === 'proposed')
+      ? [{ resource, start: Date.parse(resource.start ?? ''), end: Date.parse(resource.end ?? '') }]
+      : [],
+  );
+}
+
+/** The appointments of a patient. */
+export async function appointmentsOf(
+  client: Client,
+  patient: string,
+): Promise<readonly (Appointment & { id: string })[]> {
+  const resources = await found(client, '/Appointment?patient={patient}&_count=200', { patient });
+  return resources.flatMap((resource) => appointmentIn(resource) ?? []);
+}
+
+/** The Slots that somebody has blocked in a calendar, by the mark of who did. */
+export async function blocksIn(client: Client, { data }: Ground): Promise<readonly { id: string; comment: string }[]> {
+  const resources = await found(client, '/Slot?schedule={schedule}&status=busy-unavailable&_count=200', data);
+  return resources.flatMap((one) =>
+    isObject(one) && typeof one.id === 'string' && typeof one.comment === 'string'
+      ? [{ id: one.id, comment: one.comment }]
+      : [],
+  );
+}
+
+export const timeOf = ({ start, end }: Appointment): Period => ({
+  start: Date.parse(start ?? ''),
+  end: Date.parse(end ?? ''),
+});
+
+/** `09:00–09:30`, in UTC. */
+export const inWords = ({ start, end }: Period): string =>
+  `${instant(start).slice(11, 16)}–${instant(end).slice(11, 16)}`;

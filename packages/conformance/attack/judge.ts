@@ -1,0 +1,227 @@
+import { around, isCrowded, type Operation, overlaps, type Period, type Terms } from './history.ts';
+
+/** What can be said of a history: that answers contradict each other, and which; or that there were too many orders to try. */
+export type Verdict =
+  | { readonly kind: 'possible' }
+  | { readonly kind: 'impossible'; readonly operations: readonly Operation[] }
+  | { readonly kind: 'undecided' };
+
+/** How a history is judged. */
+export interface Bounds {
+  /** How long after it was given back a time may still be refused, in milliseconds. */
+  readonly within: number;
+  /** How many situations are looked at in each part of a history. */
+  readonly situations: number;
+}
+
+export interface Held {
+  readonly time: Period;
+  readonly isBlock: boolean;
+}
+
+/** Who has which time. It never changes; each step makes another. */
+export type Calendar = ReadonlyMap<string, Held>;
+
+const NEVER: Period = { start: 0, end: 0 };
+
+const timesOf = ({ takes }: Operation): readonly Period[] => (takes ? [takes.time] : []);
+
+/** Who has a time, or some of the time around it, other than the appointment itself and the one that it replaces. */
+function othersAt(
+  calendar: Calendar,
+  { takes, frees }: Operation,
+  terms: Terms,
+): { own: Period; others: readonly Held[] } {
+  const own = around(takes?.time ?? NEVER, terms);
+  const others = [...calendar].flatMap(([what, held]) =>
+    what !== takes?.what && what !== frees && overlaps(held.isBlock ? held.time : around(held.time, terms), own)
+      ? [held]
+      : [],
+  );
+  return { own, others };
+}
+
+/** Whether an appointment may have its time: blocks take it from all; others share it up to the capacity. */
+export function mayTake(calendar: Calendar, operation: Operation, terms: Terms): boolean {
+  if (!operation.takes || operation.takes.isBlock) {
+    return true;
+  }
+  const { own, others } = othersAt(calendar, operation, terms);
+  const times = others.map(({ time }) => around(time, terms));
+  return others.every(({ isBlock }) => !isBlock) && !isCrowded([...times, own], terms.capacity);
+}
+
+/** Whether an appointment's time must be on offer: places are left, whichever the others have. */
+export function mustBeOffered(calendar: Calendar, operation: Operation, terms: Terms): boolean {
+  const { others } = othersAt(calendar, operation, terms);
+  return others.length < terms.capacity && others.every(({ isBlock }) => !isBlock);
+}
+
+/** Whether an appointment must get its time, whichever place it asks for: nobody else has any of it. */
+function mustGet(calendar: Calendar, operation: Operation, terms: Terms): boolean {
+  return othersAt(calendar, operation, terms).others.length === 0;
+}
+
+/** The calendar after an operation, if its answer is true at this point. */
+function after(calendar: Calendar, operation: Operation, terms: Terms): Calendar | undefined {
+  const { takes, frees, sees, outcome } = operation;
+  if (outcome === 'refused') {
+    return mustGet(calendar, operation, terms) ? undefined : calendar;
+  }
+  if (sees) {
+    return calendar.has(sees.what) === sees.isThere ? calendar : undefined;
+  }
+  if (!mayTake(calendar, operation, terms)) {
+    return undefined;
+  }
+  const next = new Map(calendar);
+  next.delete(frees ?? '');
+  if (takes) {
+    next.set(takes.what, { time: takes.time, isBlock: takes.isBlock === true });
+  }
+  return next;
+}
+
+const keyOf = (calendar: Calendar): string =>
+  [...calendar]
+    .map(([what, { time }]) => `${what}@${time.start}-${time.end}`)
+    .sort()
+    .join();
+
+const claimsOnly = ({ outcome, sees }: Operation): boolean => outcome === 'refused' || sees !== undefined;
+
+/**
+ * Looks for an order in which every answer is true: an operation happens at one moment between its request and its answer.
+ * One without an answer happens at any moment after its request, or never. Each situation (what has happened, who has which
+ * time) is looked at once.
+ *
+ * @see Wing and Gong, Testing and verifying concurrent objects (1993); Lowe, Testing for linearizability (2017)
+ */
+function search(history: readonly Operation[], terms: Terms, situations: number): Verdict['kind'] {
+  const operations = history.toSorted((one, other) => one.answered - other.answered);
+  const seen = new Set<string>();
+  const stack: { readonly done: Uint8Array; readonly calendar: Calendar }[] = [
+    { done: new Uint8Array(operations.length), calendar: new Map() },
+  ];
+  for (let looked = 0; ; looked++) {
+    const situation = stack.pop();
+    if (!situation) {
+      return 'impossible';
+    }
+    const { done, calendar } = situation;
+    const waiting = operations.flatMap((operation, index) => (done[index] ? [] : [{ operation, index }]));
+    const first = Math.min(
+      ...waiting.flatMap(({ operation }) => (operation.outcome === 'unknown' ? [] : operation.answered)),
+    );
+    if (first === Number.POSITIVE_INFINITY) {
+      return 'possible';
+    }
+    if (looked >= situations) {
+      return 'undecided';
+    }
+    const steps = waiting.flatMap(({ operation, index }) => {
+      const next = operation.sent <= first ? after(calendar, operation, terms) : undefined;
+      return next ? [{ index, operation, next }] : [];
+    });
+    // What changes nothing, and is true now, loses nothing by happening now.
+    const still = steps.find(({ operation }) => claimsOnly(operation));
+    for (const { index, next } of still ? [still] : steps.reverse()) {
+      const then = Uint8Array.from(done);
+      then[index] = 1;
+      const key = `${then} ${keyOf(next)}`;
+      if (!seen.has(key)) {
+        seen.add(key);
+        stack.push({ done: then, calendar: next });
+      }
+    }
+  }
+}
+
+/** Groups of things that belong together, by a relation that need not be transitive. */
+function connected<T>(things: readonly T[], belong: (one: T, other: T) => boolean): T[][] {
+  const groups: T[][] = [];
+  for (const thing of things) {
+    const own = groups.filter((group) => group.some((other) => belong(thing, other)));
+    const rest = groups.filter((group) => !own.includes(group));
+    groups.splice(0, groups.length, ...rest, [...own.flat(), thing]);
+  }
+  return groups;
+}
+
+const namesIn = ({ takes, frees, sees }: Operation): string[] =>
+  [takes?.what, frees, sees?.what].flatMap((one) => one ?? []);
+
+/** What happens to one appointment, and to those that it replaces. */
+const byAppointment = (history: readonly Operation[]): Operation[][] =>
+  connected(
+    history.filter((one) => one.outcome !== 'refused'),
+    (one, other) => namesIn(one).some((name) => namesIn(other).includes(name)),
+  );
+
+/**
+ * What of a history cannot be true, as short as it can be told. Only what makes the rest easier to be true is left out:
+ * refusals and readings, then appointments as a whole.
+ */
+function shortest(history: readonly Operation[], terms: Terms, situations: number): readonly Operation[] {
+  const isImpossible = (some: readonly Operation[]): boolean => search(some, terms, situations) === 'impossible';
+  const acts = history.filter((one) => !claimsOnly(one));
+  const claim = isImpossible(acts)
+    ? undefined
+    : history.filter(claimsOnly).find((one) => isImpossible([...acts.filter(({ sent }) => sent <= one.answered), one]));
+  if (!claim && !isImpossible(acts)) {
+    return history;
+  }
+  let left = claim ? [...acts.filter(({ sent }) => sent <= claim.answered), claim] : acts;
+  const isOver = (group: readonly Operation[]): boolean =>
+    claim?.outcome !== 'refused' ||
+    (group.every(({ outcome, answered }) => outcome === 'done' && answered < claim.sent) &&
+      group.every(({ takes }) => !takes || group.some(({ frees }) => frees === takes.what)));
+  for (const group of byAppointment(left).reverse()) {
+    const without = left.filter((one) => !group.includes(one));
+    if (!group.includes(claim as Operation) && isOver(group) && isImpossible(without)) {
+      left = without;
+    }
+  }
+  return left.toSorted((one, other) => one.sent - other.sent);
+}
+
+/** A refusal claims nothing if others were at that time meanwhile, or shortly before. */
+function isExcused(refusal: Operation, history: readonly Operation[], terms: Terms, within: number): boolean {
+  const own = timesOf(refusal).map((time) => around(time, terms));
+  return history.some((other) => {
+    const isMeanwhile =
+      other !== refusal && !other.sees && other.sent <= refusal.answered && refusal.sent <= other.answered + within;
+    const times = other.frees === undefined ? timesOf(other) : [...timesOf(other), ...freedBy(other, history)];
+    const isNear = times.some((time) => own.some((one) => overlaps(around(time, terms), one)));
+    return (
+      isMeanwhile &&
+      isNear &&
+      !(other.outcome === 'done' && other.takes && !other.frees && other.answered < refusal.sent)
+    );
+  });
+}
+
+/** The times that somebody had of which an operation gives one back. */
+const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] =>
+  history.flatMap(({ takes }) => (takes && takes.what === frees ? [takes.time] : []));
+
+/**
+ * Judges what was answered about one calendar: is there an order in which every answer is true? The exact answer, or
+ * `undecided` where there are too many orders; parts of the calendar that have nothing to do with each other are judged
+ * for themselves.
+ */
+export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): Verdict {
+  const judged = history.filter((one) => one.outcome !== 'refused' || !isExcused(one, history, terms, within));
+  const isNear = (one: Operation, other: Operation): boolean =>
+    namesIn(one).some((name) => namesIn(other).includes(name)) ||
+    timesOf(one).some((time) => timesOf(other).some((near) => overlaps(around(time, terms), around(near, terms))));
+  let isUndecided = false;
+  for (const part of connected(judged, isNear)) {
+    const kind = search(part, terms, situations);
+    if (kind === 'impossible') {
+      return { kind, operations: shortest(part, terms, situations) };
+    }
+    isUndecided ||= kind === 'undecided';
+  }
+  return { kind: isUndecided ? 'undecided' : 'possible' };
+}

@@ -1,0 +1,116 @@
+import type { TestReport } from '@medplum/fhirtypes';
+import type { Findings } from './attack.ts';
+import type { Operation } from './history.ts';
+import { rules, type Violation } from './round.ts';
+
+type RuleName = keyof typeof rules;
+
+const LONGEST_TEXT = 60;
+
+const short = (text: string): string => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT - 1)}…` : text);
+
+const inOrder = (operations: readonly Operation[]): readonly Operation[] =>
+  operations.toSorted((one, other) => one.sent - other.sent);
+
+/** Milliseconds since the first request of a history. */
+function clockOf(operations: readonly Operation[]): (time: number) => string {
+  const first = Math.min(...operations.map(({ sent }) => sent));
+  return (time) => (time === Number.POSITIVE_INFINITY ? '…' : String(Math.round(time - first)));
+}
+
+/** Sets titles and rows of cells as a table. */
+type Format = (head: readonly string[], rows: readonly (readonly string[])[]) => string;
+
+/** What breaks a rule, as text: who asked for what when, and what was answered. */
+export function violationTable({ rule, says, operations }: Violation, format: Format): string {
+  const at = clockOf(operations);
+  const rows = inOrder(operations).map(({ sent, answered, actor, does, outcome, told }) => [
+    `${at(sent)}–${at(answered)}`,
+    actor,
+    does,
+    outcome,
+    short(told),
+  ]);
+  const table = rows.length > 0 ? [format(['ms', 'who', 'does', 'outcome', 'is told'], rows)] : [];
+  return [`${rules[rule]}: broken. ${says}`, ...table].join('\n\n');
+}
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+const ROW = 34;
+const LEFT = 150;
+const WIDTH = 900;
+const colours: Readonly<Record<Operation['outcome'], string>> = {
+  done: '#2b8a3e',
+  refused: '#c92a2a',
+  unknown: '#868e96',
+};
+
+/** The same as a drawing (SVG): a row for each actor, a bar from each request to its answer. */
+export function violationDrawing({ rule, says, operations }: Violation): string {
+  const actors = [...new Set(inOrder(operations).map(({ actor }) => actor))];
+  const first = Math.min(...operations.map(({ sent }) => sent));
+  const ends = operations.flatMap(({ sent, answered }) => (answered === Number.POSITIVE_INFINITY ? sent : answered));
+  const span = Math.max(1, ...ends.map((end) => end - first));
+  const x = (time: number): number => LEFT + ((Math.min(time, first + span) - first) / span) * (WIDTH - LEFT - 20);
+  /** Bars of one actor that are close to each other lie below one another. */
+  const rows = inOrder(operations).map((operation, index) => ({ operation, y: 70 + index * ROW }));
+  const bars = rows.map(({ operation: { actor, does, told, outcome, sent, answered }, y }) => {
+    const [from, to] = [x(sent), Math.max(x(sent) + 3, x(answered))];
+    const isLate = from > WIDTH / 2;
+    const text = `<text x="${isLate ? from - 4 : from}" y="${y - 3}" text-anchor="${isLate ? 'end' : 'start'}">${escaped(short(`${does}: ${told}`))}</text>`;
+    const colour = colours[outcome];
+    return `<text x="8" y="${y + 8}" fill="${actors.indexOf(actor) % 2 ? '#1864ab' : '#212529'}">${escaped(actor)}</text>${text}<rect x="${from.toFixed(1)}" y="${y}" width="${(to - from).toFixed(1)}" height="9" rx="2" fill="${colour}"${answered === Number.POSITIVE_INFINITY ? ' fill-opacity="0.4"' : ''}/>`;
+  });
+  const height = 80 + rows.length * ROW;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="11" role="img">`,
+    `<title>${escaped(`${rules[rule]}: broken`)}</title>`,
+    `<rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
+    `<text x="8" y="20" font-size="14" font-weight="bold">${escaped(rules[rule])}: broken</text>`,
+    `<text x="8" y="38">${escaped(says)}</text>`,
+    ...bars,
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+/** The result of an attack: `undecided` if nothing could be shown, neither that a rule is broken nor that it holds. */
+export function resultOf({ violations, undecided, booked }: Findings): 'pass' | 'fail' | 'undecided' {
+  return violations.length > 0 ? 'fail' : undecided > 0 || booked === 0 ? 'undecided' : 'pass';
+}
+
+/** The attack as FHIR's report of a test: an assertion for each rule. */
+export function testReport(findings: Findings, about: { baseUrl: string; issued: string }): TestReport {
+  const result = resultOf(findings);
+  const ruleNames = Object.keys(rules) as RuleName[];
+  const broken = (rule: RuleName): Violation | undefined => findings.violations.find((one) => one.rule === rule);
+  return {
+    resourceType: 'TestReport',
+    status: 'completed',
+    testScript: { display: 'Attack on a booking service: portals and staff act at once' },
+    result: result === 'undecided' ? 'pending' : result,
+    score: Math.round((100 * ruleNames.filter((rule) => !broken(rule)).length) / ruleNames.length),
+    issued: about.issued,
+    participant: [
+      { type: 'test-engine', uri: 'urn:appointment-booking:conformance', display: 'Conformance kit' },
+      { type: 'server', uri: about.baseUrl },
+    ],
+    test: ruleNames.map((rule) => ({
+      name: rule,
+      description: rules[rule],
+      action: [
+        {
+          assert: {
+            result: broken(rule) ? 'fail' : result === 'undecided' ? 'warning' : 'pass',
+            message: broken(rule)?.says ?? `${findings.operations} operations in ${findings.rounds} rounds`,
+            ...(broken(rule) && { detail: violationTable(broken(rule) as Violation, asLines) }),
+          },
+        },
+      ],
+    })),
+  } as TestReport;
+}
+
+const asLines: Format = (head, rows) => [head, ...rows].map((cells) => cells.join(' | ')).join('\n');

@@ -1,0 +1,280 @@
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { around, isCrowded, overlaps, type Period, type Terms } from '../attack/history.ts';
+
+/** A version of an Appointment or a Slot; without a resource it says that it was deleted. */
+export interface Version {
+  readonly type: 'Appointment' | 'Slot';
+  readonly id: string;
+  /** When it was written, in milliseconds since 1970 UTC. */
+  readonly at: number;
+  readonly resource?: Appointment | Slot;
+}
+
+/** What an audit finds: for how long, on which Schedule, and what it is about. */
+export interface Finding {
+  readonly kind: 'sold twice' | 'lost' | 'not bookable';
+  /** From which moment; in milliseconds since 1970 UTC. */
+  readonly from: number;
+  /** Until which moment; absent while it lasts. */
+  readonly until?: number;
+  readonly schedule: string;
+  readonly time: Period;
+  readonly resources: readonly string[];
+  readonly says: string;
+}
+
+/** How an audit judges. */
+export interface Rules {
+  /** What a Schedule promises, by its reference. */
+  readonly termsOf: (schedule: string) => Terms;
+  /** For how long a server may be behind, in milliseconds. */
+  readonly within: number;
+  readonly now: number;
+}
+
+/** What a version says while it is the latest. */
+interface Span {
+  readonly name: string;
+  readonly from: number;
+  readonly until: number;
+}
+
+interface Visit extends Span {
+  readonly time: Period;
+  readonly slots: readonly string[];
+}
+
+interface Stay extends Span {
+  readonly time: Period;
+  readonly status: string;
+  readonly schedule: string;
+}
+
+const OPEN: readonly string[] = ['booked', 'pending', 'arrived', 'checked-in', 'fulfilled'];
+const TAKEN: readonly string[] = ['busy', 'busy-tentative', 'busy-unavailable'];
+
+const periodOf = ({ start, end }: { start?: string; end?: string }): Period => ({
+  start: Date.parse(start ?? ''),
+  end: Date.parse(end ?? ''),
+});
+
+const isOverbooking = ({ extension = [] }: Appointment): boolean =>
+  extension.some(({ url, valueBoolean }) => url.endsWith('LocalOverbooking') && valueBoolean === true);
+
+/** `Type/id` in a reference, which may be absolute or name a version. */
+export function local(reference: string | undefined, type: string): string {
+  const parts = (reference ?? '').split('/');
+  const place = parts.indexOf(type);
+  return place < 0 ? '' : `${type}/${parts[place + 1]}`;
+}
+
+function byName(versions: readonly Version[]): Map<string, Version[]> {
+  const all = new Map<string, Version[]>();
+  for (const version of versions.toSorted((one, other) => one.at - other.at)) {
+    const name = `${version.type}/${version.id}`;
+    all.set(name, [...(all.get(name) ?? []), version]);
+  }
+  return all;
+}
+
+/** For how long each version was the latest. */
+function spansOf<S>(
+  versions: ReadonlyMap<string, Version[]>,
+  make: (version: Version, span: Span) => S | undefined,
+): S[] {
+  return [...versions].flatMap(([name, own]) =>
+    own.flatMap((version, index) => {
+      const until = own[index + 1]?.at ?? Number.POSITIVE_INFINITY;
+      const made = until > version.at ? make(version, { name, from: version.at, until }) : undefined;
+      return made === undefined ? [] : [made];
+    }),
+  );
+}
+
+const together = (one: Span, other: Span): Span => ({
+  name: '',
+  from: Math.max(one.from, other.from),
+  until: Math.min(one.until, other.until),
+});
+
+const isLong = ({ from, until }: Span, { within, now }: Rules): boolean => Math.min(until, now) - from > within;
+
+/** Findings that follow on each other are one. */
+function merged(findings: readonly Finding[]): Finding[] {
+  const all = new Map<string, Finding>();
+  for (const one of findings.toSorted((a, b) => a.from - b.from)) {
+    const key = [one.kind, one.time.start, one.time.end, ...one.resources.toSorted()].join(' ');
+    const known = all.get(key);
+    if (known?.until !== undefined && known.until >= one.from) {
+      const { until: _, ...rest } = known;
+      all.set(key, one.until === undefined ? rest : { ...known, until: Math.max(known.until, one.until) });
+    } else if (!known) {
+      all.set(key, one);
+    } else {
+      all.set(`${key} ${one.from}`, one);
+    }
+  }
+  return [...all.values()].toSorted((a, b) => a.from - b.from);
+}
+
+/** Lists every moment at which time was sold twice, lost, or offered and not bookable. */
+export function audit(versions: readonly Version[], rules: Rules): Finding[] {
+  const named = byName(versions);
+  const visits = spansOf<Visit>(named, ({ resource }, span) =>
+    resource?.resourceType === 'Appointment' && OPEN.includes(resource.status) && !isOverbooking(resource)
+      ? {
+          ...span,
+          time: periodOf(resource),
+          slots: (resource.slot ?? []).map(({ reference }) => local(reference, 'Slot')),
+        }
+      : undefined,
+  );
+  const stays = spansOf<Stay>(named, ({ resource }, span) =>
+    resource?.resourceType === 'Slot'
+      ? {
+          ...span,
+          time: periodOf(resource),
+          status: resource.status,
+          schedule: local(resource.schedule.reference, 'Schedule'),
+        }
+      : undefined,
+  );
+  const scheduleOf = new Map(stays.map(({ name, schedule }) => [name, schedule]));
+  const finding = (kind: Finding['kind'], span: Span, about: Omit<Finding, 'kind' | 'from' | 'until'>): Finding => ({
+    kind,
+    from: span.from,
+    ...(span.until !== Number.POSITIVE_INFINITY && { until: span.until }),
+    ...about,
+  });
+  const findings: Finding[] = [];
+  for (const schedule of new Set(scheduleOf.values())) {
+    const terms = rules.termsOf(schedule);
+    const own = visits
+      .filter(({ slots }) => slots.some((slot) => scheduleOf.get(slot) === schedule))
+      .sort((one, other) => one.time.start - other.time.start);
+    const slots = stays
+      .filter((stay) => stay.schedule === schedule)
+      .sort((one, other) => one.time.start - other.time.start);
+    const reach = (terms.before + terms.after) * 60_000;
+    for (const [index, visit] of own.entries()) {
+      const near = own.slice(index + 1);
+      const end = near.findIndex(({ time }) => time.start >= visit.time.end + reach);
+      for (const other of end < 0 ? near : near.slice(0, end)) {
+        const both = together(visit, other);
+        const isSame = visit.slots.some((slot) => other.slots.includes(slot));
+        const meanwhile = own.filter(
+          (one) =>
+            one.from <= both.from &&
+            both.from < one.until &&
+            overlaps(around(one.time, terms), around(other.time, terms)),
+        );
+        const isFull = isCrowded(
+          meanwhile.map(({ time }) => around(time, terms)),
+          terms.capacity,
+        );
+        const areNear = overlaps(around(visit.time, terms), around(other.time, terms));
+        if (visit.name !== other.name && both.from < both.until && areNear && (isSame || isFull)) {
+          const time = {
+            start: Math.max(visit.time.start, other.time.start),
+            end: Math.min(visit.time.end, other.time.end),
+          };
+          const says = isSame ? 'two open appointments have one Slot' : 'more open appointments than places';
+          findings.push(finding('sold twice', both, { schedule, time, resources: [visit.name, other.name], says }));
+        }
+      }
+      for (const stay of slots) {
+        if (stay.time.start >= visit.time.end) {
+          break;
+        }
+        const both = together(visit, stay);
+        const isItsOwn = visit.slots.includes(stay.name);
+        if (
+          overlaps(stay.time, visit.time) &&
+          both.from < both.until &&
+          isLong(both, rules) &&
+          stay.status === 'free'
+        ) {
+          if (isItsOwn || terms.capacity === 1) {
+            const says = isItsOwn
+              ? 'the Slot of an open appointment is free'
+              : 'a free Slot lies over an open appointment';
+            findings.push(
+              finding('not bookable', both, { schedule, time: stay.time, resources: [visit.name, stay.name], says }),
+            );
+          }
+        }
+      }
+    }
+    findings.push(...lostTime(slots, own, visits, schedule, rules, finding));
+  }
+  findings.push(...lostAppointments(named, scheduleOf, finding));
+  return merged(findings);
+}
+
+type Find = (kind: Finding['kind'], span: Span, about: Omit<Finding, 'kind' | 'from' | 'until'>) => Finding;
+
+/** Slots that an appointment has taken, and that are still taken when it has ended. */
+function lostTime(
+  slots: readonly Stay[],
+  own: readonly Visit[],
+  visits: readonly Visit[],
+  schedule: string,
+  rules: Rules,
+  finding: Find,
+): Finding[] {
+  const held = new Map<string, Visit[]>();
+  for (const visit of own) {
+    for (const slot of visit.slots) {
+      held.set(slot, [...(held.get(slot) ?? []), visit]);
+    }
+  }
+  return slots.flatMap((stay) => {
+    const holders = held.get(stay.name) ?? [];
+    const last = holders.filter(
+      ({ from, until }) => from < stay.until && until >= stay.from && until !== Number.POSITIVE_INFINITY,
+    );
+    const ended = Math.max(...last.map(({ until }) => until));
+    const next = Math.min(...holders.filter(({ from }) => from >= ended).map(({ from }) => from));
+    const span = { name: '', from: Math.max(ended, stay.from), until: Math.min(stay.until, next) };
+    const isHeld = holders.some((one) => one.from <= span.from && span.from < one.until) || stay.time.end < rules.now;
+    const isLost =
+      TAKEN.includes(stay.status) && last.length > 0 && !isHeld && span.until > span.from && isLong(span, rules);
+    return isLost && visits.length > 0
+      ? [
+          finding('lost', span, {
+            schedule,
+            time: stay.time,
+            resources: [last.at(-1)?.name ?? '', stay.name],
+            says: 'the appointment has ended, and its Slot is still taken',
+          }),
+        ]
+      : [];
+  });
+}
+
+/** Appointments that were open and are deleted: nobody has cancelled them. */
+function lostAppointments(
+  named: ReadonlyMap<string, readonly Version[]>,
+  scheduleOf: ReadonlyMap<string, string>,
+  finding: Find,
+): Finding[] {
+  return [...named].flatMap(([name, own]) => {
+    const index = own.findIndex(({ resource }) => !resource);
+    const before = own[index - 1]?.resource;
+    const deleted = own[index];
+    return deleted && before?.resourceType === 'Appointment' && OPEN.includes(before.status)
+      ? [
+          finding(
+            'lost',
+            { name, from: deleted.at, until: Number.POSITIVE_INFINITY },
+            {
+              schedule: scheduleOf.get(local(before.slot?.[0]?.reference, 'Slot')) ?? '',
+              time: periodOf(before),
+              resources: [name],
+              says: 'an open appointment was deleted',
+            },
+          ),
+        ]
+      : [];
+  });
+}

@@ -1,0 +1,156 @@
+import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
+import { isObject, isResource } from '../../../core/fhir/resource.ts';
+import type { Terms } from '../attack/history.ts';
+import type { Client } from '../client.ts';
+import { local, type Version } from './audit.ts';
+
+/** What is read, and how much at most. */
+export interface Reading {
+  readonly client: Client;
+  /** Days as FHIR writes them; both may be left out. */
+  readonly from?: string;
+  readonly to?: string;
+  /** A reference to the one Schedule that is audited. */
+  readonly schedule?: string;
+  /** How many resources of a type are read at most. */
+  readonly limit: number;
+}
+
+/** What was read; `isCut` if there was more. */
+export interface Histories {
+  readonly versions: readonly Version[];
+  readonly isCut: boolean;
+}
+
+/** How many histories are asked for at once. */
+const AT_ONCE = 4;
+
+/** How many versions of one resource are read. */
+const VERSIONS = 2_000;
+
+async function page(client: Client, path: string): Promise<Bundle | number> {
+  const { status, resource } = await client.send({ method: 'GET', path });
+  return status === 200 && isResource(resource, 'Bundle') ? resource : status;
+}
+
+/** The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it. */
+async function entriesOf(
+  client: Client,
+  first: string,
+  most: number,
+): Promise<{ entries: BundleEntry[]; isCut: boolean } | number> {
+  const entries: BundleEntry[] = [];
+  const seen = new Set<string>();
+  for (let path: string | undefined = first; path !== undefined; ) {
+    seen.add(path);
+    const bundle = await page(client, path);
+    if (typeof bundle === 'number') {
+      return bundle;
+    }
+    entries.push(...(bundle.entry ?? []));
+    const next: string | undefined = bundle.link?.find(({ relation }) => relation === 'next')?.url;
+    if (entries.length >= most && (next || entries.length > most)) {
+      return { entries: entries.slice(0, most), isCut: true };
+    }
+    path = next !== undefined && !seen.has(next) ? next : undefined;
+  }
+  return { entries, isCut: false };
+}
+
+function versionOf(type: Version['type'], { resource, request, response }: BundleEntry, id?: string): Version[] {
+  if (isResource(resource, type) && resource.id) {
+    return [{ type, id: resource.id, at: Date.parse(resource.meta?.lastUpdated ?? ''), resource }];
+  }
+  const at = Date.parse(response?.lastModified ?? '');
+  const named = id ?? local(request?.url, type).split('/')[1];
+  const isDeleted =
+    request?.method === 'DELETE' || (isObject(resource) && resource.resourceType === 'OperationOutcome');
+  return named && isDeleted && Number.isFinite(at) ? [{ type, id: named, at }] : [];
+}
+
+function query({ from, to, schedule }: Reading, type: Version['type']): string {
+  const by = type === 'Slot' ? 'start' : 'date';
+  const parts = [
+    from && `${by}=ge${from}`,
+    to && `${by}=lt${to}`,
+    schedule && (type === 'Slot' ? `schedule=${schedule}` : `slot.schedule=${schedule}`),
+    '_count=100',
+  ];
+  return parts.filter(Boolean).join('&');
+}
+
+async function historiesOf(reading: Reading, type: Version['type']): Promise<Histories> {
+  const { client, limit } = reading;
+  const found = await entriesOf(client, `/${type}?${query(reading, type)}`, limit);
+  if (typeof found === 'number') {
+    throw new Error(`GET /${type}: ${found}. An audit needs to search and read ${type}s with their histories.`);
+  }
+  const ids = found.entries.flatMap(({ resource }) => (isResource(resource, type) && resource.id ? [resource.id] : []));
+  const waiting = ids.values();
+  const versions: Version[] = [];
+  let isCut = found.isCut;
+  const work = async (): Promise<void> => {
+    for (const id of waiting) {
+      const history = await entriesOf(client, `/${type}/${id}/_history?_count=100`, VERSIONS);
+      if (typeof history === 'number') {
+        throw new Error(`GET /${type}/${id}/_history: ${history}.`);
+      }
+      isCut ||= history.isCut;
+      versions.push(...history.entries.flatMap((entry) => versionOf(type, entry, id)));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  // What is deleted is found by the history of the type alone, which not every server has.
+  const whole = await entriesOf(client, `/${type}/_history?_count=100`, limit);
+  const known = new Set(ids);
+  const deleted = typeof whole === 'number' ? [] : whole.entries.flatMap((entry) => versionOf(type, entry));
+  const others = new Map(deleted.filter(({ id }) => !known.has(id)).map((one) => [`${one.id} ${one.at}`, one]));
+  return { versions: [...versions, ...others.values()], isCut: isCut || (typeof whole !== 'number' && whole.isCut) };
+}
+
+/**
+ * Reads the histories of Appointments and Slots. It only reads, and stops at the limit.
+ *
+ * @throws Error that says what the server refuses
+ */
+export async function readHistories(reading: Reading): Promise<Histories> {
+  const [appointments, slots] = [await historiesOf(reading, 'Appointment'), await historiesOf(reading, 'Slot')];
+  return { versions: [...appointments.versions, ...slots.versions], isCut: appointments.isCut || slots.isCut };
+}
+
+const PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
+const SERVICE = 'https://medplum.com/fhir/service-type-reference';
+
+function parametersIn(resource: unknown): Partial<Terms> | undefined {
+  const { extension } = isResource(resource, 'Schedule') || isResource(resource, 'HealthcareService') ? resource : {};
+  const own = extension?.find(({ url }) => url === PARAMETERS)?.extension;
+  const part = (name: string) => own?.find(({ url }) => url === name);
+  return (
+    own && {
+      capacity: part('slotCapacity')?.valueInteger ?? 1,
+      before: part('bufferBefore')?.valueDuration?.value ?? 0,
+      after: part('bufferAfter')?.valueDuration?.value ?? 0,
+    }
+  );
+}
+
+/** What Schedules promise: what they publish themselves, or their service does (Medplum's scheduling parameters); else the given. */
+export async function readTerms(
+  client: Client,
+  schedules: Iterable<string>,
+  given: Terms,
+): Promise<ReadonlyMap<string, Terms>> {
+  const all = new Map<string, Terms>();
+  for (const schedule of schedules) {
+    const { resource } = await client.send({ method: 'GET', path: `/${schedule}` });
+    const services = isResource(resource, 'Schedule')
+      ? (resource.serviceType ?? []).flatMap(({ extension = [] }) =>
+          extension.flatMap(({ url, valueReference }) => (url === SERVICE && valueReference?.reference) || []),
+        )
+      : [];
+    const [service] = services;
+    const published = service ? (await client.send({ method: 'GET', path: `/${service}` })).resource : undefined;
+    all.set(schedule, { ...given, ...parametersIn(published), ...parametersIn(resource) });
+  }
+  return all;
+}

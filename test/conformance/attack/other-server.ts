@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { getStatus } from '@medplum/core';
+import { FhirRouter, type HttpMethod, MemoryRepository } from '@medplum/fhir-router';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { adapters } from '../../../packages/conformance/attack/adapters.ts';
+import type { Attack } from '../../../packages/conformance/attack/attack.ts';
+import type { Answer, Client, Sent } from '../../../packages/conformance/client.ts';
+import { loadDefinitions } from '../../../packages/sandbox/repository/definitions.ts';
+
+/**
+ * A FHIR server of somebody else, without sockets: the router and the repository in memory of `@medplum/fhir-router`.
+ *
+ * @param spoilt - what the server makes of a request
+ */
+export function otherServer(spoilt: (request: Sent) => Sent = (request) => request): Client {
+  loadDefinitions();
+  const repository = new MemoryRepository();
+  const router = new FhirRouter();
+  return {
+    baseUrl: 'http://localhost',
+    async send(sent): Promise<Answer> {
+      const { method, path, body, headers = {} } = spoilt(sent);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      const [pathname = '', query] = path.split('?', 2);
+      const [outcome, resource] = await router.handleRequest(
+        {
+          method: method as HttpMethod,
+          url: `${pathname}${query ? `?${query}` : ''}`,
+          pathname: '',
+          params: {},
+          query: Object.create(null),
+          body: structuredClone(body) ?? {},
+          headers,
+        },
+        repository,
+      );
+      const answered = resource ?? outcome;
+      const etag = `W/"${Object(answered).meta?.versionId}"`;
+      const listed =
+        isResource(answered, 'Bundle') && answered.type === 'searchset' ? { ...answered, link: [] } : answered;
+      return { status: getStatus(outcome), header: { etag }, text: JSON.stringify(listed), resource: listed };
+    },
+  };
+}
+
+/** What every attack on such a server has in common. */
+export const plainAttack = (client: Client): Omit<Attack, 'goesOn'> => ({
+  portals: [1, 2, 3].map(() => ({ client, adapter: adapters.plain })),
+  staff: { client, adapter: adapters.plain },
+  kinds: ['half hours'],
+  constants: { serviceType: { system: 'urn:services', code: 'consultation' }, run: randomUUID() },
+  from: Date.parse('2031-03-03T10:00:00Z'),
+  seed: 1,
+  bounds: { within: 50, situations: 20_000 },
+  trouble: { late: 0.3, cut: 0, repeated: 0, longest: 5 },
+  acts: 8,
+  rounds: 4,
+});

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { presets } from '../../../core/config/presets.ts';
+import { resolveConfig } from '../../../core/config/resolve.ts';
+import { adapters } from '../../../packages/conformance/attack/adapters.ts';
+import { type Attack, kinds } from '../../../packages/conformance/attack/attack.ts';
+import { clientOf } from '../../../packages/conformance/client.ts';
+import { logIn } from '../../../packages/conformance/login.ts';
+import { start } from '../../../scripts/start.ts';
+import { freePort } from '../../lib/free-port.ts';
+
+const DAY = 86_400_000;
+
+/** A service to attack, and what every attack on it has in common. */
+export async function startService(medplum: { delayScale?: number; botBaseUrl?: string } = {}) {
+  const ports = { gateway: await freePort(), medplum: await freePort() };
+  const limits = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
+  const config = resolveConfig({
+    preset: Object.keys(presets)[0],
+    baseUrl: `http://localhost:${ports.gateway}/fhir/R4`,
+    requestors: limits,
+    calendar: { publishingShare: 1 },
+  });
+  const running = await start({ config, ports, medplum: { delayScale: 0.05, ...medplum }, log: () => undefined });
+  const { 'Portal A': a, 'Portal B': b } = running.demo.clients;
+  const portals = [];
+  for (const { id: clientId, secret: clientSecret } of [a, b, a]) {
+    const client = await logIn({ baseUrl: running.baseUrl, clientId, clientSecret });
+    portals.push({ client, adapter: adapters.isik });
+  }
+  const staffUrl = `http://localhost:${ports.medplum}/fhir/R4`;
+  const given = {
+    portals,
+    staff: { client: clientOf(staffUrl, 'front-desk'), adapter: adapters.staff },
+    kinds,
+    constants: {
+      config,
+      uri: config.uris,
+      serviceType: { system: 'http://terminology.hl7.org/CodeSystem/service-type', code: '124' },
+      specialty: { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' },
+      run: randomUUID(),
+    },
+    from: Math.floor(Date.now() / DAY + 14) * DAY + 10 * 3_600_000,
+    seed: 1,
+    bounds: { within: 3_000, situations: 20_000 },
+    acts: 8,
+    rounds: 2,
+  } as const satisfies Omit<Attack, 'goesOn'>;
+  return { running, given, staffUrl, config };
+}
