@@ -5,25 +5,25 @@ import { expect, test } from '@jest/globals';
 /** How many words each page may have; to raise one is a decision of its own. */
 const budgets: Readonly<Record<string, number>> = {
   'README.md': 900,
-  'CHANGELOG.md': 1_000,
+  'CHANGELOG.md': 1_100,
   'CONTRIBUTING.md': 1_750,
   'SECURITY.md': 2_000,
   'docs/calendar-model.md': 1_400,
   'docs/clients.md': 650,
-  'docs/clinics.md': 3_350,
+  'docs/clinics.md': 3_500,
   'docs/configuration.md': 1_550,
   'docs/conformance-kit.md': 800,
   'docs/conformance.md': 1_150,
-  'docs/data.md': 1_050,
+  'docs/data.md': 1_150,
   'docs/errors.md': 950,
   'docs/figures.md': 1_650,
   'docs/front-desk.md': 1_300,
   'docs/how-it-works.md': 1_400,
   'docs/messages.md': 600,
-  'docs/notifications.md': 2_000,
+  'docs/notifications.md': 2_050,
   'docs/operators.md': 3_750,
-  'docs/portal.md': 1_100,
-  'docs/portals.md': 3_400,
+  'docs/portal.md': 1_200,
+  'docs/portals.md': 3_750,
 };
 
 const read = (path: string): string => readFileSync(path, 'utf8');
