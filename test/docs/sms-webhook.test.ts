@@ -27,12 +27,18 @@ beforeAll(async () => {
   const SMS_URL = `http://127.0.0.1:${providerPort}/`;
   const env = { ...process.env, SMS_SECRET: 'secret', SEVEN_API_KEY: 'key', SMS_URL, PORT: String(port) };
   program = spawn(process.execPath, ['docs/operations/sms-webhook.mjs'], { env, stdio: 'inherit' });
-  while (!(await fetch(address).catch(() => undefined))) {
+  const isThere = () =>
+    fetch(address, { signal: AbortSignal.timeout(1_000) }).then(
+      () => true,
+      () => false,
+    );
+  while (program.exitCode === null && !(await isThere())) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 });
 afterAll(async () => {
   program.kill();
+  provider.closeAllConnections();
   provider.close();
 });
 
@@ -43,7 +49,7 @@ async function send(id: string, { secret = 'secret', age = 0, sent = body } = {}
   const time = String(Math.floor(Date.now() / 1000) - age);
   const signature = createHmac('sha256', secret).update(`${id}.${time}.${body}`).digest('base64');
   const headers = { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': `v1,${signature}` };
-  return (await fetch(address, { method: 'POST', headers, body: sent })).status;
+  return (await fetch(address, { method: 'POST', headers, body: sent, signal: AbortSignal.timeout(10_000) })).status;
 }
 
 test('a message reaches the provider once, however often it is sent; if that fails, it can be sent again', async () => {
