@@ -214,7 +214,7 @@ export function answerOperation(config: BookingConfig): OperationDefinition {
         max: '1',
         type: 'Parameters',
         documentation:
-          'status (booked, pending, cancelled), start and end of the appointment, and each answer that is possible; move stands for an appointment of the caller, which it names.',
+          'status (proposed, if it is offered; booked, pending, cancelled), start and end of the appointment, and each answer that is possible; move stands for an appointment of the caller, which it names.',
       },
     ],
   };

@@ -1,5 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
+import { isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
+import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
 import { slotEntries } from '../../core/booking/slots/synchronize.ts';
@@ -7,7 +9,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { belongsTo } from '../../core/fhir/tags.ts';
+import { belongsTo, ownerOf } from '../../core/fhir/tags.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
 import {
   answerParameters,
@@ -18,8 +20,9 @@ import {
   possibleAnswers,
 } from '../../core/messages/answer.ts';
 import { communicationSearch } from '../../core/messages/message.ts';
-import { type Thread, threadOf } from '../../core/messages/thread.ts';
+import { knowledgeOf, type Thread, threadOf } from '../../core/messages/thread.ts';
 import { isRow } from '../../core/rows/row.ts';
+import { bookAppointment } from '../lib/booking/book.ts';
 import { cancellationIssues } from '../lib/booking/cancel.ts';
 import {
   completeRelated,
@@ -98,6 +101,29 @@ async function entriesOf(medplum: MedplumClient, answer: MessageAnswer, asked: A
 const receivedEntries = ({ last }: Asked): BundleEntry[] =>
   last && last.received === undefined ? [updateEntry(last, { ...last, received: formatInstant(Date.now()) })] : [];
 
+/** Books what is offered to a person, as its portal would; the link is all that it takes. */
+async function acceptOffer(
+  medplum: MedplumClient,
+  asked: Asked,
+  offer: Appointment,
+  isOwn: boolean,
+): Promise<Parameters | OperationOutcome> {
+  const { meta: _, extension: __, ...accepted } = offer;
+  const result = await bookAppointment(
+    medplum,
+    parseBookRequest(accepted, config),
+    { id: ownerOf(offer, config) ?? '', role: 'requestor', limits: [] },
+    { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), ...receivedEntries(asked)] }) },
+  );
+  if (result.kind !== 'booked' && result.kind !== 'existing') {
+    return toOperationOutcome(result.kind === 'refused' ? result.issues : [], config);
+  }
+  const { appointment } = result;
+  const known = knowledgeOf(appointment, config);
+  const possible = possibleAnswers({ ...asked.thread, known }, appointment, { isOwn, isClosed: false }, config);
+  return answerParameters(asked.thread, appointment, possible, config);
+}
+
 async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   const thread = threadOf(row);
   const [found, [sent]] = await Promise.all([
@@ -119,17 +145,21 @@ async function attempt(
   }
   const asked = await read(medplum, row);
   const { appointment } = asked.found;
-  const closed = appointment ? await cancellationIssues(medplum, appointment, asked.found) : [];
+  const isLimited = appointment !== undefined && !isHold(appointment, config);
+  const closed = isLimited ? await cancellationIssues(medplum, appointment, asked.found) : [];
   const isOwn = appointment !== undefined && belongsTo(appointment, callerOf({ ...event, input }).id, config);
-  const possible = possibleAnswers(asked.thread, appointment, { isOwn, isClosed: closed.length > 0 });
+  const possible = possibleAnswers(asked.thread, appointment, { isOwn, isClosed: closed.length > 0 }, config);
   const { answer } = request;
   if (answer === undefined) {
-    return answerParameters(asked.thread, appointment, possible);
+    return answerParameters(asked.thread, appointment, possible, config);
   }
   if (!possible.includes(answer)) {
     const diagnostics = `The appointment is no longer as the message says, or it is too late for the answer ${answer}.`;
     const issue = { code: 'transition-not-allowed', diagnostics, expression: 'Parameters.parameter' } as const;
     return toOperationOutcome(answer === 'cancel' && closed.length > 0 ? closed : [issue], config);
+  }
+  if (answer === 'come' && appointment && isOffered(appointment, Date.now(), config)) {
+    return acceptOffer(medplum, asked, appointment, isOwn);
   }
   const entry = [...(await entriesOf(medplum, answer, asked)), ...receivedEntries(asked)];
   const written = entry.length > 0 ? await sendTransaction(medplum, entry) : undefined;
@@ -141,7 +171,12 @@ async function attempt(
     return toOperationOutcome([{ code: 'upstream-unavailable', diagnostics }], config);
   }
   const after = answer === 'cancel' && appointment ? { ...appointment, status: 'cancelled' as const } : appointment;
-  return answerParameters(asked.thread, after, possibleAnswers(asked.thread, after, { isOwn, isClosed: false }));
+  return answerParameters(
+    asked.thread,
+    after,
+    possibleAnswers(asked.thread, after, { isOwn, isClosed: false }, config),
+    config,
+  );
 }
 
 /**

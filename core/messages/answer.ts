@@ -1,4 +1,5 @@
 import type { Appointment, CodeableConcept, Parameters } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isId } from '../fhir/reference/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
@@ -36,10 +37,10 @@ export const isGood = ({ key: sent }: AnswerRequest, { key, known }: Thread, now
   key === sent && known !== undefined && known.start > now;
 
 /** Whether the appointment is still as the message says. */
-const isStill = (known: Known | undefined, appointment: Appointment | undefined): boolean =>
-  known?.status === 'booked' &&
+const isStill = (known: Known | undefined, appointment: Appointment | undefined, config: ArtefactConfig): boolean =>
+  (known?.status === 'booked' || known?.status === 'offered') &&
   appointment !== undefined &&
-  JSON.stringify(knowledgeOf(appointment)) === JSON.stringify(known);
+  JSON.stringify(knowledgeOf(appointment, config)) === JSON.stringify(known);
 
 /**
  * What can be answered now.
@@ -51,12 +52,13 @@ export function possibleAnswers(
   { known }: Thread,
   appointment: Appointment | undefined,
   { isOwn, isClosed }: { readonly isOwn: boolean; readonly isClosed: boolean },
+  config: ArtefactConfig,
 ): MessageAnswer[] {
   const open: MessageAnswer[] = [
     'come',
-    ...(isClosed ? [] : (['cancel', ...(isOwn ? ['move' as const] : [])] as const)),
+    ...(isClosed ? [] : (['cancel', ...(isOwn && known?.status === 'booked' ? ['move' as const] : [])] as const)),
   ];
-  return [...(isStill(known, appointment) ? open : []), 'stop'];
+  return [...(isStill(known, appointment, config) ? open : []), 'stop'];
 }
 
 /** What `$answer` returns: what the message is about, and what can be answered. */
@@ -64,9 +66,11 @@ export function answerParameters(
   thread: Thread,
   appointment: Appointment | undefined,
   possible: readonly MessageAnswer[],
+  config: ArtefactConfig,
 ): Parameters {
   const now =
-    (appointment && knowledgeOf(appointment)) ?? (thread.known && { ...thread.known, status: 'cancelled' as const });
+    (appointment && knowledgeOf(appointment, config)) ??
+    (thread.known && { ...thread.known, status: 'cancelled' as const });
   return {
     resourceType: 'Parameters',
     parameter: [
@@ -75,7 +79,7 @@ export function answerParameters(
         : []),
       ...(now
         ? [
-            { name: 'status', valueCode: now.status },
+            { name: 'status', valueCode: now.status === 'offered' ? 'proposed' : now.status },
             { name: 'start', valueInstant: formatInstant(now.start) },
             { name: 'end', valueInstant: formatInstant(now.end) },
           ]

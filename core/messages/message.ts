@@ -1,4 +1,5 @@
 import type { Address, Appointment, Communication, Location } from '@medplum/fhirtypes';
+import { endOf } from '../booking/appointment/expiry.ts';
 import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { rowCoding } from '../rows/row.ts';
@@ -129,10 +130,13 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
   );
   const what = details && appointment ? detailsOf(appointment, recipient) : [];
   const isOff = known.status === 'cancelled';
+  const kept = appointment && kind === 'offer' ? endOf('offer', appointment, config) : undefined;
+  const end = kept && timesOf({ ...known, start: kept, end: kept }, language, config.timeZone).short;
   const text = [
     texts.greeting,
     texts.leads[kind],
     [times.long, ...what, ...where].join('\n'),
+    ...(end ? [texts.until.replace('{when}', () => end)] : []),
     ...(page && !isOff ? [`${texts.answer}\n${page}`] : []),
     clinic,
     [texts.automatic, ...(page ? [`${texts.stop}\n${page}#stop`] : [])].join('\n'),

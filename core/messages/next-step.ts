@@ -1,4 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import { hasEnded } from '../booking/appointment/expiry.ts';
+import type { ArtefactConfig } from '../config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
 
@@ -41,6 +43,7 @@ export interface StepContext {
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
   readonly timeZone: string;
+  readonly config: ArtefactConfig;
   /** Makes a secret for links. */
   readonly newKey: () => string;
 }
@@ -60,8 +63,9 @@ export function afterNight(time: number, start: number, timeZone: string): numbe
 /** What a change is to a person, by what that person knows and what is so now. */
 const changes: Readonly<Record<Known['status'] | 'nothing', Readonly<Partial<Record<Known['status'], MessageKind>>>>> =
   {
-    nothing: { booked: 'confirmation' },
-    cancelled: { booked: 'confirmation' },
+    nothing: { booked: 'confirmation', offered: 'offer' },
+    cancelled: { booked: 'confirmation', offered: 'offer' },
+    offered: { booked: 'confirmation' },
     pending: { booked: 'acceptance', cancelled: 'refusal' },
     booked: { booked: 'change', cancelled: 'cancellation' },
   };
@@ -123,9 +127,18 @@ function again(thread: Thread, { now }: StepContext): Step {
 const nothing: Step = { do: 'nothing' };
 
 /** What the person is to know: of an appointment that is taking place, what was known before it began. */
-function knownNext(known: Known | undefined, appointment: Appointment | undefined): Known | undefined {
+function knownNext(
+  known: Known | undefined,
+  appointment: Appointment | undefined,
+  { now, config }: StepContext,
+): Known | undefined {
   const isOff = !appointment || appointment.status === 'cancelled' || appointment.status === 'entered-in-error';
-  return (appointment && knowledgeOf(appointment)) ?? (known && isOff ? { ...known, status: 'cancelled' } : known);
+  // An offer that is over, tidied up or not, is no news.
+  const isOver = appointment !== undefined && hasEnded(appointment, now, config);
+  return (
+    (isOver ? known : appointment && knowledgeOf(appointment, config)) ??
+    (known && isOff ? { ...known, status: 'cancelled' } : known)
+  );
 }
 
 const none: Omit<Thread, 'appointment' | 'key'> = {
@@ -147,7 +160,7 @@ const none: Omit<Thread, 'appointment' | 'key'> = {
  */
 export function nextStep(thread: Thread | undefined, appointment: Appointment | undefined, context: StepContext): Step {
   const { isWanted, isPhone, now, timeZone, newKey } = context;
-  const known = knownNext(thread?.known, appointment);
+  const known = knownNext(thread?.known, appointment, context);
   if (
     !known ||
     (!thread && (!isWanted || known.start <= now)) ||

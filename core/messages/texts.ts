@@ -15,6 +15,7 @@ interface MessageTexts {
   readonly greeting: string;
   readonly title: string;
   readonly answer: string;
+  readonly until: string;
   readonly stop: string;
   readonly automatic: string;
   readonly test: { readonly subject: string; readonly text: string };
@@ -29,6 +30,7 @@ const english: MessageTexts = {
     change: 'Changed: your appointment is now on {when}',
     cancellation: 'Cancelled: your appointment on {when}',
     reminder: 'Reminder: your appointment on {when}',
+    offer: 'Free for you: {when}',
   },
   leads: {
     confirmation: 'Your appointment is booked.',
@@ -37,10 +39,13 @@ const english: MessageTexts = {
     change: 'Your appointment has changed. It is now:',
     cancellation: 'This appointment is cancelled. If this surprises you, please call us.',
     reminder: 'This is a reminder of your appointment.',
+    offer:
+      'A time that you wait for has become free and is kept for you. If an appointment of yours stands until something earlier is free, this one takes its place.',
   },
   greeting: 'Hello,',
   title: 'Appointment',
   answer: 'I come, I cannot, or I need another time:',
+  until: 'It is kept for you until {when}.',
   stop: 'To get no more messages about appointments, say so here:',
   automatic: 'This message was sent by a program.',
   test: { subject: 'Test message', text: 'This is a test of the messages about appointments. It arrived.' },

@@ -1,16 +1,25 @@
 import type { Appointment, Task } from '@medplum/fhirtypes';
+import { isWaiting } from '../booking/appointment/expiry.ts';
 import type { ArtefactConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn } from '../rows/row.ts';
 
 /** What a message can be about. */
-export const messageKinds = ['confirmation', 'acceptance', 'refusal', 'change', 'cancellation', 'reminder'] as const;
+export const messageKinds = [
+  'confirmation',
+  'acceptance',
+  'refusal',
+  'change',
+  'cancellation',
+  'reminder',
+  'offer',
+] as const;
 
 /** What a message is about. */
 export type MessageKind = (typeof messageKinds)[number];
 
-const knownStatuses = ['pending', 'booked', 'cancelled'] as const;
+const knownStatuses = ['offered', 'pending', 'booked', 'cancelled'] as const;
 
 /** What a person knows of an appointment; times are milliseconds since 1970 UTC. */
 export interface Known {
@@ -50,10 +59,12 @@ export interface Thread {
 }
 
 /** What a person will know who is told of an appointment; `undefined` if there is nothing to know yet, or any more. */
-export function knowledgeOf({ status, start, end, participant }: Appointment): Known | undefined {
+export function knowledgeOf(appointment: Appointment, config: ArtefactConfig): Known | undefined {
+  const { status: stored, start, end, participant } = appointment;
+  const status = isWaiting('offer', appointment, config) ? 'offered' : stored;
   const [from, to] = [parseInstant(start), parseInstant(end)];
   const place = participant.map(({ actor }) => actor?.reference ?? '').find((one) => one.startsWith('Location/'));
-  return (status === 'pending' || status === 'booked') && from !== undefined && to !== undefined
+  return (status === 'pending' || status === 'booked' || status === 'offered') && from !== undefined && to !== undefined
     ? { status, start: from, end: to, place: place ?? '' }
     : undefined;
 }

@@ -177,6 +177,7 @@ export async function followAppointment(
       isPhone: recipient?.medium === 'sms',
       now,
       timeZone: config.timeZone,
+      config,
       newKey: () => randomUUID().replaceAll('-', ''),
     });
   const first = next(thread);

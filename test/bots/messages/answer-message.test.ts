@@ -2,6 +2,7 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Parameters, Patient, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/messages/answer-message.ts';
+import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { communicationOf } from '../../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadTask } from '../../../core/messages/thread.ts';
@@ -14,11 +15,11 @@ const medplum = withMedplum();
 const key = 'c0ffee'.padEnd(32, '0');
 
 /** An appointment of a portal, of which its patient was told. */
-async function aMessage(portal = 'portal', hours?: number) {
+async function aMessage(portal = 'portal', hours?: number, more: Partial<Appointment> = {}) {
   const schedule =
     hours === undefined ? undefined : await aSchedule(medplum(), { extension: [policy({ cancelUntil: hours })] });
-  const made = await booked(medplum(), { id: portal }, { ...(schedule && { schedule }) });
-  const known = knowledgeOf(made.appointment);
+  const made = await booked(medplum(), { id: portal }, { ...(schedule && { schedule }), ...more });
+  const known = knowledgeOf(made.appointment, config);
   const patient = `Patient/${made.patient.id}`;
   const thread: Thread = {
     appointment: made.appointment.id ?? '',
@@ -93,6 +94,20 @@ describe('the link in a message', () => {
     expect(possible(await ask(made))).toEqual(['come', 'stop']);
     expect(possible(await ask(made, 'cancel'))).toEqual(['cancellation-closed Appointment.status']);
     expect((await read(made.appointment))?.status).toBe('booked');
+  });
+
+  it('books what is offered, and frees what is declined, however late that is', async () => {
+    const extension = offerExtensions({ reason: 'waitlist', for: [], until: Date.now() + 600_000 }, config);
+    const offered = () => aMessage('portal', 24 * 60, { status: 'proposed', extension });
+    const made = await offered();
+    expect(possible(await ask(made))).toEqual(['come', 'cancel', 'stop']);
+    expect(possible(await ask(made, 'come'))).toEqual(['come', 'cancel', 'move', 'stop']);
+    expect((await read(made.appointment))?.status).toBe('booked');
+    expect((await read(made.slot))?.status).toBe('busy');
+    expect((await read(made.sent as Communication))?.received).toBeDefined();
+    const other = await offered();
+    expect(possible(await ask(other, 'cancel'))).toEqual(['stop']);
+    expect((await read(other.slot))?.status).toBe('free');
   });
 
   it('notes who comes, and who wants no more messages', async () => {

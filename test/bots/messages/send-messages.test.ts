@@ -6,6 +6,7 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BotEvent } from '@medplum/core';
 import type { Appointment, Bot, Communication, Location, Parameters, Patient, Project, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/messages/send-messages.ts';
+import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { moment } from '../../../core/rows/row.ts';
@@ -84,6 +85,25 @@ const rowOf = ({ id }: Appointment, code = 'message') =>
   found<Task>(`Task?focus=Appointment/${id}&code=${artefactUri(config, 'LocalTask')}|${code}`);
 
 const lineOf = (file: string, name: string) => file.split(/\r?\n/).find((line) => line.startsWith(name)) ?? '';
+
+it('an offer is told once, with its end, and confirmed when it is accepted', async () => {
+  const { patient, address } = await aPatient();
+  const until = noon(9);
+  const offer = offerExtensions({ reason: 'waitlist', for: ['1'], until }, config);
+  const made = await anAppointment(patient, noon(10), { status: 'proposed', extension: [...offer, ...says(true)] });
+  const over = offerExtensions({ reason: 'waitlist', for: ['1'], until: Date.now() - 1 }, config);
+  const late = await aPatient();
+  await anAppointment(late.patient, noon(10), { status: 'proposed', extension: [...over, ...says(true)] });
+  await run();
+  await run();
+  expect(subjectsTo(address)).toEqual([expect.stringMatching(/^Free for you: .*12:00 /)]);
+  expect(mailsTo(address)[0]?.text).toMatch(/It is kept for you until .*, 12:00\./);
+  expect(mailsTo(late.address)).toEqual([]);
+  await medplum().change(made, { status: 'booked', extension: says(true) });
+  await run();
+  expect(subjectsTo(address)).toHaveLength(2);
+  expect(subjectsTo(address)[1]).toBe('Your appointment');
+});
 
 describe('an appointment of the clinic', () => {
   it('is confirmed, moved and cancelled by one mail each, with one event for the calendar', async () => {
