@@ -1,7 +1,7 @@
 import type { Extension, Subscription } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../core/calendar/parameters/scheduling-parameters.ts';
 import type { BotName } from '../core/config/bots.ts';
-import { type Artefact, artefactUri, type BookingConfig } from '../core/config/config.ts';
+import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { rowCodes } from '../core/rows/row.ts';
 
 type Author = 'service' | 'others';
@@ -47,10 +47,16 @@ const isNewBuffer = (config: BookingConfig): string =>
 
 const isGonePatient = `(${isDeleted} or (%previous.id.exists() and (%current.active = false or %current.link.where(type = 'replaced-by').exists())))`;
 
-/** A requestor's own booking or hold is announced to nobody (`isEventFor`): the commonest write of all starts no Bot. */
+/**
+ * A requestor's own booking, also of a time that it held, is announced to nobody (`isEventFor`): the commonest write of all
+ * starts no Bot.
+ */
 const isRequestorsBooking = (config: BookingConfig): string => {
-  const codeOf = (system: Artefact) => `%current.meta.tag.where(system = '${artefactUri(config, system)}').code`;
-  return `(%previous.id.empty() and ${codeOf('LocalChangedBy')} = ${codeOf('LocalRequestor')})`;
+  const [who, owner] = [artefactUri(config, 'LocalChangedBy'), artefactUri(config, 'LocalRequestor')];
+  const isBy = (more: string) =>
+    `%current.meta.tag.where(system = '${who}'${more}).code = %current.meta.tag.where(system = '${owner}').code`;
+  const wasHeld = `%previous.extension.where(url = '${artefactUri(config, 'LocalHeldUntil')}').exists()`;
+  return `(%previous.id.empty() and ${isBy('')} or ${wasHeld} and ${isBy(' and version = %previous.meta.versionId')})`;
 };
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */

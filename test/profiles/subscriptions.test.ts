@@ -125,23 +125,34 @@ describe('what a deletion starts, which Medplum reports with the resource as its
 });
 
 describe('what a change of an appointment starts for events', () => {
-  const appointment = (author: string, changedBy?: string): Appointment => ({
+  const appointment = (author: string, changedBy?: string, replaced?: string): Appointment => ({
     resourceType: 'Appointment',
     id: '1',
     meta: {
       author: { reference: author },
       tag: [
         { system: artefactUri(config, 'LocalRequestor'), code: 'portal' },
-        ...(changedBy ? [{ system: artefactUri(config, 'LocalChangedBy'), code: changedBy }] : []),
+        ...(changedBy
+          ? [{ system: artefactUri(config, 'LocalChangedBy'), code: changedBy, ...(replaced && { version: replaced }) }]
+          : []),
       ],
     },
     status: 'booked',
     participant: [],
   });
+  const hold: Appointment = {
+    ...appointment(ours, 'portal'),
+    meta: { ...appointment(ours, 'portal').meta, versionId: '7' },
+    extension: [{ url: artefactUri(config, 'LocalHeldUntil'), valueInstant: '2031-01-06T08:00:00Z' }],
+  };
 
   it.each<[string, Change, boolean]>([
     ['a requestor books', { current: appointment(ours, 'portal') }, false],
     ['a requestor changes', { current: appointment(ours, 'portal'), previous: appointment(ours, 'portal') }, true],
+    ['a requestor books what it held', { current: appointment(ours, 'portal', '7'), previous: hold }, false],
+    ['the service ends a hold', { current: appointment(ours, 'portal'), previous: hold }, true],
+    ['staff confirm a hold', { current: appointment(gateway, 'staff', '7'), previous: hold }, true],
+    ['a hold is deleted', { current: hold, previous: hold, interaction: 'delete' }, true],
     ['staff book through the gateway for a requestor', { current: appointment(gateway, 'staff') }, true],
     ['the service makes one by itself', { current: appointment(ours) }, true],
     ['staff make one', { current: appointment(staff, 'portal') }, true],
