@@ -66,17 +66,19 @@ async function ensure(
  * @param deployment - what {@link deploy} has left
  * @param log - receives each line of the report
  * @param keys - seal the secrets of the portals; by default the portals get Medplum's own secrets
+ * @param more - further calendars, each like one of the demo's own
  */
 export async function loadDemo(
   deployment: Deployment,
   config: BookingConfig,
   log: (line: string) => void,
   keys?: CredentialKeys,
+  more: readonly DemoSchedule[] = [],
 ): Promise<Demo> {
   const report = startReport(log);
   const [clients, found] = await Promise.all([
     ensureClients(deployment, report, keys),
-    ensure(deployment, clinic(), report),
+    ensure(deployment, clinic(config), report),
   ]);
   const service = (schedule: DemoSchedule) => hoursService(config, schedule, found('clinic'), found('outpatients'));
   const others = await ensure(
@@ -88,13 +90,14 @@ export async function loadDemo(
     ],
     report,
   );
-  const calendars = demoSchedules.map((schedule) => {
-    const hours = service(schedule);
+  const all = [...demoSchedules, ...more];
+  const calendars = all.map((schedule) => {
+    const hours = service({ ...schedule, key: schedule.like ?? schedule.key });
     const [, id = ''] = others(hours.identifier?.[0]?.value ?? '').split('/');
     return toSchedule(config, schedule, { ...hours, id }, schedule.practitioner && found(schedule.practitioner));
   });
   const scheduleOf = await ensure(deployment, calendars, report);
-  const schedules = demoSchedules.map((schedule) => ({ ...schedule, reference: scheduleOf(schedule.key) }));
+  const schedules = all.map((schedule) => ({ ...schedule, reference: scheduleOf(schedule.key) }));
   return { clients, schedules, patients: { 'Portal A': others('patient-a'), 'Portal B': others('patient-b') } };
 }
 

@@ -11,6 +11,7 @@ import { buildGateway } from '../gateway/server.ts';
 import { buildBots } from './build/bots.ts';
 import { buildWeb } from './build/web.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
+import { colleagues, DEMO_CLINIC } from './demo/clinic.ts';
 import { bookDay } from './demo/day.ts';
 import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
@@ -145,7 +146,7 @@ async function startInFront(
   const deployment = await deploy({ ...credentials, config, ...(code && { code }), log: quiet });
   log(`Deployed to the embedded Medplum. ${summary(deployment.counts)}`);
   const keys = options.keys ?? parseCredentialKeys(keyOf(undefined));
-  const demo = await loadDemo(deployment, config, quiet, keys);
+  const demo = await loadDemo(deployment, config, quiet, keys, options.developer ? colleagues : []);
   await untilPublished(deployment.connection, demo.schedules);
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
   const web = options.pages
@@ -153,7 +154,7 @@ async function startInFront(
         portal: {
           clientId,
           clientSecret,
-          clinic: 'Demo clinic',
+          clinic: DEMO_CLINIC,
           bookingsPerHour: bookingsPerHourFrom(process.env),
           embeddedIn: embeddedInFrom(process.env),
           isPublished: true,
@@ -173,10 +174,10 @@ async function startInFront(
     corsOrigins: corsOriginsFrom(process.env),
   });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
+  printAddresses(config, sandbox, demo, options);
   if (options.developer) {
     await bookDay(deployment.connection, config, demo.schedules);
   }
-  printAddresses(config, sandbox, demo, options);
   await printFirstSteps(deployment.connection, config, demo, log);
   if (options.developer) {
     for (const line of writeDeveloperFiles(options.developer, config, sandbox, deployment, demo.clients['Portal A'])) {

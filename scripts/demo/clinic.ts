@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import type {
+  Attachment,
   CodeableConcept,
   Extension,
   HealthcareService,
@@ -42,6 +44,8 @@ export interface DemoSchedule {
   readonly duration: number;
   /** Length of an appointment in minutes, if portals book parts of slots. */
   readonly part?: number;
+  /** The key of the schedule whose hours it has. */
+  readonly like?: string;
 }
 
 const consultingHours = 'mon-fri 08:00-12:00,13:00-16:00';
@@ -80,6 +84,22 @@ export const demoSchedules: readonly DemoSchedule[] = [
   },
 ];
 
+/** Two more doctors of the first service: who comes may choose. */
+export const colleagues: readonly DemoSchedule[] = [
+  ['aksoy', 'Dr. Nuri Aksoy, general medicine'],
+  ['brandt', 'Dr. Lena Brandt, general medicine'],
+].map(([practitioner = '', title = '']) => ({
+  key: `schedule-${practitioner}`,
+  practitioner,
+  title,
+  service: 'general-consultation',
+  specialty: 'general-medicine',
+  confirmation: 'automatic',
+  hours: consultingHours,
+  duration: 30,
+  like: 'schedule-moreau',
+}));
+
 const concept = (config: BookingConfig, artefact: Artefact, code: string, display: string): CodeableConcept => ({
   coding: [{ system: artefactUri(config, artefact), code, display }],
 });
@@ -101,36 +121,60 @@ function specialty(config: BookingConfig, { specialty: name }: DemoSchedule): Co
   return [system ? { coding: [{ system, code: practiceSettings[name] }, ...(own.coding ?? [])] } : own];
 }
 
+/** A picture of the demo clinic, drawn for it: the `.svg` beside it is its source. */
+const picture = (name: string): Attachment => ({
+  contentType: 'image/png',
+  data: readFileSync(new URL(`pictures/${name}.png`, import.meta.url)).toString('base64'),
+});
+
+const doctor = (key: string, given: string, family: string, ...languages: string[]): Practitioner => ({
+  resourceType: 'Practitioner',
+  identifier: demoIdentifier(key),
+  active: true,
+  name: [{ family, given: [given], prefix: ['Dr.'] }],
+  photo: [picture(key)],
+  communication: languages.map((code) => ({ coding: [{ system: 'urn:ietf:bcp:47', code }] })),
+});
+
+/** The name of the demo clinic. */
+export const DEMO_CLINIC = 'Klinik am See';
+
+const address = { line: ['Seeweg 1'], postalCode: '10115', city: 'Berlin' };
+
 /** What refers to no other demo data: the clinic, its place, its people. */
-export function clinic(): (Organization | Location | Practitioner)[] {
+export function clinic(config: BookingConfig): (Organization | Location | Practitioner)[] {
   return [
     {
       resourceType: 'Organization',
       identifier: demoIdentifier('clinic'),
       active: true,
-      name: 'Demo clinic',
+      name: DEMO_CLINIC,
       // One of the numbers that Germany keeps for films and examples.
       telecom: [{ system: 'phone', value: '+49 30 23125 000' }],
+      address: [address],
+      extension: [
+        {
+          url: artefactUri(config, 'LocalPortal'),
+          extension: [
+            { url: 'logo', valueAttachment: picture('logo') },
+            { url: 'colour', valueString: '#0b6e6e' },
+            { url: 'imprint', valueUrl: 'https://clinic.example/imprint' },
+            { url: 'privacy', valueUrl: 'https://clinic.example/privacy' },
+          ],
+        },
+      ],
     },
     {
       resourceType: 'Location',
       identifier: demoIdentifier('outpatients'),
       status: 'active',
       name: 'Outpatient clinic',
-      address: { line: ['Seeweg 1'], postalCode: '10115', city: 'Berlin' },
+      address,
     },
-    {
-      resourceType: 'Practitioner',
-      identifier: demoIdentifier('moreau'),
-      active: true,
-      name: [{ family: 'Moreau', given: ['Ada'], prefix: ['Dr.'] }],
-    },
-    {
-      resourceType: 'Practitioner',
-      identifier: demoIdentifier('weber'),
-      active: true,
-      name: [{ family: 'Weber', given: ['Jonas'], prefix: ['Dr.'] }],
-    },
+    doctor('moreau', 'Ada', 'Moreau', 'de', 'fr'),
+    doctor('weber', 'Jonas', 'Weber', 'de', 'en'),
+    doctor('aksoy', 'Nuri', 'Aksoy', 'de', 'tr'),
+    doctor('brandt', 'Lena', 'Brandt', 'de', 'en', 'uk'),
   ];
 }
 

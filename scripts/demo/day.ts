@@ -24,12 +24,29 @@ Tobias Voß 1990-12-21 Back pain
 Ingrid Möller 1947-07-09 Thyroid
 Ahmad Rahimi 1983-05-25 Second opinion
 Clara Hoffmann 1999-09-30 Allergy
-Werner Schulz 1951-01-16 Call the daughter, too`
+Werner Schulz 1951-01-16 Call the daughter, too
+Elif Demir 1986-02-11 Headache
+Bernd Köhler 1962-12-03 Shoulder
+Yusuf Haddad 2009-06-25 Form for school
+Marie Lefèvre 1975-08-19 Results of the laboratory
+Dorothea Winkler 1938-10-30 House call asked for
+Nils Sørensen 1994-04-07 Vaccination for a journey
+Svetlana Petrova 1969-07-14 Sleeps badly
+Paul Zimmermann 2019-03-22 Comes with his mother
+Hannelore Busch 1955-05-09 Blood pressure
+Luca Marino 1981-11-28 Sick note
+Aylin Şahin 1998-09-02 First visit
+Georg Engel 1946-06-06 Diabetes, quarterly
+Katharina Vogt 1973-01-20 Referral
+Tim Berger 2003-08-15 Sprained ankle`
   .split('\n')
   .map((line) => {
     const [given = '', family = '', birthDate = '', ...why] = line.split(' ');
     return { given, family, birthDate, why: why.join(' ') };
   });
+
+/** Who of them cancels. */
+const CANNOT_COME = 3;
 
 /** The next free Slots of a calendar: about a day of them. */
 const nextTimes = ({ medplum }: Connection, schedule: string): Promise<WithId<Slot>[]> =>
@@ -39,59 +56,73 @@ const nextTimes = ({ medplum }: Connection, schedule: string): Promise<WithId<Sl
     { cache: 'reload' },
   );
 
+type Wanted = Pick<Appointment, 'comment' | 'slot' | 'start' | 'end' | 'serviceType'>;
+
+/** Books for a new patient, as the clinic itself would. */
+async function bookFor(
+  { medplum }: Connection,
+  { baseUrl }: BookingConfig,
+  [index, { given, family, birthDate, why }]: readonly [number, (typeof people)[number]],
+  wanted: Wanted,
+): Promise<Appointment> {
+  const patient = await medplum.createResource<Patient>({
+    resourceType: 'Patient',
+    identifier: demoIdentifier(`day-${index + 1}`),
+    active: true,
+    name: [{ family, given: [given] }],
+    birthDate,
+    // Among the numbers that Germany keeps for films and examples.
+    telecom: [{ system: 'phone', value: `+49 30 23125 ${String(101 + index)}` }],
+  });
+  const appointment: Appointment = {
+    resourceType: 'Appointment',
+    status: 'proposed',
+    ...wanted,
+    comment: why,
+    participant: [{ actor: { reference: `Patient/${patient.id}`, display: `${given} ${family}` }, status: 'accepted' }],
+  };
+  const answer = await fetch(`${baseUrl}/Appointment/$book`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${medplum.getAccessToken()}`, 'content-type': 'application/fhir+json' },
+    body: JSON.stringify(appointment),
+  });
+  if (!answer.ok) {
+    throw new Error(`The demo day could not be booked: ${await answer.text()}`);
+  }
+  return (await answer.json()) as Appointment;
+}
+
 /**
- * Books a busy day at the service, as the clinic itself would, so that its pages have something to show; once, however often
- * it is started. Requests to a calendar that confirms by hand wait there. Each fourth time stays free.
+ * Books a busy day at the service, so that its pages have something to show; once, however often it is started. Requests to a
+ * calendar that confirms by hand wait there. Each fourth time stays free, and one patient cannot come.
  */
 export async function bookDay(
   connection: Connection,
-  { baseUrl }: BookingConfig,
+  config: BookingConfig,
   schedules: readonly StoredSchedule[],
 ): Promise<void> {
   const { medplum } = connection;
   if (await medplum.searchOne('Patient', { identifier: `${DEMO_SYSTEM}|day-1` })) {
     return;
   }
-  const waiting = [...people.entries()];
-  for (const { reference, practitioner } of schedules) {
-    const slots = practitioner ? await nextTimes(connection, reference) : [];
-    for (const slot of slots.filter((_, index) => index % 4 !== 3)) {
-      const [index, person] = waiting.shift() ?? [];
-      if (index === undefined || !person) {
+  const calendars = schedules.filter(({ practitioner }) => practitioner);
+  const share = Math.ceil(people.length / calendars.length);
+  const bookCalendar = async ({ reference }: StoredSchedule, place: number): Promise<void> => {
+    const slots = (await nextTimes(connection, reference)).filter((_, index) => index % 4 !== 3);
+    const visitors = [...people.entries()].slice(place * share, (place + 1) * share);
+    for (const [index, visitor] of visitors.entries()) {
+      const slot = slots[index];
+      if (!slot) {
         return;
       }
-      const patient = await medplum.createResource<Patient>({
-        resourceType: 'Patient',
-        identifier: demoIdentifier(`day-${index + 1}`),
-        active: true,
-        name: [{ family: person.family, given: [person.given] }],
-        birthDate: person.birthDate,
-        // Among the numbers that Germany keeps for films and examples.
-        telecom: [{ system: 'phone', value: `+49 30 23125 ${String(101 + index)}` }],
-      });
-      const appointment: Appointment = {
-        resourceType: 'Appointment',
-        status: 'proposed',
-        start: slot.start,
-        end: slot.end,
-        slot: [{ reference: `Slot/${slot.id}` }],
-        ...(slot.serviceType && { serviceType: slot.serviceType.map(({ coding }) => ({ ...(coding && { coding }) })) }),
-        comment: person.why,
-        participant: [
-          {
-            actor: { reference: `Patient/${patient.id}`, display: `${person.given} ${person.family}` },
-            status: 'accepted',
-          },
-        ],
-      };
-      const answer = await fetch(`${baseUrl}/Appointment/$book`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${medplum.getAccessToken()}`, 'content-type': 'application/fhir+json' },
-        body: JSON.stringify(appointment),
-      });
-      if (!answer.ok) {
-        throw new Error(`The demo day could not be booked: ${await answer.text()}`);
+      const serviceType = slot.serviceType?.map(({ coding }) => ({ ...(coding && { coding }) }));
+      const { start, end } = slot;
+      const wanted = { start, end, slot: [{ reference: `Slot/${slot.id}` }], ...(serviceType && { serviceType }) };
+      const booked = await bookFor(connection, config, visitor, wanted);
+      if (visitor[0] === CANNOT_COME) {
+        await medplum.updateResource({ ...booked, status: 'cancelled' });
       }
     }
-  }
+  };
+  await Promise.all(calendars.map(bookCalendar));
 }

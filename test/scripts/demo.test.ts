@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { readCalendars } from '../../scripts/calendar/read.ts';
+import { loadConfig } from '../../scripts/cli/load-config.ts';
+import { colleagues, DEMO_SYSTEM } from '../../scripts/demo/clinic.ts';
 import { type Demo, loadDemo } from '../../scripts/demo.ts';
 import type { Deployment } from '../../scripts/deploy.ts';
 import { config, type Installation, present, startInstallation } from './installation.ts';
@@ -50,6 +52,21 @@ test('the schedules have opening hours that can be published', async () => {
       calendars: [expect.anything()],
     });
   }
+});
+
+test('the clinic lives in Germany, and no two of its services have one name, however many doctors it has', async () => {
+  expect(loadConfig('booking.config.json').timeZone).toBe('Europe/Berlin');
+  const { medplum } = deployment.connection;
+  const { schedules } = await loadDemo(deployment, config, ignore, undefined, colleagues);
+  expect(schedules).toHaveLength(5);
+  const services = await medplum.searchResources('HealthcareService', undefined, { cache: 'reload' });
+  expect(services.map(({ name }) => name).toSorted()).toEqual([
+    'Computed tomography',
+    'General medical consultation',
+    'Surgical consultation',
+  ]);
+  const people = await medplum.searchResources('Practitioner', { identifier: `${DEMO_SYSTEM}|` }, { cache: 'reload' });
+  expect(people.map(({ photo }) => photo?.[0]?.contentType)).toEqual(Array(4).fill('image/png'));
 });
 
 test('a portal writes neither slots nor appointments', async () => {

@@ -103,7 +103,7 @@ test('a patient chooses, answers, books, comes back, moves and cancels; axe find
   const file = await readFile(await (await download).path(), 'utf8');
   expect(file).toContain(`DTSTART:${booked?.start?.replace(/[-:]|\.000/g, '')}`);
   expect(file).toMatch(
-    /BEGIN:VCALENDAR[\s\S]*LOCATION:Demo clinic[\s\S]*DESCRIPTION:Move or cancel it here: [\s\S]*TRIGGER:-P1D[\s\S]*STATUS:CONFIRMED[\s\S]*END:VCALENDAR/,
+    /BEGIN:VCALENDAR[\s\S]*LOCATION:Klinik am See[\s\S]*DESCRIPTION:Move or cancel it here: [\s\S]*TRIGGER:-P1D[\s\S]*STATUS:CONFIRMED[\s\S]*END:VCALENDAR/,
   );
 
   await expect(page.getByRole('link', { name: 'Send it to kim@example.org' })).toHaveAttribute(

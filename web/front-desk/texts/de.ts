@@ -25,7 +25,7 @@ export const german: Texts = {
     requests: 'Anfragen',
     messages: 'Nachrichten',
     hours: 'Sprechzeiten',
-    clinic: 'Die Klinik',
+    clinic: 'Klinik',
     notifications: 'Benachrichtigungen',
     skip: 'Zum Inhalt',
   },

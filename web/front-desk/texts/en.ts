@@ -25,7 +25,7 @@ export const english = {
     requests: 'Requests',
     messages: 'Messages',
     hours: 'Opening hours',
-    clinic: 'The clinic',
+    clinic: 'Clinic',
     notifications: 'Notifications',
     skip: 'Skip to content',
   },
