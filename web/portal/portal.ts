@@ -82,16 +82,20 @@ export interface Portal {
   readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
 }
 
-/** How long what rarely changes at a clinic is not requested again, in milliseconds. */
+/** How long what rarely changes at a clinic is not requested again, in milliseconds; more of it takes longer to read. */
 const KEEP = 5_000;
-const KEEP_DOCTORS = 60_000;
+const KEEP_LONGER = 60_000;
+const MANY = 500;
+
+/** How many things are remembered; those that were read first go first. */
+const MOST_REMEMBERED = 200;
 
 /** Remembers what was read for a short time; failures are not remembered. */
 function remember<T, K extends { readonly key: string }>(
   read: (about: K) => Promise<T>,
   isGood: (value: T) => boolean,
   now: () => number,
-  keep = KEEP,
+  keep: (value: T) => number = () => KEEP,
 ) {
   const known = new Map<string, { readonly end: number; readonly value: Promise<T> }>();
   return async (about: K): Promise<T> => {
@@ -101,10 +105,19 @@ function remember<T, K extends { readonly key: string }>(
       return found.value;
     }
     const value = read(about);
-    known.set(key, { end: now() + keep, value });
-    const isKept = await value.then(isGood, () => false);
-    if (!isKept) {
+    const entry = { end: Number.POSITIVE_INFINITY, value };
+    known.set(key, entry);
+    const until = await value.then(
+      (found) => (isGood(found) ? now() + keep(found) : undefined),
+      () => undefined,
+    );
+    if (until === undefined) {
       known.delete(key);
+    } else {
+      entry.end = until;
+      if (known.size > MOST_REMEMBERED) {
+        known.delete(known.keys().next().value ?? key);
+      }
     }
     return value;
   };
@@ -155,6 +168,8 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     () => readServices(service, extensions),
     (value) => !isRefusal(value),
     now,
+    (value) =>
+      !isRefusal(value) && value.services.some(({ schedules }) => schedules.length > MANY) ? KEEP_LONGER : KEEP,
   );
   let last: Offer | undefined;
   const services = async (): Promise<readonly BookableService[] | Refusal> => {
@@ -189,7 +204,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
       (about) => readDoctors(service, about),
       (found) => found.size > 0,
       now,
-      KEEP_DOCTORS,
+      () => KEEP_LONGER,
     ),
   };
 }

@@ -123,7 +123,7 @@ test('the earliest times of any doctor are on top, and who is free first is the 
     '09:00, Thu 12 Jan Dr. anna',
     '09:20, Thu 12 Jan Dr. cleo',
   ]);
-  const names = [...body.matchAll(/<strong>(Dr\. \w+)<\/strong>/g)].map(([, name]) => name);
+  const names = [...body.matchAll(/<strong dir="auto">(Dr\. \w+)<\/strong>/g)].map(([, name]) => name);
   expect(names).toEqual(['Dr. cleo', 'Dr. berta', 'Dr. anna']);
   expect(body).toContain('Speaks Turkish and German');
   expect(body).toContain('Speaks de-99x');

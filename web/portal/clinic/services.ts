@@ -12,7 +12,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
-import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
 import { listOf, textOf } from '../fhir/elements.ts';
 import type { ExtensionUrls } from '../fhir/refusal.ts';
 import { addressText, type Clinic, clinicOf, mapOf } from './clinic.ts';
@@ -89,7 +89,7 @@ export function servicesFor(
 /** The longest text about a service, in characters. */
 const MOST_TEXT = 4_000;
 
-/** How many Schedules and services the portal shows. */
+/** How many Schedules and services are read at once. */
 const MOST = '500';
 
 const keyOf = ({ system = '', code }: Coding): string => `${system}|${code}`;
@@ -223,8 +223,9 @@ export interface Offer {
 /** Reads what can be booked. */
 export async function readServices(service: BookingService, urls: Urls): Promise<Offer | Refusal> {
   const [schedules, services] = await Promise.all([
-    service.search('Schedule', { _count: MOST }),
-    service.search('HealthcareService', {
+    searchAll(service, 'Schedule', { _count: MOST, _sort: '_id' }),
+    searchAll(service, 'HealthcareService', {
+      _sort: '_id',
       _count: MOST,
       _include: ['HealthcareService:organization', 'HealthcareService:location'],
     }),

@@ -21,6 +21,9 @@ export interface FreeTimes {
 const PAGE = 1000;
 const PAGES = 4;
 
+/** How many calendars are looked at together: their names have to fit into an address. */
+const MOST_SCHEDULES = 200;
+
 const MINUTE = 60_000;
 
 /** The most appointments that one long Slot is shown as. */
@@ -105,7 +108,8 @@ export async function readTimes(
   [from, to]: readonly [number, number],
   most = PAGE * PAGES,
 ): Promise<FreeTimes | Refusal> {
-  const bySchedule = new Map(schedules.map((schedule) => [schedule.reference, schedule]));
+  const named = schedules.slice(0, MOST_SCHEDULES);
+  const bySchedule = new Map(named.map((schedule) => [schedule.reference, schedule]));
   const first = await client.search('Slot', {
     schedule: [...bySchedule.keys()].join(','),
     status: 'free',
@@ -129,7 +133,10 @@ export async function readTimes(
           const schedule = bySchedule.get(slot.schedule?.reference ?? '');
           return schedule ? timesOf(slot, schedule) : [];
         });
-      return { times: times.toSorted((a, b) => a.start - b.start), isComplete: next === undefined };
+      return {
+        times: times.toSorted((a, b) => a.start - b.start),
+        isComplete: next === undefined && named.length === schedules.length,
+      };
     }
     page = await client.follow(next);
   }

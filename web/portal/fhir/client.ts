@@ -191,5 +191,29 @@ export function nextPage({ link }: Bundle): string | undefined {
   return (Array.isArray(link) ? link : []).find((one) => one?.relation === 'next')?.url;
 }
 
+/** How many pages of a search are read. */
+const MOST_PAGES = 20;
+
+/** The resources that a search finds on all of its pages, with those that are included. */
+export async function searchAll(
+  client: BookingService,
+  type: ResourceType,
+  query: Readonly<Record<string, string | string[]>>,
+): Promise<Bundle | Refusal> {
+  const entry: NonNullable<Bundle['entry']> = [];
+  let page = await client.search(type, query);
+  for (let count = 1; ; count += 1) {
+    if (isRefusal(page)) {
+      return page;
+    }
+    entry.push(...(Array.isArray(page.entry) ? page.entry : []));
+    const next = (Array.isArray(page.link) ? page.link : []).find((one) => one?.relation === 'next')?.url;
+    if (next === undefined || count >= MOST_PAGES) {
+      return { resourceType: 'Bundle', type: 'searchset', entry };
+    }
+    page = await client.follow(next);
+  }
+}
+
 /** A patient as the portal submits it. */
 export type SubmittedPatient = Pick<Patient, 'resourceType' | 'id' | 'identifier' | 'name' | 'birthDate' | 'telecom'>;

@@ -26,6 +26,9 @@ export interface TimesPage {
   readonly doctors: ReadonlyMap<string, Doctor>;
   /** Whether the span is a month, of which `first` is the first day. */
   readonly isMonth: boolean;
+  /** The people to choose from, those who are free first, and what of their names was looked for. */
+  readonly people: readonly Person[];
+  readonly who: string;
   readonly first: string;
   /** The first day of the span, if it is not today. */
   readonly from: string | undefined;
@@ -59,8 +62,30 @@ function address({ portal }: Visit, page: TimesPage, query: Query): string {
   return `${portal.options.path}/times?${new URLSearchParams(known).toString()}`;
 }
 
-/** How many people have a card; the others are in a list below. */
+/** How many people have a card, and how many others are in a list below; all are found by name. */
 const MOST_CARDS = 24;
+const MOST_OTHERS = 100;
+
+const folded = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLocaleLowerCase();
+
+/** A calendar of somebody, and its next free time. */
+type Person = { readonly schedule: BookableSchedule; readonly next: FreeTime | undefined };
+
+/** The people of a service whose names hold all of some words, those who are free first. */
+export function peopleOf({ schedules }: BookableService, times: readonly FreeTime[], who: string): Person[] {
+  const words = folded(who).split(/\s+/);
+  const first = new Map(times.toReversed().map((time) => [time.schedule.reference, time]));
+  return schedules
+    .filter(({ name }) => name !== '' && words.every((word) => folded(name).includes(word)))
+    .map((schedule) => ({ schedule, next: first.get(schedule.reference) }))
+    .toSorted((a, b) => (a.next?.start ?? Number.MAX_VALUE) - (b.next?.start ?? Number.MAX_VALUE));
+}
+
+/** The calendars whose people have a card. */
+export const withCard = (people: readonly Person[], chosen: BookableSchedule | undefined): BookableSchedule[] => [
+  ...people.slice(0, MOST_CARDS).map(({ schedule }) => schedule),
+  ...(chosen ? [chosen] : []),
+];
 
 /** The languages that somebody speaks, as the visitor calls them. */
 function languagesOf({ texts }: Visit, { languages }: Doctor): string {
@@ -76,31 +101,38 @@ function personCard(visit: Visit, page: TimesPage, { name, actor }: BookableSche
   const { id = '', picture, place, languages = [] } = doctor ?? {};
   const address = `${portal.options.path}/pictures/Practitioner/${id}?v=${picture?.version}`;
   const time = next && say(texts.times.at, { time: clock.time(next.start), day: clock.shortDay(next.start) });
-  return html`${picture && html`<img src="${address}" width="48" height="48" alt="" loading="lazy">`}<span><strong>${name}</strong>
+  return html`${picture && html`<img src="${address}" width="48" height="48" alt="" loading="lazy">`}<span><strong dir="auto">${name}</strong>
 ${place && html`<span class="note">${place}</span>`}
 ${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.speaks, { languages: languagesOf(visit, doctor) })}</span>`}
 <span class="note">${time ? say(texts.times.nextFree, { time }) : page.schedule === undefined && texts.times.notFree}</span></span>`;
 }
 
+/** Finds people by their names, where there are many. */
+function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
+  const hidden = Object.entries({ ...choiceOf(page), schedule: undefined }).map(
+    ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
+  );
+  return (
+    page.service.schedules.length > MOST_CARDS &&
+    html`<form action="${portal.options.path}/times" class="from">${hidden}<label for="who">${texts.times.find}</label>
+<input type="search" id="who" name="who" maxlength="100" value="${page.who}"> <button class="secondary">${texts.times.show}</button></form>`
+  );
+}
+
 /** With whom: the day that was looked at stays. Who is free first comes first. */
 function personChoice(visit: Visit, page: TimesPage): Html | false {
   const { texts } = visit;
-  const { service, from, day, days } = page;
-  const times = [...days.values()].flat();
-  const named = service.schedules
-    .filter(({ name }) => name !== '')
-    .map((schedule) => ({ schedule, next: times.find((time) => time.schedule.reference === schedule.reference) }))
-    .toSorted((a, b) => (a.next?.start ?? Number.MAX_VALUE) - (b.next?.start ?? Number.MAX_VALUE));
+  const { service, schedule: chosen, people, from, day, who } = page;
   const option = (schedule: string | undefined, content: Content): Html =>
-    html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day person"${schedule === page.schedule?.reference && html` aria-current="true"`}>${content}</a></li>`;
-  const isShown = ({ schedule }: (typeof named)[number], index: number): boolean =>
-    index < MOST_CARDS || schedule.reference === page.schedule?.reference;
-  const others = named.filter((one, index) => !isShown(one, index));
+    html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day person"${schedule === chosen?.reference && html` aria-current="true"`}>${content}</a></li>`;
+  const cards = new Set(withCard(people, chosen));
+  const others = people.filter(({ schedule }) => !cards.has(schedule)).slice(0, MOST_OTHERS);
+  const nextOf = (schedule: BookableSchedule) => people.find((one) => one.schedule === schedule)?.next;
   return (
-    named.length > 1 &&
+    service.schedules.filter(({ name }) => name !== '').length > 1 &&
     html`<section aria-labelledby="people-title" class="people"><h2 id="people-title">${texts.times.withWhom}</h2>
-<ul>${option(undefined, texts.times.anyone)}${named.filter(isShown).map(({ schedule, next }) => option(schedule.reference, personCard(visit, page, schedule, next)))}</ul>
-${others.length > 0 && html`<details><summary>${texts.times.more}</summary><ul>${others.map(({ schedule }) => option(schedule.reference, schedule.name))}</ul></details>`}</section>`
+${personSearch(visit, page)}<ul>${option(undefined, texts.times.anyone)}${[...cards].map((schedule) => option(schedule.reference, personCard(visit, page, schedule, nextOf(schedule))))}</ul>
+${others.length > 0 && html`<details${who !== '' && html` open`}><summary>${texts.times.more}</summary><ul>${others.map(({ schedule }) => option(schedule.reference, schedule.name))}</ul></details>`}</section>`
   );
 }
 

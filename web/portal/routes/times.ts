@@ -7,7 +7,7 @@ import { isRefusal } from '../fhir/client.ts';
 import type { PageHandler, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import { servicesPage } from '../pages/services.ts';
-import { timesPage } from '../pages/times.ts';
+import { peopleOf, timesPage, withCard } from '../pages/times.ts';
 import { findOwn } from './appointments.ts';
 import { failureOf } from './refusals.ts';
 
@@ -121,13 +121,18 @@ export const showTimes: PageHandler = async (visit) => {
   const isMonth = query.get('view') === 'month';
   const start = isMonth && monthOf(from) > today ? monthOf(from) : isMonth ? today : from;
   const end = isMonth ? clock.startOf(monthOf(from, 1)) : clock.startOf(from, SPAN);
-  const [found, doctors] = await Promise.all([
-    readTimes(portal.service, service, schedules, [Math.max(now, clock.startOf(start)), end]),
-    portal.doctors(service),
-  ]);
+  const found = await readTimes(portal.service, service, schedules, [Math.max(now, clock.startOf(start)), end]);
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found));
   }
+  const who = query.get('who').slice(0, 100);
+  const people = peopleOf(service, found.times, who);
+  const shown = withCard(people, schedule);
+  const key = shown
+    .map(({ reference }) => reference)
+    .toSorted()
+    .join(' ');
+  const doctors = await portal.doctors({ ...service, key, schedules: shown });
   const days = byDay(visit, found.times);
   const dates = [...days.keys()];
   const day = dates.find((date) => date >= query.get('day')) ?? dates[0];
@@ -139,6 +144,8 @@ export const showTimes: PageHandler = async (visit) => {
     days,
     day,
     doctors,
+    people,
+    who,
     isMonth,
     first: isMonth ? monthOf(from) : from,
     isFirst: query.get('day') === '',

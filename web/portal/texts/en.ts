@@ -41,6 +41,7 @@ export const english = {
     nextFree: 'Next: {time}',
     notFree: 'Nothing free in these days',
     more: 'Everybody else',
+    find: 'Find a person',
     from: 'Free times from',
     show: 'Show',
     month: 'Show a whole month',

@@ -1,0 +1,115 @@
+/** A clinic with ten thousand doctors, whose names are written in every script; its record lacks what can be lacking. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fastify, { type FastifyInstance } from 'fastify';
+import { portal } from '../../../web/portal/server.ts';
+import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+
+const files = builtFiles();
+const now = Date.parse('2040-01-02T07:00:00Z');
+const names = [
+  'Jörg Müller',
+  'Łukasz Żak',
+  'د. ليلى حداد',
+  'Олена Шевченко',
+  '李小龍',
+  '<b>Dr.</b> & "Co"',
+  '👩‍⚕️ Ümit',
+  '',
+];
+const COUNT = 10_000;
+const schedules = Array.from({ length: COUNT }, (_, index) => ({
+  resourceType: 'Schedule',
+  id: `s${index}`,
+  actor: [
+    {
+      reference: `Practitioner/p${index}`,
+      display: names[index % names.length] && `${names[index % names.length]} ${index}`,
+    },
+  ],
+}));
+
+let clinic: FastifyInstance;
+let app: FastifyInstance;
+const asked: { schedules: number; doctors: number } = { schedules: 0, doctors: 0 };
+
+beforeAll(async () => {
+  clinic = aClinic();
+  let baseUrl = '';
+  clinic.get<{ Querystring: { _count: string; _offset?: string } }>('/fhir/R4/Schedule', async ({ query }) => {
+    const [start, count] = [Number(query._offset ?? 0), Number(query._count)];
+    const link = [{ relation: 'next', url: `${baseUrl}/Schedule?_count=${count}&_offset=${start + count}` }];
+    return { ...bundle(...schedules.slice(start, start + count)), ...(start + count < COUNT && { link }) };
+  });
+  clinic.get('/fhir/R4/HealthcareService', async () =>
+    bundle(
+      { resourceType: 'HealthcareService', id: 'h', providedBy: { reference: 'Organization/o' } },
+      {
+        resourceType: 'Organization',
+        id: 'o',
+        name: 'عيادة البحيرة',
+        address: null,
+        extension: [{ url: 'urn:clinic', extension: [] }],
+      },
+    ),
+  );
+  clinic.get<{ Querystring: { schedule: string } }>('/fhir/R4/Slot', async ({ query }) => {
+    asked.schedules = query.schedule.split(',').length;
+    const [start, end] = ['2040-01-03T09:00:00Z', '2040-01-03T09:30:00Z'];
+    return bundle(
+      ...query.schedule.split(',').map((reference) => ({
+        resourceType: 'Slot',
+        id: reference.slice(9),
+        status: 'free',
+        schedule: { reference },
+        start,
+        end,
+      })),
+    );
+  });
+  clinic.get('/fhir/R4/PractitionerRole', async () => bundle());
+  clinic.get<{ Querystring: { _id: string } }>('/fhir/R4/Practitioner', async ({ query }) => {
+    asked.doctors = query._id.split(',').length;
+    return bundle();
+  });
+  baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
+  app = fastify();
+  const { assets } = files;
+  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+});
+afterAll(async () => {
+  await app.close();
+  await clinic.close();
+  files.remove();
+});
+
+test('the pages stay small, and say that there is more', async () => {
+  const browser = aBrowser(app, '192.0.2.1');
+  const first = await browser.send('/portal/');
+  expect([first.statusCode, first.body.length < 10_000]).toEqual([200, true]);
+  const { statusCode, body } = await browser.send('/portal/times?service=');
+  expect(statusCode).toBe(200);
+  expect(body.length).toBeLessThan(150_000);
+  expect(body).toContain('There are more free times than can be shown here.');
+  expect(asked).toEqual({ schedules: 200, doctors: 24 });
+  expect(body).not.toContain('<b>Dr.');
+  expect(body).toContain('&lt;b&gt;Dr.&lt;/b&gt; &amp; &quot;Co&quot; 5');
+});
+
+test.each([
+  ['muller 0', 'Jörg Müller 0'],
+  ['حداد 9994', 'د. ليلى حداد 9994'],
+  ['ШЕВЧЕНКО 9995', 'Олена Шевченко 9995'],
+  ['小龍 9996', '李小龍 9996'],
+  ['zak 9993', 'Łukasz Żak 9993'],
+])('anybody is found by name: %s', async (who, name) => {
+  const { body } = await aBrowser(app, '192.0.2.1').send(`/portal/times?service=&who=${encodeURIComponent(who)}`);
+  const found = [...body.matchAll(/<strong dir="auto">([^<]+)<\/strong>\n/g)].map(([, one]) => one);
+  expect(found).toContain(name);
+});
+
+test('whoever was chosen is shown, with all of their times', async () => {
+  const { body } = await aBrowser(app, '192.0.2.1').send('/portal/times?service=&schedule=Schedule%2Fs9996');
+  expect(asked.schedules).toBe(1);
+  expect(body).toContain('aria-current="true"');
+  expect(body).toContain('李小龍 9996');
+});
