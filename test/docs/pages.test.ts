@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 /** How many words each page may have; to raise one is a decision of its own. */
 const budgets: Readonly<Record<string, number>> = {
   'README.md': 900,
-  'CHANGELOG.md': 1_100,
+  'CHANGELOG.md': 1_250,
   'CONTRIBUTING.md': 1_750,
   'SECURITY.md': 2_000,
   'docs/calendar-model.md': 1_400,
