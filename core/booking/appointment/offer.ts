@@ -22,7 +22,8 @@ export function offerExtensions({ reason, for: ids, until }: Offer, config: Arte
 }
 
 /** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointment that it would replace. */
-export function offeredFor({ extension = [] }: Appointment, config: ArtefactConfig): string[] {
-  const parts = extension.find(({ url }) => url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
+export function offeredFor({ extension }: Appointment, config: ArtefactConfig): string[] {
+  const all: readonly (Extension | null)[] = Array.isArray(extension) ? extension : [];
+  const parts = all.find((one) => one?.url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
   return parts.flatMap(({ url, valueReference }) => (url === 'for' && idIn(valueReference, 'Appointment')) || []);
 }

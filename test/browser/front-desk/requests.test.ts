@@ -1,6 +1,8 @@
 import { expect, test } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
+import { cancellation, patch } from '../../contract/patch/fixtures.ts';
+import { aFullClinic, aWaiting, offerFor } from '../../contract/waitlist/fixtures.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
 import { bookedBy, settle, visitDesk } from './desk.ts';
@@ -145,4 +147,19 @@ test('a confirmation that Medplum refuses says so, and what the service does the
   await expectAccessible(page);
   await expect.poll(async () => (await statusOf(request.id))?.status, { timeout: 60_000 }).toBe('cancelled');
   await expect(page.locator('.request', { hasText: 'Kim Verzogen' })).toHaveCount(0, { timeout: 20_000 });
+});
+
+test('who waits is seen in order, and who is offered a time', async ({ page }) => {
+  const { service, booked } = await aFullClinic();
+  const [first, second] = [await aWaiting(service), await aWaiting(service, 'portal-b')];
+  expect((await patch(booked.id ?? '', cancellation, 'portal-b')).status).toBe(200);
+  await offerFor(first.entry, first.patient);
+  await visitDesk(page, `${origin}/front-desk/requests`);
+  const list = page.getByRole('region', { name: /Waiting for a time/ });
+  const code = service.coding?.[0]?.code ?? '';
+  await expect(list.getByRole('listitem').filter({ hasText: code })).toHaveText([/Offered: /, /since/]);
+  await expectAccessible(page);
+  // Who leaves is no longer there, by itself.
+  expect((await patch(second.entry.id ?? '', cancellation, 'portal-b')).status).toBe(200);
+  await expect(list.getByRole('listitem').filter({ hasText: code })).toHaveCount(1, { timeout: 20_000 });
 });

@@ -345,6 +345,13 @@ export const german: Texts = {
     photo: 'Bild',
     savePicture: 'Bild speichern',
   },
+  waitlist: {
+    title: 'Warten auf eine Zeit',
+    help: 'In der Reihenfolge, in der sie gefragt werden, wenn eine Zeit frei wird.',
+    since: (day) => `seit ${day}`,
+    priority: (rank) => `Priorität ${rank}`,
+    offered: (time, until) => `Angeboten: ${time}, bis ${until}`,
+  },
   messages: {
     title: 'Nicht angekommene Nachrichten',
     none: 'Alle Nachrichten an Patienten wurden übergeben, oder es wurde nichts gesendet.',

@@ -341,6 +341,13 @@ export const english = {
     photo: 'Picture',
     savePicture: 'Save the picture',
   },
+  waitlist: {
+    title: 'Waiting for a time',
+    help: 'In the order in which they are asked when a time becomes free.',
+    since: (day: string) => `since ${day}`,
+    priority: (rank: number) => `priority ${rank}`,
+    offered: (time: string, until: string) => `Offered: ${time}, until ${until}`,
+  },
   messages: {
     title: 'Messages that did not arrive',
     none: 'Every message to a patient was handed over, or nothing was sent.',

@@ -18,6 +18,7 @@ import { useNow } from '../parts/use-now.ts';
 import { useRefused } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
+import { Waitlist } from '../waitlist/list.tsx';
 import { RequestList } from './list.tsx';
 import { OpenRequest } from './open.tsx';
 
@@ -164,6 +165,7 @@ export function RequestsPage() {
           />
         )}
       </div>
+      <Waitlist />
     </>
   );
 }

@@ -1,0 +1,53 @@
+import { expect, test } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
+import { loadConfig } from '../../../scripts/cli/load-config.ts';
+import { entriesIn } from '../../../web/front-desk/waitlist/entries.ts';
+
+const config = loadConfig();
+const now = Date.parse('2027-01-04T10:00:00Z');
+
+const entry = (id: string, created: string, more: Partial<Appointment> = {}): Appointment => ({
+  resourceType: 'Appointment',
+  id,
+  status: 'waitlist',
+  created,
+  requestedPeriod: [{ start: '2027-01-05T00:00:00Z', end: '2027-01-06T00:00:00Z' }],
+  participant: [{ actor: { reference: 'Patient/1' }, status: 'accepted' }],
+  ...more,
+});
+
+const offer = (id: string, until: number): Appointment => ({
+  resourceType: 'Appointment',
+  id: `offer-${id}`,
+  status: 'proposed',
+  start: '2027-01-05T09:00:00Z',
+  end: '2027-01-05T09:30:00Z',
+  participant: [{ status: 'accepted' }],
+  extension: offerExtensions({ reason: 'waitlist', for: [id], until }, config),
+});
+
+test('who waits stands in the order of being asked, with what is offered and not over', () => {
+  const found = [
+    { resourceType: 'Patient', id: '1', name: [{ family: 'Muster' }] },
+    entry('late', '2027-01-03T00:00:00Z'),
+    entry('early', '2027-01-02T00:00:00Z'),
+    entry('first', '2027-01-04T00:00:00Z', { priority: 1 }),
+    offer('early', now + 60_000),
+    offer('late', now - 60_000),
+  ];
+  const seen = entriesIn(found, now, config).map(({ id, patient, offer: one }) => [id, patient?.id, one?.until]);
+  expect(seen).toEqual([
+    ['first', '1', undefined],
+    ['early', '1', now + 60_000],
+    ['late', '1', undefined],
+  ]);
+});
+
+test.each([
+  [null],
+  [{ resourceType: 'Appointment', status: 'waitlist', requestedPeriod: [null], participant: [null] }],
+  [{ resourceType: 'Appointment', status: 'proposed', extension: [null] }],
+])('%p stops nothing', (broken) => {
+  expect(() => entriesIn([broken, entry('a', '2027-01-02T00:00:00Z')], now, config)).not.toThrow();
+});

@@ -1,0 +1,72 @@
+import { Link } from 'wouter';
+import { contactOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
+import { localDayOf } from '../../day/local-day.ts';
+import { type Entry, entriesIn, waitlistSearches } from '../../waitlist/entries.ts';
+import { Phone } from '../appointment/facts.tsx';
+import { Behind } from '../parts/behind.tsx';
+import { momentText, shortDayText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useFound } from '../parts/use-found.ts';
+import { useNow } from '../parts/use-now.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+function Waiting({ entry }: { readonly entry: Entry }) {
+  const { language, waitlist: words, appointment: appointmentWords } = useTexts();
+  const { appointment, patient, since, wishes, offer } = entry;
+  const patients = new Map(patient?.id ? [[patient.id, patient]] : []);
+  const name = patientNameOf(appointment, patients) || appointmentWords.noPatient;
+  const times = wishes.map(({ start, end }) => `${momentText(start, language)} – ${momentText(end, language)}`);
+  return (
+    <li className="delivery">
+      <h3>{patient ? <Link href={`/people/${patient.id}`}>{name}</Link> : name}</h3>
+      <p className="reach">
+        <Phone number={contactOf(patient, 'phone')} />
+      </p>
+      <p>{[servicesOf(appointment), ...times].filter(Boolean).join(' · ')}</p>
+      <p className="help">
+        {[
+          since !== undefined && words.since(shortDayText(since, language)),
+          appointment.priority && words.priority(appointment.priority),
+        ]
+          .filter(Boolean)
+          .join(' · ')}
+      </p>
+      {offer && (
+        <p>
+          <Link href={`/calendar?date=${localDayOf(offer.start, config.timeZone)}`}>
+            {words.offered(momentText(offer.start, language), momentText(offer.until, language))}
+          </Link>
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** Those who wait for a time, in the order in which they are asked, and what is offered to them; nothing if nobody waits. */
+export function Waitlist() {
+  const { waitlist: words } = useTexts();
+  const now = useNow();
+  const { value, refusal, reload, isBehind } = useFound('waitlist', waitlistSearches, (found) =>
+    entriesIn(found, now, config),
+  );
+  return (
+    <>
+      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      {value && value.length > 0 && (
+        <section aria-labelledby="waitlist">
+          <h2 id="waitlist">
+            {words.title} ({value.length})
+          </h2>
+          <p className="help">{words.help}</p>
+          <Behind isBehind={isBehind} />
+          <ol className="deliveries">
+            {value.map((entry) => (
+              <Waiting key={entry.id} entry={entry} />
+            ))}
+          </ol>
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import type { Appointment, Patient } from '@medplum/fhirtypes';
+import { endOf, isOffered } from '../../../core/booking/appointment/expiry.ts';
+import { offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { compareEntries } from '../../../core/booking/waitlist/entry.ts';
+import type { ArtefactConfig } from '../../../core/config/config.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { patientIdOf } from '../appointment/people.ts';
+import { timeOf } from '../day/entries.ts';
+
+/** Somebody who waits. */
+export interface Entry {
+  readonly id: string;
+  readonly appointment: Appointment;
+  readonly patient: Patient | undefined;
+  /** Since when, in milliseconds since 1970 UTC. */
+  readonly since: number | undefined;
+  readonly wishes: readonly Interval[];
+  /** What is offered to them now, and until when. */
+  readonly offer: (Interval & { readonly until: number }) | undefined;
+}
+
+/** The searches for those who wait, with their people, and for what is held or offered. */
+export const waitlistSearches = [
+  { type: 'Appointment', query: [['status', 'waitlist']], include: [['_include', 'Appointment:patient']] },
+  { type: 'Appointment', query: [['status', 'proposed']] },
+] as const;
+
+/** Those who wait, in the order in which they are asked. */
+export function entriesIn(resources: readonly unknown[], now: number, config: ArtefactConfig): Entry[] {
+  const patients = new Map(resources.filter((one) => isResource(one, 'Patient')).map((one) => [one.id, one]));
+  const appointments = resources.filter((one) => isResource(one, 'Appointment'));
+  const offers = appointments.filter((one) => isOffered(one, now, config));
+  const waiting = appointments.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
+  return waiting.map((appointment): Entry => {
+    const { id = '', created, requestedPeriod } = appointment;
+    const offer = offers.find((one) => offeredFor(one, config).includes(id));
+    const time = offer && timeOf(offer);
+    const until = offer && endOf('offer', offer, config);
+    return {
+      id,
+      appointment,
+      patient: patients.get(patientIdOf(appointment)),
+      since: parseInstant(created),
+      wishes: (Array.isArray(requestedPeriod) ? requestedPeriod : []).flatMap((wish) => {
+        const [start, end] = [parseInstant(wish?.start), parseInstant(wish?.end)];
+        return start === undefined || end === undefined ? [] : [{ start, end }];
+      }),
+      offer: time && until !== undefined ? { ...time, until } : undefined,
+    };
+  });
+}
