@@ -86,6 +86,7 @@ const adapterSchema = z.strictObject({
   acts: z.partialRecord(z.enum(acts), z.array(step)),
   gaveWay: z.string().optional(),
   overbooks: z.string().optional(),
+  everyPlace: z.boolean().optional(),
   parts: z.boolean().optional(),
   reset: step.optional(),
 });

@@ -37,6 +37,8 @@ export interface Adapter {
   readonly gaveWay?: string;
   /** Of an Appointment (FHIRPath): it is meant to overlap others. */
   readonly overbooks?: string;
+  /** Whether what it books takes time from every place of a calendar, as a block does. */
+  readonly everyPlace?: boolean;
   /** Whether it books parts of Slots. */
   readonly parts?: boolean;
   /** How a Slot is made free that a client has taken without coming further. */
@@ -46,8 +48,9 @@ export interface Adapter {
 const done: Answers = { status: [200, 201, 202] };
 const conflict: Answers = { status: [409, 412] };
 
+/** Every issue has one of these codes. */
 const taken = (...codes: readonly string[]): string =>
-  `issue.details.coding.code.where(${codes.map((code) => `$this = '${code}'`).join(' or ')}).exists()`;
+  `issue.all(details.coding.where(${codes.map((code) => `code = '${code}'`).join(' or ')}).exists())`;
 
 /** Statuses that have their time. */
 export const OPEN = ['booked', 'pending', 'proposed', 'arrived', 'checked-in'];
@@ -166,6 +169,7 @@ export const adapters = {
   },
   medplum: {
     title: "Medplum's own scheduling: $find, $book, $cancel",
+    everyPlace: true,
     find: '/Appointment/$find?schedule={schedule}&service-type-reference={service}&start={from}&end={to}&_count=100',
     acts: {
       book: [

@@ -216,7 +216,7 @@ export async function attack(given: Attack): Promise<Findings> {
     }
     const end = world.now() + PUBLISHED;
     for (;;) {
-      const offers = await offersIn(first.client, first.adapter, { ...ground, times: [] });
+      const offers = await offersIn(first, { ...ground, times: [] }, world);
       const times = [
         ...new Map(offers.map(({ start, end: until }) => [`${start} ${until}`, { start, end: until }])).values(),
       ]

@@ -4,6 +4,7 @@ import type { Client } from '../client.ts';
 import { type Data, fillText } from '../template.ts';
 import type { Adapter } from './adapters.ts';
 import type { Period, Terms } from './history.ts';
+import type { World } from './network.ts';
 
 /** A calendar that is attacked. */
 export interface Ground {
@@ -18,6 +19,8 @@ export interface Ground {
 /** Something on offer: a free Slot, or an Appointment that is proposed. */
 export interface Offer extends Period {
   readonly resource: Slot | Appointment;
+  /** When it was asked for: it was on offer later. */
+  readonly found: number;
 }
 
 export const instant = (time: number): string => new Date(time).toISOString();
@@ -57,13 +60,24 @@ export async function found(client: Client, request: string, data: Data): Promis
   return all;
 }
 
+/** Who looks for offers. */
+interface Finder {
+  readonly client: Client;
+  readonly adapter: Adapter;
+}
+
 /** What is on offer in a calendar. */
-export async function offersIn(client: Client, { find }: Adapter, { data }: Ground): Promise<readonly Offer[]> {
-  const resources = await found(client, find, data);
+export async function offersIn(
+  { client, adapter }: Finder,
+  { data }: Ground,
+  { now }: Pick<World, 'now'>,
+): Promise<readonly Offer[]> {
+  const asked = now();
+  const resources = await found(client, adapter.find, data);
   return resources.flatMap((resource) =>
     (isResource(resource, 'Slot') && resource.status === 'free') ||
     (isResource(resource, 'Appointment') && resource.status === 'proposed')
-      ? [{ resource, start: Date.parse(resource.start ?? ''), end: Date.parse(resource.end ?? '') }]
+      ? [{ resource, found: asked, ...timeOf(resource) }]
       : [],
   );
 }
@@ -87,7 +101,7 @@ export async function blocksIn(client: Client, { data }: Ground): Promise<readon
   );
 }
 
-export const timeOf = ({ start, end }: Appointment): Period => ({
+export const timeOf = ({ start, end }: Pick<Appointment, 'start' | 'end'>): Period => ({
   start: Date.parse(start ?? ''),
   end: Date.parse(end ?? ''),
 });

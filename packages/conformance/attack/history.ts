@@ -22,6 +22,8 @@ export interface Operation {
   readonly frees?: string;
   /** What was read: whether it is there. */
   readonly sees?: { readonly what: string; readonly isThere: boolean };
+  /** When the offer was found that it names: it may have gone since. */
+  readonly found?: number;
   /** When it was sent and answered, in milliseconds of one clock. Without an answer it may happen at any time after it was sent. */
   readonly sent: number;
   readonly answered: number;

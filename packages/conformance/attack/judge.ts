@@ -185,19 +185,16 @@ function shortest(history: readonly Operation[], terms: Terms, situations: numbe
   return left.toSorted((one, other) => one.sent - other.sent);
 }
 
-/** A refusal claims nothing if others were at that time meanwhile, or shortly before. */
+/** A refusal claims nothing if others were at that time meanwhile, since its offer was found, or shortly before. */
 function isExcused(refusal: Operation, history: readonly Operation[], terms: Terms, within: number): boolean {
   const own = timesOf(refusal).map((time) => around(time, terms));
+  const since = refusal.found ?? refusal.sent;
   return history.some((other) => {
-    const isMeanwhile =
-      other !== refusal && !other.sees && other.sent <= refusal.answered && refusal.sent <= other.answered + within;
+    const isOver = other.outcome === 'done' && other.takes && !other.frees && other.answered < since;
+    const isMeanwhile = other.sent <= refusal.answered && since <= other.answered + within;
     const times = other.frees === undefined ? timesOf(other) : [...timesOf(other), ...freedBy(other, history)];
     const isNear = times.some((time) => own.some((one) => overlaps(around(time, terms), one)));
-    return (
-      isMeanwhile &&
-      isNear &&
-      !(other.outcome === 'done' && other.takes && !other.frees && other.answered < refusal.sent)
-    );
+    return other !== refusal && !other.sees && !isOver && isMeanwhile && isNear;
   });
 }
 

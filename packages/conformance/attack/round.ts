@@ -107,7 +107,13 @@ export async function playRound(stage: Stage): Promise<Round> {
   const history: Draft[] = [];
   const known = new Map<string, Known>();
   const ignored = new Map<string, number>();
-  let offers: readonly Offer[] = await offersIn(quiet(portals[0] as Party), (portals[0] as Party).adapter, ground);
+  /** What was found, by how it was found: portals and staff may look in different places. */
+  const offers = new Map<string, readonly Offer[]>();
+  for (const party of [...portals, ...staff]) {
+    const { find } = party.adapter;
+    offers.set(find, offers.get(find) ?? (await offersIn(party, ground, world)));
+  }
+  const offersFor = ({ adapter }: Party): readonly Offer[] => offers.get(adapter.find) ?? [];
 
   const pick = <T>(some: readonly T[]): T | undefined => some[Math.floor(world.random() * some.length)];
 
@@ -137,6 +143,10 @@ export async function playRound(stage: Stage): Promise<Round> {
       ),
     );
   }
+
+  /** Whether somebody can ask for a time with an offer: for a part of it, or the whole. */
+  const isFor = (offer: Offer, { start, end }: Period, { adapter }: Party): boolean =>
+    adapter.parts ? offer.start <= start && end <= offer.end : offer.start === start && end === offer.end;
 
   /** A record of what is asked, filled in when it is answered. */
   function draft(party: Party, act: Act, time: Period | undefined, target: Known | undefined, mark: string): Draft {
@@ -212,12 +222,15 @@ export async function playRound(stage: Stage): Promise<Round> {
     isRepeated = false,
   ): Promise<void> {
     const mark = isRepeated ? `attack ${marks}` : `attack ${++marks}`;
-    const candidates = offers.filter((one) => time && one.start <= time.start && time.end <= one.end);
+    const candidates = offersFor(party).filter((one) => time && isFor(one, time, party));
     const offer = time ? pick(candidates) : target?.offer;
     if (!offer && ['book', 'hold', 'move', 'replace'].includes(kind)) {
       return;
     }
     const one = draft(isRepeated ? { ...party, name: `${party.name}, again` } : party, kind, time, target, mark);
+    if (offer) {
+      one.found = offer.found;
+    }
     history.push(one);
     if (target && kind !== 'read') {
       target.isEnding = true;
@@ -250,8 +263,9 @@ export async function playRound(stage: Stage): Promise<Round> {
       await act(party, chosen, needsTime ? time : undefined, target);
     }
     if (world.random() < 0.15) {
-      const fresh = await offersIn(party.client, party.adapter, ground).catch(() => []);
-      offers = [...new Map([...offers, ...fresh].map((one) => [one.resource.id ?? one.start, one])).values()];
+      const fresh = await offersIn(party, ground, world).catch(() => []);
+      const all = [...offersFor(party), ...fresh].map((one) => [one.resource.id ?? one.start, one] as const);
+      offers.set(party.adapter.find, [...new Map(all).values()]);
     }
   }
 
@@ -408,7 +422,10 @@ export async function playRound(stage: Stage): Promise<Round> {
     const stored = staff[0] ? await blocksIn(quiet(staff[0]), ground) : [];
     const blocks = [...known].filter(([, { thing }]) => stored.some(({ id }) => id === thing.id));
     return new Map<string, Held>([
-      ...open.map(([name, { appointment }]) => [name, { time: timeOf(appointment), isBlock: false }] as const),
+      ...open.map(
+        ([name, { party, appointment }]) =>
+          [name, { time: timeOf(appointment), isBlock: party.adapter.everyPlace === true }] as const,
+      ),
       ...blocks.map(([name, { time }]) => [name, { time, isBlock: true }] as const),
     ]);
   }
@@ -446,7 +463,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   async function offersBecomeRight(): Promise<Violation[]> {
     const end = world.now() + bounds.within;
     for (;;) {
-      const wrong = wrongIn(await held(), await offersIn(quiet(finder), finder.adapter, ground));
+      const wrong = wrongIn(await held(), await offersIn(finder, ground, world));
       if (wrong.length === 0 || world.now() >= end) {
         return wrong;
       }
@@ -457,7 +474,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   /** Takes a Slot back that a client has taken without coming further. */
   async function reset(calendar: Calendar): Promise<void> {
     const step = finder.adapter.reset;
-    for (const offer of step ? offers : []) {
+    for (const offer of step ? offersFor(finder) : []) {
       if (![...calendar.values()].some(({ time }) => overlaps(time, offer))) {
         const adapter = { ...finder.adapter, acts: { book: [step as NonNullable<typeof step>] } };
         await perform({ ...finder, adapter }, 'book', { data: ground.data, mark: '', offer });
@@ -474,7 +491,9 @@ export async function playRound(stage: Stage): Promise<Round> {
           owner: party,
           act: 'book' as const,
           time: timeOf(appointment),
-          offer: offers.find((one) => one.start <= timeOf(appointment).start && timeOf(appointment).end <= one.end),
+          offer: offersFor(party).find(
+            (one) => one.start <= timeOf(appointment).start && timeOf(appointment).end <= one.end,
+          ),
           isEnding: false,
         };
         known.set(name, is);
@@ -488,8 +507,8 @@ export async function playRound(stage: Stage): Promise<Round> {
 
   async function tryOffers(): Promise<void> {
     await world.wait(bounds.within);
-    offers = await offersIn(quiet(finder), finder.adapter, ground);
     for (const time of ground.times) {
+      offers.set(finder.adapter.find, await offersIn(finder, ground, world));
       await act(finder, 'book', time);
     }
     await endAll();

@@ -1,50 +1,108 @@
 import { Command } from 'commander';
-import { attack } from '../../../packages/conformance/attack/attack.ts';
+import { adapters } from '../../../packages/conformance/attack/adapters.ts';
+import { type Attack, attack, type Findings } from '../../../packages/conformance/attack/attack.ts';
 import { rules } from '../../../packages/conformance/attack/round.ts';
+import { violationTable } from '../../../packages/conformance/attack/verdict.ts';
 import { runAsProgram } from '../../../scripts/cli/command.ts';
 import { formatTable } from '../../../scripts/cli/table.ts';
 import { wholeNumber } from '../../../scripts/cli/whole-number.ts';
-import { mistakes } from '../../simulation/mistakes.ts';
 import type { Mistake } from '../../simulation/world.ts';
-import { startMistaken } from './mistaken.ts';
+import { loadSimulated } from './simulated.ts';
 
 interface Arguments {
   readonly mistakes?: string | true;
+  readonly inProcess?: boolean;
   readonly seconds: number;
   readonly seed: number;
 }
 
+/** How many rounds a service without sockets is used for: it keeps everything that was ever written. */
+const ROUNDS = 16;
+
+/** What happens without this service's guards: Medplum's own scheduling books what a portal has. */
+const UNGUARDED = "Medplum's own $book beside portals, and no guard";
+const unguarded: Mistake = { isIdle: (occasion) => occasion === 'guard' };
+const published: Attack['kinds'] = ['opening hours, buffers'];
+
+type Seek = (name: string, goesOn: Attack['goesOn']) => Promise<Findings>;
+
+/** Attacks a new service again and again, while it goes on and nothing is found. */
+async function attackNewOnes(
+  run: Awaited<ReturnType<typeof loadSimulated>>,
+  seed: number,
+  goesOn: (operations: number) => boolean,
+  mistake = {},
+): Promise<Findings> {
+  let operations = 0;
+  for (let next = seed; ; next++) {
+    const soFar = operations;
+    const found = await run(next, (one) => one.rounds < ROUNDS && goesOn(soFar + one.operations), mistake);
+    operations += found.operations;
+    if (found.violations.length > 0 || !goesOn(operations)) {
+      return { ...found, operations };
+    }
+  }
+}
+
 /** Lets the service make each mistake, and attacks it until that is noticed. */
-async function seekMistakes({ mistakes: text, seconds, seed }: Arguments): Promise<void> {
-  const { given, make, running } = await startMistaken();
+async function seekMistakes({ mistakes: text, inProcess, seconds, seed }: Arguments): Promise<void> {
+  const { mistakes } = await import('../../simulation/mistakes.ts');
+  const all = new Map(Object.entries({ 'no mistake': {}, [UNGUARDED]: unguarded, ...mistakes }));
+  let seek: Seek;
+  if (inProcess) {
+    const run = await loadSimulated();
+    seek = (name, goesOn) => attackNewOnes(run, seed, () => goesOn({} as Findings), all.get(name));
+  } else {
+    const { startMistaken } = await import('./mistaken.ts');
+    const { given, make } = await startMistaken();
+    seek = async (name, goesOn) => {
+      make(all.get(name) ?? {});
+      const more = name === UNGUARDED && { staff: { ...given.staff, adapter: adapters.medplum }, kinds: published };
+      return attack({ ...given, ...more, seed, goesOn });
+    };
+  }
   const rows: string[][] = [];
-  const all: Readonly<Record<string, Mistake>> = { 'no mistake': {}, ...mistakes };
-  for (const name of Object.keys(all).filter((one) => text === true || one.match(text ?? ''))) {
-    make(all[name] ?? {});
+  for (const name of [...all.keys()].filter((one) => text === true || one.match(text ?? ''))) {
     const begin = performance.now();
     const passed = (): number => (performance.now() - begin) / 1_000;
-    const found = await attack({ ...given, seed, goesOn: () => passed() < seconds }).then(
+    const found = await seek(name, () => passed() < seconds).then(
       ({ violations: [first], operations }) => [first ? rules[first.rule] : 'not found', String(operations)],
       (error: unknown) => [`ended: ${String(error).slice(0, 100)}`, ''],
     );
     rows.push([name, passed().toFixed(0), ...found]);
     process.stderr.write(`${rows.at(-1)?.join(' | ')}\n`);
-    make({});
   }
   console.log(formatTable(['mistake', 'seconds', 'broken rule', 'operations'], rows));
-  await running.stop();
+}
+
+/** Attacks the service as it is. */
+async function attackAsItIs({ seconds, seed }: Arguments): Promise<void> {
+  const begin = performance.now();
+  const run = await loadSimulated();
+  const { violations, operations } = await attackNewOnes(run, seed, (count) => {
+    process.stderr.write(`\r${count} operations `);
+    return performance.now() - begin < seconds * 1_000;
+  });
+  for (const violation of violations) {
+    console.log(`\n${violationTable(violation, formatTable)}`);
+  }
+  console.log(`\n${operations} operations, ${violations.length} rules broken.`);
+  process.exitCode = violations.length > 0 ? 1 : 0;
 }
 
 async function main(): Promise<void> {
   const given = new Command()
     .name('npm run test:attack --')
-    .description('Attacks the service on an embedded Medplum, whose Bots make mistakes, with the conformance kit.')
+    .description(
+      'Attacks the service with the conformance kit, as it is without sockets, or with Bots that make mistakes.',
+    )
     .option('--mistakes [text]', 'the mistakes whose names fit this expression')
-    .option('--seconds <number>', 'how long each is attacked', wholeNumber(1), 60)
+    .option('--in-process', 'without sockets: in the simulation')
+    .option('--seconds <number>', 'how long, each mistake by itself', wholeNumber(1), 60)
     .option('--seed <number>', 'decides what is random', wholeNumber(0), 1)
     .parse()
     .opts<Arguments>();
-  await seekMistakes(given);
+  await (given.mistakes ? seekMistakes(given) : attackAsItIs(given));
   process.exit();
 }
 
