@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
-import { MOST_ENTRIES, placeOf } from '../../core/booking/waitlist/entry.ts';
+import { isStillWaiting, MOST_ENTRIES, placeOf } from '../../core/booking/waitlist/entry.ts';
 import {
   entriesOf,
   existingEntry,
@@ -42,7 +42,7 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
     return plan;
   }
   const [own] = await readInTransaction(medplum, plan.patient ? [entriesOf(plan.patient, caller.id, config)] : []);
-  if (ofType('Appointment', own).length >= MOST_ENTRIES) {
+  if (ofType('Appointment', own).filter((one) => isStillWaiting(one, now)).length >= MOST_ENTRIES) {
     return { issues: [tooManyEntries(request)] };
   }
   const written = await sendBundle(medplum, plan.transaction);
@@ -61,7 +61,7 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
 /** The place of an entry, counted with the Bot's own rights: nothing else of the others is told. */
 async function placeIn(medplum: MedplumClient, entry: Appointment): Promise<number> {
   const [all] = await readInTransaction(medplum, ['Appointment?status=waitlist&_sort=_lastUpdated&_count=1000']);
-  return placeOf(entry, ofType('Appointment', all));
+  return placeOf(entry, ofType('Appointment', all), Date.now());
 }
 
 /**

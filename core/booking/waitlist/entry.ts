@@ -84,9 +84,16 @@ export function compareEntries(one: Appointment, other: Appointment): number {
 const servesOne = (types: readonly CodeableConcept[], { serviceType = [] }: Appointment): boolean =>
   serviceType.some((wanted) => types.some((type) => isSameService(type, wanted)));
 
+/** Whether there is still something to wait for: a time that is wished for, and not over. */
+export const isStillWaiting = ({ status, requestedPeriod }: Appointment, now: number): boolean =>
+  status === 'waitlist' &&
+  (Array.isArray(requestedPeriod) ? requestedPeriod : []).some((wish) => (parseInstant(wish?.end) ?? 0) > now);
+
 /** The place of an entry among those who wait for one of its services; 1 is the first. */
-export const placeOf = (entry: Appointment, all: readonly Appointment[]): number =>
-  1 + all.filter((one) => servesOne(entry.serviceType ?? [], one) && compareEntries(one, entry) < 0).length;
+export const placeOf = (entry: Appointment, all: readonly Appointment[], now: number): number => {
+  const others = all.filter((one) => isStillWaiting(one, now) && servesOne(entry.serviceType ?? [], one));
+  return 1 + others.filter((one) => compareEntries(one, entry) < 0).length;
+};
 
 /** Id of the appointment that stands until something earlier is taken, if there is one. */
 export function standingOf({ extension = [] }: Appointment): string | undefined {

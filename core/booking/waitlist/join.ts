@@ -229,13 +229,14 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
 const withoutProfile = (profiles: readonly string[] | undefined, config: BookingConfig): string[] =>
   (profiles ?? []).filter((one) => one !== artefactUri(config, 'LocalTermin'));
 
-/** The search for the entries that a portal has for a patient, as many as are allowed. */
+/** The search for the entries that a portal has for a patient. */
 export const entriesOf = (patient: string, requestor: string, config: BookingConfig): string =>
   searchUrl('Appointment', [
     ['status', 'waitlist'],
     ['patient', patient],
     ['_tag', requestorQuery(requestor, config)],
-    ['_count', String(MOST_ENTRIES)],
+    ['_sort', '-_lastUpdated'],
+    ['_count', '1000'],
   ]);
 
 /** The issue of somebody who waits often enough. */

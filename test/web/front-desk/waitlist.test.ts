@@ -33,6 +33,9 @@ test('who waits stands in the order of being asked, with what is offered and not
     entry('late', '2027-01-03T00:00:00Z'),
     entry('early', '2027-01-02T00:00:00Z'),
     entry('first', '2027-01-04T00:00:00Z', { priority: 1 }),
+    entry('over', '2027-01-01T00:00:00Z', {
+      requestedPeriod: [{ start: '2027-01-02T00:00:00Z', end: '2027-01-03T00:00:00Z' }],
+    }),
     offer('early', now + 60_000),
     offer('late', now - 60_000),
   ];

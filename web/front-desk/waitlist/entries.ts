@@ -1,7 +1,7 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { endOf, isOffered } from '../../../core/booking/appointment/expiry.ts';
 import { offeredFor } from '../../../core/booking/appointment/offer.ts';
-import { compareEntries } from '../../../core/booking/waitlist/entry.ts';
+import { compareEntries, isStillWaiting } from '../../../core/booking/waitlist/entry.ts';
 import type { ArtefactConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
@@ -32,7 +32,7 @@ export function entriesIn(resources: readonly unknown[], now: number, config: Ar
   const patients = new Map(resources.filter((one) => isResource(one, 'Patient')).map((one) => [one.id, one]));
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));
   const offers = appointments.filter((one) => isOffered(one, now, config));
-  const waiting = appointments.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
+  const waiting = appointments.filter((one) => isStillWaiting(one, now)).toSorted(compareEntries);
   return waiting.map((appointment): Entry => {
     const { id = '', created, requestedPeriod } = appointment;
     const offer = offers.find((one) => offeredFor(one, config).includes(id));
