@@ -1,6 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Task } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { creation, moment, momentIn, newRow, type RowCode, rowSearch } from '../../core/rows/row.ts';
+import { config } from './config.ts';
 import { writeUnlessOvertaken } from './medplum.ts';
 
 /**
@@ -19,6 +22,24 @@ export const RUN_LIMIT = 6_000;
 export async function writeRows(medplum: MedplumClient, entry: BundleEntry[], what: string): Promise<Task | undefined> {
   const written = await writeUnlessOvertaken(medplum, entry, what);
   return written?.entry?.map(({ resource }) => resource).find((one) => isResource(one, 'Task'));
+}
+
+/** The search for the row that keeps the moment up to which something is done. */
+export const checkpointSearch = (code: RowCode): string => rowSearch([code], {}, config);
+
+/** The moment up to which something is done, by its row; milliseconds since 1970 UTC. */
+export const reachedIn = (row: Task | undefined): number | undefined => momentIn(row?.input, 'until');
+
+/** Keeps the moment up to which something is done, unless another run has moved it. */
+export async function moveCheckpoint(
+  medplum: MedplumClient,
+  code: RowCode,
+  stored: Task | undefined,
+  until: number,
+): Promise<void> {
+  const next = newRow(code, { status: 'in-progress', input: moment('until', until) }, config, stored);
+  const entry = stored ? updateEntry(stored, next) : creation(next, checkpointSearch(code));
+  await writeRows(medplum, [entry], `The row ${code}`);
 }
 
 /**

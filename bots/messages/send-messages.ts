@@ -1,17 +1,15 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, Bot, Parameters, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bot, Parameters } from '@medplum/fhirtypes';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
-import { updateEntry } from '../../core/fhir/update-entry.ts';
 import { testMail } from '../../core/messages/message.ts';
 import { dueThreads } from '../../core/messages/thread.ts';
-import { creation, moment, momentIn, newRow, rowSearch } from '../../core/rows/row.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { followAppointment } from '../lib/messages/follow.ts';
 import { sendMessage } from '../lib/messages/send.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
-import { writeRows } from '../lib/rows.ts';
+import { checkpointSearch, moveCheckpoint, reachedIn } from '../lib/rows.ts';
 
 /** How far a run looks back behind the one before, in milliseconds: a change that was under way then is stored by now. */
 const OVERLAP = 2 * 60_000;
@@ -27,15 +25,6 @@ const LAST_BEGIN = 4_000;
 
 /** For how long changes are looked at again whose messages fail, in milliseconds. */
 const PATIENCE = 60 * 60_000;
-
-const checkpointSearch = rowSearch(['message-all'], {}, config);
-
-/** Keeps the moment up to which messages follow all changes. */
-async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, until: number): Promise<void> {
-  const next = newRow('message-all', { status: 'in-progress', input: moment('until', until) }, config, stored);
-  const entry = stored ? updateEntry(stored, next) : creation(next, checkpointSearch);
-  await writeRows(medplum, [entry], 'How far messages follow the changes of appointments');
-}
 
 /** Sends a test message, for an operator. */
 async function sendTest(medplum: MedplumClient, { secrets, input }: BotEvent<Parameters>): Promise<Parameters> {
@@ -85,11 +74,11 @@ export async function handler(
       },
     );
   const [checkpoints, due] = await readInTransaction(medplum, [
-    checkpointSearch,
+    checkpointSearch('message-all'),
     `${dueThreads(start, config)}&_count=${AT_ONCE}`,
   ]);
   const [checkpoint] = ofType('Task', checkpoints);
-  const from = Math.min(momentIn(checkpoint?.input, 'until') ?? start, start) - OVERLAP;
+  const from = Math.min(reachedIn(checkpoint) ?? start, start) - OVERLAP;
   const [found] = await readInTransaction(medplum, [
     `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${AT_ONCE}`,
   ]);
@@ -100,7 +89,7 @@ export async function handler(
   const last = changed.length < AT_ONCE ? [] : changed.slice(-1).map(timeOf);
   // What has failed for long does not hold up the others.
   const until = Math.min(start, Math.max(Math.min(...left, ...last) + OVERLAP, start - PATIENCE));
-  await moveCheckpoint(medplum, checkpoint, until);
+  await moveCheckpoint(medplum, 'message-all', checkpoint, until);
   const ids = new Set(ofType('Task', due).map(({ focus }) => idIn(focus, 'Appointment') ?? ''));
   for (const { id = '' } of changed) {
     ids.delete(id);

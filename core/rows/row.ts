@@ -47,6 +47,10 @@ const kinds = {
   },
   message: { display: 'The messages to a person about an appointment', person: 'reference', isPassing: true },
   'message-all': { display: 'The time up to which messages follow the changes of appointments', person: 'nothing' },
+  reconcile: {
+    display: 'The time up to which slots and patients follow the changes of appointments',
+    person: 'nothing',
+  },
   refill: {
     display: 'Released time of a schedule, to be offered to those who wait',
     person: 'nothing',

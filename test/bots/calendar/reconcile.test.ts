@@ -26,6 +26,15 @@ const freeSlot = async (from = '09:00', to = '09:30') => medplum().slot(await me
 const statusOf = async ({ resourceType, id }: Appointment | Slot | Task) =>
   (await medplum().read<Appointment | Slot | Task>(`${resourceType}/${id}`))?.status;
 
+/** The row that says how far it has come. */
+const rows = () => medplum().find<Task>(`Task?code=${artefactUri(config, 'LocalTask')}|reconcile`);
+const reached = async () => Date.parse((await rows())[0]?.input?.[0]?.valueInstant ?? '');
+const forget = async () => {
+  for (const { id } of await rows()) {
+    await medplum().fhir('DELETE', `Task/${id}`);
+  }
+};
+
 describe('what is over by itself', () => {
   it.each<[string, 'proposed' | 'pending', Extension]>([
     ['a hold', 'proposed', until(instant(-1_000))],
@@ -125,11 +134,13 @@ describe('what was changed lately', () => {
     expect((await medplum().read<Encounter>(`Encounter/${untagged.id}`))?.meta?.tag).toEqual(tag);
   });
 
-  it('is looked for in the last hour', async () => {
+  it('is looked for in the last hour, the first time', async () => {
     const slot = await freeSlot();
     await medplum().appointment('booked', [slot]);
-    await later(3_700_000, reconcile);
+    await forget();
+    await later(3_800_000, reconcile);
     expect(await statusOf(slot)).toBe('free');
+    await forget();
     await later(3_500_000, reconcile);
     expect(await statusOf(slot)).toBe('busy');
   });
@@ -153,5 +164,31 @@ describe('what cannot be corrected', () => {
       ].join('\n'),
     );
     expect(await statusOf(good)).toBe('busy');
+  });
+});
+
+describe('how far it has come', () => {
+  it('is kept: what was looked at for good is not looked at again', async () => {
+    await forget();
+    await reconcile();
+    const first = await reached();
+    expect(first).toBeGreaterThan(Date.now() - 60_000);
+    await later(600_000, reconcile);
+    expect(await reached()).toBeGreaterThanOrEqual(first + 600_000);
+  });
+
+  it('stays where something failed, for an hour', async () => {
+    await forget();
+    await reconcile();
+    const slot = await freeSlot();
+    await medplum().appointment('booked', [slot]);
+    const before = await reached();
+    medplum().interfere((asked) =>
+      asked.entries.includes(`PUT Slot/${slot.id}`) ? { status: 500, body: {} } : undefined,
+    );
+    await expect(later(600_000, reconcile)).rejects.toThrow();
+    expect(await reached()).toBe(before);
+    await expect(later(2 * 3_600_000, reconcile)).rejects.toThrow();
+    expect(await reached()).toBeGreaterThan(before);
   });
 });
