@@ -68,7 +68,7 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     await requestPublication(medplum, id);
     return;
   }
-  const hours = windows.length > 0 ? await readOpeningHours(medplum, id, slot.serviceType) : undefined;
+  const { hours } = windows.length > 0 ? await readOpeningHours(medplum, id, slot.serviceType) : {};
   if (!hours) {
     return;
   }

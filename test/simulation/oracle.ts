@@ -478,8 +478,9 @@ const together = (all: readonly Interval[], moment: number): number =>
   all.filter(({ start, end }) => start <= moment && moment < end).length;
 
 /** The appointments that have a place of their own: an overbooking may share one with what it overlaps. */
-function withOwnPlace(visits: readonly Visit[]): Visit[] {
-  return visits.filter((one, index) => !(one.isOverbooking && isOver(one, visits, index)));
+function withOwnPlace(visits: readonly Visit[], takings: readonly Interval[]): Visit[] {
+  const isOverTaking = (one: Visit): boolean => takings.some((taking) => overlaps(one, taking));
+  return visits.filter((one, index) => !(one.isOverbooking && (isOver(one, visits, index) || isOverTaking(one))));
 }
 
 /** Whether an overbooking overlaps another appointment; of two overbookings only the later one does. */
@@ -489,7 +490,8 @@ const isOver = (one: Visit, visits: readonly Visit[], index: number): boolean =>
 /** The Slots that are free although every place is taken at their time. */
 function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
   const everywhere = [...takings.filter(({ isPlace }) => !isPlace), ...visits.filter((one) => !isPlaced(one))];
-  const placed = [...takings.filter(({ isPlace }) => isPlace), ...withOwnPlace(visits.filter(isPlaced))];
+  const ofPlaces = takings.filter(({ isPlace }) => isPlace);
+  const placed = [...ofPlaces, ...withOwnPlace(visits.filter(isPlaced), ofPlaces)];
   const free = slots.filter(({ status }) => status === 'free').map(times);
   return free
     .filter(

@@ -577,6 +577,11 @@ export const scenes: readonly Scene[] = [
       [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }],
     ],
   },
+  {
+    name: 'staff take a time and write an appointment into it, at one of two places',
+    calendars: { c: { ...dense, capacity: 2 } },
+    acts: [[{ does: 'occupy', time: '09:00-09:30' }], [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }]],
+  },
   // Those who wait
   {
     name: 'waitlist: freed time is offered while another portal books it',

@@ -5,6 +5,7 @@ import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch, holdersOf } from '../../../core/booking/slots/holders.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
 import { publicationIn, publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
@@ -99,13 +100,14 @@ async function attempt(
 }
 
 /**
- * All searches of `announce`, to be read ahead.
+ * The searches that `announce` begins with, to be read ahead. Where nothing names the service, the Slots are read with it,
+ * later: what has changed between their reading and the writing makes the attempt fail.
  *
  * @param schedule - id
  * @param serviceType - of what takes the time
  */
 export const announcementSearches = (schedule: string, time: Interval, serviceType: Slot['serviceType']): string[] => [
-  ...calendarSearches(schedule, time, REACH),
+  ...(serviceIdsOf({ serviceType }).length > 0 ? calendarSearches(schedule, time, REACH) : []),
   ...hoursSearches(schedule, serviceType),
 ];
 
@@ -119,14 +121,15 @@ export const announcementSearches = (schedule: string, time: Interval, serviceTy
 export async function announce(medplum: MedplumClient, taking: Taking, by: Slot | Appointment): Promise<Announced> {
   const { schedule } = taking.from;
   const first = await readAhead(medplum, announcementSearches(schedule, taking, by.serviceType));
-  const hours = await readOpeningHours(first, schedule, by.serviceType);
+  const near = calendarSearches(schedule, taking, REACH);
+  const { hours, reader } = await readOpeningHours(first, schedule, by.serviceType, near);
   if (!hours) {
     return { kind: 'announced' };
   }
   const reach = Math.max(REACH, reachOf([hours], config));
   return retryOvertaken(
     async () => {
-      const found = await readInTransaction(first, calendarSearches(schedule, taking, reach));
+      const found = await readInTransaction(reader, calendarSearches(schedule, taking, reach));
       return attempt(medplum, hours, taking, `${by.resourceType}/${by.id}`, found.flat());
     },
     ({ kind }) => kind === 'overtaken',

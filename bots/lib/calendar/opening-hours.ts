@@ -6,7 +6,7 @@ import { offersAllServices } from '../../../core/calendar/parameters/schedule-ca
 import { artefactUri } from '../../../core/config/config.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { config } from '../config.ts';
-import { ofType, readInBatch, readInTransaction } from '../read.ts';
+import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 
 /** The opening hours of a Schedule, and what tells whether they are published. */
 export interface KeyedHours extends OpeningHours {
@@ -90,20 +90,24 @@ export const hoursSearches = (id: string, serviceType: Slot['serviceType']): str
  *
  * @param id - of the Schedule
  * @param serviceType - as in `hoursSearches`
- * @returns `undefined` if there is no such Schedule
+ * @param along - what is to be read no earlier than this
+ * @returns the opening hours, `undefined` if there is no such Schedule; and a client that has read what goes along
  * @throws ReadError when the server could not be read
  */
 export async function readOpeningHours(
   medplum: MedplumClient,
   id: string,
   serviceType?: Slot['serviceType'],
-): Promise<KeyedHours | undefined> {
+  along: readonly string[] = [],
+): Promise<{ readonly hours: KeyedHours | undefined; readonly reader: MedplumClient }> {
   const found = (await readInTransaction(medplum, hoursSearches(id, serviceType))).flat();
   const schedules = ofType('Schedule', found);
   const known = new Set(ofType('HealthcareService', found).map((one) => one.id ?? ''));
   const isComplete = schedules.every(
     (one) => !offersAllServices(one) && serviceIdsOf(one).every((of) => known.has(of)),
   );
-  const more = isComplete ? [] : await readInTransaction(medplum, servicesSearches(schedules));
-  return hoursIn([...found, ...more.flat()])[0];
+  const services = isComplete ? [] : servicesSearches(schedules);
+  const reader = isComplete ? medplum : await readAhead(medplum, [...services, ...along]);
+  const more = await readInTransaction(reader, services);
+  return { hours: hoursIn([...found, ...more.flat()])[0], reader };
 }

@@ -219,7 +219,7 @@ export async function publishTurn(medplum: MedplumClient, row: Task, until: numb
     return overtaken;
   }
   const { schedule, status, from, inputs, began } = publication;
-  const hours = await readOpeningHours(medplum, schedule);
+  const { hours } = await readOpeningHours(medplum, schedule);
   if (!hours) {
     return claimOf(medplum, written, claimed).release({
       status: 'cancelled',

@@ -30,7 +30,7 @@ function guard({
 
 /** Publishes the day of a calendar. */
 async function publish({ id }: Stored<Schedule>, by?: Guard) {
-  const hours = await readOpeningHours(medplum().medplum, id);
+  const { hours } = await readOpeningHours(medplum().medplum, id);
   if (!hours) {
     throw new Error('There is no such Schedule.');
   }
