@@ -61,7 +61,9 @@ async function takingIssues(
       break;
     }
     const against = isAlone ? 'everything' : 'nothing';
-    const announced = await announce(medplum, { from, start, end, against }, created);
+    const { serviceType = [] } = schedules.find(({ schedule }) => schedule.id === from.schedule)?.schedule ?? {};
+    const taking = { from, start, end, against } as const;
+    const announced = await announce(medplum, taking, `Appointment/${created.id}`, serviceType);
     if (announced.kind === 'taken') {
       const { by } = announced;
       const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;

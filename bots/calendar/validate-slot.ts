@@ -5,6 +5,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
+import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
 import { takingSlot } from '../../core/slots/guard.ts';
 import { calendarSlot, isBooked, isBuffer, isOverbooking, isTaken, withMarks } from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
@@ -30,6 +31,10 @@ function overbooked(slot: Slot, { id, start, end }: Interval & { readonly id: st
   };
 }
 
+/** The services that a Slot names, as those that are published do. */
+const servicesNamedBy = ({ serviceType }: Slot): Slot['serviceType'] =>
+  serviceIdsOf({ serviceType }).length > 0 ? serviceType : undefined;
+
 /** The time that a Slot takes, and of which Schedule; `undefined` if it takes none. */
 function timeOf(slot: Slot): (Interval & { readonly schedule: string }) | undefined {
   const schedule = idIn(slot.schedule, 'Schedule');
@@ -52,7 +57,7 @@ async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | u
   const from = own?.role === 'offer' ? own : takingSlot(schedule, { start, end }, slot);
   const mustBeAlone = (isBooked(slot) || isBuffer(slot)) && !isOverbooking(slot, config);
   const against = mustBeAlone ? 'appointments' : 'nothing';
-  const announced = await announce(medplum, { from, start, end, against }, slot);
+  const announced = await announce(medplum, { from, start, end, against }, `Slot/${slot.id}`, servicesNamedBy(slot));
   if (announced.kind === 'announced') {
     return [];
   }
@@ -80,7 +85,7 @@ export async function handler(
   const { id } = slot;
   const time = timeOf(slot);
   const own = id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`];
-  const more = time ? announcementSearches(time.schedule, time, slot.serviceType) : [];
+  const more = time ? announcementSearches(time.schedule, time, servicesNamedBy(slot)) : [];
   const reader = await readAhead(medplum, [...own, ...more]);
   const found = (await readInTransaction(reader, own)).flat();
   const stored = id === undefined ? undefined : ofType('Slot', found).find((one) => one.id === id);

@@ -1,11 +1,10 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
+import type { BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch, holdersOf } from '../../../core/booking/slots/holders.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
 import { publicationIn, publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
-import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
@@ -104,25 +103,31 @@ async function attempt(
  * later: what has changed between their reading and the writing makes the attempt fail.
  *
  * @param schedule - id
- * @param serviceType - of what takes the time
+ * @param named - the services of the Schedule; `undefined` if they are not known
  */
-export const announcementSearches = (schedule: string, time: Interval, serviceType: Slot['serviceType']): string[] => [
-  ...(serviceIdsOf({ serviceType }).length > 0 ? calendarSearches(schedule, time, REACH) : []),
-  ...hoursSearches(schedule, serviceType),
+export const announcementSearches = (schedule: string, time: Interval, named: Slot['serviceType']): string[] => [
+  ...(named ? calendarSearches(schedule, time, REACH) : []),
+  ...hoursSearches(schedule, named),
 ];
 
 /**
  * Announces time that somebody is about to take in Medplum, past the service: every offer that it excludes is written with
  * the intent first, so that of it and a simultaneous booking one fails.
  *
- * @param by - what is about to be stored, with its type and id
+ * @param by - what is about to be stored, `Type/id`
+ * @param named - as in `announcementSearches`
  * @throws Error when the calendar could not be read or written
  */
-export async function announce(medplum: MedplumClient, taking: Taking, by: Slot | Appointment): Promise<Announced> {
+export async function announce(
+  medplum: MedplumClient,
+  taking: Taking,
+  by: string,
+  named: Slot['serviceType'],
+): Promise<Announced> {
   const { schedule } = taking.from;
-  const first = await readAhead(medplum, announcementSearches(schedule, taking, by.serviceType));
+  const first = await readAhead(medplum, announcementSearches(schedule, taking, named));
   const near = calendarSearches(schedule, taking, REACH);
-  const { hours, reader } = await readOpeningHours(first, schedule, by.serviceType, near);
+  const { hours, reader } = await readOpeningHours(first, schedule, named, near);
   if (!hours) {
     return { kind: 'announced' };
   }
@@ -130,7 +135,7 @@ export async function announce(medplum: MedplumClient, taking: Taking, by: Slot 
   return retryOvertaken(
     async () => {
       const found = await readInTransaction(reader, calendarSearches(schedule, taking, reach));
-      return attempt(medplum, hours, taking, `${by.resourceType}/${by.id}`, found.flat());
+      return attempt(medplum, hours, taking, by, found.flat());
     },
     ({ kind }) => kind === 'overtaken',
     { most: config.maxAttempts, within: 4000 },
