@@ -19,6 +19,7 @@ import {
   offersFor,
   placeIn,
   refilling,
+  shortly,
   statusesOf,
   waiting,
 } from './waitlist/fixtures.ts';
@@ -139,10 +140,13 @@ describe('freed time', () => {
   });
 
   it('that nobody answers for goes to the next at the end of the offer', async () => {
-    const { service, booked } = await aFullClinic(48, length('offerFor', 1, 's'));
+    const { service, schedule, booked } = await aFullClinic(48, length('offerFor', 1, 's'));
     const [first, second] = [await aWaiting(service), await aWaiting(service, 'portal-b')];
     await cancel(booked.id, 'portal-b');
     const offer = await offerFor(first.entry, first.patient);
+    // The next offer must stand while the answer to this one comes.
+    const body = { ...schedule, ...refilling(shortly), meta: undefined };
+    expect((await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body })).status).toBe(200);
     await until(
       async () => Date.now(),
       (now) => now > Date.parse(heldUntil(offer) ?? ''),
