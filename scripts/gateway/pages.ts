@@ -36,6 +36,8 @@ function portalOptions(config: BookingConfig, settings: PortalSettings): PortalO
       policy: artefactUri(config, 'LocalBookingPolicy'),
       clinic: artefactUri(config, 'LocalPortal'),
       payerKind: artefactUri(config, 'LocalPayerKind'),
+      offer: artefactUri(config, 'LocalOffer'),
+      place: artefactUri(config, 'LocalPlace'),
     },
     messages: config.messages.from === undefined ? undefined : artefactUri(config, 'LocalMessages'),
     topic: topicUrl('appointment-update', config),

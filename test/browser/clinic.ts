@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Extension, Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Page } from '@playwright/test';
 import { artefactUri, type Confirmation } from '../../core/config/config.ts';
 import { changeOfOffset, DAY, instantOf, offsetAt } from '../../core/time/time-zone.ts';
@@ -28,6 +28,8 @@ export interface TestServiceOptions {
   readonly confirmWithin?: number;
   /** How many minutes a time is held. */
   readonly holdFor?: number;
+  /** Whether freed time is offered to those who wait. */
+  readonly isRefilled?: boolean;
   /** Another calendar of the same service. */
   readonly like?: Schedule | undefined;
 }
@@ -70,10 +72,14 @@ export async function aService(options: TestServiceOptions): Promise<TestService
     confirmWithin,
     holdFor,
     like,
+    isRefilled = false,
   } = options;
-  const policy = Object.entries({ confirmWithin, holdFor }).flatMap(([url, value]) =>
-    value === undefined ? [] : [{ url, valueDuration: { value, code: 'min' } }],
-  );
+  const policy: Extension[] = [
+    ...Object.entries({ confirmWithin, holdFor }).flatMap(([url, value]) =>
+      value === undefined ? [] : [{ url, valueDuration: { value, code: 'min' } }],
+    ),
+    ...(isRefilled ? [{ url: 'refill', valueBoolean: true }] : []),
+  ];
   const [other] = like?.serviceType?.[0]?.coding ?? [];
   const code = other?.code ?? `test-${randomUUID()}`;
   const system = artefactUri(config, 'LocalServiceType');

@@ -24,6 +24,7 @@ for (const [index, language] of languages.entries()) {
       starts: halfHours(morning(8), 2),
       doctor: 'Dr. Jonas Weber',
       like: first.schedule,
+      isRefilled: true,
     });
     await page.goto(`${origin}/portal/`);
     await expectFits(page);
@@ -36,6 +37,10 @@ for (const [index, language] of languages.entries()) {
     await page.getByRole('link', { name: texts.times.month }).click();
     await expect(page.locator('table.month')).toBeVisible();
     await page.locator('.language summary').click();
+    await expectFits(page);
+    await visit(page, second);
+    await page.getByRole('link', { name: texts.wait.title }).click();
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(texts.wait.title);
     await expectFits(page);
     await visit(page, second);
     await page.locator('.times .time').first().click();

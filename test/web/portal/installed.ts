@@ -42,6 +42,8 @@ export const settings = {
     deadline: 'urn:deadline',
     policy: 'urn:policy',
     payerKind: 'urn:payer',
+    offer: 'urn:offer',
+    place: 'urn:place',
   },
   topic: 'urn:topic',
   origin: 'https://portal.example',

@@ -101,7 +101,7 @@ test('broken resources of the clinic stop no page', async () => {
   expect([statusCode, body.match(/class="time"/g)?.length]).toEqual([200, 1]);
   expect(timesOf({ resourceType: 'Slot', id: 'a', start, end } as never, {} as never)).toHaveLength(1);
   expect(timesOf({ resourceType: 'Slot', id: 'a', start } as never, {} as never)).toEqual([]);
-  expect(viewOf({ resourceType: 'Appointment', id: 'a' } as never, [], [], {}, 0)).toMatchObject({
+  expect(viewOf({ resourceType: 'Appointment', id: 'a' } as never, [], [], { heldUntil: '' }, 0)).toMatchObject({
     state: 'unclear',
     isOpen: false,
   });
@@ -130,6 +130,7 @@ test('a long Slot is cut into appointments of the length that the clinic gives',
     map: undefined,
     bring: undefined,
     payers: [],
+    isRefilled: false,
     minutes: 20,
   };
   const slot = {

@@ -28,6 +28,8 @@ export interface BookableSchedule {
   readonly isRequest: boolean;
   /** How long before its start an appointment can still be cancelled or moved, in milliseconds; `undefined`: always. */
   readonly cancelUntil: number | undefined;
+  /** Whether time that is freed is offered to those who wait. */
+  readonly isRefilled: boolean;
   /** How long an appointment is, in minutes; `undefined`: as long as the Slot. */
   readonly minutes: number | undefined;
   /** Where its service is: name and address. */
@@ -127,11 +129,19 @@ function minutesOf(resource: Schedule | HealthcareService | undefined, service?:
   return length === undefined ? undefined : length / MINUTE;
 }
 
-/** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
-function cancelUntilOf(resource: Schedule | HealthcareService, url: string | undefined): number | undefined {
+/** A part of the booking policy of a resource. */
+function policyPart(resource: Schedule | HealthcareService, url: string | undefined, name: string) {
   const policy = listOf(resource.extension).find((one) => one.url === url);
-  return millisecondsOf(listOf(policy?.extension).find((part) => part.url === 'cancelUntil')?.valueDuration);
+  return listOf(policy?.extension).find((part) => part.url === name);
 }
+
+/** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
+const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
+  millisecondsOf(policyPart(resource, url, 'cancelUntil')?.valueDuration);
+
+/** Whether freed time is offered to those who wait, by the booking policy of a resource. */
+const refillOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
+  policyPart(resource, url, 'refill')?.valueBoolean;
 
 type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind'>;
 
@@ -172,6 +182,7 @@ function bookableSchedule(
     name: actors.find(({ display }) => display)?.display ?? '',
     isRequest: confirmation === 'manual',
     cancelUntil: cancelUntilOf(schedule, urls.policy) ?? (strictest.length > 0 ? Math.max(...strictest) : undefined),
+    isRefilled: refillOf(schedule, urls.policy) ?? services.some((one) => refillOf(one, urls.policy) === true),
     minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),
     place: location && placeText(location),
     map: location && mapOf(location),

@@ -45,6 +45,8 @@ export interface BookingService {
   /** `$hold` and `$book` are sent again after a lost answer: the appointment must carry an identifier. */
   readonly hold: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
   readonly book: (request: Appointment | Parameters) => Promise<Answer<'Appointment'>>;
+  /** Puts a person on the waitlist; the id of an entry alone asks for its place. Sent again as `$book` is. */
+  readonly wait: (request: Parameters | Pick<Appointment, 'resourceType' | 'id'>) => Promise<Answer<'Appointment'>>;
   /** Makes a Subscription, or changes the one with its id. */
   readonly subscribe: (subscription: Subscription) => Promise<Answer<'Subscription'>>;
   /** Passes on what a person answers to a message, by the last part of its link; without an answer it only looks. */
@@ -134,7 +136,7 @@ export function bookingService(options: ServiceOptions): BookingService {
     new URLSearchParams(
       Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
     ).toString();
-  const operation = (name: 'hold' | 'book', body: Appointment | Parameters) =>
+  const operation = (name: 'hold' | 'book' | 'waitlist', body: object) =>
     call('Appointment', { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body) }, true);
   return {
     read: (type, id) => call(type, { method: 'GET', url: `${baseUrl}/${type}/${encodeURIComponent(id)}` }, true),
@@ -143,6 +145,7 @@ export function bookingService(options: ServiceOptions): BookingService {
     follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
     hold: (appointment) => operation('hold', appointment),
     book: (request) => operation('book', request),
+    wait: (request) => operation('waitlist', request),
     answer: (token, answer) => {
       const parameter = [
         { name: 'token', valueString: token },

@@ -28,6 +28,10 @@ export interface ExtensionUrls {
   readonly clinic?: string;
   /** The booking policy; without it the page does not name how long an appointment can be cancelled. */
   readonly policy?: string;
+  /** What makes an appointment an offer to one person; without it offers are not shown. */
+  readonly offer?: string;
+  /** The place on the waitlist; without it the page does not name it. */
+  readonly place?: string;
 }
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

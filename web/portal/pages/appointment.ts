@@ -10,7 +10,13 @@ export const mapLink = ({ texts, isEmbedded }: Visit, map: string | undefined): 
   map && html` <a href="${map}" rel="noreferrer"${isEmbedded && html` target="_blank"`}>${texts.appointment.map}</a>`;
 
 /** When an appointment is, as patients read it. */
-export function when({ texts, clock }: Visit, { start, end }: Pick<AppointmentView, 'start' | 'end'>): Html {
+export function when(
+  { texts, clock, say }: Visit,
+  { start, end, wish }: Pick<AppointmentView, 'start' | 'end'> & Partial<Pick<AppointmentView, 'wish'>>,
+): Html {
+  if (wish) {
+    return html`${say(texts.wait.between, { from: clock.longDay(wish.start), to: clock.longDay(wish.end - 1) })}`;
+  }
   return start === undefined
     ? html`${texts.appointment.unknownTime}`
     : html`${clock.longDay(start)}, ${clock.time(start)}${end !== undefined && html`–${clock.time(end)}`}`;
@@ -27,6 +33,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
   const notes: Readonly<Partial<Record<State, string>>> = texts.stateNotes;
   const rows: [string, Content][] = [
     [texts.appointment.when, when(visit, view)],
+    [texts.wait.place, view.place],
     [texts.appointment.what, view.what],
     [texts.appointment.withWhom, view.withWhom],
     [texts.appointment.where, view.where && html`${view.where}${mapLink(visit, view.map)}`],
@@ -42,6 +49,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
   return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-news="${watch}"`}>
 <p class="state ${state}">${texts.states[state]}</p>
 ${notes[state] && html`<p>${notes[state]}</p>`}
+${state === 'waiting' && html`<p>${view.isTold ? texts.wait.told : texts.wait.hear}</p>`}
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
 ${(view.notes || (isWatched && view.bring)) && html`<h2>${texts.appointment.notes}</h2><p class="notes">${[view.notes, isWatched && view.bring].filter((one) => one).join('\n\n')}</p>`}
 </section>`;
@@ -72,15 +80,16 @@ export function linkBox({ texts, say, clock }: Visit, { url, until, count, email
 }
 
 /** What has just happened to an appointment. */
-export type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled';
+export type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled' | 'joined' | 'left';
 
 /** Whether a word in an address names one of these events. */
 export function isNews(text: string): text is AppointmentNews {
-  return ['booked', 'asked', 'moved', 'cancelled'].includes(text);
+  return ['booked', 'asked', 'moved', 'cancelled', 'joined', 'left'].includes(text);
 }
 
 /** What a patient can do with an appointment. The script replaces it together with the state. */
-export function actionsPart({ texts: { appointment, book }, say, clock, portal }: Visit, view: AppointmentView): Html {
+export function actionsPart({ texts, say, clock, portal }: Visit, view: AppointmentView): Html {
+  const { appointment, book, wait } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
   const move =
     view.serviceKey &&
@@ -89,55 +98,105 @@ export function actionsPart({ texts: { appointment, book }, say, clock, portal }
   const isLimited = openUntil !== undefined && openUntil !== start;
   const limit = isLimited && `${clock.longDay(openUntil)}, ${clock.time(openUntil)}`;
   return html`<div id="actions"><p class="actions">
-${view.start !== undefined && view.state !== 'cancelled' && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
+${view.start !== undefined && view.state !== 'cancelled' && !view.offer && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
 ${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
 ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
+${view.isOpen && view.isRefilled && html`<a href="${portal.options.path}/wait?standing=${view.id}" class="button">${wait.earlier}</a>`}
+${view.state === 'waiting' && html`<a href="${own}/cancel" class="button">${wait.leave}</a>`}
 ${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${book}</a>`}
 </p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}</div>`;
+}
+
+/** An offer to this person, by when to answer, and the two answers. */
+export function offerPart(visit: Visit, view: AppointmentView): Html | false {
+  const { texts, say, clock, portal } = visit;
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  const { offer } = view;
+  const what = [view.what, view.withWhom, view.forWhom].filter((one) => one).join(' · ');
+  return (
+    offer !== undefined &&
+    html`<section class="card offer"><h2>${texts.offer.title}</h2>
+<p class="when">${when(visit, view)}<br>${what}</p>
+<p>${say(texts.offer.until, { time: `${clock.longDay(offer.until)}, ${clock.time(offer.until)}` })}${offer.isInstead && html` ${texts.offer.instead}`}</p>
+<form method="post" action="${own}/accept" class="actions" data-wait="${texts.details.wait}"><button class="primary">${texts.offer.accept}</button>
+<a href="${own}/cancel" class="button">${texts.offer.decline}</a></form></section>`
+  );
+}
+
+/** What the page of one appointment shows besides it. */
+export interface AppointmentPage {
+  readonly link: PersonalLink;
+  readonly watch: string;
+  /** What is offered in its place. */
+  readonly offers: readonly AppointmentView[];
+  readonly news?: AppointmentNews | undefined;
+  readonly refusal?: RefusalReason | undefined;
 }
 
 /** The page of one appointment. */
 export function appointmentPage(
   visit: Visit,
   view: AppointmentView,
-  { link, watch }: { readonly link: PersonalLink; readonly watch: string },
-  news?: AppointmentNews,
+  { link, watch, offers, news, refusal }: AppointmentPage,
 ): Reply {
   const { texts, portal } = visit;
   const { appointment } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
-  const title = news ? appointment[news] : appointment.title;
+  const title = news ? { ...appointment, ...texts.wait }[news] : view.wish ? texts.wait.list : appointment.title;
   const body = html`<h1 tabindex="-1"${news && html` autofocus`} data-later="${appointment.title}">${title}</h1>
+${refusalNote(visit, refusal)}
+${[view, ...offers].map((one) => offerPart(visit, one))}
 ${statePart(visit, view, watch)}
 <p role="status" class="news" id="state-news" data-behind="${appointment.behind}"></p>
 ${actionsPart(visit, view)}
 <noscript><p><a href="${own}">${appointment.refresh}</a></p></noscript>
 ${linkBox(visit, link)}`;
-  return { kind: 'page', title, body };
+  return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
 }
 
-const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined): Content =>
+/** The page for an offer that cannot be taken any more. */
+export function offerOverPage(visit: Visit): Reply {
+  const { texts, portal } = visit;
+  const body = html`<h1>${texts.list.title}</h1>
+${refusalNote(visit, 'heldOver')}
+<p><a href="${portal.options.path}/appointments">${texts.mine}</a></p>`;
+  return { kind: 'page', title: texts.list.title, body, status: 409, isProblem: true };
+}
+
+/** Why something was refused, in focus. */
+export const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined): Content =>
   reason &&
   html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p></div>`;
 
 /** The reasons that pass. */
 const passing: readonly RefusalReason[] = ['unknown', 'busy', 'changed', 'visitorLimit'];
 
+/** What is asked before an appointment is cancelled, the waitlist is left, or an offer is declined. */
+function questionOf({ appointment, wait, offer }: Visit['texts'], { state }: AppointmentView) {
+  if (state === 'waiting') {
+    return { title: wait.leaveTitle, question: wait.leaveQuestion, yes: wait.leaveYes };
+  }
+  return state === 'offered'
+    ? { title: offer.declineTitle, question: offer.declineQuestion, yes: offer.decline }
+    : { title: appointment.cancelTitle, question: appointment.cancelQuestion, yes: appointment.cancelYes };
+}
+
 /** The page that asks before an appointment is cancelled. */
 export function cancelPage(visit: Visit, view: AppointmentView, refusal?: RefusalReason): Reply {
   const { texts, portal } = visit;
   const { appointment } = texts;
+  const { title, question, yes } = questionOf(texts, view);
   const own = `${portal.options.path}/appointments/${view.id}`;
   // What the clinic no longer allows cannot be tried again.
   const isPossible = refusal === undefined || passing.includes(refusal);
-  const body = html`<h1>${appointment.cancelTitle}</h1>
+  const body = html`<h1>${title}</h1>
 ${refusalNote(visit, refusal)}
 <p class="when">${when(visit, view)}${view.what && html`<br>${view.what}`}</p>
-${!refusal && html`<p>${appointment.cancelQuestion}</p>`}
+${!refusal && html`<p>${question}</p>`}
 <form method="post" action="${own}/cancel" class="actions" data-wait="${texts.details.wait}">
-${isPossible && html`<button class="danger">${refusal ? texts.again : appointment.cancelYes}</button>`}
-<a href="${own}" class="button">${isPossible ? appointment.keep : appointment.title}</a></form>`;
-  return { kind: 'page', title: appointment.cancelTitle, body, ...(refusal && { status: 409, isProblem: true }) };
+${isPossible && html`<button class="danger">${refusal ? texts.again : yes}</button>`}
+<a href="${own}" class="button">${isPossible && !view.offer ? appointment.keep : appointment.title}</a></form>`;
+  return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
 }
 
 /** The page that asks before an appointment is moved, and offers others if the new time is gone. */

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../server/html.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
-import { linkBox, type PersonalLink, when } from './appointment.ts';
+import { linkBox, offerPart, type PersonalLink, when } from './appointment.ts';
 
 function list(visit: Visit, title: string, views: readonly AppointmentView[]): Html | false {
   const { texts, portal } = visit;
@@ -10,21 +10,27 @@ function list(visit: Visit, title: string, views: readonly AppointmentView[]): H
       view,
     ) => html`<li><a href="${portal.options.path}/appointments/${view.id}" class="card"><span class="name">${when(visit, view)}</span>
 <span>${[view.what, view.withWhom, view.forWhom].filter((one) => one).join(' · ')}</span>
+${view.place && html`<span>${texts.wait.place}: ${view.place}</span>`}
 <span class="state ${view.state}">${texts.states[view.state]}</span></a></li>`,
   );
   return views.length > 0 && html`<h2>${title}</h2><ul class="cards">${items}</ul>`;
 }
 
-/** The page of a patient's appointments. */
-export function appointmentsPage(visit: Visit, views: readonly AppointmentView[]): Reply {
+/** The page of a patient's appointments; an entry of the waitlist that is over is none of them. */
+export function appointmentsPage(visit: Visit, all: readonly AppointmentView[]): Reply {
   const { texts, portal } = visit;
+  const views = all.filter(({ state, wish }) => !(wish && state === 'cancelled'));
   const isPast = ({ start, state }: AppointmentView): boolean =>
     state === 'cancelled' || (start !== undefined && start < portal.now());
-  const coming = views.filter((view) => !isPast(view)).toSorted((a, b) => (a.start ?? 0) - (b.start ?? 0));
+  const waiting = views.filter(({ state }) => state === 'waiting');
+  const coming = views
+    .filter((view) => !isPast(view) && !view.wish && !view.offer)
+    .toSorted((a, b) => (a.start ?? 0) - (b.start ?? 0));
   const past = views.filter(isPast).toSorted((a, b) => (b.start ?? 0) - (a.start ?? 0));
   const body = html`<h1>${texts.list.title}</h1>
+${views.map((view) => offerPart(visit, view))}
 ${views.length === 0 && html`<p>${texts.list.none}</p><p><a href="${portal.options.path}/">${texts.book}</a></p>`}
-${list(visit, texts.list.coming, coming)}${list(visit, texts.list.past, past)}`;
+${list(visit, texts.list.coming, coming)}${list(visit, texts.wait.list, waiting)}${list(visit, texts.list.past, past)}`;
   return { kind: 'page', title: texts.list.title, body };
 }
 

@@ -81,7 +81,7 @@ ${alternatives && otherTimes(visit, alternatives, service, html`<p>${texts.alter
  * Asks for whom the appointment is. A patient of before is named, and chosen; nothing else of them is shown. The fields follow
  * the choice, so that the style sheet alone hides those that do not apply.
  */
-function whoFields(visit: Visit, { known, state }: DetailsPage): Html {
+export function whoFields(visit: Visit, { known, state }: Pick<DetailsPage, 'known' | 'state'>): Html {
   const { details } = visit.texts;
   const isOnly = known.length === 0;
   const option = (value: string, name: string, kind: 'patient' | 'related' | 'own'): Html =>

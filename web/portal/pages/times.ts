@@ -273,6 +273,18 @@ ${timeForm(visit, page, groups)}
 </section>`;
 }
 
+/** The way to the waitlist, where freed time is offered to those who wait. */
+function waitLink({ texts, portal }: Visit, { service, schedule, move, from }: TimesPage): Html | false {
+  const all = { service: service.key, payer: service.payer?.valueCoding?.code, schedule: schedule?.reference, from };
+  const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const isKept = (schedule ? [schedule] : service.schedules).some(({ isRefilled }) => isRefilled);
+  return (
+    isKept &&
+    move === undefined &&
+    html`<p><a href="${portal.options.path}/wait?${new URLSearchParams(known).toString()}">${texts.wait.title}</a></p>`
+  );
+}
+
 /** The page of free times: the days of two weeks, and the times of one of them. */
 export function timesPage(visit: Visit, page: TimesPage): Reply {
   const { texts, say, clock, portal } = visit;
@@ -293,6 +305,7 @@ ${!isComplete && html`<p class="note">${texts.times.incomplete}</p>`}
 <div class="columns">
 ${dayList(visit, page)}
 ${timeList(visit, page)}
-</div>`;
+</div>
+${waitLink(visit, page)}`;
   return { kind: 'page', title, body, isPublic: move === undefined };
 }

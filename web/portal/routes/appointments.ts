@@ -5,20 +5,23 @@ import { html } from '../../server/html.ts';
 import type { BookableService } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import { listOf } from '../fhir/elements.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import {
+  type AppointmentPage,
   actionsPart,
   appointmentPage,
   cancelPage,
   isNews,
   movePage,
+  offerOverPage,
   type PersonalLink,
   statePart,
 } from '../pages/appointment.ts';
 import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointments.ts';
 import { failurePage } from '../pages/failure.ts';
-import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink } from '../session/session.ts';
-import { type AppointmentView, isHold, patientsOf, viewOf } from '../visit/appointment.ts';
+import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink, withMore } from '../session/session.ts';
+import { type AppointmentView, isHold, offeredFor, patientsOf, viewOf } from '../visit/appointment.ts';
 import { fileOf } from '../visit/calendar-file.ts';
 import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
 import { emailOf } from '../visit/person.ts';
@@ -35,9 +38,10 @@ interface Own {
 
 const MOST = '100';
 
-const mayRead = ({ session }: Pick<Visit, 'session'>, appointment: Appointment): boolean =>
-  session.appointments.includes(appointment.id ?? '') ||
-  patientsOf(appointment).some((id) => session.patients.includes(id));
+const mayRead = ({ session, portal }: Pick<Visit, 'session' | 'portal'>, appointment: Appointment): boolean =>
+  [appointment.id ?? '', ...offeredFor(appointment, portal.options.extensions)].some((id) =>
+    session.appointments.includes(id),
+  ) || patientsOf(appointment).some((id) => session.patients.includes(id));
 
 /** The appointments that a search finds among those of the visitor. */
 export async function search(
@@ -54,15 +58,37 @@ export async function search(
   }
   const slots = resourcesIn(found, 'Slot');
   return resourcesIn(found, 'Appointment')
-    .filter((appointment) => mayRead(visit, appointment) && !isHold(appointment, portal.options.extensions.heldUntil))
+    .filter((appointment) => mayRead(visit, appointment))
     .map((appointment) => ({
       appointment,
       view: viewOf(appointment, slots, isRefusal(services) ? [] : services, portal.options.extensions, portal.now()),
-    }));
+    }))
+    .filter(({ appointment, view }) => view.offer || !isHold(appointment, portal.options.extensions.heldUntil));
 }
 
-/** All appointments of the visitor. */
-export async function ownAppointments(visit: Visit): Promise<readonly AppointmentView[] | Refusal> {
+/** What is offered to those of the visitor who wait: only what is for them, whoever else waits with the same portal. */
+async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refusal> {
+  const waiting = own.filter(({ view }) => view.state === 'waiting' || (view.isOpen && view.isRefilled));
+  const patients = [...new Set(waiting.flatMap(({ appointment }) => patientsOf(appointment)))];
+  const query = { patient: patients.map((id) => `Patient/${id}`).join(','), status: 'proposed' };
+  const found = patients.length > 0 ? await search(visit, query) : [];
+  return isRefusal(found) ? found : found.filter(({ view }) => view.offer);
+}
+
+/** An appointment of the visitor, with its place if it is an entry of the waitlist. */
+async function withPlace({ portal }: Visit, { appointment, view }: Own): Promise<AppointmentView> {
+  if (view.state !== 'waiting') {
+    return view;
+  }
+  const { extensions, messages } = portal.options;
+  const found = await portal.service.wait({ resourceType: 'Appointment', id: view.id });
+  const place = isRefusal(found) ? undefined : listOf(found.extension).find(({ url }) => url === extensions.place);
+  const isTold = listOf(appointment.extension).some(({ url, valueBoolean }) => url === messages && valueBoolean);
+  return { ...view, place: place?.valuePositiveInt, isTold };
+}
+
+/** All appointments of the visitor, and what is offered to them. */
+async function allOwn(visit: Visit): Promise<readonly Own[] | Refusal> {
   const { patients, appointments } = visit.session;
   const [ofPatients, named] = await Promise.all([
     patients.length > 0 ? search(visit, { patient: patients.map((id) => `Patient/${id}`).join(',') }) : [],
@@ -74,7 +100,16 @@ export async function ownAppointments(visit: Visit): Promise<readonly Appointmen
   if (isRefusal(named)) {
     return named;
   }
-  return [...new Map([...ofPatients, ...named].map(({ view }) => [view.id, view])).values()];
+  const offers = await offersTo(visit, named);
+  return isRefusal(offers)
+    ? offers
+    : [...new Map([...ofPatients, ...named, ...offers].map((one) => [one.view.id, one])).values()];
+}
+
+/** All appointments of the visitor. */
+export async function ownAppointments(visit: Visit): Promise<readonly AppointmentView[] | Refusal> {
+  const all = await allOwn(visit);
+  return isRefusal(all) ? all : all.map(({ view }) => view).filter(({ offer }) => !offer);
 }
 
 /** `GET /appointments`: those of the visitor. */
@@ -82,8 +117,10 @@ export const showAppointments: PageHandler = async (visit) => {
   if (isEmpty(visit.session)) {
     return noSessionPage(visit, visit.query.get('left') === '1');
   }
-  const views = await ownAppointments(visit);
-  return isRefusal(views) ? failurePage(visit, 'unavailable') : appointmentsPage(visit, views);
+  const all = await allOwn(visit);
+  return isRefusal(all)
+    ? failurePage(visit, 'unavailable')
+    : appointmentsPage(visit, await Promise.all(all.map((one) => withPlace(visit, one))));
 };
 
 /** Finds an appointment if it is the visitor's: anyone else's is not found, like one that does not exist. */
@@ -110,7 +147,7 @@ const forOwn =
 async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email: string): Promise<PersonalLink> {
   const { options, seal, now, clinic } = portal;
   const views = all.slice(-MOST_LINKED);
-  const end = Math.max(now(), ...views.map((view) => view.end ?? 0));
+  const end = Math.max(now(), ...views.map(({ end, wish }) => end ?? wish?.end ?? 0));
   const ids = views.map(({ id }) => id);
   const text = await sealLink(seal, ids, end);
   return {
@@ -135,12 +172,49 @@ async function linkOf(visit: Visit, { appointment, view }: Own): Promise<Persona
   return linkTo(visit, [...others, view], who && !isRefusal(who) ? emailOf(who) : '');
 }
 
+/** The page of an appointment, with what is offered in its place. */
+async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'news' | 'refusal'>): Promise<Reply> {
+  const { extensions } = visit.portal.options;
+  const [link, watch, view, found] = await Promise.all([
+    linkOf(visit, own),
+    watchOf(visit, own.view),
+    withPlace(visit, own),
+    offersTo(visit, [own]),
+  ]);
+  const offers = (isRefusal(found) ? [] : found)
+    .filter(({ appointment }) => offeredFor(appointment, extensions).includes(view.id))
+    .map((one) => one.view);
+  return appointmentPage(visit, view, { link, watch, offers, ...more });
+}
+
 /** `GET /appointments/:id` */
-export const showAppointment = forOwn(async (visit, own) => {
+export const showAppointment = forOwn((visit, own) => {
   const news = visit.query.get('news');
-  const [link, watch] = await Promise.all([linkOf(visit, own), watchOf(visit, own.view)]);
-  return appointmentPage(visit, own.view, { link, watch }, isNews(news) ? news : undefined);
+  return pageOf(visit, own, { news: isNews(news) ? news : undefined });
 });
+
+/** `POST /appointments/:id/accept`: takes the time that is offered. */
+export const accept: PageHandler = async (visit) => {
+  const { portal, session, id } = visit;
+  const own = await findOwn(visit, id);
+  if ('kind' in own) {
+    return own.kind === 'page' && own.status === 404 ? offerOverPage(visit) : own;
+  }
+  const { appointment, view } = own;
+  const to = `${portal.options.path}/appointments/${id}`;
+  const [slot] = listOf(appointment.slot);
+  const seen = withMore(session, { appointments: [id] });
+  if (!view.offer || !slot?.reference || view.start === undefined || view.end === undefined) {
+    return { kind: 'redirect', to, session: seen };
+  }
+  const time = { slot: slot.reference, schedule: '', start: view.start, end: view.end };
+  const booked = await portal.service.book(moveRequest(appointment, time));
+  if (isRefusal(booked)) {
+    return pageOf(visit, own, { refusal: reasonOf(booked) });
+  }
+  const news = booked.status === 'pending' ? 'asked' : 'booked';
+  return { kind: 'redirect', to: `${to}?news=${news}`, session: seen };
+};
 
 /** `GET /leave`: asks before the appointments are forgotten on this device, and names the way back to them. */
 export const askLeave: PageHandler = async (visit) => {
@@ -175,7 +249,8 @@ export const askCancel = forOwn(async (visit, { view }) => cancelPage(visit, vie
 
 /** `POST /appointments/:id/cancel`. One that is cancelled already stays so. */
 export const cancel = forOwn(async (visit, { appointment, view }) => {
-  const to = `${visit.portal.options.path}/appointments/${view.id}?news=cancelled`;
+  const own = `${visit.portal.options.path}/appointments`;
+  const to = view.offer ? own : `${own}/${view.id}?news=${view.wish ? 'left' : 'cancelled'}`;
   if (view.state === 'cancelled') {
     return { kind: 'redirect', to };
   }

@@ -17,9 +17,9 @@ import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-way.ts';
 
 /** A record is used again only if the visitor has chosen it: names and dates of birth prove nothing. */
-function submissionOf(
+export function submissionOf(
   { portal, form, texts }: Visit,
-  { pending }: UnderWay,
+  key: string,
   known: KnownPatient | undefined,
   answers: Submission['answers'],
 ): Submission {
@@ -28,9 +28,9 @@ function submissionOf(
   const messages = form.get('messages') ? portal.options.messages : undefined;
   const language = messages === undefined ? undefined : texts.language;
   return {
-    patient: known?.id ?? toPatient(person, `${own}/patients`, pending.key, language),
+    patient: known?.id ?? toPatient(person, `${own}/patients`, key, language),
     name: known?.name ?? `${person.given} ${person.family}`,
-    relatedPerson: known ? undefined : toRelatedPerson(form, `${own}/related-persons`, pending.key, language),
+    relatedPerson: known ? undefined : toRelatedPerson(form, `${own}/related-persons`, key, language),
     comment: form.get('comment'),
     messages,
     answers,
@@ -100,7 +100,7 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
     page.questions &&
     answers &&
     toQuestionnaireResponse(page.questions, answers, [yes, no], formatInstant(portal.now()));
-  const submission = submissionOf(visit, booking, known, response);
+  const submission = submissionOf(visit, booking.pending.key, known, response);
   const booked = await book(visit, booking, chosen, submission);
   if (isRefusal(booked)) {
     const alternatives = await alternativesTo(portal, booked, booking.service, chosen);

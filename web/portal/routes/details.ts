@@ -37,7 +37,7 @@ function withConsent({ texts }: Visit, asked: QuestionForm | undefined, consent:
 const MOST_KNOWN = 3;
 
 /** The patients whom this visitor has booked for in this session, newest first. */
-async function knownPatients({ portal, session }: Visit): Promise<KnownPatient[]> {
+export async function knownPatients({ portal, session }: Visit): Promise<KnownPatient[]> {
   const ids = session.patients.slice(-MOST_KNOWN).toReversed();
   const found = await Promise.all(ids.map((id) => portal.service.read('Patient', id)));
   return found.flatMap((patient, index) =>

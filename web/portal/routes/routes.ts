@@ -9,6 +9,7 @@ import { answerMessage, showMessage } from './message.ts';
 import { showNews } from './news.ts';
 import { showSlot } from './slot.ts';
 import { showColour, showEmbedScript, showPicture, showServices, showTimes } from './times.ts';
+import { joinWaitlist, showWait } from './wait.ts';
 
 /** One address of the portal. */
 export interface PortalRoute {
@@ -41,6 +42,9 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'POST', path: '/appointments/:id/cancel', handler: appointments.cancel },
   { method: 'GET', path: '/appointments/:id/move', handler: appointments.askMove },
   { method: 'POST', path: '/appointments/:id/move', handler: appointments.move },
+  { method: 'POST', path: '/appointments/:id/accept', handler: appointments.accept },
+  { method: 'GET', path: '/wait', handler: showWait },
+  { method: 'POST', path: '/wait', handler: joinWaitlist },
   { method: 'GET', path: '/link', handler: showLink },
   { method: 'POST', path: '/link', handler: openLinkHere },
   { method: 'GET', path: '/message/:id', handler: showMessage },

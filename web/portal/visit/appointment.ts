@@ -33,6 +33,16 @@ export interface AppointmentView {
   readonly openUntil: number | undefined;
   /** Whether it can be moved or cancelled now. */
   readonly isOpen: boolean;
+  /** The days for which somebody waits; only of an entry of the waitlist. */
+  readonly wish: { readonly start: number; readonly end: number } | undefined;
+  /** The place on the waitlist, as far as it was asked for. */
+  readonly place?: number | undefined;
+  /** Whether the clinic writes to the person. */
+  readonly isTold?: boolean;
+  /** Whether something earlier could be waited for. */
+  readonly isRefilled: boolean;
+  /** Until when it is offered, in milliseconds since 1970 UTC, and whether a later appointment is given up for it. */
+  readonly offer: { readonly until: number; readonly isInstead: boolean } | undefined;
 }
 
 const states: Readonly<Record<NonNullable<Appointment['status']>, State>> = {
@@ -45,7 +55,7 @@ const states: Readonly<Record<NonNullable<Appointment['status']>, State>> = {
   noshow: 'missed',
   cancelled: 'cancelled',
   'entered-in-error': 'unclear',
-  waitlist: 'unclear',
+  waitlist: 'waiting',
 };
 
 const codesIn = (concept: CodeableConcept | undefined): (string | undefined)[] =>
@@ -59,9 +69,33 @@ export function patientsOf({ participant }: Appointment): string[] {
   });
 }
 
-/** Whether an appointment is a time that is only held. */
+/** Whether an appointment is a time that is, or was, only held. */
 export function isHold({ status, extension }: Appointment, heldUntil: string): boolean {
-  return status === 'proposed' && listOf(extension).some(({ url }) => url === heldUntil);
+  const isUnbooked = status === 'proposed' || status === 'cancelled';
+  return isUnbooked && listOf(extension).some(({ url }) => url === heldUntil);
+}
+
+/** The ids of the entry and of the appointment for which another one is offered to a person. */
+export const offeredFor = ({ extension }: Appointment, { offer }: Pick<ExtensionUrls, 'offer'>): string[] =>
+  listOf(listOf(extension).find(({ url }) => offer !== undefined && url === offer)?.extension)
+    .filter(({ url }) => url === 'for')
+    .flatMap(({ valueReference }) => valueReference?.reference?.split('/')[1] ?? []);
+
+/** How an offer to one person stands, as long as it does. */
+function offerIn(appointment: Appointment, urls: Pick<ExtensionUrls, 'offer' | 'heldUntil'>, now: number) {
+  const held = listOf(appointment.extension).find(({ url }) => url === urls.heldUntil);
+  const until = appointment.status === 'proposed' ? parseInstant(held?.valueInstant) : undefined;
+  const reasons = offeredFor(appointment, urls);
+  return until !== undefined && until > now && reasons.length > 0
+    ? { until, isInstead: reasons.length > 1 }
+    : undefined;
+}
+
+/** The days for which somebody waits. */
+function wishIn({ requestedPeriod, start }: Appointment): AppointmentView['wish'] {
+  const wishes = start === undefined ? listOf(requestedPeriod) : [];
+  const [from, to] = [parseInstant(wishes[0]?.start), parseInstant(wishes.at(-1)?.end)];
+  return from !== undefined && to !== undefined ? { start: from, end: to } : undefined;
 }
 
 /** The calendar of an appointment, by the Slot that it takes. */
@@ -83,7 +117,7 @@ export function viewOf(
   appointment: Appointment,
   slots: readonly Slot[],
   services: readonly BookableService[],
-  { deadline, payerKind }: Pick<ExtensionUrls, 'deadline' | 'payerKind'>,
+  urls: Pick<ExtensionUrls, 'deadline' | 'payerKind' | 'offer' | 'heldUntil'>,
   now: number,
 ): AppointmentView {
   const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
@@ -95,21 +129,22 @@ export function viewOf(
   const [type] = listOf(appointment.serviceType);
   const coding = listOf(type?.coding)[0];
   const { cancelationReason: reason } = appointment;
-  const state = states[appointment.status] ?? 'unclear';
+  const offer = offerIn(appointment, urls, now);
+  const state = offer ? 'offered' : (states[appointment.status] ?? 'unclear');
   const schedule = scheduleOf(appointment, slots, services);
   const what = textOf(type?.text) ?? textOf(coding?.display) ?? textOf(appointment.description);
   const withWhom = nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? textOf(schedule?.name);
   const isChangeable = (state === 'asked' || state === 'confirmed') && start !== undefined;
   const openUntil = isChangeable ? start - (schedule?.cancelUntil ?? 0) : undefined;
-  const answer = listOf(appointment.extension).find(({ url }) => url === deadline);
+  const answer = listOf(appointment.extension).find(({ url }) => url === urls.deadline);
   return {
     id: appointment.id ?? '',
-    state: start === undefined && state !== 'cancelled' ? 'unclear' : state,
+    state: start === undefined && state !== 'cancelled' && state !== 'waiting' ? 'unclear' : state,
     start,
     end,
     what,
     serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
-    payer: listOf(appointment.extension).find(({ url }) => url === payerKind)?.valueCoding?.code,
+    payer: listOf(appointment.extension).find(({ url }) => url === urls.payerKind)?.valueCoding?.code,
     withWhom: withWhom === what ? undefined : withWhom,
     where: nameOf('Location') ?? schedule?.place,
     map: nameOf('Location') === undefined ? schedule?.map : undefined,
@@ -122,5 +157,8 @@ export function viewOf(
     isUnanswered: state === 'cancelled' && codesIn(reason).includes('confirmation-expired'),
     openUntil,
     isOpen: openUntil !== undefined && openUntil > now,
+    isRefilled: schedule?.isRefilled ?? false,
+    wish: wishIn(appointment),
+    offer,
   };
 }

@@ -1,5 +1,7 @@
 import type {
   Appointment,
+  AppointmentParticipant,
+  Extension,
   Parameters,
   ParametersParameter,
   Patient,
@@ -55,33 +57,79 @@ export interface Submission {
   readonly answers: QuestionnaireResponse | undefined;
 }
 
+/** What a request says of the people, and of who pays. */
+function said({ payer }: BookableService, { patient, name, relatedPerson, messages }: Submission) {
+  const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
+  const person: AppointmentParticipant = { actor: { reference, ...(name && { display: name }) }, status: 'accepted' };
+  const extension: Extension[] = [
+    ...(payer ? [payer] : []),
+    ...(messages ? [{ url: messages, valueBoolean: true }] : []),
+  ];
+  const parameter: ParametersParameter[] = [
+    ...(typeof patient === 'string' ? [] : [{ name: 'patient', resource: patient }]),
+    ...(relatedPerson ? [{ name: 'related-person', resource: relatedPerson }] : []),
+  ];
+  return { person, extension, parameter };
+}
+
 /**
  * The body of `$book` for a new appointment.
  *
  * @param hold - the id of the hold that becomes the booking
  */
-export function bookRequest(
-  booking: Booking,
-  { patient, name, relatedPerson, comment, messages, answers }: Submission,
-  hold?: string,
-): Parameters {
-  const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
-  const { extension = [], ...rest } = proposed(booking);
-  const all = [...extension, ...(messages ? [{ url: messages, valueBoolean: true }] : [])];
+export function bookRequest(booking: Booking, submission: Submission, hold?: string): Parameters {
+  const { comment, answers } = submission;
+  const { extension, person, parameter } = said(booking.service, submission);
   const appointment: Appointment = {
-    ...rest,
+    ...proposed(booking),
     ...(hold && { id: hold }),
     ...(comment && { comment }),
-    ...(all.length > 0 && { extension: all }),
-    participant: [{ actor: { reference, display: name }, status: 'accepted' }],
+    ...(extension.length > 0 && { extension }),
+    participant: [person],
   };
-  const parameter: ParametersParameter[] = [
-    { name: 'appt-resource', resource: appointment },
-    ...(typeof patient === 'string' ? [] : [{ name: 'patient', resource: patient }]),
-    ...(relatedPerson ? [{ name: 'related-person', resource: relatedPerson }] : []),
-    ...(answers ? [{ name: 'patientSubmittedInformation', resource: answers }] : []),
-  ];
-  return { resourceType: 'Parameters', parameter };
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'appt-resource', resource: appointment },
+      ...parameter,
+      ...(answers ? [{ name: 'patientSubmittedInformation', resource: answers }] : []),
+    ],
+  };
+}
+
+/** For what somebody waits. */
+export interface Waiting {
+  readonly service: BookableService;
+  readonly identifier: Booking['identifier'];
+  /** The days, in milliseconds since 1970 UTC. */
+  readonly wish: { readonly start: number; readonly end: number };
+  /** With whom, as a reference; empty: anybody. */
+  readonly actor: string;
+  /** The id of the appointment that stands until something earlier is taken. */
+  readonly standing: string | undefined;
+}
+
+/** The body of `$waitlist`. */
+export function waitRequest(waiting: Waiting, submission: Submission): Parameters {
+  const { service, identifier, wish, actor, standing } = waiting;
+  const { extension, person, parameter } = said(service, submission);
+  const entry: Appointment = {
+    resourceType: 'Appointment',
+    status: 'waitlist',
+    identifier: [{ ...identifier }],
+    ...(service.coding && { serviceType: [{ coding: [service.coding], text: service.name }] }),
+    requestedPeriod: [{ start: formatInstant(wish.start), end: formatInstant(wish.end) }],
+    ...(extension.length > 0 && { extension }),
+    participant: [person, ...(actor ? [{ actor: { reference: actor }, status: 'accepted' as const }] : [])],
+  };
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'appt-resource', resource: entry },
+      ...parameter,
+      ...(standing ? [{ name: 'standing-appt-id', valueUri: `Appointment/${standing}` }] : []),
+    ],
+  };
 }
 
 /** The body of `$book` that moves an appointment: what it does not name stays as it is. */

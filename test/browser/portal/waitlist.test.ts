@@ -1,0 +1,99 @@
+import { expect, type Page, test } from '@playwright/test';
+import { expectFits, smallest } from '../axe.ts';
+import { aService, fillPerson, halfHours, morning, origin, type TestService, visit } from '../clinic.ts';
+
+const headingIs = (page: Page, text: string) => expect(page.getByRole('heading', { level: 1 })).toHaveText(text);
+
+async function bookFirst(page: Page, service: TestService): Promise<void> {
+  await visit(page, service);
+  await page.locator('.time').first().click();
+  await fillPerson(page, 'Ina', 'Frei');
+  await page.locator('button.primary').click();
+  await expect(page.locator('.state')).toHaveText('Confirmed');
+}
+
+async function join(page: Page, service: TestService): Promise<void> {
+  await visit(page, service);
+  await page.getByRole('link', { name: 'Tell me if a time becomes free' }).click();
+  await fillPerson(page, 'Kim', 'Muster');
+}
+
+async function cancel(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Cancel the appointment' }).click();
+  await page.locator('button.danger').click();
+  await expect(page.locator('.state')).toHaveText('Cancelled');
+}
+
+/** The offer, once it is made. */
+async function seeOffer(page: Page): Promise<void> {
+  await expect(async () => {
+    await page.goto(`${origin}/portal/appointments`);
+    await expect(page.getByRole('heading', { name: 'A time is free for you' })).toBeVisible({ timeout: 500 });
+  }).toPass();
+}
+
+test('who waits is offered the time that is freed, and takes it; who leaves is offered nothing', async ({
+  browser,
+}) => {
+  test.setTimeout(180_000);
+  const service = await aService({ starts: halfHours(morning(9), 1), isRefilled: true });
+  const [first, waiting, plain] = [
+    await (await browser.newContext()).newPage(),
+    await (await browser.newContext({ viewport: smallest })).newPage(),
+    await (await browser.newContext({ javaScriptEnabled: false })).newPage(),
+  ];
+  await bookFirst(first, service);
+
+  await join(plain, service);
+  await plain.locator('button.primary').click();
+  await headingIs(plain, 'You are on the waitlist');
+  await join(waiting, service);
+  await expectFits(waiting);
+  await waiting.locator('button.primary').click();
+  await headingIs(waiting, 'You are on the waitlist');
+  await expect(waiting.locator('#state')).toContainText('Your place2');
+  await expectFits(waiting);
+
+  await plain.getByRole('link', { name: 'Leave the waitlist' }).click();
+  await headingIs(plain, 'Leave the waitlist?');
+  await plain.locator('button.danger').click();
+  await headingIs(plain, 'You have left the waitlist.');
+  await waiting.goto(`${origin}/portal/appointments`);
+  await expect(waiting.locator('.cards')).toContainText('Your place: 1');
+  await expectFits(waiting);
+
+  await cancel(first);
+  await seeOffer(waiting);
+  await expectFits(waiting);
+  await waiting.locator('.card.offer button').click();
+  await headingIs(waiting, 'Your appointment is booked');
+  await expect(waiting.locator('.state')).toHaveText('Confirmed');
+  await cancel(waiting);
+  await waiting.goto(`${origin}/portal/appointments`);
+  await expect(waiting.locator('.state')).toHaveText(['Cancelled']);
+});
+
+test('something earlier is offered beside an appointment, which stays if it is declined', async ({ browser }) => {
+  test.setTimeout(180_000);
+  const service = await aService({ starts: halfHours(morning(9), 2), isRefilled: true });
+  const [first, later] = [await (await browser.newContext()).newPage(), await (await browser.newContext()).newPage()];
+  await bookFirst(first, service);
+  await bookFirst(later, service);
+  const own = later.url();
+  await later.getByRole('link', { name: 'Tell me if something earlier is free' }).click();
+  await expectFits(later);
+  await later.locator('button.primary').click();
+  await headingIs(later, 'You are on the waitlist');
+
+  await cancel(first);
+  await seeOffer(later);
+  await later.goto(own);
+  await expect(later.locator('.card.offer')).toContainText('Your later appointment is then cancelled.');
+  await expectFits(later);
+  await later.getByRole('link', { name: 'Do not take it' }).click();
+  await headingIs(later, 'Do not take this time?');
+  await expectFits(later);
+  await later.locator('button.danger').click();
+  await headingIs(later, 'My appointments');
+  await expect(later.locator('.state')).toHaveText(['Confirmed', 'On the waitlist']);
+});

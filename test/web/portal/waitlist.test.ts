@@ -1,0 +1,139 @@
+/** How somebody waits for free time: what can be typed, and whose offers are whose. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Appointment, Parameters } from '@medplum/fhirtypes';
+import fastify, { type FastifyInstance } from 'fastify';
+import { portal } from '../../../web/portal/server.ts';
+import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+
+const files = builtFiles();
+const now = Date.parse('2040-01-01T09:00:00Z');
+const coding = { system: 'urn:s', code: 'c' };
+const refill = [{ url: 'urn:policy', extension: [{ url: 'refill', valueBoolean: true }] }];
+const address = '/portal/wait?service=urn%3As%7Cc';
+const person = { given: 'Kim', family: 'Muster', birthDate: '1990-05-17', email: 'kim@example.org' };
+const days = { first: '2040-01-02', last: '2040-01-03' };
+
+let clinic: FastifyInstance;
+let app: FastifyInstance;
+let joined: Appointment[] = [];
+let offers: object[] = [];
+let refusal: string | undefined;
+
+beforeAll(async () => {
+  clinic = aClinic();
+  clinic.get('/fhir/R4/Schedule', async () =>
+    bundle(
+      { resourceType: 'Schedule', id: 's', serviceType: [{ coding: [coding] }], extension: refill },
+      { resourceType: 'Schedule', id: 't', serviceType: [{ coding: [{ ...coding, code: 'other' }] }] },
+    ),
+  );
+  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
+  clinic.get('/fhir/R4/Slot', async () => bundle());
+  clinic.get<{ Querystring: { _id?: string } }>('/fhir/R4/Appointment', async ({ query: { _id } }) =>
+    bundle(...[...joined, ...offers].filter((one) => _id === undefined || (one as Appointment).id === _id)),
+  );
+  clinic.post<{ Body: string }>('/fhir/R4/Appointment/$waitlist', async ({ body }, reply) => {
+    if (refusal) {
+      const issue = [{ severity: 'error', details: { coding: [{ code: refusal }] } }];
+      return reply.code(422).send({ resourceType: 'OperationOutcome', issue });
+    }
+    const { parameter = [] } = JSON.parse(body) as Parameters;
+    const sent = parameter[0]?.resource as Appointment | undefined;
+    const extension = [{ url: 'urn:place', valuePositiveInt: 3 }];
+    const participant = [{ actor: { reference: 'Patient/p' }, status: 'accepted' as const }];
+    joined = sent ? [{ ...sent, id: 'w', participant }] : joined;
+    return reply.code(201).send({ ...joined[0], extension });
+  });
+  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
+  app = fastify();
+  const { assets } = files;
+  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+});
+afterAll(async () => {
+  await app.close();
+  await clinic.close();
+  files.remove();
+});
+
+/** A browser that was shown the page. */
+async function aVisitor() {
+  const browser = aBrowser(app, '192.0.2.1');
+  const { statusCode, rawPayload } = await browser.send(address);
+  expect(statusCode).toBe(200);
+  expect(rawPayload.length).toBeLessThan(10_000);
+  return browser;
+}
+
+test('the page of times leads to it where the clinic keeps a waitlist; elsewhere there is none', async () => {
+  const { send } = aBrowser(app, '192.0.2.1');
+  expect((await send('/portal/times?service=urn%3As%7Cc')).body).toContain('Tell me if a time becomes free');
+  expect((await send('/portal/times?service=urn%3As%7Cother')).body).not.toContain('/portal/wait');
+  for (const service of ['urn%3As%7Cother', 'nothing', '']) {
+    expect((await send(`/portal/wait?service=${service}`)).statusCode).toBe(404);
+  }
+});
+
+test.each([
+  [{ first: '' }, 'First day: Please fill this in.'],
+  [{ last: 'soon' }, 'Last day: Enter a date'],
+  [{ last: '2040-01-01' }, 'Last day: Choose a last day'],
+  [{ last: '2041-01-02' }, 'Last day: Choose a last day'],
+  [{ first: '2039-01-01', last: '2039-01-02' }, 'Last day: Choose a last day'],
+  [{ family: '' }, 'Last name: Please fill this in.'],
+  [{ email: '' }, 'E-mail: Enter an e-mail address or a phone number.'],
+])('what is wrong is said, and what was typed stays: %j', async (wrong, said) => {
+  const { send } = await aVisitor();
+  const { statusCode, body } = await send(address, { ...person, ...days, ...wrong });
+  expect([statusCode, joined]).toEqual([422, []]);
+  expect(body).toContain(said);
+  expect(body).toContain('value="Kim"');
+});
+
+test('a form without the cookie of its browser, and one that the clinic refuses, join nothing', async () => {
+  const stranger = await aBrowser(app, '192.0.2.1').send(address, { ...person, ...days });
+  expect(stranger.statusCode).toBe(403);
+  const { send } = await aVisitor();
+  refusal = 'patient-limit-reached';
+  const { statusCode, body } = await send(address, { ...person, ...days });
+  refusal = undefined;
+  expect([statusCode, joined]).toEqual([409, []]);
+  expect(body).toContain('as many open appointments as the clinic allows');
+  expect(body).toContain('value="Muster"');
+});
+
+test('whoever has joined sees the place, and only what is offered to them', async () => {
+  const { send } = await aVisitor();
+  const { headers } = await send(address, { ...person, ...days });
+  expect(headers.location).toBe('/portal/appointments/w?news=joined');
+  expect(joined[0]).toMatchObject({
+    status: 'waitlist',
+    requestedPeriod: [{ start: '2040-01-01T23:00:00.000Z', end: '2040-01-03T23:00:00.000Z' }],
+  });
+  const entry = await send(String(headers.location));
+  expect(entry.body).toContain('<dt>Your place</dt><dd>3</dd>');
+  expect(entry.body).toContain('Monday, 2 January 2040 to Tuesday, 3 January 2040');
+  const offer = (id: string, patient: string, until: string) => ({
+    resourceType: 'Appointment',
+    id,
+    status: 'proposed',
+    start: `2040-01-02T1${id}:00:00Z`,
+    end: `2040-01-02T1${id}:30:00Z`,
+    slot: [{ reference: 'Slot/x' }],
+    participant: [{ actor: { reference: `Patient/${patient}` } }],
+    extension: [
+      { url: 'urn:held', valueInstant: until },
+      {
+        url: 'urn:offer',
+        extension: [{ url: 'for', valueReference: { reference: `Appointment/${patient === 'p' ? 'w' : 'v'}` } }],
+      },
+    ],
+  });
+  const later = '2040-01-01T12:00:00Z';
+  offers = [offer('1', 'p', later), offer('2', 'q', later), offer('3', 'p', '2040-01-01T08:00:00Z')];
+  const { body } = await send('/portal/appointments');
+  expect(body.match(/\/appointments\/\d\/accept/g)).toEqual(['/appointments/1/accept']);
+  expect(body).toContain('We keep it for you until Sunday, 1 January 2040, 13:00.');
+  const accepted = await Promise.all(['2', '3'].map((id) => send(`/portal/appointments/${id}/accept`, {})));
+  expect(accepted.map(({ statusCode }) => statusCode)).toEqual([409, 409]);
+  expect(accepted[1]?.body).toContain('no longer kept for you');
+});
