@@ -83,6 +83,7 @@ it('GET /metadata names the topics, the profile and the operations', async () =>
   expect(topics?.map(({ valueCanonical }) => valueCanonical)).toEqual([
     `${config.profileBase}/SubscriptionTopic/appointment-update`,
     `${config.profileBase}/SubscriptionTopic/appointment-cancel`,
+    `${config.profileBase}/SubscriptionTopic/appointment-offer`,
   ]);
   expect(served?.interaction?.map(({ code }) => code)).toEqual(['read', 'search-type', 'create', 'update', 'delete']);
   expect(served?.operation?.map(({ name }) => name)).toEqual(['status', 'events', 'get-ws-binding-token', 'deliver']);
