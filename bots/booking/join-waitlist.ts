@@ -1,6 +1,11 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
+import {
+  limitsReached,
+  requestorLimitIssues,
+  requestorLimitReads,
+} from '../../core/booking/policy/requestor-limits.ts';
 import { isStillWaiting, MOST_ENTRIES, placeOf } from '../../core/booking/waitlist/entry.ts';
 import {
   entriesOf,
@@ -19,7 +24,10 @@ import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { sendBundle } from '../lib/medplum.ts';
 import { newId } from '../lib/new-id.ts';
-import { ofType, ReadError, readInTransaction, readStateAs } from '../lib/read.ts';
+import { ofType, ReadError, readAll, readAnswers, readInTransaction, stateIn } from '../lib/read.ts';
+
+/** The limits of the installation that an entry counts towards. */
+const limits = ['rate', 'waiting'] as const;
 
 type Joined = { readonly entry: Appointment; readonly isExisting: boolean } | { readonly issues: readonly Issue[] };
 
@@ -31,7 +39,14 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   if (!request) {
     return parsed;
   }
-  const state = await readStateAs(medplum, joinReads(request, caller.id, config), caller);
+  const wanted = joinReads(request, caller.id, config);
+  const counts = requestorLimitReads(limits, caller.id, now, config);
+  const answers = await readAnswers(medplum, [...wanted, ...counts], caller);
+  const state = stateIn(answers.slice(0, wanted.length));
+  const reached = limitsReached(limits, answers.slice(wanted.length));
+  if (!reached) {
+    return { issues: [unavailable] };
+  }
   const joining = { request, state, requestor: caller.id, now, newId, config };
   const existing = existingEntry(joining);
   if (existing) {
@@ -40,6 +55,10 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   const plan = planJoin(parsed, joining);
   if (plan.kind === 'refuse') {
     return plan;
+  }
+  const tooMany = requestorLimitIssues(reached, [], request.appointment.path, config);
+  if (tooMany.length > 0) {
+    return { issues: tooMany };
   }
   const [own] = await readInTransaction(medplum, plan.patient ? [entriesOf(plan.patient, caller.id, config)] : []);
   if (ofType('Appointment', own).filter((one) => isStillWaiting(one, now)).length >= MOST_ENTRIES) {
@@ -60,8 +79,7 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
 
 /** The place of an entry, counted with the Bot's own rights: nothing else of the others is told. */
 async function placeIn(medplum: MedplumClient, entry: Appointment): Promise<number> {
-  const [all] = await readInTransaction(medplum, ['Appointment?status=waitlist&_sort=_lastUpdated&_count=1000']);
-  return placeOf(entry, ofType('Appointment', all), Date.now());
+  return placeOf(entry, ofType('Appointment', await readAll(medplum, ['Appointment?status=waitlist'])), Date.now());
 }
 
 /**

@@ -22,7 +22,7 @@ import {
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
-import { ofType, readInTransaction } from '../read.ts';
+import { ofType, readAll, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { bookAppointment, isTransient } from './book.ts';
 import { readSchedules } from './related-reads.ts';
@@ -46,18 +46,20 @@ interface Waiting {
   readonly asked: Set<string>;
 }
 
-async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting> {
-  const [found, proposed] = await readInTransaction(medplum, [
-    'Appointment?status=waitlist&_sort=_lastUpdated&_count=1000',
-    'Appointment?status=proposed&_sort=-_lastUpdated&_count=1000',
-  ]);
-  const entries = ofType('Appointment', found).toSorted(compareEntries);
-  const ids = entries.flatMap((one) => standingOf(one) ?? []);
-  const [standing] = await readInTransaction(
-    medplum,
-    ids.length > 0 ? [`Appointment?_id=${[...new Set(ids)].join(',')}&_count=1000`] : [],
+/** The searches for appointments by id, a hundred in each. */
+const searchesById = (ids: readonly string[]): string[] =>
+  Array.from(
+    { length: Math.ceil(ids.length / 100) },
+    (_, index) => `Appointment?_id=${ids.slice(index * 100, (index + 1) * 100).join(',')}`,
   );
-  const offers = ofType('Appointment', proposed).filter((one) => isOffered(one, now, config));
+
+async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting> {
+  const searches = ['waitlist', 'proposed'].map((status) => `Appointment?status=${status}`);
+  const found = ofType('Appointment', await readAll(medplum, searches));
+  const entries = found.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
+  const ids = entries.flatMap((one) => standingOf(one) ?? []);
+  const standing = await readAll(medplum, searchesById([...new Set(ids)]));
+  const offers = found.filter((one) => isOffered(one, now, config));
   return {
     entries,
     standing: new Map(ofType('Appointment', standing).map((one) => [one.id ?? '', one])),

@@ -12,7 +12,7 @@ import { type SearchQuery, search } from '../search.ts';
 export type RequestorLimitConfig = TagConfig & Pick<BookingConfig, 'requestors'>;
 
 /** A limit of the installation for each requestor. */
-export type RequestorLimit = 'open' | 'rate' | 'jobs';
+export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'waiting';
 
 /** The period over which the rate is counted, in milliseconds. */
 const MINUTE = 60_000;
@@ -38,6 +38,7 @@ const counted: Readonly<Record<RequestorLimit, Counted>> = {
     most: 'maxBookingsPerMinute',
     query: (now) => [['_lastUpdated', `ge${formatInstant(now - MINUTE)}`]],
   },
+  waiting: { type: 'Appointment', most: 'maxOpenAppointments', query: () => [['status', 'waitlist']] },
   jobs: {
     type: 'Task',
     most: 'maxBookingsPerMinute',
@@ -101,7 +102,7 @@ export function limitsReached(
 }
 
 /**
- * Checks a booking or a hold against the limits of the installation.
+ * Checks a booking, a hold or a wish against the limits of the installation.
  *
  * @param earlier - the appointments that it moves or replaces: if one is open, the number of open ones stays the same
  */
@@ -114,7 +115,9 @@ export function requestorLimitIssues(
   const isFurther = !earlier.some((one) => one && isOpen(one));
   const open = `You can have at most ${maxOpenAppointments} open appointments here: cancel some, or ask the clinic.`;
   const rate = `You can book, hold or change at most ${maxBookingsPerMinute} appointments a minute: wait and try again.`;
+  const waiting = `You can have at most ${maxOpenAppointments} entries on the waitlist: leave some, or ask the clinic.`;
   return [
+    ...(reached.has('waiting') ? [{ code: 'portal-limit-reached', diagnostics: waiting, expression } as const] : []),
     ...(reached.has('open') && isFurther
       ? [{ code: 'portal-limit-reached', diagnostics: open, expression } as const]
       : []),
