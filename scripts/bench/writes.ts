@@ -98,6 +98,8 @@ async function main({ count, rounds, config: file }: WritesArguments): Promise<v
       ];
     });
     console.log(`${circumstancesText(circumstances)}\nload of the machine ${atFirst} before and ${load()} after\n`);
+    const isRefused = [...found.values()].some(({ failures }) => failures > 0);
+    console.log(isRefused ? 'Some writes were refused: let FRONT_DESK_… be a client that may make all of them.\n' : '');
     console.log(formatTable(['write', 'without, p50 ms', 'with, p50 ms', '×', 'failures'], rows));
   } finally {
     installation.stop();

@@ -6,9 +6,13 @@ const gzipped = promisify(gzip);
 /** Shorter pages are not worth compressing; in characters. */
 const LEAST = 1_000;
 
-/** Whether a browser takes gzip. */
-function takesGzip(acceptEncoding: string): boolean {
-  const ranges = acceptEncoding.toLowerCase().split(',');
+/**
+ * Whether a client takes gzip.
+ *
+ * @param acceptEncoding - `Accept-Encoding` of the request
+ */
+export function takesGzip(acceptEncoding: unknown): boolean {
+  const ranges = typeof acceptEncoding === 'string' ? acceptEncoding.slice(0, 500).toLowerCase().split(',') : [];
   const gzipRange = ranges.find((range) => range.trim().split(';')[0] === 'gzip');
   return gzipRange !== undefined && !/;\s*q=0(\.0*)?\s*$/.test(gzipRange);
 }
@@ -22,7 +26,5 @@ function takesGzip(acceptEncoding: string): boolean {
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3
  */
 export async function compressed(page: string, acceptEncoding: unknown): Promise<Buffer | undefined> {
-  const isWanted =
-    typeof acceptEncoding === 'string' && page.length >= LEAST && takesGzip(acceptEncoding.slice(0, 500));
-  return isWanted ? gzipped(page) : undefined;
+  return page.length >= LEAST && takesGzip(acceptEncoding) ? gzipped(page) : undefined;
 }

@@ -1,4 +1,5 @@
 /** What can be booked, as files for directories (SMART Scheduling Links), and the page to which they lead. */
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fastify, { type FastifyInstance } from 'fastify';
 import { portal } from '../../../web/portal/server.ts';
@@ -147,6 +148,9 @@ test('who has a file gets it no second time; the files of the snapshot before ca
   const whole = await read(pathOf(first?.url));
   const again = await read(pathOf(first?.url), { 'if-none-match': String(whole.headers.etag) });
   expect([whole.statusCode, again.statusCode, again.payload]).toEqual([200, 304, '']);
+  const small = await read(pathOf(first?.url), { 'accept-encoding': 'br, gzip' });
+  expect(small.headers['content-encoding']).toBe('gzip');
+  expect(gunzipSync(small.rawPayload).toString()).toBe(whole.payload);
   clock.now += 61_000;
   await manifest();
   expect((await read(pathOf(first?.url))).statusCode).toBe(200);

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { addressGroup } from '../../../core/address-group.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
-import { compressed } from '../../server/compress.ts';
+import { takesGzip } from '../../server/compress.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Portal } from '../portal.ts';
-import { type PublishedType, publishedTypes, readSnapshot, type Snapshot } from './snapshot.ts';
+import { fileOf, type PublishedFile, publishedTypes, readSnapshot, type Snapshot } from './snapshot.ts';
 
 /** How long a snapshot is given out as the newest, in milliseconds; the one before it can be read as long again. */
 const KEEP = 60_000;
@@ -45,9 +45,10 @@ function snapshots(portal: Portal, folder: string) {
 async function send(
   request: FastifyRequest,
   reply: FastifyReply,
-  { text, mediaType, at }: { readonly text: string; readonly mediaType: string; readonly at: number },
+  { text, etag, compressed }: PublishedFile,
+  mediaType: string,
+  at: number,
 ): Promise<FastifyReply> {
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
   reply
     .header('etag', etag)
     .header('cache-control', `public, max-age=${KEEP / 1000}`)
@@ -59,9 +60,10 @@ async function send(
   if (known?.includes(etag)) {
     return reply.code(304).send();
   }
-  const small = await compressed(text, request.headers['accept-encoding']);
   reply.type(mediaType);
-  return small ? reply.header('content-encoding', 'gzip').send(small) : reply.send(text);
+  return takesGzip(request.headers['accept-encoding'])
+    ? reply.header('content-encoding', 'gzip').send(compressed)
+    : reply.send(text);
 }
 
 /** What a reader of files understands where there is none; `code` is of FHIR's issue-type. */
@@ -84,7 +86,8 @@ export function publishedRoutes(portal: Portal): FastifyPluginAsync {
   const folder = `${portal.options.origin}${portal.options.path}`;
   const { newest, of } = snapshots(portal, folder);
   return async (scope) => {
-    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow: '1 minute' });
+    const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
+    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow: '1 minute', keyGenerator });
     scope.get('/$bulk-publish', async (request, reply) => {
       const found = await newest();
       if (isRefusal(found)) {
@@ -102,15 +105,16 @@ export function publishedRoutes(portal: Portal): FastifyPluginAsync {
         })),
         error: [],
       };
-      return send(request, reply, { text: JSON.stringify(manifest), mediaType: 'application/json', at });
+      return send(request, reply, await fileOf(JSON.stringify(manifest)), 'application/json', at);
     });
     scope.get('/published/:at/:file', async (request, reply) => {
       const { params } = request;
       const [at, file] = isObject(params) ? [String(params.at), String(params.file)] : [];
       const snapshot = of(at ?? '');
-      const text = snapshot?.files.get(file?.replace(/\.ndjson$/, '') as PublishedType);
-      return snapshot && text !== undefined && file?.endsWith('.ndjson')
-        ? send(request, reply, { text, mediaType: 'application/fhir+ndjson', at: snapshot.at })
+      const type = publishedTypes.find((one) => file === `${one}.ndjson`);
+      const found = type && snapshot?.files.get(type);
+      return snapshot && found
+        ? send(request, reply, found, 'application/fhir+ndjson', snapshot.at)
         : refuse(reply, 404, 'not-found', `This file is over. ${folder}/$bulk-publish names the current ones.`);
     });
   };

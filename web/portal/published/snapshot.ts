@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { HealthcareService, Location, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
@@ -13,12 +16,19 @@ export const publishedTypes = ['Location', 'HealthcareService', 'Schedule', 'Slo
 /** A type of resource that is published. */
 export type PublishedType = (typeof publishedTypes)[number];
 
+/** What is sent of a text: it is compressed once, however many ask for it. */
+export interface PublishedFile {
+  readonly text: string;
+  readonly etag: string;
+  readonly compressed: Buffer;
+}
+
 /** What could be booked at one instant, as one file for each type. */
 export interface Snapshot {
   /** The instant, in milliseconds since 1970 UTC. */
   readonly at: number;
   /** The lines of each file (NDJSON). */
-  readonly files: ReadonlyMap<PublishedType, string>;
+  readonly files: ReadonlyMap<PublishedType, PublishedFile>;
   /** Where the Slots end, in milliseconds since 1970 UTC, if there are more than are published. */
   readonly until: number | undefined;
 }
@@ -85,6 +95,15 @@ function offered({ id, schedule, start, end, serviceType }: Slot, linkOf: (id: s
   };
 }
 
+const gzipped = promisify(gzip);
+
+/** A text, ready to be sent. */
+export const fileOf = async (text: string): Promise<PublishedFile> => ({
+  text,
+  etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`,
+  compressed: await gzipped(text),
+});
+
 const linesOf = (resources: readonly object[]): string => resources.map((one) => `${JSON.stringify(one)}\n`).join('');
 
 const byId = <T extends Resource>(resources: readonly T[]): ReadonlyMap<string, T> =>
@@ -149,9 +168,10 @@ export async function readSnapshot(
     Schedule: calendars.map((one) => published(one, known, places)),
     Slot: slots.map((one) => offered(one, linkOf)),
   };
+  const files = publishedTypes.map(async (type) => [type, await fileOf(linesOf(resources[type]))] as const);
   return {
     at,
-    files: new Map(publishedTypes.map((type) => [type, linesOf(resources[type])])),
+    files: new Map(await Promise.all(files)),
     until: Number.isNaN(last) ? undefined : last,
   };
 }
