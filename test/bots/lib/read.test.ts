@@ -2,6 +2,7 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
 import { readPages } from '../../../bots/lib/read.ts';
+import { nextMoment } from '../clock.ts';
 import { withMedplum } from '../medplum.ts';
 
 const medplum = withMedplum();
@@ -13,6 +14,7 @@ async function tasks(code: string, minutes: readonly number[]): Promise<Task[]> 
     const start = new Date(Date.UTC(2030, 0, 1, 8, minute)).toISOString();
     const coding = [{ system: 'urn:test', code }];
     const task: Task = { resourceType: 'Task', status: 'requested', intent: 'order', code: { coding } };
+    await nextMoment();
     made.push(await medplum().create<Task>({ ...task, restriction: { period: { start } } }));
   }
   return made;
