@@ -6,13 +6,16 @@ import { lookIn, windowsFrom } from '../../core/calendar/publish/publication.ts'
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
 import { rowSearch } from '../../core/rows/row.ts';
-import { isTaken } from '../../core/slots/slot.ts';
+import { isRecent, withoutIntentsOf } from '../../core/slots/intent.ts';
+import { calendarOf, isTaken } from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
 import { union } from '../../core/time/interval-set.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { collisionSearches, resolveCollisions } from '../lib/booking/collisions.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
+import { readAround } from '../lib/calendar/guard.ts';
 import { hoursSearches, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestLook, requestPublication } from '../lib/calendar/request.ts';
@@ -88,6 +91,21 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
   await (isMissing && requestPublication(medplum, id));
 }
 
+/** Lets the offers around a Slot that gives back its time expect it no longer, if it was announced on them a moment ago. */
+async function forget(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
+  const now = Date.now();
+  if (!isRecent(Date.parse(slot.meta?.lastUpdated ?? ''), now)) {
+    return;
+  }
+  const calendar = calendarOf(ofType('Slot', await readAround(medplum, id, slot)), config);
+  const after = withoutIntentsOf(calendar, `Slot/${slot.id}`, now, config);
+  const entries = [...after.values()].flatMap(({ id: own, resource }) => {
+    const stored = calendar.get(own)?.resource;
+    return stored && stored !== resource ? [updateEntry(stored, resource)] : [];
+  });
+  await (entries.length > 0 && writeUnlessOvertaken(medplum, entries, `The offers of Schedule/${id}`));
+}
+
 /**
  * Resolves what a Slot collides with, and lets the published Slots follow it. Medplum reports a change only once: where
  * that fails, the whole calendar is looked at when its turn comes.
@@ -106,6 +124,9 @@ async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean
       failures.push(reason);
       await requestPublication(medplum, id);
     });
+    if (isDeleted || !isTaken(slot)) {
+      await forget(medplum, slot, id).catch((reason: unknown) => failures.push(reason));
+    }
   }
   if (failures.length > 0) {
     throw new Error(failures.map(String).join('\n'));

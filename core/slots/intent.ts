@@ -47,6 +47,27 @@ export function isWithheld(
     .some((one) => overlaps(one, time) && (by === undefined || one.by !== by));
 }
 
+/** Whether what was written at a moment may have been announced a while before, and is still expected. */
+export const isRecent = (moment: number, now: number): boolean => now - moment < LONGEST;
+
+/**
+ * A calendar whose offers no longer expect what was announced on them, because it was stored and has given its time back.
+ *
+ * @param by - what it was, `Type/id`
+ */
+export function withoutIntentsOf(calendar: Calendar, by: string, now: number, config: ArtefactConfig): Calendar {
+  const url = artefactUri(config, 'LocalWithheld');
+  const isIts = (one: Extension): boolean => one.url === url && intentIn(one).by === by;
+  return new Map(
+    [...calendar].map(([id, slot]) => {
+      const { resource } = slot;
+      const isAnnounced = intentsOn(slot, now, config).some(isIts);
+      const extension = (resource.extension ?? []).filter((one) => !isIts(one));
+      return [id, isAnnounced ? { ...slot, resource: { ...resource, extension } } : slot];
+    }),
+  );
+}
+
 /**
  * The intents that stay on a Slot when it is written. A new part of an offer has those of the part that it comes from; what
  * took the time of an intent and is stored needs it no longer.
@@ -55,9 +76,8 @@ export function isWithheld(
  */
 export function intentsFor(slot: CalendarSlot, before: Calendar, now: number, config: ArtefactConfig): Extension[] {
   const all = [...before.values()];
-  const isPart = (one: CalendarSlot): boolean =>
-    one.id === slot.id || (slot.isNew && one.origin === slot.origin && one.schedule === slot.schedule);
-  const found = all.filter(isPart).flatMap((one) => intentsOn(one, now, config));
+  const isPart = (one: CalendarSlot): boolean => one.origin === slot.origin && one.schedule === slot.schedule;
+  const found = (slot.isNew ? all.filter(isPart) : [slot]).flatMap((one) => intentsOn(one, now, config));
   const isStored = (time: Interval): boolean =>
     all.some(
       (one) =>

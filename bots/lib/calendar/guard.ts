@@ -5,6 +5,7 @@ import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch, holdersOf } from '../../../core/booking/slots/holders.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
 import { publicationIn, publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
 import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
@@ -58,6 +59,12 @@ const calendarSearches = (schedule: string, { start, end }: Interval, reach: num
   ]),
   publicationOf(schedule, config),
 ];
+
+/** The Slots of a Schedule on which a Slot may be announced. */
+export async function readAround(medplum: MedplumClient, schedule: string, { start, end }: Slot): Promise<Resource[]> {
+  const time = { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 };
+  return (await readInTransaction(medplum, calendarSearches(schedule, time, REACH).slice(0, 1))).flat();
+}
 
 /** What was found by the searches for a calendar: its Slots, and its publication. */
 type Found = readonly Resource[];

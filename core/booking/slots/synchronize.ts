@@ -8,6 +8,7 @@ import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { takingSlot } from '../../slots/guard.ts';
+import { withoutIntentsOf } from '../../slots/intent.ts';
 import { settle } from '../../slots/settle.ts';
 import {
   BUFFER_COMMENTS,
@@ -368,8 +369,9 @@ export function slotEntries(
   const ids = slotIdsOf(appointment).filter((id) => !kept.has(id));
   const deleted = lostSlots(missing, config, newId);
   const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
-  const after = withSlots(withGivenBack(before, ids, config), free);
-  const settled = settle(withSlots(before, deleted), after, { ...context, stored: before });
+  const current = withoutIntentsOf(before, `Appointment/${appointment.id}`, now, config);
+  const after = withSlots(withGivenBack(current, ids, config), free);
+  const settled = settle(withSlots(current, deleted), after, { ...context, stored: before });
   return [
     ...calendarEntries(before, settled, now, config).map((entry) => onlyOnce(entry, system)),
     ...refillRows(slotChanges(before, settled, now, config), schedules, now, config),

@@ -2,6 +2,7 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
 import type { Extension, HealthcareService, OperationOutcome, Schedule, Slot } from '@medplum/fhirtypes';
+import { handler as publishSlotsBot } from '../../../bots/calendar/publish-slots.ts';
 import { handler as validatePolicyBot } from '../../../bots/calendar/validate-policy.ts';
 import { handler as validateSlotBot } from '../../../bots/calendar/validate-slot.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
@@ -71,6 +72,22 @@ describe('validate slot', () => {
         expect(await withheld(schedule)).toEqual(['09:30', '10:00']);
       },
     );
+
+    it.each(['deleted', 'lifted'] as const)('withholds nothing any more once it is %s', async (how) => {
+      const schedule = await offered();
+      const before = await medplum().slot(schedule, 'busy-unavailable', '14:00', '14:30');
+      const block = { ...before, start: at('09:45'), end: at('10:15') };
+      expect(await validate(block)).toBe(true);
+      const other = aSlot(schedule, '11:00', '11:30', { status: 'busy-unavailable', id: 'other' });
+      expect(await validate(other)).toBe(true);
+      expect(await withheld(schedule)).toEqual(['09:30', '10:00', '11:00']);
+      const stored = await medplum().change<Slot>(before, block);
+      await (how === 'deleted' && medplum().fhir('DELETE', `Slot/${block.id}`));
+      const input =
+        how === 'deleted' ? { deletedResource: stored } : await medplum().change<Slot>(stored, { status: 'free' });
+      await publishSlotsBot(medplum().medplum, { input } as Parameters<typeof publishSlotsBot>[1]);
+      expect(await withheld(schedule)).toEqual(['11:00']);
+    });
 
     it('withholds nothing of another Schedule', async () => {
       const [schedule, other] = [await offered(), await offered()];

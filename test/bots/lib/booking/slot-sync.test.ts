@@ -6,6 +6,8 @@ import { artefactUri } from '../../../../core/config/config.ts';
 import {
   aPatient,
   aPortal,
+  aSlot,
+  at,
   booked,
   extension,
   inMinutes,
@@ -66,6 +68,31 @@ describe('the slot of an appointment', () => {
     await sync(appointment);
     expect([isRead, await statusOf(slot)]).toEqual([true, expected]);
   });
+
+  it.each(['cancelled', 'deleted'] as const)(
+    'and what was announced around it is free for others at once when it is %s',
+    async (how) => {
+      const { appointment, slot, schedule } = await setting();
+      const announced = (by: string) =>
+        extension('LocalWithheld', {
+          extension: [
+            { url: 'time', valuePeriod: { start: at('09:15'), end: at('09:45') } },
+            { url: 'until', valueInstant: inMinutes(1) },
+            { url: 'by', valueString: by },
+          ],
+        } as object);
+      const own = announced(`Appointment/${appointment.id}`);
+      const neighbour = await aSlot(medplum(), schedule, '09:30', '10:00', {
+        extension: [own, announced('Appointment/another')],
+      });
+      const changed = how === 'cancelled' ? await medplum().change(appointment, { status: how }) : appointment;
+      await (how === 'deleted' && remove(appointment));
+      await sync(changed);
+      expect(await statusOf(slot)).toBe('free');
+      const left = (await medplum().read<Slot>(`Slot/${neighbour.id}`))?.extension;
+      expect(left?.map((one) => one.extension?.at(-1)?.valueString)).toEqual(['Appointment/another']);
+    },
+  );
 
   it('is given back when the appointment was deleted', async () => {
     const { appointment, slot } = await setting();
