@@ -8,7 +8,7 @@ const budgets: Readonly<Record<string, number>> = {
   'CHANGELOG.md': 1_250,
   'CONTRIBUTING.md': 1_750,
   'SECURITY.md': 2_000,
-  'docs/calendar-model.md': 1_400,
+  'docs/calendar-model.md': 1_420,
   'docs/clients.md': 650,
   'docs/clinics.md': 3_500,
   'docs/configuration.md': 1_550,
