@@ -185,14 +185,14 @@ function tasks(config: BookingConfig): AccessPolicyResource[] {
 }
 
 /**
- * The Communications that remind staff of requests that wait for them, and those of messages to people. None of them can pass for an event, or for a
- * message to a websocket: both are found by an identifier of the service.
+ * The Communications of messages to people. None of them can pass for an event, or for a message to a websocket: both are
+ * found by an identifier of the service.
  */
-function reminders(config: BookingConfig): AccessPolicyResource {
+function messages(config: BookingConfig): AccessPolicyResource {
   const events = artefactUri(config, 'LocalEvent').toLowerCase();
   return {
     resourceType: 'Communication',
-    criteria: `Communication?category=${rowCodes(['confirm', 'message'], config)}`,
+    criteria: `Communication?category=${rowCodes(['message'], config)}`,
     interaction: [...readVersions, ...write],
     writeConstraint: [
       { language: 'text/fhirpath', expression: `identifier.where(system.lower() = '${events}').empty()` },
@@ -220,7 +220,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     ...tasks(config),
     ...permit(['OperationDefinition'], look),
     portalNames,
-    reminders(config),
+    messages(config),
     ...ownSubscriptions(config),
     subscriptionsOfPortals(config),
     callableBots(config),

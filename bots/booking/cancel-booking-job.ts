@@ -53,7 +53,6 @@ async function whileRequested(medplum: MedplumClient, task: Task, authorization:
       return latest;
     },
     (one) => one?.status === 'requested',
-    { most: config.maxAttempts },
   );
 }
 

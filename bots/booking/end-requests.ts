@@ -36,9 +36,9 @@ export async function handler(medplum: MedplumClient): Promise<void> {
       for (const task of ofType('Task', pages.flat())) {
         if (isOver(task)) {
           yield () => endRequest(medplum, task);
-        } else if (isReminderDue(task, now, config)) {
+        } else if (isReminderDue(task, now)) {
           // Whoever was faster has changed the Task: the next run looks at it again.
-          yield () => writeRows(medplum, reminderEntries(task, Date.now(), config), `The reminder of Task/${task.id}`);
+          yield () => writeRows(medplum, reminderEntries(task, Date.now()), `The reminder of Task/${task.id}`);
         }
       }
     }

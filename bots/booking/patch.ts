@@ -239,7 +239,6 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   const answer = await retryOvertaken(
     () => attempt(medplum, request, caller),
     (one) => one === 'overtaken',
-    { most: config.maxAttempts },
   ).catch((error: unknown) => {
     if (error instanceof ReadError) {
       return refuse([unavailable]);

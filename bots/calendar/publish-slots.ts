@@ -80,7 +80,7 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     const { kind, problems } = await retryOvertaken(
       () => publishWindow(medplum, hours, window),
       (result) => result.kind === 'overtaken',
-      { most: config.maxAttempts, within: RUN_LIMIT },
+      { within: RUN_LIMIT },
     );
     isMissing ||= kind === 'missing';
     if (kind !== 'published' && kind !== 'missing') {

@@ -254,9 +254,12 @@ export async function backOff(attempt: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE)));
 }
 
+/** How often something is tried that other requests overtake, unless it says otherwise. */
+export const MOST_ATTEMPTS = 20;
+
 /** How often, and for how long, something is tried. */
-export interface Attempts {
-  readonly most: number;
+interface Attempts {
+  readonly most?: number;
   /** No further attempt begins after this many milliseconds. */
   readonly within?: number;
 }
@@ -273,7 +276,7 @@ export const contestedAttempts: Attempts = { most: 50, within: 6_000 };
 export async function retryOvertaken<T>(
   act: () => Promise<T>,
   isOvertaken: (result: T) => boolean,
-  { most, within = Number.POSITIVE_INFINITY }: Attempts,
+  { most = MOST_ATTEMPTS, within = Number.POSITIVE_INFINITY }: Attempts = {},
 ): Promise<T> {
   const end = Date.now() + within;
   for (let count = 1; ; count++) {
@@ -297,7 +300,7 @@ export async function writeInTheEnd(
   attempt: () => Promise<BundleAnswer['kind'] | 'unchanged'>,
   what: string,
 ): Promise<void> {
-  const result = await retryOvertaken(attempt, (kind) => kind === 'overtaken', { most: config.maxAttempts });
+  const result = await retryOvertaken(attempt, (kind) => kind === 'overtaken');
   if (result === 'overtaken') {
     throw new Error(`${what} could not be written: other requests were faster at each attempt.`);
   }

@@ -193,7 +193,6 @@ export async function handler(
   const answer = await retryOvertaken(
     () => attempt(medplum, event),
     (one) => one === 'overtaken',
-    { most: config.maxAttempts },
   );
   const diagnostics = 'Others changed the appointment at the same moment. Nothing was changed; try again.';
   return answer === 'overtaken' ? toOperationOutcome([{ code: 'booking-conflict', diagnostics }], config) : answer;

@@ -112,8 +112,6 @@ export interface BookingConfig {
   readonly uris: Readonly<Record<Artefact, string>>;
   /** Whether bookings are confirmed at once or by hand if neither the Schedule nor its services say so. */
   readonly confirmation: Confirmation;
-  /** How often a booking is attempted when another one takes one of its slots in the meantime; at least 1. */
-  readonly maxAttempts: number;
   /**
    * The shortest appointment that takes part of a slot, and the steps in which slots are split, in minutes. The
    * scheduling parameters of a Schedule or its HealthcareService take precedence.
@@ -136,7 +134,6 @@ export interface BookingConfig {
   readonly gatewayClient?: string | undefined;
   readonly holds: HoldSettings;
   readonly requestors: RequestorSettings;
-  readonly requests: RequestSettings;
   readonly notifications: NotificationSettings;
   readonly messages: MessageSettings;
   readonly calendar: CalendarSettings;
@@ -167,14 +164,6 @@ export interface RequestorSettings {
   readonly maxBookingsPerMinute: number;
 }
 
-/** What an installation decides about requests that the clinic has to confirm by a deadline. */
-export interface RequestSettings {
-  /** After what percentage of the time until the deadline staff are reminded. */
-  readonly remindAfter: number;
-  /** Whether the reminder is also a Communication, in addition to the priority of the Task. */
-  readonly communication: boolean;
-}
-
 /** The languages of messages; `de-simple` is plain German. */
 export const messageLanguages = ['en', 'de', 'de-simple', 'tr', 'ar', 'uk', 'ru'] as const;
 
@@ -203,8 +192,6 @@ export interface NotificationSettings {
    * only there, without TLS too.
    */
   readonly allowedNetworks: readonly string[];
-  /** How long a subscriber may take to answer, if its Subscription does not say; in seconds. */
-  readonly timeout: number;
   /** How often one notification is tried before the Subscription is given up. */
   readonly maxAttempts: number;
   /**
@@ -213,11 +200,6 @@ export interface NotificationSettings {
   readonly retryAfter: number;
   /** How many Subscriptions one subscriber may have, not counting those that are over. */
   readonly maxSubscriptions: number;
-  /**
-   * How many Subscriptions the Medplum project may have, not counting those that are over; those of others and of the
-   * service are included.
-   */
-  readonly maxAllSubscriptions: number;
   /** How many days delivered events are kept, for `$events`. */
   readonly keepEventsDays: number;
 }

@@ -9,16 +9,11 @@ const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]
 
 const artefactNames = Object.keys(artefacts) as [Artefact, ...Artefact[]];
 
-/** All of them are read when an appointment is deleted, and every ten minutes to find what can be removed. */
-const MOST_SUBSCRIPTIONS = 1_000;
-
 const notificationsSchema = z.strictObject({
   allowedNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).default([]),
-  timeout: z.int().min(1).max(8).default(5),
   maxAttempts: z.int().min(1).max(50).default(18),
   retryAfter: z.int().min(1).max(3600).default(20),
   maxSubscriptions: z.int().min(1).max(900).default(20),
-  maxAllSubscriptions: z.int().min(50).max(MOST_SUBSCRIPTIONS).default(MOST_SUBSCRIPTIONS),
   keepEventsDays: z.int().min(1).max(3650).default(30),
 });
 
@@ -37,11 +32,6 @@ const MOST_COUNTED = 10_000;
 const requestorsSchema = z.strictObject({
   maxOpenAppointments: z.int().min(1).max(MOST_COUNTED).default(5_000),
   maxBookingsPerMinute: z.int().min(1).max(MOST_COUNTED).default(600),
-});
-
-const requestsSchema = z.strictObject({
-  remindAfter: z.int().min(1).max(99).default(75),
-  communication: z.boolean().default(false),
 });
 
 const messagesSchema = z.strictObject({
@@ -77,7 +67,6 @@ const fileSchema = z.strictObject({
     )
     .default({}),
   confirmation: z.enum(['automatic', 'manual']).default('automatic'),
-  maxAttempts: z.int().min(1).max(50).default(20),
   smallestBooking: z.int().min(1).max(1440).default(5),
   timeZone: z.string().refine(isTimeZone, { error: 'must be the IANA name of a time zone' }).optional(),
   handling: z.enum(['strict', 'lenient']).optional(),
@@ -86,7 +75,6 @@ const fileSchema = z.strictObject({
   botRuntime: z.enum(['vmcontext', 'awslambda']).default('vmcontext'),
   holds: holdsSchema.default(holdsSchema.parse({})),
   requestors: requestorsSchema.default(requestorsSchema.parse({})),
-  requests: requestsSchema.default(requestsSchema.parse({})),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
   messages: messagesSchema.default(messagesSchema.parse({})),
   calendar: calendarSchema.default(calendarSchema.parse({})),

@@ -13,12 +13,9 @@ let http: typeof import('../contract/http.ts');
 let requests: typeof import('../contract/requests/fixtures.ts');
 let consistent: typeof import('../contract/races/consistent.ts');
 
-/** Reminders come at once. */
-const settings = { requests: { remindAfter: 1, communication: true } };
-
 beforeAll(async () => {
   proxy = await startProxy();
-  installation = await prepareInstallation({ SANDBOX_BOT_BASE_URL: proxy.url, SANDBOX_DELAY_SCALE: '0.02' }, settings);
+  installation = await prepareInstallation({ SANDBOX_BOT_BASE_URL: proxy.url, SANDBOX_DELAY_SCALE: '0.02' });
   proxy.target = installation.medplumUrl;
   [fixtures, http, requests, consistent] = await Promise.all([
     import('../contract/fixtures.ts'),
@@ -93,19 +90,6 @@ describe.each(moments)('killed %s', (_, fault) => {
     expect(await fixtures.slotsOf(schedule)).toEqual(['free 0-30']);
     expect(await requests.tasksOf(id)).toHaveLength(1);
     expect(await consistent.inconsistencies(schedule)).toEqual([]);
-  });
-
-  it('while it reminds: after the restart it has reminded, once', async () => {
-    const happened = faultAt(fault, (passing) => isTransaction(passing) && passing.body.includes('"reminded"'));
-    const { patient, id } = await requests.aRequest(60, 's');
-    await happened;
-    await killAndRestart();
-    await until(
-      () => requests.tasksOf(id),
-      ([task]) => task?.priority === 'urgent',
-    );
-    await requests.runBot('end-requests');
-    expect(await requests.remindersOf(patient)).toMatchObject([{ about: [{ reference: `Appointment/${id}` }, {}] }]);
   });
 
   it('while the portal cancels: appointment and Task say the same, and the clock need not mend anything', async () => {

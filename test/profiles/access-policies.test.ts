@@ -277,20 +277,20 @@ describe('the front desk', () => {
     },
   );
 
-  test('writes reminders, and none that could pass for an event or a message to a websocket', () => {
-    const reminder = (...identifier: Communication['identifier'] & object): Communication => ({
+  test('writes messages, and none that could pass for an event or a message to a websocket', () => {
+    const message = (...identifier: Communication['identifier'] & object): Communication => ({
       resourceType: 'Communication',
       status: 'completed',
-      category: [{ coding: [ofService('confirm')] }],
+      category: [{ coding: [ofService('message')] }],
       ...(identifier.length > 0 && { identifier }),
     });
     const event = artefactUri(config, 'LocalEvent');
     const isWritten = (resource: Communication) => isWritable(resource, undefined, frontDesk);
-    expect(isWritten(reminder())).toBe(true);
-    expect(isWritten(reminder({ value: 's/1' }, { system: 'urn:clinic', value: 's/1' }))).toBe(true);
-    expect(isWritten(reminder({ system: event, value: 's/1' }))).toBe(false);
-    expect(isWritten(reminder({ system: event.toUpperCase(), value: 's/last' }))).toBe(false);
-    expect(allowed(frontDesk, { ...reminder(), category: [] })).toEqual([]);
+    expect(isWritten(message())).toBe(true);
+    expect(isWritten(message({ value: 's/1' }, { system: 'urn:clinic', value: 's/1' }))).toBe(true);
+    expect(isWritten(message({ system: event, value: 's/1' }))).toBe(false);
+    expect(isWritten(message({ system: event.toUpperCase(), value: 's/last' }))).toBe(false);
+    expect(allowed(frontDesk, { ...message(), category: [] })).toEqual([]);
   });
 
   test.each(['AccessPolicy', 'AuditEvent'])('has nothing to do with %s', (resourceType) => {

@@ -9,7 +9,7 @@ import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
-import { type Attempts, retryOvertaken, sendBundle } from '../medplum.ts';
+import { retryOvertaken, sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { withAlternatives } from './alternatives.ts';
 import { type DecisionOptions, decideBooking, type ReadableRequest, type Requestor, unavailable } from './decide.ts';
@@ -84,7 +84,7 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
 }
 
 /** A booking is decided again only while the gateway is still waiting. */
-const attempts: Attempts = { most: config.maxAttempts, within: timeLimits(config).decide };
+const attempts = { within: timeLimits(config).decide };
 
 /** Writes what was decided. Where the caller offers turns, a booking that a quota counts is not tried again here. */
 async function carryOut(
@@ -127,8 +127,7 @@ export function isTransient(issues: readonly Issue[]): boolean {
 }
 
 /**
- * Decides about a booking and writes it. After a conflict with a concurrent booking it decides again, in
- * `config.maxAttempts` attempts at most. The same applies to a lost response if the request has an identifier, by which
+ * Decides about a booking and writes it. After a conflict with a concurrent booking it decides again, some times. The same applies to a lost response if the request has an identifier, by which
  * an existing booking is found. As long as it is unknown whether the lost attempt booked, it never answers that nothing
  * was booked. A refusal says what could be booked instead.
  */

@@ -145,6 +145,6 @@ export async function announce(
       return attempt(medplum, hours, taking, by, found.flat());
     },
     ({ kind }) => kind === 'overtaken',
-    { most: config.maxAttempts, within: 4000 },
+    { within: 4000 },
   );
 }

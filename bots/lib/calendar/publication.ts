@@ -16,6 +16,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
+import { MOST_ATTEMPTS } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { type KeyedHours, readOpeningHours } from './opening-hours.ts';
@@ -143,7 +144,7 @@ async function publishPersistently(
     if (!(await claim.isKept())) {
       return undefined;
     }
-    if (count >= config.maxAttempts || Date.now() >= until) {
+    if (count >= MOST_ATTEMPTS || Date.now() >= until) {
       return { ...result, kind: 'unfinished' };
     }
   }

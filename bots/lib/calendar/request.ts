@@ -39,7 +39,7 @@ async function request(
     const written = await writeRows(medplum, [requestEntry(row, changed, query)], what);
     return { isDone: written !== undefined, row: written };
   };
-  const { isDone, row } = await retryOvertaken(attempt, (result) => !result.isDone, { most: config.maxAttempts });
+  const { isDone, row } = await retryOvertaken(attempt, (result) => !result.isDone);
   if (!isDone) {
     throw new Error(`${what} could not be requested: other requests were faster at each attempt.`);
   }

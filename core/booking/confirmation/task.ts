@@ -1,15 +1,15 @@
-import type { Appointment, BundleEntry, Communication, Patient, Reference, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Reference, Task } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { creation, moment, newRow, rowCoding, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
+import { creation, moment, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { endOf, hasRunOut, isWaiting } from '../appointment/expiry.ts';
 
 /** The part of the configuration that the Tasks of requests depend on. */
-export type RequestTaskConfig = TagConfig & Pick<BookingConfig, 'requests' | 'timeZone'>;
+export type RequestTaskConfig = TagConfig & Pick<BookingConfig, 'timeZone'>;
 
 /** The statuses of an open Task: staff may take it and set it aside as they like. */
 export const openStatuses: readonly Task['status'][] = [
@@ -96,6 +96,9 @@ function newTask(
 }
 
 const REMINDED = 'reminded';
+
+/** After what part of the time until the deadline staff are reminded. */
+const REMIND_AFTER = 3 / 4;
 
 /** The Task of a request that now waits for another time, or for another patient. */
 function renewed(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
@@ -188,50 +191,20 @@ export function withRequestTasks(
 }
 
 /**
- * Whether to remind staff of a request: the configured part of its time has passed but not all of it, its Task is open and
- * not urgent, and there was no reminder yet.
+ * Whether to remind staff of a request: three quarters of its time have passed but not all of it, its Task is open and not
+ * urgent, and there was no reminder yet.
  */
-export function isReminderDue(task: Task, now: number, { requests }: RequestTaskConfig): boolean {
+export function isReminderDue(task: Task, now: number): boolean {
   const [from, to] = [parseInstant(task.authoredOn), parseInstant(task.restriction?.period?.end)];
   const isReminded = valueIn(task.output, REMINDED) !== undefined;
   if (from === undefined || to === undefined || isReminded || task.priority !== 'routine' || !isOpenTask(task)) {
     return false;
   }
-  return now >= from + ((to - from) * requests.remindAfter) / 100 && now < to;
+  return now >= from + (to - from) * REMIND_AFTER && now < to;
 }
 
-/** The patient of a Task, as the subject of a Communication. */
-function subjectOf(task: Task): Reference<Patient> | undefined {
-  const { reference, display } = task.for ?? {};
-  return reference ? { reference, ...(display && { display }) } : undefined;
-}
-
-function communicationOf(task: Task, now: number, config: RequestTaskConfig): Communication {
-  const { end = '' } = task.restriction?.period ?? {};
-  const subject = subjectOf(task);
-  return {
-    resourceType: 'Communication',
-    status: 'completed',
-    category: [{ coding: [rowCoding('confirm', config)] }],
-    priority: 'urgent',
-    ...(subject && { subject }),
-    about: [...(task.focus ? [task.focus] : []), { reference: `Task/${task.id}` }],
-    sent: formatInstant(now),
-    payload: [{ contentString: `${task.description}. Without an answer the request ends at ${end}.` }],
-  };
-}
-
-/**
- * The entries that remind staff of a request, once: its Task becomes urgent and, if the clinic wants it, a Communication is
- * written.
- */
-export function reminderEntries(task: Task, now: number, config: RequestTaskConfig): BundleEntry[] {
+/** The entry that reminds staff of a request, once: its Task becomes urgent. */
+export function reminderEntries(task: Task, now: number): BundleEntry[] {
   const output = [...(task.output ?? []), ...moment(REMINDED, now)];
-  const resource = communicationOf(task, now, config);
-  return [
-    updateEntry(task, { ...task, priority: 'urgent', output }),
-    ...(config.requests.communication
-      ? [{ request: { method: 'POST' as const, url: 'Communication' }, resource }]
-      : []),
-  ];
+  return [updateEntry(task, { ...task, priority: 'urgent', output })];
 }

@@ -41,6 +41,9 @@ export interface SubscriptionParameters {
 /** The part of the configuration that Subscriptions depend on. */
 export type SubscriptionConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'notifications'>;
 
+/** How long a subscriber may take, in seconds, if its Subscription does not say. */
+const USUAL_TIMEOUT = 5;
+
 /** No subscriber may take longer, so that a delivery ends within the time that Medplum gives a Bot. */
 const LONGEST_TIMEOUT = 8;
 
@@ -199,7 +202,7 @@ export function readSubscriptionParameters(
   if (issues.length > 0 || !topic || !conditions || !mediaType || !content) {
     return { issues };
   }
-  const timeout = Math.min(seconds || config.notifications.timeout, LONGEST_TIMEOUT) * 1000;
+  const timeout = Math.min(seconds || USUAL_TIMEOUT, LONGEST_TIMEOUT) * 1000;
   const wantsOwnChanges = extensionValues(sent, artefactUri(config, 'LocalOwnChanges')).includes(true);
   const settings = { topic, conditions, endpoint, mediaType, content, timeout, wantsOwnChanges, end };
   return { settings: { ...settings, heartbeat: heartbeat || undefined }, issues };

@@ -1,11 +1,11 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Appointment, Communication, Task } from '@medplum/fhirtypes';
+import type { Appointment, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/end-requests.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { later, withClock } from '../clock.ts';
-import { config, configured } from '../config.ts';
+import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import { booked, extension, inMinutes, writes } from './fixtures.ts';
 
@@ -98,13 +98,6 @@ describe('a request whose deadline is over', () => {
 });
 
 describe('a request whose deadline is near', () => {
-  it('is told in a Communication if the clinic wants it', async () => {
-    const { appointment } = await request(10);
-    await configured({ requests: { ...config.requests, communication: true } }, run);
-    const told = await medplum().find<Communication>('Communication?_count=100');
-    expect(told.map(({ about }) => about?.[0]?.reference)).toEqual([`Appointment/${appointment.id}`]);
-  });
-
   it('is left alone while it is far, or when staff have made it urgent', async () => {
     const far = await request(120);
     const urgent = await request(10);

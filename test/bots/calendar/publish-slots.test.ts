@@ -152,10 +152,10 @@ describe('publish slots held', () => {
       return withClock(() => report(slot));
     };
 
-    it.each<[string, Answer | 'no-answer', number]>([
-      ['overtaken', overtaken, config.maxAttempts],
-      ['lost', 'no-answer', 1],
-      ['failed', { status: 403, body: outcome }, 1],
+    it.each<[string, Answer | 'no-answer']>([
+      ['overtaken', overtaken],
+      ['lost', 'no-answer'],
+      ['failed', { status: 403, body: outcome }],
     ])('is an error, and left to a publication (%s)', async (kind, answer) => {
       const { schedule } = await published(medplum());
       await expect(failing(answer, schedule)).rejects.toThrow(

@@ -22,10 +22,6 @@ const code = `${artefactUri(config, 'LocalTask')}|confirm`;
 export const tasksOf = (id: string | undefined): Promise<Task[]> =>
   stored('Task', `code=${encodeURIComponent(code)}&focus=Appointment/${id}`);
 
-/** The Communications that remind of a request. */
-export const remindersOf = (patient: { readonly id?: string }) =>
-  stored('Communication', `category=${encodeURIComponent(code)}&subject=Patient/${patient.id}`);
-
 /** A request that the clinic has to confirm within a time. */
 export async function aRequest(value: number, unit: string, role: Role = 'portal-a') {
   const clinic = await aClinic(byHandWithin(value, unit));

@@ -3,7 +3,6 @@ import type { Installation } from '../../lib/installation.ts';
 import { prepareInstallation } from '../installation.ts';
 
 const LIMIT = 5;
-const ALL = 50;
 
 let installation: Installation;
 let contract: typeof import('../../contract/fixtures.ts');
@@ -11,10 +10,7 @@ let http: typeof import('../../contract/http.ts');
 let fixtures: typeof import('../../contract/notifications/fixtures.ts');
 
 beforeAll(async () => {
-  installation = await prepareInstallation(
-    {},
-    { notifications: { maxSubscriptions: LIMIT, maxAllSubscriptions: ALL } },
-  );
+  installation = await prepareInstallation({}, { notifications: { maxSubscriptions: LIMIT } });
   [contract, http, fixtures] = await Promise.all([
     import('../../contract/fixtures.ts'),
     import('../../contract/http.ts'),
@@ -48,30 +44,4 @@ it('those that are over, all started anew at the same moment: no more than one t
   const answers = await Promise.all([put(first, 'requested'), put(second, 'requested')]);
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 422]);
   expect(await open()).toHaveLength(LIMIT);
-});
-
-it('the whole project is full: 422 for every portal, also by Subscriptions that were made in Medplum itself', async () => {
-  const { medplum, request, resourceIn, issuesOf } = http;
-  const total = async () =>
-    Number(
-      resourceIn('Bundle', await medplum('admin', 'GET', '/Subscription?status=requested,active,error&_summary=count'))
-        .total,
-    );
-  const body = {
-    resourceType: 'Subscription',
-    status: 'active',
-    reason: 'A report of the clinic',
-    criteria: 'Schedule?active=false',
-    channel: { type: 'rest-hook', endpoint: 'https://reports.example/hook' },
-  };
-  const before = await fixtures.submit(fixtures.toWebsocket(), 'portal-b');
-  expect(before.status).toBe(201);
-  for (let count = await total(); count < ALL; count++) {
-    expect((await medplum('admin', 'POST', '/Subscription', { body })).status).toBe(201);
-  }
-  const refused = await fixtures.submit(fixtures.toWebsocket(), 'portal-b');
-  expect([refused.status, issuesOf(refused)]).toEqual([422, ['subscriptions-exceeded']]);
-  const { id } = resourceIn('Subscription', before);
-  expect((await request('portal-b', 'DELETE', `/Subscription/${id}`)).status).toBeLessThan(300);
-  expect((await fixtures.submit(fixtures.toWebsocket(), 'portal-b')).status).toBe(201);
 });

@@ -12,7 +12,7 @@ const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
 
 /** The limits of the installation. */
-const { maxSubscriptions, maxAllSubscriptions } = config.notifications;
+const { maxSubscriptions } = config.notifications;
 
 let count = 0;
 /** A subscriber, of whom the service knows; it has so many Subscriptions in each of some statuses. */
@@ -66,6 +66,6 @@ it('nobody has a place when the project has as many Subscriptions as it may', as
   medplum().interfere(() => foundFor(stored ? [stored] : [], [], [last]));
   expect(await take(owner)).toMatchObject({
     code: 'subscriptions-exceeded',
-    diagnostics: `The whole project has the ${maxAllSubscriptions} Subscriptions that the service can keep: ask the clinic to remove some, or delete your own.`,
+    diagnostics: `The whole project has the 1000 Subscriptions that the service can keep: ask the clinic to remove some, or delete your own.`,
   });
 });
