@@ -6,6 +6,7 @@ import { topicNames, topicUrl } from '../core/notifications/subscription/topics.
 import { policyProfiles } from './booking-policy.ts';
 import { externalTag, optionalExtension, withCode } from './rules.ts';
 import type { Profile } from './structure-definition.ts';
+import { visitProfiles } from './visit.ts';
 
 const codedPriority = (url: string): string =>
   `extension.exists() implies extension.where(url = '${url}').select(value.coding.where(system.exists() and code.exists()).exists() and value.coding.all(system.exists() and code.exists())) = true`;
@@ -381,6 +382,7 @@ export function profiles(config: BookingConfig): Profile[] {
     patient(config),
     questionnaireResponse,
     ...policyProfiles(config),
+    ...visitProfiles(config),
     ownChanges(config),
     messages(config),
     payerKind(config),

@@ -33,7 +33,7 @@ interface Trigger {
 const MEDPLUM = 'https://medplum.com/fhir/StructureDefinition';
 
 const hasRules = (config: BookingConfig): string =>
-  `%current.extension.where(url = '${artefactUri(config, 'LocalBookingPolicy')}' or url = '${SCHEDULING_PARAMETERS}').exists()`;
+  `%current.extension.where(url = '${artefactUri(config, 'LocalBookingPolicy')}' or url = '${artefactUri(config, 'LocalVisit')}' or url = '${SCHEDULING_PARAMETERS}').exists()`;
 
 /** Time that a booking had taken, and whose Slot is now free or no longer there. */
 const isReleased =
@@ -104,7 +104,7 @@ const triggers = {
   },
   'service-guarded': {
     bot: 'validate-policy',
-    reason: 'Refuses booking policies and opening hours of services that cannot be used',
+    reason: 'Refuses booking policies, opening hours and visits of services that cannot be used',
     criteria: () => 'HealthcareService',
     interaction: 'update',
     expression: (config) => `${hasRules(config)} or %current.availableTime.exists() or %current.notAvailable.exists()`,

@@ -195,6 +195,7 @@ const identifierSystems: Partial<Record<Artefact, string>> = {
   LocalEvent: 'Identifies an event: the id of the Subscription and the event number.',
   LocalErased: 'Identifies appointments whose patient was erased; the value reveals nothing.',
   LocalSentMessage: 'Identifies a message to a person: the id of the appointment and the number of the message.',
+  LocalVisitGroup: 'Identifies a visit: the same on each of its appointments.',
 };
 
 /** The naming systems of the service: the systems of the identifiers that it makes. */

@@ -3,10 +3,11 @@ import type { OperationOutcome } from '@medplum/fhirtypes';
 import { type PolicyHolder, readPolicy } from '../../core/booking/policy/policy.ts';
 import { openingHoursIssues } from '../../core/calendar/parameters/check-opening-hours.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { readVisit } from '../../core/visits/visit.ts';
 import { config } from '../lib/config.ts';
 
 /**
- * Checks the booking policy and the opening hours of a Schedule or HealthcareService before Medplum stores it.
+ * Checks the booking policy, the opening hours and the visit of a Schedule or HealthcareService before Medplum stores it.
  *
  * @param event - input: the resource as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
@@ -16,6 +17,7 @@ export async function handler(
   _medplum: MedplumClient,
   { input }: BotEvent<PolicyHolder>,
 ): Promise<true | OperationOutcome> {
-  const issues = [...readPolicy(input, config).issues, ...openingHoursIssues(input)];
+  const visits = input.resourceType === 'HealthcareService' ? readVisit(input, config).issues : [];
+  const issues = [...readPolicy(input, config).issues, ...openingHoursIssues(input), ...visits];
   return issues.length > 0 ? toOperationOutcome(issues, config) : true;
 }

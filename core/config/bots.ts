@@ -18,7 +18,8 @@ const byFolder = {
       'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',
   },
   calendar: {
-    'validate-policy': 'Refuses booking policies and opening hours that cannot be used, before Medplum stores them',
+    'validate-policy':
+      'Refuses booking policies, opening hours and visits that cannot be used, before Medplum stores them',
     'validate-slot': 'Withholds free slots whose time is about to be taken, and refuses what a booking has overtaken',
     'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum',
     'publish-slots': 'Publishes free slots from opening hours, and withdraws those whose time is taken',

@@ -31,6 +31,8 @@ export const artefacts = {
   LocalHoldProlonged: 'StructureDefinition',
   LocalOffer: 'StructureDefinition',
   LocalPlace: 'StructureDefinition',
+  LocalVisit: 'StructureDefinition',
+  LocalVisitStep: 'StructureDefinition',
   LocalConfirmationDeadline: 'StructureDefinition',
   LocalSubmitted: 'StructureDefinition',
   LocalAlternative: 'StructureDefinition',
@@ -66,6 +68,7 @@ export const artefacts = {
   LocalEvent: 'NamingSystem',
   LocalErased: 'NamingSystem',
   LocalSentMessage: 'NamingSystem',
+  LocalVisitGroup: 'NamingSystem',
 } as const;
 
 /** One of the project's own FHIR artefacts. */

@@ -17,6 +17,8 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalOwnChanges',
   'LocalMessages',
   'LocalPayerKind',
+  'LocalVisitStep',
+  'LocalVisitGroup',
   'LocalServiceType',
   'LocalSpecialty',
   'LocalPayerKinds',

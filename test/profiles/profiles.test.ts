@@ -144,6 +144,14 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['its parts', { extension: undefined }, 'Extension.extension'],
   ],
+  LocalVisit: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['its parts', { extension: undefined }, 'Extension.extension'],
+  ],
+  LocalVisitStep: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['its parts', { extension: undefined }, 'Extension.extension'],
+  ],
   LocalSchedule: [
     ['an actor', { actor: undefined }, 'Schedule.actor'],
     ['actor.reference', { actor: [{ display: 'CT' }] }, 'Schedule.actor[0].reference'],

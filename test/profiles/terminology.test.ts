@@ -95,6 +95,8 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalConfirmationDeadline',
     'LocalSubmitted',
     'LocalAlternative',
+    'LocalVisit',
+    'LocalVisitStep',
     'LocalOwnChanges',
     'LocalMessages',
     'LocalPayerKind',

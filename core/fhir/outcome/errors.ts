@@ -90,6 +90,8 @@ export const bookingErrors = {
     display: 'The opening hours cannot be used',
   },
   'policy-invalid': { status: 422, type: 'invariant', display: 'The booking policy cannot be used' },
+  'visit-invalid': { status: 422, type: 'invariant', display: 'The steps or the series of the service cannot be used' },
+  'visit-mismatch': { status: 422, type: 'business-rule', display: 'The appointments do not make up the visit' },
   'slot-not-free': { status: 409, type: 'conflict', display: 'The slot is no longer free' },
   'appointment-closed': { status: 409, type: 'conflict', display: 'The appointment can no longer be changed' },
   'hold-expired': { status: 409, type: 'conflict', display: 'The hold has expired and the time is taken' },

@@ -1,0 +1,166 @@
+import type { Schedule } from '@medplum/fhirtypes';
+import { lengthText } from '../booking/policy/duration.ts';
+import type { Issue } from '../fhir/outcome/outcome.ts';
+import type { Buffers } from '../slots/terms.ts';
+import type { Interval } from '../time/interval.ts';
+import { DAY, localTimeOf } from '../time/time-zone.ts';
+import { stepBefore } from './order.ts';
+import { isInPool, type Pool, type Series, type Visit, type VisitStep } from './visit.ts';
+
+/** An appointment as a step of a visit. */
+export interface StepTaken extends Interval {
+  /** The name of the step; in a series `1`, `2` … */
+  readonly step: string;
+  /** Those whose time the appointment takes, each once. */
+  readonly schedules: readonly Schedule[];
+  /** FHIRPath of the appointment. */
+  readonly path: string;
+}
+
+const mismatch = (diagnostics: string, expression: string): Issue => ({
+  code: 'visit-mismatch',
+  diagnostics,
+  expression,
+});
+
+/** Whether each pool can be given a Schedule of its own, and none is left over. */
+function canFill(pools: readonly Pool[], schedules: readonly Schedule[]): boolean {
+  const [pool, ...others] = pools;
+  return pool === undefined
+    ? schedules.length === 0
+    : pools.length === schedules.length &&
+        schedules.some(
+          (schedule) =>
+            isInPool(pool, schedule) &&
+            canFill(
+              others,
+              schedules.filter((one) => one !== schedule),
+            ),
+        );
+}
+
+/** The steps that must be over, where those that are left out are replaced by what they come after. */
+function needed(step: VisitStep, steps: readonly VisitStep[], isThere: (name: string) => boolean): string[] {
+  return step.after.flatMap((name) => {
+    const other = steps.find((one) => one.name === name);
+    return isThere(name) || !other ? name : needed(other, steps, isThere);
+  });
+}
+
+/**
+ * The steps of a visit without those that are left out: what came after one of these comes after what it came after.
+ *
+ * @param isThere - whether a step, by its name, takes place
+ */
+export function stepsWith(steps: readonly VisitStep[], isThere: (name: string) => boolean): VisitStep[] {
+  return steps
+    .filter(({ name }) => isThere(name))
+    .map((step) => ({ ...step, after: [...new Set(needed(step, steps, isThere))] }));
+}
+
+function gapIssues(step: VisitStep, taken: StepTaken, before: readonly (VisitStep & { at: StepTaken })[]): Issue[] {
+  const { name, after, gapMin, gapMax } = step;
+  const missing = after.filter((one) => !before.some((earlier) => earlier.name === one));
+  const [last, previous] = [before.at(-1), stepBefore(step, before)];
+  const gap = previous ? taken.start - previous.at.end : gapMin;
+  const expression = `${taken.path}.start`;
+  return [
+    ...missing.map((one) => mismatch(`The step ${name} must come after the step ${one}.`, expression)),
+    ...(last && taken.start < last.at.end ? [mismatch(`The steps ${last.name} and ${name} overlap.`, expression)] : []),
+    ...(gap < gapMin && previous
+      ? [mismatch(`The step ${name} must start at least ${lengthText(gapMin)} after ${previous.name}.`, expression)]
+      : []),
+    ...(gap > gapMax && previous
+      ? [mismatch(`The step ${name} must start at most ${lengthText(gapMax)} after ${previous.name}.`, expression)]
+      : []),
+  ];
+}
+
+function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], path: string): Issue[] {
+  const known = taken.filter((one) => steps.some(({ name }) => name === one.step));
+  const isThere = (name: string): boolean => known.some(({ step }) => step === name);
+  const inOrder = known
+    .toSorted((one, other) => one.start - other.start || one.end - other.end)
+    .flatMap((at) => {
+      const step = stepsWith(steps, isThere).find(({ name }) => name === at.step);
+      return step ? [{ ...step, at }] : [];
+    });
+  return [
+    ...taken
+      .filter((one) => !known.includes(one))
+      .map((one) => mismatch(`The visit has no step ${one.step}.`, `${one.path}.extension`)),
+    ...steps
+      .filter(({ name, isOptional }) => !isOptional && !isThere(name))
+      .map(({ name }) => mismatch(`The step ${name} is missing.`, path)),
+    ...inOrder.flatMap((step, index): Issue[] => [
+      ...gapIssues(step, step.at, inOrder.slice(0, index)),
+      ...(step.duration !== undefined && step.at.end - step.at.start !== step.duration
+        ? [mismatch(`The step ${step.name} must take ${lengthText(step.duration)}.`, `${step.at.path}.end`)]
+        : []),
+      ...(canFill(step.pools, step.at.schedules)
+        ? []
+        : [mismatch(`These slots cannot be booked for the step ${step.name}.`, `${step.at.path}.slot`)]),
+    ]),
+  ];
+}
+
+/**
+ * How much later than in an exact series an occurrence is, if the series began on the first day: what the clocks show
+ * counts, so that a series keeps its time of the day when they change.
+ */
+function deviation({ step, start }: StepTaken, { every }: Series, timeZone: string): number {
+  return localTimeOf(timeZone, start) - Number(step) * every * DAY;
+}
+
+function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[], timeZone: string): Issue[] {
+  const { count, tolerance, isSameActor } = series;
+  const isKnown = ({ step }: StepTaken): boolean => /^[1-9][0-9]?$/.test(step) && Number(step) <= count;
+  const known = taken.filter(isKnown).toSorted((one, other) => Number(one.step) - Number(other.step));
+  const deviations = known.map((one) => deviation(one, series, timeZone));
+  const spread = Math.max(...deviations) - Math.min(...deviations);
+  const [first] = known;
+  const pool: Pool = { kind: 'service', service: visit.service };
+  return [
+    ...taken
+      .filter((one) => !isKnown(one))
+      .map((one) => mismatch(`The series has the steps 1 to ${count}, and no ${one.step}.`, `${one.path}.extension`)),
+    ...(known.length > 0 && spread > 2 * tolerance && first
+      ? [
+          mismatch(
+            `The appointments of the series must be ${lengthText(series.every * DAY)} apart, each at most ${lengthText(tolerance)} earlier or later.`,
+            `${first.path}.start`,
+          ),
+        ]
+      : []),
+    ...known
+      .filter(({ schedules }) => !canFill([pool], schedules))
+      .map(({ step, path }) => mismatch(`These slots cannot be booked for the step ${step}.`, `${path}.slot`)),
+    ...known
+      .filter(({ schedules }) => isSameActor && schedules[0]?.id !== first?.schedules[0]?.id)
+      .map(({ step, path }) => mismatch(`The step ${step} must be in the same schedule as the first.`, `${path}.slot`)),
+  ];
+}
+
+/**
+ * What is wrong with appointments that are to be one visit: steps that are missing, unknown or named twice, their order,
+ * gaps, lengths and pools; in a series, the distance of its appointments. Of a series any number may be booked.
+ *
+ * @param taken - what is booked together, and on a move also the appointments that stay
+ * @param timeZone - in which a series keeps its time of the day
+ * @param path - FHIRPath of what is sent, for what no single appointment is to blame for
+ * @returns `visit-mismatch` for each problem
+ */
+export function visitIssues(visit: Visit, taken: readonly StepTaken[], timeZone: string, path: string): Issue[] {
+  const { steps, series } = visit;
+  const twice = taken.filter(({ step }, index) => taken.findIndex((one) => one.step === step) < index);
+  const once = taken.filter((one) => !twice.includes(one));
+  return [
+    ...twice.map((one) => mismatch(`The step ${one.step} is booked twice.`, `${one.path}.extension`)),
+    ...(series ? seriesIssues(series, visit, once, timeZone) : stepIssues(steps, once, path)),
+  ];
+}
+
+/** The time that must be free between two steps of one visit at the same place: their buffers count once. */
+export function bufferBetween(one: Buffers, next: Buffers): number {
+  return Math.max(one.after, next.before);
+}

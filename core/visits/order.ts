@@ -1,0 +1,80 @@
+import type { VisitStep } from './visit.ts';
+
+/** What the order of steps depends on. */
+export type OrderedStep = Pick<VisitStep, 'name' | 'duration' | 'after' | 'gapMin' | 'gapMax'>;
+
+/** How many orders of steps are looked at to find out whether one is possible; with more, it counts as possible. */
+const MOST_ORDERS = 50_000;
+
+/** Shorter appointments than a minute are not possible. */
+const SHORTEST = 60_000;
+
+/** `to` starts at least `length` after `from` does; both are positions in an order. */
+interface Distance {
+  readonly from: number;
+  readonly to: number;
+  readonly length: number;
+}
+
+/** Whether there are times that keep all distances: no circle of them is longer than nothing (Bellman and Ford). */
+function isPossible(count: number, distances: readonly Distance[]): boolean {
+  const earliest = Array.from({ length: count }, () => 0);
+  for (let round = 0; round <= count; round++) {
+    let isChanged = false;
+    for (const { from, to, length } of distances) {
+      const start = (earliest[from] ?? 0) + length;
+      if (start > (earliest[to] ?? 0)) {
+        earliest[to] = start;
+        isChanged = true;
+      }
+    }
+    if (!isChanged) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** The steps of an order from whose end the gap of a step after them counts: the last that it waits for, or the last. */
+export function stepBefore<T extends OrderedStep>(step: OrderedStep, before: readonly T[]): T | undefined {
+  return step.after.length > 0 ? before.findLast(({ name }) => step.after.includes(name)) : before.at(-1);
+}
+
+/** What an order of steps demands of their starts. */
+function distancesOf(order: readonly OrderedStep[]): Distance[] {
+  return order.flatMap((step, to): Distance[] => {
+    const earlier = order.slice(0, to);
+    const previous = stepBefore(step, earlier);
+    const from = previous ? earlier.indexOf(previous) : -1;
+    const lengthOf = (index: number): number => order[index]?.duration ?? SHORTEST;
+    const apart = to === 0 ? [] : [{ from: to - 1, to, length: lengthOf(to - 1) }];
+    const least = from < 0 ? [] : [{ from, to, length: lengthOf(from) + step.gapMin }];
+    const most =
+      from < 0 || step.gapMax === Number.POSITIVE_INFINITY
+        ? []
+        : [{ from: to, to: from, length: -(lengthOf(from) + step.gapMax) }];
+    return [...apart, ...least, ...most];
+  });
+}
+
+/**
+ * Whether steps can follow one another at all, if everything is free: in one order at least, all gaps can be kept while no
+ * two steps overlap.
+ */
+export function canFollow(steps: readonly OrderedStep[]): boolean {
+  let looked = 0;
+  const extend = (order: readonly OrderedStep[]): boolean => {
+    looked++;
+    if (looked > MOST_ORDERS || order.length === steps.length) {
+      return true;
+    }
+    const placed = order.map(({ name }) => name);
+    const isNext = ({ name, after }: OrderedStep): boolean =>
+      !placed.includes(name) && after.every((one) => placed.includes(one));
+    return steps
+      .filter(isNext)
+      .map((step) => [...order, step])
+      .some((longer) => isPossible(longer.length, distancesOf(longer)) && extend(longer));
+  };
+  return extend([]);
+}

@@ -1,0 +1,329 @@
+import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { lengthText, milliseconds, unitCodes, YEAR } from '../booking/policy/duration.ts';
+import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import type { Issue } from '../fhir/outcome/outcome.ts';
+import { idIn } from '../fhir/reference/reference.ts';
+import { serviceIdsOf } from '../fhir/reference/service-reference.ts';
+import { DAY } from '../time/time-zone.ts';
+import { canFollow } from './order.ts';
+
+/** Who or what can fill a role of a step: the Schedules of a service, or these Schedules; ids. */
+export type Pool =
+  | { readonly kind: 'service'; readonly service: string }
+  | { readonly kind: 'schedules'; readonly schedules: readonly string[] };
+
+/** A step of a visit: one appointment, for which one Schedule of each pool is needed at the same time. */
+export interface VisitStep {
+  readonly name: string;
+  /** The first one is the step's own; all of them are needed at once, each by a Schedule of its own. */
+  readonly pools: readonly Pool[];
+  /** Milliseconds; absent: as long as appointments of the pool are. */
+  readonly duration: number | undefined;
+  /** Names of the steps that must be over; without any, the step can take place in any order. */
+  readonly after: readonly string[];
+  /**
+   * Shortest and longest time between the step and the end of the one before it: the last of those that it comes after; if
+   * it can take place in any order, whichever is before it.
+   */
+  readonly gapMin: number;
+  readonly gapMax: number;
+  /** Whether the visit is complete without it. */
+  readonly isOptional: boolean;
+}
+
+/** The same appointment several times, at the same time of the day. */
+export interface Series {
+  readonly count: number;
+  /** From one to the next, in days. */
+  readonly every: number;
+  /** How far one may be away from its time, in milliseconds. */
+  readonly tolerance: number;
+  /** Whether all of them are in one Schedule. */
+  readonly isSameActor: boolean;
+}
+
+/** What a service asks for that takes more than one appointment. Exactly one of `steps` and `series` is filled. */
+export interface Visit {
+  /** Id of the HealthcareService that says so. */
+  readonly service: string;
+  readonly steps: readonly VisitStep[];
+  readonly series: Series | undefined;
+}
+
+/** A visit as read from a service, and everything wrong with it. */
+export interface ReadVisit {
+  /** Absent if the service is an ordinary one, or if something is wrong. */
+  readonly visit: Visit | undefined;
+  readonly issues: readonly Issue[];
+}
+
+/** How many steps a visit has, how many roles a step, and how many Schedules a pool, at most. */
+export const MOST_STEPS = 10;
+const MOST_POOLS = 4;
+export const MOST_SCHEDULES_IN_POOL = 100;
+const MOST_OCCURRENCES = 50;
+const LONGEST_NAME = 64;
+
+const parts = ['step', 'series'] as const;
+const stepParts = ['name', 'service', 'schedule', 'with', 'duration', 'after', 'gapMin', 'gapMax', 'optional'] as const;
+const poolParts = ['service', 'schedule'] as const;
+const seriesParts = ['count', 'every', 'tolerance', 'sameActor'] as const;
+
+/** Several of these may be in one extension. */
+const repeatable: ReadonlySet<string> = new Set(['step', 'schedule', 'with', 'after']);
+
+const invalid = (diagnostics: string, expression: string): Issue => ({
+  code: 'visit-invalid',
+  diagnostics,
+  expression,
+});
+
+/** The parts of one extension, by their names. */
+interface Parts {
+  readonly path: string;
+  readonly all: (name: string) => readonly { readonly part: Extension; readonly path: string }[];
+}
+
+/** Collects what is wrong while a visit is read. */
+class Reader {
+  readonly issues: Issue[] = [];
+
+  say(diagnostics: string, expression: string): undefined {
+    this.issues.push(invalid(diagnostics, expression));
+    return undefined;
+  }
+
+  partsOf({ extension }: Extension, path: string, known: readonly string[], what: string): Parts {
+    const inner: readonly (Extension | null)[] = Array.isArray(extension) ? extension : [];
+    const found = inner.flatMap((part, index) => (part ? [{ part, path: `${path}.extension[${index}]` }] : []));
+    for (const [index, { part, path: at }] of found.entries()) {
+      const isAgain = found.findIndex((one) => one.part.url === part.url) < index;
+      if (!known.includes(part.url)) {
+        this.say(`${what} can only have the parts ${known.join(', ')}.`, `${at}.url`);
+      } else if (isAgain && !repeatable.has(part.url)) {
+        this.say(`${part.url} is given more than once.`, at);
+      }
+    }
+    return { path, all: (name) => found.filter(({ part }) => part.url === name) };
+  }
+
+  duration({ all }: Parts, name: string, least: number, most: number): number | undefined {
+    const [found] = all(name);
+    const value = found && milliseconds(found.part.valueDuration);
+    const range = `from ${least === 0 ? '0' : lengthText(least)} to ${lengthText(most)}`;
+    return found && (value === undefined || value < least || value > most)
+      ? this.say(
+          `${name} must be a valueDuration ${range}, with one of the codes ${unitCodes.join(', ')}.`,
+          `${found.path}.value`,
+        )
+      : value;
+  }
+
+  boolean({ all }: Parts, name: string): boolean {
+    const [found] = all(name);
+    if (found && typeof found.part.valueBoolean !== 'boolean') {
+      this.say(`${name} must be a valueBoolean.`, `${found.path}.value`);
+    }
+    return found?.part.valueBoolean === true;
+  }
+
+  text(part: Extension, name: string, path: string): string | undefined {
+    const value: unknown = part.valueString;
+    return typeof value === 'string' && value.trim() !== '' && value.length <= LONGEST_NAME
+      ? value
+      : this.say(`${name} must be a valueString of 1 to ${LONGEST_NAME} characters.`, `${path}.value`);
+  }
+
+  pool({ all, path }: Parts, what: string): Pool | undefined {
+    const [services, schedules] = [all('service'), all('schedule')];
+    if (services.length + schedules.length === 0) {
+      return this.say(`${what} has nobody: name a service, or the schedules that can take it.`, path);
+    }
+    if (services.length > 0 && schedules.length > 0) {
+      return this.say(`${what} has both a service and schedules: name one of them.`, path);
+    }
+    if (schedules.length > MOST_SCHEDULES_IN_POOL) {
+      return this.say(`A pool can have at most ${MOST_SCHEDULES_IN_POOL} schedules.`, path);
+    }
+    const ids = (found: typeof services, type: 'HealthcareService' | 'Schedule'): string[] =>
+      found.flatMap(({ part, path: at }) => {
+        const id = idIn(part.valueReference, type);
+        return id ? [id] : (this.say(`${part.url} must be a valueReference to a ${type}.`, `${at}.value`) ?? []);
+      });
+    const [service] = ids(services, 'HealthcareService');
+    return service
+      ? { kind: 'service', service }
+      : { kind: 'schedules', schedules: [...new Set(ids(schedules, 'Schedule'))] };
+  }
+
+  step(extension: Extension, path: string): VisitStep | undefined {
+    const found = this.partsOf(extension, path, stepParts, 'A step');
+    const [named] = found.all('name');
+    const name = named ? this.text(named.part, 'name', named.path) : this.say('A step must have a name.', path);
+    const others = found.all('with');
+    if (others.length >= MOST_POOLS) {
+      this.say(`A step can need at most ${MOST_POOLS} at once.`, path);
+    }
+    const pools = [
+      this.pool(found, 'The step'),
+      ...others.map(({ part, path: at }) => this.pool(this.partsOf(part, at, poolParts, 'with'), 'This role')),
+    ];
+    const after = found.all('after').flatMap(({ part, path: at }) => this.text(part, 'after', at) ?? []);
+    const duration = this.duration(found, 'duration', 60_000, DAY);
+    const gapMin = this.duration(found, 'gapMin', 0, YEAR) ?? 0;
+    const gapMax = this.duration(found, 'gapMax', 0, YEAR) ?? Number.POSITIVE_INFINITY;
+    if (gapMax < gapMin) {
+      this.say('gapMax must not be shorter than gapMin.', path);
+    }
+    const isOptional = this.boolean(found, 'optional');
+    const all = pools.filter((pool) => pool !== undefined);
+    return name === undefined || all.length < pools.length
+      ? undefined
+      : { name, pools: all, duration, after: [...new Set(after)], gapMin, gapMax, isOptional };
+  }
+
+  series(extension: Extension, path: string): Series | undefined {
+    const found = this.partsOf(extension, path, seriesParts, 'A series');
+    const [counted] = found.all('count');
+    const count: unknown = counted?.part.valuePositiveInt;
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 2 || count > MOST_OCCURRENCES) {
+      const diagnostics = `count must be a valuePositiveInt from 2 to ${MOST_OCCURRENCES}.`;
+      return this.say(diagnostics, counted ? `${counted.path}.value` : path);
+    }
+    const every = this.duration(found, 'every', DAY, YEAR);
+    if (found.all('every').length === 0 || (every !== undefined && every % DAY !== 0)) {
+      return this.say('every must be whole days or weeks.', path);
+    }
+    const tolerance = this.duration(found, 'tolerance', 0, YEAR) ?? 0;
+    if (every !== undefined && tolerance * 2 >= every) {
+      return this.say('tolerance must be shorter than half of every; otherwise two could change places.', path);
+    }
+    const isSameActor = this.boolean(found, 'sameActor');
+    return every === undefined ? undefined : { count, every: every / DAY, tolerance, isSameActor };
+  }
+}
+
+/** A cycle in the order of steps, as the names along it. */
+function cycleIn(steps: readonly VisitStep[]): readonly string[] | undefined {
+  const left = new Map(steps.map((step) => [step.name, step.after.filter((name) => name !== step.name)]));
+  for (let isSmaller = true; isSmaller; ) {
+    const free = [...left].filter(([, after]) => !after.some((name) => left.has(name))).map(([name]) => name);
+    free.forEach((name) => {
+      left.delete(name);
+    });
+    isSmaller = free.length > 0;
+  }
+  const [start] = left.keys();
+  const walk: string[] = start === undefined ? [] : [start];
+  for (;;) {
+    const last = walk.at(-1);
+    const next = last === undefined ? undefined : left.get(last)?.find((name) => left.has(name));
+    if (next === undefined) {
+      return undefined;
+    }
+    if (walk.includes(next)) {
+      return [...walk.slice(walk.indexOf(next)), next].reverse();
+    }
+    walk.push(next);
+  }
+}
+
+function orderIssues(steps: readonly VisitStep[], path: string): Issue[] {
+  const names = steps.map(({ name }) => name);
+  const twice = [...new Set(names.filter((name, index) => names.indexOf(name) < index))];
+  const unknown = steps.flatMap(({ name, after }) =>
+    after.filter((other) => other === name || !names.includes(other)).map((other) => ({ name, other })),
+  );
+  const cycle = cycleIn(steps);
+  const found = [
+    ...twice.map((name) => invalid(`Two steps have the name ${name}.`, path)),
+    ...unknown.map(({ name, other }) =>
+      name === other
+        ? invalid(`The step ${name} cannot come after itself.`, path)
+        : invalid(`The step ${name} comes after ${other}, which is not a step.`, path),
+    ),
+    ...(cycle ? [invalid(`These steps wait for each other: ${cycle.join(' before ')}.`, path)] : []),
+    ...(steps.every(({ isOptional }) => isOptional) ? [invalid('At least one step must not be optional.', path)] : []),
+  ];
+  const isPossible = found.length > 0 || canFollow(steps);
+  return isPossible ? found : [invalid('No order of the steps keeps all of their gaps (gapMin, gapMax).', path)];
+}
+
+/**
+ * Reads what a service says about visits of several appointments: the extension LocalVisit.
+ *
+ * @returns the visit, if the service has one that can be met; and a `visit-invalid` with its path for each part that is
+ *   unknown, repeated, out of range or contradictory: pools of nobody, cycles, gaps that no order of the steps keeps
+ */
+export function readVisit(service: HealthcareService, config: ArtefactConfig): ReadVisit {
+  const url = artefactUri(config, 'LocalVisit');
+  const all: readonly (Extension | null)[] = Array.isArray(service.extension) ? service.extension : [];
+  const found = all.flatMap((extension, index) =>
+    extension?.url === url ? [{ extension, path: `HealthcareService.extension[${index}]` }] : [],
+  );
+  const [first, second] = found;
+  if (!first) {
+    return { visit: undefined, issues: [] };
+  }
+  const reader = new Reader();
+  const { path } = first;
+  const read = reader.partsOf(first.extension, path, parts, 'A visit');
+  const [steps, [series]] = [read.all('step'), read.all('series')];
+  if (second) {
+    reader.say('The visit is given more than once.', second.path);
+  }
+  if ((steps.length === 0) === (series === undefined)) {
+    reader.say('A visit must have either steps or a series.', path);
+  }
+  if (steps.length > MOST_STEPS) {
+    reader.say(`A visit can have at most ${MOST_STEPS} steps; this one has ${steps.length}.`, path);
+    return { visit: undefined, issues: reader.issues };
+  }
+  const readSteps = steps.flatMap(({ part, path: at }) => reader.step(part, at) ?? []);
+  const readSeries = series && reader.series(series.part, series.path);
+  if (steps.length > 0 && reader.issues.length === 0) {
+    reader.issues.push(...orderIssues(readSteps, path));
+  }
+  const visit: Visit = { service: service.id ?? '', steps: readSteps, series: readSeries };
+  return { visit: reader.issues.length > 0 ? undefined : visit, issues: reader.issues };
+}
+
+/** Whether a service asks for more than one appointment, whether or not it can be read. */
+export function isVisit({ extension = [] }: HealthcareService, config: ArtefactConfig): boolean {
+  return extension.some(({ url }) => url === artefactUri(config, 'LocalVisit'));
+}
+
+/** Whether a Schedule is one of a pool. Of a service are those whose actor it is, and those that name it. */
+export function isInPool(pool: Pool, schedule: Schedule): boolean {
+  return pool.kind === 'schedules'
+    ? pool.schedules.includes(schedule.id ?? '')
+    : serviceIdsOf(schedule).includes(pool.service) ||
+        schedule.actor.some((actor) => idIn(actor, 'HealthcareService') === pool.service);
+}
+
+/** The step of a visit that an appointment is. */
+export interface StepMark {
+  /** Id of the HealthcareService that carries LocalVisit. */
+  readonly service: string;
+  /** The name of the step; in a series `1`, `2` … */
+  readonly step: string;
+}
+
+/** Which step of which visit an appointment is (extension LocalVisitStep); `undefined` if it is none. */
+export function stepOf({ extension = [] }: Appointment, config: ArtefactConfig): StepMark | undefined {
+  const mark = extension.find(({ url }) => url === artefactUri(config, 'LocalVisitStep'))?.extension ?? [];
+  const service = idIn(mark.find(({ url }) => url === 'service')?.valueReference, 'HealthcareService');
+  const step = mark.find(({ url }) => url === 'step')?.valueString;
+  return service === undefined || step === undefined ? undefined : { service, step };
+}
+
+/** The extension LocalVisitStep. */
+export function stepExtension({ service, step }: StepMark, config: ArtefactConfig): Extension {
+  return {
+    url: artefactUri(config, 'LocalVisitStep'),
+    extension: [
+      { url: 'service', valueReference: { reference: `HealthcareService/${service}` } },
+      { url: 'step', valueString: step },
+    ],
+  };
+}
