@@ -7,6 +7,11 @@ const serviceType = [
   },
 ];
 
+/** A service that nobody else offers: whoever waits for it waits for the kit's own times. */
+export const waitlistType = [
+  { coding: [{ system: '{uri.LocalServiceType}', code: '{run}-waitlist' }], text: 'Consultation' },
+];
+
 const specialty = [{ coding: [{ system: '{specialty.system}', code: '{specialty.code}' }] }];
 
 const tag = [{ system: '{config.metaTagSystem}', code: 'external' }];
@@ -86,6 +91,14 @@ export const clinic = {
     active: true,
     extension: [{ url: '{uri.LocalConfirmation}', valueCode: 'manual' }],
     serviceType,
+    specialty,
+    actor: [anyActor],
+  },
+  waitlistSchedule: {
+    resourceType: 'Schedule',
+    active: true,
+    extension: [{ url: '{uri.LocalBookingPolicy}', extension: [{ url: 'refill', valueBoolean: true }] }],
+    serviceType: waitlistType,
     specialty,
     actor: [anyActor],
   },

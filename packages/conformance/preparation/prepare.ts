@@ -31,6 +31,9 @@ const DAY = 1_440 * MINUTE;
 /** Half hours on one day: few enough to fall on the same date all over Europe. */
 const ON_A_DAY = 12;
 
+/** Nobody waits for times of more than a year ahead. */
+const MONTH = 30 * DAY;
+
 /** How many days the half hours may take. */
 const DAYS = 60;
 
@@ -38,6 +41,7 @@ const DAYS = 60;
 function clock(from: number): Readonly<Record<Time, () => object>> {
   let halfHours = 0;
   let days = 0;
+  let soon = 0;
   const span = (start: number, minutes: number) => ({
     start: new Date(start).toISOString(),
     end: new Date(start + minutes * MINUTE).toISOString(),
@@ -49,6 +53,7 @@ function clock(from: number): Readonly<Record<Time, () => object>> {
       return span(at, 30);
     },
     longDay: () => span(from + (DAYS + days++) * DAY, 660),
+    soon: () => span(Date.now() + MONTH + soon++ * 30 * MINUTE, 30),
     past: () => span(Date.now() - DAY, 30),
   };
 }

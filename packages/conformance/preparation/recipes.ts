@@ -4,7 +4,7 @@ import { cancelledByPatient, clinic, parameters, patient, payerKind, proposal, s
 import type { Need } from './needs.ts';
 
 /** Which times a recipe gets as `{time.start}` and `{time.end}`. */
-export type Time = 'halfHour' | 'longDay' | 'past';
+export type Time = 'halfHour' | 'longDay' | 'soon' | 'past';
 
 /** How the kit creates what checks need: what that needs in turn, and the steps, one of which keeps the result. */
 export interface Recipe {
@@ -47,6 +47,7 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   serviceSchedule: byStaff(['healthcareService'], 'serviceSchedule', 'Schedule', clinic.serviceSchedule),
   inactiveSchedule: byStaff(['practitioner'], 'inactiveSchedule', 'Schedule', clinic.inactiveSchedule),
   manualSchedule: byStaff(['practitioner'], 'manualSchedule', 'Schedule', clinic.manualSchedule),
+  waitlistSchedule: byStaff(['practitioner'], 'waitlistSchedule', 'Schedule', clinic.waitlistSchedule),
   slot: freeSlot('slot', 'schedule', 'halfHour'),
   otherSlot: freeSlot('otherSlot', 'schedule', 'halfHour'),
   longSlot: freeSlot('longSlot', 'schedule', 'longDay'),
@@ -59,6 +60,7 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
     slotOn('{schedule}', { extension: [payerKind('private')] }),
     'halfHour',
   ),
+  waitlistSlot: freeSlot('waitlistSlot', 'waitlistSchedule', 'soon'),
   pastSlot: freeSlot('pastSlot', 'schedule', 'past'),
   busySlot: byStaff(['schedule'], 'busySlot', 'Slot', slotOn('{schedule}', { status: 'busy' }), 'halfHour'),
   patient: byRequestor('patient', patient()),
