@@ -18,6 +18,7 @@ const time = fc.constantFrom(...halfHours);
 const anyTime = fc.oneof({ weight: 3, arbitrary: time }, { weight: 1, arbitrary: fc.constantFrom(...others) });
 const portal = fc.constantFrom('A' as const, 'B' as const);
 const name = fc.constantFrom('x', 'y', 'z');
+const waiting = fc.constantFrom('v', 'w');
 
 /** An act that is tried, and how often. */
 type Tried = readonly [weight: number, fc.Arbitrary<Act>];
@@ -31,6 +32,16 @@ const byPortals: readonly Tried[] = [
   [1, fc.record({ does: does('replace'), portal, what: name, time, as: name })],
   [1, fc.record({ does: does('accept'), portal, what: name })],
   [4, fc.record({ does: does('cancel'), portal, what: name })],
+  [
+    2,
+    fc.record(
+      { does: does('join'), portal, time: fc.constantFrom('09:00-10:00', '09:00-11:00'), as: waiting, standing: name },
+      { requiredKeys: ['does', 'portal', 'time', 'as'] },
+    ),
+  ],
+  [2, fc.record({ does: does('take'), portal, what: waiting })],
+  [1, fc.record({ does: does('decline'), portal, what: waiting })],
+  [1, fc.record({ does: does('cancel'), portal, what: waiting })],
   [1, fc.constant<Act>({ does: 'clock' })],
   [1, fc.constant<Act>({ does: 'pass', minutes: 11 })],
 ];

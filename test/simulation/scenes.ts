@@ -31,6 +31,7 @@ export const calendars: Readonly<Record<string, Calendar>> = {
   'published, two places': { ...dense, capacity: 2 },
   'published, two places with time after appointments': { ...dense, capacity: 2, after: 10 },
   'published, by request': { ...dense, confirmation: 'manual' },
+  'published, offered to those who wait': { ...plain, refill: true },
   'made by hand': byHand,
   'made by hand, with time around appointments': byHandBuffered,
   'made by hand, two places': {
