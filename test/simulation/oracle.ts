@@ -346,6 +346,7 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
   const found = stage.unkept.map((text) => ({ rule: 'an offer accepted in time is kept', text }));
   for (const entry of all.filter(({ status }) => status === 'waitlist')) {
     const own = standing.filter((one) => offeredFor(one).includes(entry.id));
+    const joined = medplum.unit.versions('Appointment', entry.id).at(-1)?.lastUpdated ?? '';
     const asked = offers.filter((one) => offeredFor(one).includes(entry.id)).map(times);
     if (own.length > 1) {
       found.push({ rule: 'one offer at a time', text: own.map((one) => text(times(one))).join(' and ') });
@@ -358,7 +359,7 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
           (wish) => Date.parse(wish.start ?? '') <= Date.parse(start) && Date.parse(end) <= Date.parse(wish.end ?? ''),
         );
         const isNew = !asked.some((one) => overlaps(one, times({ start, end })));
-        return isWished && isNew && wasFreedSince(stage, id, entry.created ?? '');
+        return isWished && isNew && wasFreedSince(stage, id, joined);
       });
     if (isQuiet && own.length === 0 && free.length > 0) {
       found.push({ rule: 'freed time is offered to those who wait', text: free.map(times).map(text).join(', ') });

@@ -56,6 +56,17 @@ const join = (time: string, as: string, more: { portal?: 'A' | 'B'; standing?: s
   ...more,
 });
 
+/** What comes before random runs: where freed time is offered, two wait for what two others have. */
+export const waiting = ({ refill }: Calendar): readonly Act[] =>
+  refill
+    ? [
+        b('09:00-09:30', { as: 'x' }),
+        a('09:30-10:00', { as: 'y' }),
+        join('09:00-11:00', 'w'),
+        join('09:00-10:00', 'v', { portal: 'B', standing: 'x' }),
+      ]
+    : [];
+
 /** Somebody waits (`w`), and is offered the first time. */
 const offered: readonly Act[] = [
   b('09:00-09:30', { as: 'x' }),

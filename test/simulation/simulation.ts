@@ -30,7 +30,7 @@ export async function loadSimulation() {
   const { explore, sample } = await import('./explore.ts');
   const { playRandom } = await import('./random.ts');
   const { BEGIN } = await import('./clinic.ts');
-  const { calendars, scenes } = await import('./scenes.ts');
+  const { calendars, scenes, waiting } = await import('./scenes.ts');
   const { tableOf } = await import('./table.ts');
   const { mistakes } = await import('./mistakes.ts');
   await loadBots();
@@ -64,7 +64,7 @@ export async function loadSimulation() {
   /** Plays random runs in a calendar. */
   async function playRuns(name: string, bounds: RandomBounds): Promise<RandomResult> {
     const plan = calendars[name] ?? {};
-    const prepared = await prepare(installed, { name, calendars: { c: plan }, acts: [] });
+    const prepared = await prepare(installed, { name, calendars: { c: plan }, before: waiting(plan), acts: [] });
     return playRandom(prepared, bounds);
   }
   const known = new Map<string, Promise<ReadonlySet<string>>>();
