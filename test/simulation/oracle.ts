@@ -1,6 +1,7 @@
 import type { WithId } from '@medplum/core';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
+import { REPLACES } from '../../core/fhir/reserved.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { offeredFor, type Stage } from './acts.ts';
 import { instant, MINUTE, periodOf, type Stored } from './clinic.ts';
@@ -347,6 +348,8 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
   for (const entry of all.filter(({ status }) => status === 'waitlist')) {
     const own = standing.filter((one) => offeredFor(one).includes(entry.id));
     const joined = medplum.unit.versions('Appointment', entry.id).at(-1)?.lastUpdated ?? '';
+    const id = entry.extension?.find(({ url }) => url === REPLACES)?.valueReference;
+    const standing = id && all.find((one) => one.id === reference(id) && openStatuses.includes(one.status));
     const asked = offers.filter((one) => offeredFor(one).includes(entry.id)).map(times);
     if (own.length > 1) {
       found.push({ rule: 'one offer at a time', text: own.map((one) => text(times(one))).join(' and ') });
@@ -359,7 +362,8 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
           (wish) => Date.parse(wish.start ?? '') <= Date.parse(start) && Date.parse(end) <= Date.parse(wish.end ?? ''),
         );
         const isNew = !asked.some((one) => overlaps(one, times({ start, end })));
-        return isWished && isNew && wasFreedSince(stage, id, joined);
+        const isEarlier = standing === undefined || start < (standing.start ?? '');
+        return isWished && isEarlier && isNew && wasFreedSince(stage, id, joined);
       });
     if (isQuiet && own.length === 0 && free.length > 0) {
       found.push({ rule: 'freed time is offered to those who wait', text: free.map(times).map(text).join(', ') });

@@ -2,6 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { isOffered } from '../../../core/booking/appointment/expiry.ts';
 import { offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { canBeMoved } from '../../../core/booking/appointment/status.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { afterQuietHours } from '../../../core/booking/policy/policy.ts';
@@ -40,7 +41,7 @@ const gone: ReadonlySet<string> = new Set(['slot-not-free', 'slot-not-found', 's
 interface Waiting {
   /** In the order in which they are asked. */
   readonly entries: readonly Appointment[];
-  /** Appointments that stand until something earlier is taken, by id. */
+  /** Appointments that still stand until something earlier is taken, by id. */
   readonly standing: ReadonlyMap<string, Appointment>;
   /** Ids of the entries that have an offer that stands. */
   readonly asked: Set<string>;
@@ -62,7 +63,7 @@ async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting
   const offers = found.filter((one) => isOffered(one, now, config));
   return {
     entries,
-    standing: new Map(ofType('Appointment', standing).map((one) => [one.id ?? '', one])),
+    standing: new Map(ofType('Appointment', standing).flatMap((one) => (canBeMoved(one) ? [[one.id ?? '', one]] : []))),
     asked: new Set(offers.flatMap((one) => offeredFor(one, config))),
   };
 }
@@ -80,14 +81,14 @@ async function offer(
   slot: Slot,
   offered: Offered,
   until: number,
+  standing: Appointment | undefined,
 ): Promise<'offered' | 'not-theirs' | 'gone'> {
-  const standing = standingOf(entry);
   const result = await bookAppointment(
     medplum,
     parseBookRequest(proposalFor(entry, offered, slot.id ?? ''), config),
     { id: ownerOf(entry, config) ?? '', role: 'requestor', limits: [] },
     {
-      offer: { reason: 'waitlist', for: [entry.id ?? '', ...(standing ? [standing] : [])], until },
+      offer: { reason: 'waitlist', for: [entry.id ?? '', ...(standing?.id ? [standing.id] : [])], until },
       extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), touched(entry)] }),
     },
   );
@@ -111,15 +112,16 @@ async function offerSlot(
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
   const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
+  const standingFor = (one: Appointment) => standing.get(standingOf(one) ?? '');
   const wanted = entries.filter(
     (one) =>
       !asked.has(one.id ?? '') &&
       !askedForIt.has(one.id ?? '') &&
       ownerOf(one, config) !== undefined &&
-      fits(one, offered, standing.get(standingOf(one) ?? '')),
+      fits(one, offered, standingFor(one)),
   );
   for (const entry of before.length < MOST_ASKED ? wanted.slice(0, MOST_REFUSED) : []) {
-    const result = await offer(medplum, entry, slot, offered, until);
+    const result = await offer(medplum, entry, slot, offered, until, standingFor(entry));
     if (result !== 'not-theirs') {
       asked.add(result === 'offered' ? (entry.id ?? '') : '');
       return;
