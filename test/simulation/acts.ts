@@ -429,6 +429,7 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
   }
   const { meta: _, extension = [], ...own } = offer;
   const until = Date.parse(extension.find(({ url }) => url === HELD_UNTIL)?.valueInstant ?? '');
+  const isTheirs = offer.participant.some(({ actor }) => actor?.reference === stage.clinic.patients[act.portal ?? 'A']);
   const replaced = offeredFor(offer).filter((id) => stage.acknowledged.has(id));
   for (const id of replaced) {
     release(stage, id);
@@ -440,7 +441,7 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
   }
   const { medplum } = stage.world;
   const stored = medplum.all<Appointment>('Appointment').find(({ id }) => id === offer.id);
-  if (outcome.kind === 'refused' && stored?.status === 'proposed' && medplum.now() < until) {
+  if (isTheirs && outcome.kind === 'refused' && stored?.status === 'proposed' && medplum.now() < until) {
     stage.unkept.push(`${own.start?.slice(11, 16)}: ${outcome.text}`);
   }
   return outcome;

@@ -338,18 +338,22 @@ function wasFreedSince({ world }: Stage, slot: string, moment: string): boolean 
   );
 }
 
-/** What must hold of those who wait: an offer stands, each has one at most, and freed time is offered. */
+/** What was refused although it was accepted in time. */
+export const judgeAnswers = ({ unkept }: Stage): Violation[] =>
+  unkept.map((text) => ({ rule: 'an offer accepted in time is kept', text }));
+
+/** What must hold of those who wait: each has one offer at most, and freed time is offered. */
 function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): Violation[] {
   const { medplum } = stage.world;
   const all = medplum.all<Appointment>('Appointment');
   const offers = all.filter((one) => offeredFor(one).length > 0);
   const standing = offers.filter((one) => one.status === 'proposed' && isOpen(one, medplum.now()));
-  const found = stage.unkept.map((text) => ({ rule: 'an offer accepted in time is kept', text }));
+  const found: Violation[] = [];
   for (const entry of all.filter(({ status }) => status === 'waitlist')) {
     const own = standing.filter((one) => offeredFor(one).includes(entry.id));
     const joined = medplum.unit.versions('Appointment', entry.id).at(-1)?.lastUpdated ?? '';
-    const id = entry.extension?.find(({ url }) => url === REPLACES)?.valueReference;
-    const standing = id && all.find((one) => one.id === reference(id) && openStatuses.includes(one.status));
+    const replaced = entry.extension?.find(({ url }) => url === REPLACES)?.valueReference;
+    const stood = replaced && all.find((one) => one.id === reference(replaced) && openStatuses.includes(one.status));
     const asked = offers.filter((one) => offeredFor(one).includes(entry.id)).map(times);
     if (own.length > 1) {
       found.push({ rule: 'one offer at a time', text: own.map((one) => text(times(one))).join(' and ') });
@@ -362,7 +366,7 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
           (wish) => Date.parse(wish.start ?? '') <= Date.parse(start) && Date.parse(end) <= Date.parse(wish.end ?? ''),
         );
         const isNew = !asked.some((one) => overlaps(one, times({ start, end })));
-        const isEarlier = standing === undefined || start < (standing.start ?? '');
+        const isEarlier = !stood || start < (stood.start ?? '');
         return isWished && isEarlier && isNew && wasFreedSince(stage, id, joined);
       });
     if (isQuiet && own.length === 0 && free.length > 0) {

@@ -4,7 +4,7 @@ import { type Clinic, createClinic, instant, typeOf } from './clinic.ts';
 import { settled } from './inside.ts';
 import type { Snapshot } from './medplum.ts';
 import { createMemory, type Memory } from './memory.ts';
-import { judge, judgeOffers, offersOf, type Violation } from './oracle.ts';
+import { judge, judgeAnswers, judgeOffers, offersOf, type Violation } from './oracle.ts';
 import type { Scene } from './scenes.ts';
 import { createWorld, type Fate, type Held, type Mistake, type World } from './world.ts';
 
@@ -207,6 +207,7 @@ export async function play(
     const line = { time: clockOf(world), actor, what: label, result: [held.result, reasons].filter(Boolean).join(' ') };
     lines.splice(place, 0, line);
   }
+  violations.push(...judgeAnswers(stage));
   if (violations.length === 0) {
     const key = storedText(stage, ['Slot', 'Appointment', 'Task']);
     const known = quiet.get(key);
