@@ -354,7 +354,8 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
     const joined = medplum.unit.versions('Appointment', entry.id).at(-1)?.lastUpdated ?? '';
     const replaced = entry.extension?.find(({ url }) => url === REPLACES)?.valueReference;
     const stood = replaced && all.find((one) => one.id === reference(replaced) && openStatuses.includes(one.status));
-    const asked = offers.filter((one) => offeredFor(one).includes(entry.id)).map(times);
+    // Whoever has an offer is not asked for another time that is freed meanwhile: that is everybody's.
+    const isAsked = offers.some((one) => offeredFor(one).includes(entry.id));
     if (own.length > 1) {
       found.push({ rule: 'one offer at a time', text: own.map((one) => text(times(one))).join(' and ') });
     }
@@ -365,11 +366,10 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
         const isWished = entry.requestedPeriod?.some(
           (wish) => Date.parse(wish.start ?? '') <= Date.parse(start) && Date.parse(end) <= Date.parse(wish.end ?? ''),
         );
-        const isNew = !asked.some((one) => overlaps(one, times({ start, end })));
         const isEarlier = !stood || start < (stood.start ?? '');
-        return isWished && isEarlier && isNew && wasFreedSince(stage, id, joined);
+        return isWished && isEarlier && wasFreedSince(stage, id, joined);
       });
-    if (isQuiet && own.length === 0 && free.length > 0) {
+    if (isQuiet && !isAsked && free.length > 0) {
       found.push({ rule: 'freed time is offered to those who wait', text: free.map(times).map(text).join(', ') });
     }
   }
