@@ -337,7 +337,6 @@ const move: Doer<ActOf<'move'> | ActOf<'replace'>> = async (stage, act) => {
     return impossible(`${act.time} is not on offer`);
   }
   const { appointment, value } = proposal;
-  const before = stage.acknowledged.get(id);
   return ending(stage, id, async () => {
     const body =
       act.does === 'move'
@@ -347,8 +346,6 @@ const move: Doer<ActOf<'move'> | ActOf<'replace'>> = async (stage, act) => {
     const outcome = note(stage, answer, value, act.as);
     if (outcome.kind === 'done' && act.does === 'move') {
       keep(stage, id);
-    } else if (outcome.kind === 'refused' && before) {
-      stage.acknowledged.set(id, before);
     }
     return outcome;
   });

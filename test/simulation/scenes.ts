@@ -56,14 +56,15 @@ const join = (time: string, as: string, more: { portal?: 'A' | 'B'; standing?: s
   ...more,
 });
 
-/** What comes before random runs: where freed time is offered, two wait for what two others have. */
+/** What comes before random runs: where freed time is offered, one of two who wait has an offer. */
 export const waiting = ({ refill }: Calendar): readonly Act[] =>
   refill
     ? [
         b('09:00-09:30', { as: 'x' }),
         a('09:30-10:00', { as: 'y' }),
         join('09:00-11:00', 'w'),
-        join('09:00-10:00', 'v', { portal: 'B', standing: 'x' }),
+        join('09:00-10:00', 'v', { portal: 'B' }),
+        { does: 'cancel', portal: 'B', what: 'x' },
       ]
     : [];
 
