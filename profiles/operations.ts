@@ -1,4 +1,5 @@
 import type { OperationDefinition, OperationDefinitionParameter } from '@medplum/fhirtypes';
+import { MOST_APPOINTMENTS } from '../core/booking/book/request/parameters.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { metadata } from './metadata.ts';
 
@@ -12,9 +13,9 @@ const inputs = (config: BookingConfig): Input[] => [
   {
     name: 'appt-resource',
     min: 1,
-    max: '1',
+    max: String(MOST_APPOINTMENTS),
     type: 'Appointment',
-    documentation: `The proposed appointment (${artefactUri(config, 'LocalTermin')}). It may also be the whole body, or be called appointment.`,
+    documentation: `The proposed appointment (${artefactUri(config, 'LocalTermin')}). It may also be the whole body, or be called appointment. Several are the steps of one visit: all are booked, or none.`,
   },
   {
     name: 'patient',
@@ -138,7 +139,8 @@ export function bookOperation(config: BookingConfig, bot?: string): OperationDef
         min: 1,
         max: '1',
         type: 'Appointment',
-        documentation: 'The appointment, booked or pending; an OperationOutcome instead if it cannot be booked.',
+        documentation:
+          'The appointment, booked or pending; a Bundle (collection) of several; an OperationOutcome instead if it cannot be booked.',
       },
     ],
   };
@@ -158,7 +160,7 @@ export function waitlistOperation(config: BookingConfig): OperationDefinition {
       'Puts a person on the waitlist: an Appointment with the status waitlist, its service, and the times wished for in requestedPeriod. Sent again under its id, it is answered with its place.',
     code: 'waitlist',
     parameter: [
-      ...taken.map((input) => ({ ...input, use: 'in' as const })),
+      ...taken.map((input) => ({ ...input, max: '1', use: 'in' as const })),
       {
         name: 'standing-appt-id',
         use: 'in',

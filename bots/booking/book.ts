@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import {
   askForTurn,
   formatBookingAnswer,
@@ -18,14 +18,14 @@ import { config } from '../lib/config.ts';
  * Carries out `$book` while the caller waits.
  *
  * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
- * @returns the Appointment, `booked` or `pending` (in Parameters if the gateway asks for them, `formatBookingAnswer`), or
+ * @returns the Appointment, `booked` or `pending`, or a Bundle of several (in Parameters if the gateway asks for them, `formatBookingAnswer`), or
  *   an OperationOutcome whose id stands for the HTTP status
  * @see specification 4.4
  */
 export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
-): Promise<Appointment | Parameters | OperationOutcome> {
+): Promise<Appointment | Bundle | Parameters | OperationOutcome> {
   const { request, ...parsed } = parseBookRequest(event.input, config);
   const asked = {
     ...parsed,
@@ -40,6 +40,6 @@ export async function handler(
   if (result.kind === 'judged') {
     return formatDryRunAnswer(event.headers);
   }
-  const { appointment } = result;
-  return formatBookingAnswer({ appointment, isExisting: result.kind === 'existing' }, event.headers);
+  const { appointments, kind } = result;
+  return formatBookingAnswer({ appointments, isExisting: kind === 'existing' }, event.headers);
 }

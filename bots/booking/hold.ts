@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -17,7 +17,7 @@ import { config } from '../lib/config.ts';
 export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
-): Promise<Appointment | Parameters | OperationOutcome> {
+): Promise<Appointment | Bundle | Parameters | OperationOutcome> {
   const { request, ...parsed } = parseBookRequest(event.input, config, 'hold');
   const asked = { ...parsed, ...(request && { request: { ...request, leads: leadsIn(event.headers) } }) };
   const result = await bookAppointment(medplum, asked, callerOf(event), { purpose: 'hold' });
@@ -27,6 +27,6 @@ export async function handler(
   if (result.kind === 'judged') {
     return formatDryRunAnswer(event.headers);
   }
-  const { appointment } = result;
-  return formatBookingAnswer({ appointment, isExisting: result.kind === 'existing' }, event.headers);
+  const { appointments, kind } = result;
+  return formatBookingAnswer({ appointments, isExisting: kind === 'existing' }, event.headers);
 }

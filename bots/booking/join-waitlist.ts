@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
 import {
   limitsReached,
@@ -92,7 +92,7 @@ async function placeIn(medplum: MedplumClient, entry: Appointment): Promise<numb
 export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
-): Promise<Appointment | Parameters | OperationOutcome> {
+): Promise<Appointment | Bundle | Parameters | OperationOutcome> {
   try {
     const joined = await join(medplum, event);
     if ('issues' in joined) {
@@ -100,7 +100,7 @@ export async function handler(
     }
     const { entry, isExisting } = joined;
     const appointment = withPlace(entry, await placeIn(medplum, entry), config);
-    return formatBookingAnswer({ appointment, isExisting }, event.headers);
+    return formatBookingAnswer({ appointments: [appointment], isExisting }, event.headers);
   } catch (error) {
     if (error instanceof ReadError) {
       return toOperationOutcome([unavailable], config);

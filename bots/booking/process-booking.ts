@@ -40,10 +40,10 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
       limits: ['open'],
       narrow: (state) => visibleTo(job, state, config),
     },
-    { extend: (transaction, newId) => completing(transaction, task, newId) },
+    { extend: (transaction, newId, count) => completing(transaction, task, newId, count) },
   );
   if (result.kind === 'existing') {
-    await end(medplum, completedBy(task, result.appointment));
+    await end(medplum, completedBy(task, result.appointments));
   }
   if (result.kind === 'refused') {
     if (isTransient(result.issues) && isFurther(task)) {

@@ -118,7 +118,7 @@ async function acceptOffer(
   if (result.kind !== 'booked' && result.kind !== 'existing') {
     return toOperationOutcome(result.kind === 'refused' ? result.issues : [], config);
   }
-  const { appointment } = result;
+  const [appointment = offer] = result.appointments;
   const known = knowledgeOf(appointment, config);
   const possible = possibleAnswers({ ...asked.thread, known }, appointment, { isOwn, isClosed: false }, config);
   return answerParameters(asked.thread, appointment, possible, config);

@@ -16,3 +16,8 @@ export function besides(issues: readonly Issue[], others: readonly Issue[]): rea
   const said = new Set(others.map(({ expression }) => expression));
   return issues.filter(({ expression }) => !said.has(expression));
 }
+
+/** The issues, each once: several appointments of one request have the same patient, for instance. */
+export const uniqueIssues = (issues: readonly Issue[]): Issue[] => [
+  ...new Map(issues.map((one) => [JSON.stringify([one.code, one.expression, one.diagnostics]), one])).values(),
+];

@@ -8,6 +8,9 @@ type ReservedConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 /** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
 export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
 
+/** The R5 extension by which an appointment of several names the one before it. The service alone sets it. */
+export const PREVIOUS = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.previousAppointment';
+
 /** The system of the tag by which earlier versions marked Subscriptions that they delivered to (`former-outbox`). */
 export const FORMER_STATUS = 'http://hl7.org/fhir/subscription-status';
 
@@ -17,8 +20,6 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalOwnChanges',
   'LocalMessages',
   'LocalPayerKind',
-  'LocalVisitStep',
-  'LocalVisitGroup',
   'LocalServiceType',
   'LocalSpecialty',
   'LocalPayerKinds',
@@ -29,7 +30,7 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
 function reservedUris(config: ReservedConfig): ReadonlySet<string> {
   const names = Object.keys(artefacts) as Artefact[];
   const own = names.filter((name) => !forClients.has(name)).map((name) => artefactUri(config, name));
-  return new Set([...own, REPLACES, FORMER_STATUS].map((uri) => uri.toLowerCase()));
+  return new Set([...own, REPLACES, PREVIOUS, FORMER_STATUS].map((uri) => uri.toLowerCase()));
 }
 
 /** The elements whose entries can be reserved, and the child element that says so. */

@@ -1,4 +1,4 @@
-import { asksForDryRun } from '../../core/booking/book/request/request.ts';
+import { appointmentsIn, asksForDryRun } from '../../core/booking/book/request/request.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
@@ -79,7 +79,7 @@ function piecesOf({ header }: FhirRequest, { limits }: GatewayContext): number {
 export function limitingChanges(handler: Handler, of: 'appointment' | 'patient' = 'appointment'): Handler {
   return async (exchange, context) => {
     const { caller, body } = exchange;
-    const weight = (of === 'appointment' ? 1 : 0) + piecesOf(exchange, context);
+    const weight = (of === 'appointment' ? Math.max(1, appointmentsIn(body)) : 0) + piecesOf(exchange, context);
     if (caller?.role !== 'requestor' || weight === 0) {
       return handler(exchange, context);
     }

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { isDryRunAnswer, parseBookingAnswer, wouldBeCarriedOut } from '../../core/booking/book/answer.ts';
+import { bundleOf, isDryRunAnswer, parseBookingAnswer, wouldBeCarriedOut } from '../../core/booking/book/answer.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { ownRefusal } from './error-response.ts';
@@ -13,7 +13,8 @@ const statusByAppointmentStatus: Readonly<Partial<Record<Appointment['status'], 
 };
 
 /**
- * The answer to `$book`: status and headers as a function of what the Bot answered.
+ * The answer to `$book`: status and headers as a function of what the Bot answered. Several appointments are a Bundle, whose
+ * `Location` is the first.
  *
  * @param body - the Bot's answer: the Appointment, Parameters that hold it, or an OperationOutcome of the service
  * @param config - the installation
@@ -29,8 +30,13 @@ export function bookingResponse(body: unknown, config: BookingConfig): FhirRespo
   if (!answer) {
     return ownRefusal(body, config);
   }
-  const { appointment, isExisting } = answer;
-  const usual = statusByAppointmentStatus[appointment.status] ?? 200;
-  const headers = { location: `${config.baseUrl}/Appointment/${appointment.id}`, ...versionHeaders(appointment) };
-  return { status: isExisting && usual === 201 ? 200 : usual, headers, resource: appointment };
+  const { appointments, isExisting } = answer;
+  const [first, ...others] = appointments;
+  const statuses = appointments.map(({ status }) => statusByAppointmentStatus[status] ?? 200);
+  const usual = statuses.find((status) => status !== 201) ?? 201;
+  const status = isExisting && usual === 201 ? 200 : usual;
+  const location = `${config.baseUrl}/Appointment/${first?.id}`;
+  return first && others.length === 0
+    ? { status, headers: { location, ...versionHeaders(first) }, resource: first }
+    : { status, headers: { location }, resource: bundleOf(appointments, config.baseUrl) };
 }

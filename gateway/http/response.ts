@@ -56,7 +56,9 @@ export function preferred(answer: FhirResponse, preference: ReturnPreference | u
 
 function informational(status: number, resource: Resource | undefined): Resource {
   const done = status === 201 ? 'created' : status === 202 ? 'accepted' : 'stored';
-  const diagnostics = `${resource?.resourceType}/${resource?.id} was ${done}.`;
+  const entries = resource?.resourceType === 'Bundle' ? (resource.entry ?? []).map((one) => one.resource) : [resource];
+  const names = entries.map((one) => `${one?.resourceType}/${one?.id}`).join(', ');
+  const diagnostics = `${names} ${entries.length > 1 ? 'were' : 'was'} ${done}.`;
   return {
     resourceType: 'OperationOutcome',
     issue: [{ severity: 'information', code: 'informational', diagnostics }],

@@ -1,4 +1,5 @@
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
+import { bundleOf } from '../../core/booking/book/answer.ts';
 import { idIn, isId } from '../../core/fhir/reference/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
@@ -47,9 +48,17 @@ const running: Outcome = async () => ({
   headers: { 'retry-after': RETRY_AFTER, 'x-progress': 'The booking is waiting to be carried out.' },
 });
 
-const booked: Outcome = ({ output }, exchange, context) => {
-  const params = { id: idIn(output?.[0]?.valueReference, 'Appointment') };
-  return read('Appointment')({ ...exchange, params, header: () => undefined }, context);
+const booked: Outcome = async ({ output = [{ type: {} }] }, exchange, context) => {
+  const answers = await Promise.all(
+    output.map(({ valueReference }) => {
+      const params = { id: idIn(valueReference, 'Appointment') };
+      return read('Appointment')({ ...exchange, params, header: () => undefined }, context);
+    }),
+  );
+  const failed = answers.find(({ status }) => status !== 200);
+  const [first = problem('bad-gateway', 'The result of the booking cannot be read.')] = failed ? [failed] : answers;
+  const found = answers.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
+  return failed || found.length < 2 ? first : { status: 200, resource: bundleOf(found, context.config.baseUrl) };
 };
 
 const refused: Outcome = async ({ contained }, _exchange, { config }) => {

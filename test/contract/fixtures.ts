@@ -95,6 +95,12 @@ export function parameters(appointment: unknown, ...more: readonly (readonly [na
   };
 }
 
+/** Parameters of `$book` with several appointments. */
+export const several = (...appointments: readonly unknown[]) => ({
+  resourceType: 'Parameters',
+  parameter: appointments.map((resource) => ({ name: 'appt-resource', resource })),
+});
+
 /** `$book` as a requestor. */
 export function book(body: unknown, role: Role = 'portal-a', headers: Readonly<Record<string, string>> = {}) {
   return request(role, 'POST', '/Appointment/$book', { body, headers });

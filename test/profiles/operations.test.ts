@@ -23,7 +23,7 @@ test('the returned Appointment is answered as it is: one out parameter, return',
 test('the in parameters', () => {
   const inputs = operation.parameter?.filter(({ use }) => use === 'in') ?? [];
   expect(inputs.map(({ name, type, min, max }) => `${name} ${type} ${min}..${max}`)).toEqual([
-    'appt-resource Appointment 1..1',
+    'appt-resource Appointment 1..20',
     'patient Patient 0..1',
     'related-person RelatedPerson 0..1',
     'patientSubmittedInformation QuestionnaireResponse 0..*',

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
-import type { BookRequest, ParsedRequest } from '../../../core/booking/book/request/request.ts';
+import { type BookRequest, eachOf, type ParsedRequest } from '../../../core/booking/book/request/request.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
 import { isCounted } from '../../../core/booking/policy/quota.ts';
 import type { ResourceSet } from '../../../core/booking/resource-set.ts';
@@ -16,7 +16,8 @@ import { type DecisionOptions, decideBooking, type ReadableRequest, type Request
 
 /** What came of a booking. */
 export type BookingResult =
-  | { readonly kind: 'booked' | 'existing'; readonly appointment: Appointment }
+  /** The appointments, in the order in which they were sent. */
+  | { readonly kind: 'booked' | 'existing'; readonly appointments: readonly Appointment[] }
   /** Everything was judged, nothing was written: the request would be carried out (`dry-run`). */
   | { readonly kind: 'judged' }
   | {
@@ -41,8 +42,8 @@ const contested: Issue = {
   diagnostics: 'Other requests booked the same slots at the same moment. Nothing was booked; try again.',
 };
 
-/** Adds to the transaction of a booking what must be written together with it. */
-export type Extend = (transaction: Bundle, newId: () => string) => Bundle;
+/** Adds to the transaction of a booking, whose first entries are so many appointments, what must be written together with it. */
+export type Extend = (transaction: Bundle, newId: () => string, count: number) => Bundle;
 
 /** How a booking is carried out. */
 export interface BookingOptions extends Pick<DecisionOptions, 'purpose' | 'offer'> {
@@ -59,8 +60,8 @@ type Attempt = BookingResult | { readonly kind: 'again'; readonly issue: Issue }
 type Attempted = Attempt & { readonly state?: ResourceSet; readonly returning?: readonly Slot[] };
 
 /** After a lost response, only a request with an identifier can be decided again without booking twice. */
-function isRepeatable({ appointment }: BookRequest): boolean {
-  return appointment.value.identifier?.some(({ value }) => value) ?? false;
+function isRepeatable(request: BookRequest): boolean {
+  return eachOf(request).every(({ appointment }) => appointment.value.identifier?.some(({ value }) => value) ?? false);
 }
 
 const refused = (...issues: readonly Issue[]): BookingResult => ({ kind: 'refused', issues });
@@ -69,8 +70,10 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
   const written = await sendBundle(medplum, transaction);
   switch (written.kind) {
     case 'done': {
-      const booked = written.bundle.entry?.[0]?.resource;
-      return isResource(booked, 'Appointment') ? { kind: 'booked', appointment: booked } : refused(unseen);
+      const { length } = eachOf(request);
+      const booked = (written.bundle.entry ?? []).slice(0, length).map(({ resource }) => resource);
+      const appointments = booked.flatMap((one) => (isResource(one, 'Appointment') ? [one] : []));
+      return appointments.length === length ? { kind: 'booked', appointments } : refused(unseen);
     }
     case 'overtaken':
       return { kind: 'again', issue: contested };
@@ -93,7 +96,7 @@ async function carryOut(
   transaction: Bundle,
   { extend = (bundle) => bundle, isTurnOffered = false }: BookingOptions,
 ): Promise<Attempt> {
-  const written = await write(medplum, request, extend(transaction, newId));
+  const written = await write(medplum, request, extend(transaction, newId, eachOf(request).length));
   const isOvertaken = written.kind === 'again' && written.issue === contested;
   return isOvertaken && isTurnOffered && isCounted(transaction, config)
     ? { kind: 'refused', issues: [contested], isOutOfTurn: true }

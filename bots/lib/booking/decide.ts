@@ -2,7 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Reference } from '@medplum/fhirtypes';
 import type { Offer } from '../../../core/booking/appointment/offer.ts';
 import type { BookingContext } from '../../../core/booking/book/context.ts';
-import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
+import { type Knowledge, learned } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import {
   bookingReads,
@@ -11,7 +11,12 @@ import {
   offeredReads,
   servicesLedTo,
 } from '../../../core/booking/book/reads.ts';
-import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
+import {
+  type BookRequest,
+  eachOf,
+  type ParsedRequest,
+  type Purpose,
+} from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import {
   leewayWithin,
@@ -70,7 +75,7 @@ export const unavailable: Issue = {
 const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
 
 /** How often the rules are asked while a decision turns out to depend on more. */
-const MOST_ROUNDS = 7;
+const MOST_ROUNDS = 8;
 
 /** Asks the rules, reads what they ask for, and asks them again. */
 async function decideWith(
@@ -88,9 +93,9 @@ async function decideWith(
     if (plan.kind !== 'read') {
       return plan;
     }
-    const { interval } = parsed.request;
-    const reading = { authorization, now: context.now, interval, isDry };
-    known = { ...known, ...(await readMore(medplum, plan.wanted, reading)) };
+    const intervals = eachOf(parsed.request).flatMap(({ interval }) => interval ?? []);
+    const reading = { authorization, now: context.now, intervals, isDry };
+    known = learned(known, await readMore(medplum, plan.wanted, reading));
   }
   return undecided.plan;
 }
@@ -114,20 +119,24 @@ function limitReads(
   limits: readonly RequestorLimit[],
   { id, authorization }: Requestor,
   now: number,
+  count: number,
 ): LimitReads {
   const key = [id, ...limits].join(' ');
   const leeways = leewaysOf(medplum);
   const known = leeways?.get(key);
-  if (limits.length === 0 || (known && known.left-- > 0)) {
+  if (limits.length === 0 || (known && known.left >= count)) {
+    if (known) {
+      known.left -= count;
+    }
     return { entry: [], reachedIn: async () => new Set() };
   }
   const most = leewayWithin(limits, config);
-  const whole = requestorLimitReads(limits, id, now, config);
+  const whole = requestorLimitReads(limits, id, now, config, { count });
   if (!leeways || known || most === 0) {
     return { entry: whole, reachedIn: async (answers) => limitsReached(limits, answers) };
   }
   return {
-    entry: requestorLimitReads(limits, id, now, config, 1 / 2),
+    entry: requestorLimitReads(limits, id, now, config, { share: 1 / 2, count }),
     reachedIn: async (answers) => {
       const half = limitsReached(limits, answers);
       const isFar = half?.size === 0;
@@ -153,7 +162,7 @@ export async function decideBooking(
   const { request } = parsed;
   const wanted = bookingReads(request, id, config).entry ?? [];
   const led = readsById('HealthcareService', request.leads?.services ?? []);
-  const counts = limitReads(medplum, wanted.length > 0 ? limits : [], requestor, now);
+  const counts = limitReads(medplum, wanted.length > 0 ? limits : [], requestor, now, eachOf(request).length);
   try {
     const answers = await readAnswers(medplum, [...wanted, ...led, ...counts.entry], { authorization });
     const found = stateIn(answers.slice(0, wanted.length));

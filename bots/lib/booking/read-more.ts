@@ -27,11 +27,11 @@ import { get, sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, ReadError, readHistories, readInBatch, readInTransaction, readStateAs, readWhole } from '../read.ts';
 import { readSurvivors } from './related-reads.ts';
 
-/** For whom more is read, and for what time. */
+/** For whom more is read, and for what times. */
 export interface ReadContext {
   readonly authorization?: string | undefined;
   readonly now: number;
-  readonly interval?: Interval | undefined;
+  readonly intervals: readonly Interval[];
   /** Whether nothing may be written. */
   readonly isDry?: boolean | undefined;
 }
@@ -43,10 +43,10 @@ type Read<Name extends keyof Questions> = (
   context: ReadContext,
 ) => Promise<Questions[Name]['known']>;
 
-function isInTheWay(appointment: Appointment, { now, interval }: ReadContext): boolean {
+function isInTheWay(appointment: Appointment, { now, intervals }: ReadContext): boolean {
   const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
-  const isThere = start !== undefined && end !== undefined && interval !== undefined;
-  return isThere && hasEnded(appointment, now, config) && overlaps({ start, end }, interval);
+  const isThere = start !== undefined && end !== undefined && hasEnded(appointment, now, config);
+  return isThere && intervals.some((interval) => overlaps({ start, end }, interval));
 }
 
 const fragments: Read<'fragments'> = async (medplum, { origins, rewritten }, context) => {
@@ -82,7 +82,7 @@ const VERSIONS = 100;
  * The versions of appointments that the caller may read, and the Slots of those versions whose time is that of the
  * booking.
  */
-const histories: Read<'histories'> = async (medplum, ids, { interval }) => {
+const histories: Read<'histories'> = async (medplum, ids, { intervals }) => {
   const found = await readHistories(
     medplum,
     ids.map((id) => `Appointment/${id}/_history?_count=${VERSIONS}`),
@@ -93,7 +93,7 @@ const histories: Read<'histories'> = async (medplum, ids, { interval }) => {
       entry.flatMap(({ resource }) => resource ?? []),
     ).reverse(),
   );
-  const slots = slotsOfVersions(versions.flat(), interval);
+  const slots = slotsOfVersions(versions.flat(), intervals);
   const then = await readInBatch(medplum, slots.length > 0 ? [`Slot?_id=${slots.join(',')}&_count=1000`] : []);
   return {
     versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])),
@@ -155,7 +155,7 @@ const reads: { readonly [Name in keyof Questions]: Read<Name> } = {
   fragments,
   role: (medplum, _, { authorization }) => readRole(medplum, authorization),
   services: (medplum, ids, rights) => readStateAs(medplum, searchByIds('HealthcareService', ids), rights),
-  around: async (medplum, times) => ({ slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))) }),
+  around: async (medplum, times) => ({ slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))), times }),
   usage: async (medplum, quotas, context) =>
     new Map(await mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context))),
   tasks: async (medplum, ids) => ofType('Task', (await readInBatch(medplum, [openTasksOf(ids, config)])).flat()),

@@ -152,9 +152,9 @@ export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): Bu
   return updateEntry(task, { ...task, ...changes });
 }
 
-/** The entry that ends a Task whose booking succeeded: its output refers to the Appointment. */
-function completed(task: Task, appointment: string): BundleEntry {
-  const output = [{ type: { text: 'appointment' }, valueReference: { reference: appointment } }];
+/** The entry that ends a Task whose booking succeeded: its output refers to the Appointments. */
+function completed(task: Task, appointments: readonly string[]): BundleEntry {
+  const output = appointments.map((reference) => ({ type: { text: 'appointment' }, valueReference: { reference } }));
   return endTask(task, { status: 'completed', output });
 }
 
@@ -167,19 +167,24 @@ export function failed(task: Task, outcome: OperationOutcome): BundleEntry {
 /**
  * The one transaction that both carries out a job and completes its Task: a second run of the job finds it done.
  *
- * @param transaction - of the booking, whose first entry is the Appointment
+ * @param transaction - of the booking, whose first entries are the Appointments
  * @param newId - gives a fresh `urn:uuid:` by which the Task refers to a new Appointment
+ * @param count - how many Appointments
  */
-export function completing(transaction: Bundle, task: Task, newId: () => string): Bundle {
-  const [first, ...rest] = transaction.entry ?? [];
-  const isNew = first?.request?.method === 'POST';
-  const fullUrl = first?.fullUrl ?? (isNew ? newId() : undefined);
-  const reference = fullUrl ?? first?.request?.url ?? '';
-  const appointment: BundleEntry = { ...first, ...(fullUrl && { fullUrl }) };
-  return { ...transaction, entry: [appointment, ...rest, completed(task, reference)] };
+export function completing(transaction: Bundle, task: Task, newId: () => string, count = 1): Bundle {
+  const entries = transaction.entry ?? [];
+  const appointments = entries.slice(0, count).map((entry): BundleEntry => {
+    const fullUrl = entry.fullUrl ?? (entry.request?.method === 'POST' ? newId() : undefined);
+    return { ...entry, ...(fullUrl && { fullUrl }) };
+  });
+  const references = appointments.map(({ fullUrl, request }) => fullUrl ?? request?.url ?? '');
+  return { ...transaction, entry: [...appointments, ...entries.slice(count), completed(task, references)] };
 }
 
-/** The entry that completes a Task with an appointment that was booked before. */
-export function completedBy(task: Task, { id }: Appointment): BundleEntry {
-  return completed(task, `Appointment/${id}`);
+/** The entry that completes a Task with appointments that were booked before. */
+export function completedBy(task: Task, appointments: readonly Appointment[]): BundleEntry {
+  return completed(
+    task,
+    appointments.map(({ id }) => `Appointment/${id}`),
+  );
 }

@@ -1,4 +1,4 @@
-import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { idIn, isId } from '../../fhir/reference/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import type { Leads } from './request/request.ts';
@@ -51,10 +51,23 @@ export function leadsIn(headers: unknown): Leads {
   };
 }
 
-/** The result of `$book`: an appointment, and whether an earlier, identical request had booked it already. */
+/** The result of `$book`: the appointments as they were sent, and whether an earlier, identical request had booked them. */
 export interface BookingAnswer {
-  readonly appointment: Appointment;
+  readonly appointments: readonly Appointment[];
   readonly isExisting: boolean;
+}
+
+/**
+ * Several appointments as one answer.
+ *
+ * @param baseUrl - public base address of the service; without it the entries have no `fullUrl`
+ */
+export function bundleOf(appointments: readonly Appointment[], baseUrl?: string): Bundle {
+  const entry = appointments.map((resource) => ({
+    ...(baseUrl && { fullUrl: `${baseUrl}/Appointment/${resource.id}` }),
+    resource,
+  }));
+  return { resourceType: 'Bundle', type: 'collection', entry };
 }
 
 const headerIn = (headers: unknown): unknown => (isObject(headers) ? headers[ANSWER_HEADER] : undefined);
@@ -81,24 +94,27 @@ export function isAskingForTurn(body: unknown): boolean {
 }
 
 /**
- * What the Bot `book` returns for an appointment.
+ * What the Bot `book` returns for one appointment or several.
  *
  * @param headers - of the request, by name in lower case
- * @returns the Appointment, or, if the request asks for it, Parameters with `return` (the Appointment) and `existing`
+ * @returns the Appointment, or several in a Bundle; if the request asks for it, Parameters with `return` for each, and
+ *   `existing`
  */
 export function formatBookingAnswer(
-  { appointment, isExisting }: BookingAnswer,
+  { appointments, isExisting }: BookingAnswer,
   headers: unknown,
-): Appointment | Parameters {
-  return wantsParameters(headers)
-    ? {
-        resourceType: 'Parameters',
-        parameter: [
-          { name: 'return', resource: appointment },
-          { name: 'existing', valueBoolean: isExisting },
-        ],
-      }
-    : appointment;
+): Appointment | Bundle | Parameters {
+  const [first, ...others] = appointments;
+  if (wantsParameters(headers) || !first) {
+    return {
+      resourceType: 'Parameters',
+      parameter: [
+        ...appointments.map((resource) => ({ name: 'return', resource })),
+        { name: 'existing', valueBoolean: isExisting },
+      ],
+    };
+  }
+  return others.length > 0 ? bundleOf(appointments) : first;
 }
 
 /** The answer of the Bots `book` and `hold` to a `dry-run` that finds no problem. */
@@ -138,9 +154,11 @@ export function isDryRunAnswer(body: unknown): boolean {
  */
 export function parseBookingAnswer(body: unknown): BookingAnswer | undefined {
   const parameters = isResource(body, 'Parameters') ? (body.parameter ?? []) : [];
-  const found = parameters.find(({ name }) => name === 'return')?.resource ?? body;
+  const returned = parameters.filter(({ name }) => name === 'return').map(({ resource }) => resource);
+  const found = returned.length > 0 ? returned : [body];
+  const appointments = found.flatMap((one) =>
+    isResource(one, 'Appointment') && typeof one.id === 'string' ? [one] : [],
+  );
   const isExisting = parameters.find(({ name }) => name === 'existing')?.valueBoolean ?? false;
-  return isResource(found, 'Appointment') && typeof found.id === 'string'
-    ? { appointment: found, isExisting }
-    : undefined;
+  return appointments.length === found.length ? { appointments, isExisting } : undefined;
 }

@@ -36,7 +36,10 @@ export interface Questions {
   /** HealthcareServices, by their ids, that Schedules name in their `serviceType`; those that do not exist are absent. */
   readonly services: Question<readonly string[], ResourceSet>;
   /** Everything within reach of the time that the booking takes or gives back. */
-  readonly around: Question<readonly ScheduleTime[], { readonly slots: readonly Slot[] }>;
+  readonly around: Question<
+    readonly ScheduleTime[],
+    { readonly slots: readonly Slot[]; readonly times?: readonly ScheduleTime[] }
+  >;
   /** How far quotas are used up, by `quotaKey`. */
   readonly usage: Question<readonly Quota[], ReadonlyMap<string, Usage>>;
   /** The Tasks of earlier appointments, by the ids of these, that wait for the clinic, or waited until a moment ago. */
@@ -54,6 +57,43 @@ export interface Questions {
 
 /** What was read because a decision asked for it. */
 export type Knowledge = { readonly [Name in keyof Questions]?: Questions[Name]['known'] | undefined };
+
+const byId = <T extends { readonly id?: string }>(...lists: (readonly T[] | undefined)[]): T[] => [
+  ...new Map(lists.flatMap((list) => list ?? []).map((one) => [one.id, one])).values(),
+];
+
+/** What is known once more was read; of what was read again the later counts. */
+export function learned(known: Knowledge, more: Knowledge): Knowledge {
+  const { fragments, around, usage, histories } = known;
+  return {
+    ...known,
+    ...more,
+    ...(fragments &&
+      more.fragments && {
+        fragments: {
+          slots: byId(fragments.slots, more.fragments.slots),
+          uses: new Map([...fragments.uses, ...more.fragments.uses]),
+          expired: byId(fragments.expired, more.fragments.expired),
+          origins: [...new Set([...(fragments.origins ?? []), ...(more.fragments.origins ?? [])])],
+        },
+      }),
+    ...(around &&
+      more.around && {
+        around: {
+          slots: byId(around.slots, more.around.slots),
+          times: [...(around.times ?? []), ...(more.around.times ?? [])],
+        },
+      }),
+    ...(usage && more.usage && { usage: new Map([...usage, ...more.usage]) }),
+    ...(histories &&
+      more.histories && {
+        histories: {
+          versions: new Map([...histories.versions, ...more.histories.versions]),
+          slots: byId(histories.slots, more.histories.slots),
+        },
+      }),
+  };
+}
 
 /** What must be read before a decision can be made. */
 export type Wanted = { readonly [Name in keyof Questions]?: Questions[Name]['asked'] | undefined };

@@ -10,7 +10,7 @@ import { findResource, type ResourceSet, resourcesOfType } from '../resource-set
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
 import { atTime, inTheWay } from '../slots/reads.ts';
 import { answersReferredTo } from '../supporting-information.ts';
-import type { BookRequest } from './request/request.ts';
+import { type BookRequest, eachOf } from './request/request.ts';
 
 /** How many free slots at the time of an appointment are looked at when only a schedule is named. */
 export const MOST_OFFERS = 500;
@@ -77,6 +77,11 @@ function takenIn({ schedule, interval }: BookRequest, config: TagConfig): Bundle
 
 const named = ({ slots }: BookRequest): string[] => slots.map(({ value }) => value);
 
+/** The entries of a batch, each once. */
+const uniqueEntries = (entries: readonly BundleEntry[]): BundleEntry[] => [
+  ...new Map(entries.map((entry) => [entry.request?.url, entry])).values(),
+];
+
 /** The search for slots by their ids alone, whatever their time and status. */
 const slotsById = (ids: readonly string[]): BundleEntry[] => searchByIds('Slot', ids, withSchedule);
 
@@ -95,22 +100,30 @@ function slotReads(request: BookRequest, config: TagConfig): BundleEntry[] {
  * @param state - what was found
  */
 export const missingSlotReads = (request: BookRequest, state: ResourceSet): BundleEntry[] =>
-  slotsById(named(request).filter((id) => !state.has(`Slot/${id}`)));
+  slotsById(
+    eachOf(request)
+      .flatMap(named)
+      .filter((id) => !state.has(`Slot/${id}`)),
+  );
 
 /** The search for what an offer would replace and for its waitlist entry, if the request is to accept one. */
-export function offeredReads({ appointment }: BookRequest, state: ResourceSet, config: TagConfig): BundleEntry[] {
-  const { id } = appointment.value;
-  const offer = id === undefined ? undefined : findResource(state, 'Appointment', id);
-  return offer && isOffer(offer, config) ? searchByIds('Appointment', offeredFor(offer, config), withSlots) : [];
+export function offeredReads(request: BookRequest, state: ResourceSet, config: TagConfig): BundleEntry[] {
+  return eachOf(request).flatMap(({ appointment }) => {
+    const { id } = appointment.value;
+    const offer = id === undefined ? undefined : findResource(state, 'Appointment', id);
+    return offer && isOffer(offer, config) ? searchByIds('Appointment', offeredFor(offer, config), withSlots) : [];
+  });
 }
 
 /** Whether the request leads to other Schedules than those of the slots that it names, so that these must be read anew. */
-export const isMisled = ({ leads, slots }: BookRequest, state: ResourceSet): boolean =>
-  (leads?.schedules ?? []).length > 0 &&
-  slots.some(({ value }) => {
-    const slot = findResource(state, 'Slot', value);
-    return slot !== undefined && !leads?.schedules.includes(idIn(slot.schedule, 'Schedule') ?? '');
-  });
+export const isMisled = (request: BookRequest, state: ResourceSet): boolean =>
+  (request.leads?.schedules ?? []).length > 0 &&
+  eachOf(request)
+    .flatMap(named)
+    .some((id) => {
+      const slot = findResource(state, 'Slot', id);
+      return slot !== undefined && !request.leads?.schedules.includes(idIn(slot.schedule, 'Schedule') ?? '');
+    });
 
 /**
  * The services that the Schedules of a request name, if it leads to all of them.
@@ -144,26 +157,28 @@ export function bookingReads(
   requestor: string,
   config: TagConfig & Pick<BookingConfig, 'baseUrl'>,
 ): Bundle {
-  const { appointment, patient, relatedPerson, schedule, replaced, participants } = request;
   const tag = requestorQuery(requestor, config);
+  const entry = eachOf(request).flatMap((one) => readsOf({ ...one, leads: request.leads }, tag, config));
+  return { resourceType: 'Bundle', type: 'batch', entry: uniqueEntries(entry) };
+}
+
+/** What must be known to decide about one appointment of a request. */
+function readsOf(request: BookRequest, tag: string, config: TagConfig & Pick<BookingConfig, 'baseUrl'>): BundleEntry[] {
+  const { appointment, patient, relatedPerson, schedule, replaced, participants } = request;
   const patientIds = participants.map(({ actor }) => (actor.kind === 'patient' ? actor.id : undefined));
-  return {
-    resourceType: 'Bundle',
-    type: 'batch',
-    entry: [
-      ...slotReads(request, config),
-      ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
-      ...offers(request),
-      ...takenIn(request, config),
-      ...readsById('Patient', [...patientIds, patient?.value.id]),
-      ...readsById(
-        'QuestionnaireResponse',
-        answersReferredTo(appointment.value, config.baseUrl).map(({ id }) => id),
-      ),
-      ...searchByIdentifier('Patient', patient?.value.identifier, tag),
-      ...searchByIdentifier('RelatedPerson', relatedPerson?.value.identifier, tag),
-      ...searchByIdentifier('Appointment', appointment.value.identifier, tag, withSlots),
-      ...searchByIds('Appointment', [appointment.value.id, replaced?.value], withSlots),
-    ],
-  };
+  return [
+    ...slotReads(request, config),
+    ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
+    ...offers(request),
+    ...takenIn(request, config),
+    ...readsById('Patient', [...patientIds, patient?.value.id]),
+    ...readsById(
+      'QuestionnaireResponse',
+      answersReferredTo(appointment.value, config.baseUrl).map(({ id }) => id),
+    ),
+    ...searchByIdentifier('Patient', patient?.value.identifier, tag),
+    ...searchByIdentifier('RelatedPerson', relatedPerson?.value.identifier, tag),
+    ...searchByIdentifier('Appointment', appointment.value.identifier, tag, withSlots),
+    ...searchByIds('Appointment', [appointment.value.id, replaced?.value], withSlots),
+  ];
 }

@@ -17,35 +17,42 @@ export interface Result {
  * A hold for the shortest time that a policy gives, from now on, otherwise for ten minutes. A hold that has not expired yet
  * can be extended, but only once.
  */
-function held({ verdict, earlier: { previous }, context: { now, config } }: Situation): Result {
-  const lengths = verdict.policies.flatMap(({ policy }) => policy.holdFor ?? []);
+function held({ earlier: { previous }, context: { now, config } }: Situation, all: readonly Situation[]): Result {
+  const lengths = policiesOf(all).flatMap(({ policy }) => policy.holdFor ?? []);
   const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));
   const isProlonging = previous !== undefined && !hasRunOut('hold', previous, now, config);
   return { status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
 }
 
-/** Confirmed at once or requested, as the clinic has configured; what staff move or book again is confirmed. */
-function bookedOrRequested(situation: Situation): Result {
-  const { request, selected, verdict, state, known, earlier, context } = situation;
+/**
+ * Confirmed at once or requested, as the clinic has configured; what staff move or book again is confirmed. If one of several
+ * has to be confirmed by hand, all have, by the same moment.
+ */
+function bookedOrRequested({ state, known, context }: Situation, all: readonly Situation[]): Result {
   const { now, config } = context;
-  const isKept = known.role === 'repository' && isForStaffToKeep(situation);
+  const isKept = known.role === 'repository' && all.every(isForStaffToKeep);
   const servicesOf = (schedule: Schedule) => offeredServicesOf(schedule, state, known);
-  const confirmation = confirmationOf(schedulesOf(selected.slots, state), servicesOf, config);
-  if (isKept || confirmation === 'automatic') {
+  const slots = all.flatMap(({ selected }) => selected.slots);
+  if (isKept || confirmationOf(schedulesOf(slots, state), servicesOf, config) === 'automatic') {
     return { status: 'booked', extension: [] };
   }
-  const { interval = { start: now, end: now } } = request;
-  return {
-    status: 'pending',
-    extension: deadlineExtensions(verdict.policies, interval, earlier.previous, now, config),
-  };
+  const first = all.find(({ before }) => before.length === 0);
+  const { interval = { start: now, end: now } } = first?.request ?? {};
+  const extension = deadlineExtensions(policiesOf(all), interval, first?.earlier.previous, now, config);
+  return { status: 'pending', extension };
 }
 
-/** What an appointment becomes if there is nothing against it: booked or requested, held for some minutes, or offered. */
-export function resultOf(situation: Situation): Result {
+const policiesOf = (all: readonly Situation[]) => all.flatMap(({ verdict }) => verdict.policies);
+
+/**
+ * What an appointment becomes if there is nothing against it: booked or requested, held for some minutes, or offered.
+ *
+ * @param all - all appointments of its request, which end together
+ */
+export function resultOf(situation: Situation, all: readonly Situation[]): Result {
   const { purpose, offer, config } = situation.context;
   if (offer) {
     return { status: 'proposed', extension: offerExtensions(offer, config) };
   }
-  return purpose === 'hold' ? held(situation) : bookedOrRequested(situation);
+  return purpose === 'hold' ? held(situation, all) : bookedOrRequested(situation, all);
 }

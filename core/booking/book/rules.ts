@@ -5,11 +5,12 @@ import { displayIssues } from '../appointment/display.ts';
 import { isOffer } from '../appointment/expiry.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
-import { quotaIssues } from '../policy/quota.ts';
+import { type Quota, quotaIssues, quotaKey } from '../policy/quota.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
+import type { PolicyVerdict } from './apply-policy.ts';
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
 import { growthIssues, isForSamePatient } from './resubmission/resubmit.ts';
-import { rewrittenIds, type Situation } from './situation.ts';
+import type { Situation } from './situation.ts';
 import { granularityIssues, longestIssues } from './slots/granularity.ts';
 import { payerKindIssues, serviceTypeIssues } from './slots/service-type.ts';
 import { slotIssues } from './slots/slot-issues.ts';
@@ -114,6 +115,23 @@ const rules: readonly Rule[] = [
   ({ request }) => request.answers.flatMap(questionnaireResponseIssues),
 ];
 
+/** How many of the appointments that come before one in its request count towards the same quota. */
+const aheadOf = (quota: Quota, { before }: Situation): number =>
+  before.filter(({ verdict }) => verdict.quotas.some((one) => quotaKey(one) === quotaKey(quota))).length;
+
+/** A patient who is created with the booking has no appointments yet, but may get too many by it. */
+function newPatientIssues({ request, resolved, verdict, before }: Situation): Issue[] {
+  const isNew = resolved.patient?.reference?.startsWith('Patient/') === false;
+  const scopes = (one: PolicyVerdict) => one.policies.map(({ saidBy }) => saidBy.maxOpenPerPatient);
+  const reached = verdict.policies.find(({ policy: { maxOpenPerPatient: limit }, saidBy }) => {
+    const ahead = before.filter((one) => scopes(one.verdict).includes(saidBy.maxOpenPerPatient));
+    return limit !== undefined && ahead.length >= limit;
+  });
+  const diagnostics = `A patient can have at most ${reached?.policy.maxOpenPerPatient} open appointments here.`;
+  const expression = `${request.appointment.path}.start`;
+  return isNew && reached ? [{ code: 'patient-limit-reached', diagnostics, expression }] : [];
+}
+
 /** The policies bind requestors, not the clinic's staff. */
 const policyRule: Rule = (situation) => {
   const { request, verdict, known, context } = situation;
@@ -126,10 +144,12 @@ const policyRule: Rule = (situation) => {
         ...quotaIssues(
           verdict.quotas,
           known.usage ?? new Map(),
-          [...rewrittenIds(situation), ...(context.offer?.for ?? [])],
+          [...situation.rewritten, ...(context.offer?.for ?? [])],
           path,
           context,
+          (quota) => aheadOf(quota, situation),
         ),
+        ...newPatientIssues(situation),
       ]
     : [];
 };

@@ -1,10 +1,10 @@
-import type { Resource, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Resource, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { settle } from '../../slots/settle.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
-import { withGivenBack } from '../../slots/take.ts';
+import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/display.ts';
@@ -15,7 +15,7 @@ import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
 import type { BookingContext } from './context.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
-import type { BookRequest } from './request/request.ts';
+import { type BookRequest, eachOf } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { heirOf } from './resubmission/heir.ts';
 import { type EarlierAppointments, findEarlierAppointments, givingBack } from './resubmission/reschedule.ts';
@@ -31,8 +31,17 @@ export interface Given {
   readonly context: BookingContext;
 }
 
-/** What a booking is judged by: what is given, the request with what is kept of a stored appointment, and what follows. */
+/**
+ * What the booking of one appointment is judged by: what is given, the request with what is kept of a stored appointment, and
+ * what follows. Of several appointments, those that come first have taken their time already.
+ */
 export interface Situation extends Given {
+  /** The appointments of the same request that come before it in time. */
+  readonly before: readonly Situation[];
+  /** How many appointments the request books. */
+  readonly count: number;
+  /** The ids of the appointments that the whole request rewrites. */
+  readonly rewritten: readonly string[];
   readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
   /** What its requestor has sent of the appointment that is sent again, if it is known. */
@@ -48,11 +57,11 @@ export interface Situation extends Given {
 /** The slots as they are stored, as far as they were read. */
 function storedCalendar(
   { state, known: { fragments, around }, context: { config } }: Given,
-  { previous, replaced }: EarlierAppointments,
+  rewritten: readonly Appointment[],
 ): Calendar {
   // Of a Slot that was read again the later version counts: with it, those that hold it were read.
   const slots = [...resourcesOfType(state, 'Slot'), ...(around?.slots ?? []), ...(fragments?.slots ?? [])];
-  const earlier = [previous, replaced, ...(fragments?.expired ?? [])].filter((one) => one !== undefined);
+  const earlier = [...rewritten, ...(fragments?.expired ?? [])];
   const marked = earlier.reduce<Slot[]>((all, one) => asOffers(all, one, config), slots);
   return calendarOf(marked, config, fragments?.uses);
 }
@@ -72,9 +81,9 @@ export const settling = (given: Given) => ({
 });
 
 /** The slots as a booking may count them, with everything that returns when earlier ones are given back. */
-function countedCalendar(stored: Calendar, earlier: EarlierAppointments, given: Given): Calendar {
+function countedCalendar(stored: Calendar, earlier: readonly EarlierAppointments[], given: Given): Calendar {
   const { known, context } = given;
-  const ending = [...givingBack(earlier), ...(known.fragments?.expired ?? [])];
+  const ending = [...earlier.flatMap(givingBack), ...(known.fragments?.expired ?? [])];
   const ids = ending.flatMap((one) => slotsToGiveBack(one, stored, context.config));
   return ids.length === 0 ? stored : settle(stored, withGivenBack(stored, ids, context.config), settling(given));
 }
@@ -145,21 +154,76 @@ const patientsIn = ({ participants, patient }: ResolvedParticipants): string[] =
     reference?.startsWith('Patient/') ? [reference] : [],
   );
 
-/** Works out, step by step, what a booking is judged by. */
-export function situationOf(asked: Given): Situation {
-  const { known, context } = asked;
-  const state = new Map([...asked.state, ...(known.authored ?? [])]);
-  const given = { ...asked, state };
+/** One appointment of a request, with what is kept of a stored one, before its slots are looked at. */
+type Prepared = Given & Pick<Situation, 'earlier' | 'submitted' | 'resolved'>;
+
+function prepared(given: Given): Prepared {
+  const { context } = given;
   const earlier = findEarlierAppointments(given.request, changeable(given), context);
   const submitted = submittedBefore(earlier, given);
   const clinic = clinicPart(earlier, submitted, given);
   const resolved = participantsOf(given.request, earlier, clinic, given);
   const request = withStored(earlier, clinic, resolved, given);
-  const stored = storedCalendar(given, earlier);
-  const calendar = countedCalendar(stored, earlier, given);
-  const selected = selectSlots(request, state, calendar);
-  const verdict = applyPolicy(request, earlier, patientsIn(resolved), state, known, context);
-  return { ...given, request, earlier, submitted, resolved, stored, calendar, selected, verdict };
+  return { ...given, request, earlier, submitted, resolved };
+}
+
+/** Who is created with one appointment of a request is created for all of them. */
+function withSamePersons({ resolved, ...one }: Prepared, first: ResolvedParticipants | undefined): Prepared {
+  const references = new Map(
+    resolved.entries.flatMap(({ fullUrl = '', resource }) => {
+      const same = first?.entries.find((other) => other.resource?.resourceType === resource?.resourceType)?.fullUrl;
+      return same ? [[fullUrl, same] as const] : [];
+    }),
+  );
+  const same = <T extends { readonly reference?: string }>(actor: T): T => {
+    const reference = references.get(actor.reference ?? '');
+    return reference ? { ...actor, reference } : actor;
+  };
+  const { participants, patient } = resolved;
+  return {
+    ...one,
+    resolved: {
+      ...resolved,
+      participants: participants.map((each) => (each.actor ? { ...each, actor: same(each.actor) } : each)),
+      ...(patient && { patient: same(patient) }),
+      entries: resolved.entries.filter(({ fullUrl = '' }) => !references.has(fullUrl)),
+    },
+  };
+}
+
+/** Works out, step by step, what the appointments of a request are judged by, in the order in which they were sent. */
+export function situationsOf(asked: Given): Situation[] {
+  const { known, context } = asked;
+  const state = new Map([...asked.state, ...(known.authored ?? [])]);
+  const given = { ...asked, state };
+  const [first, ...others] = eachOf(asked.request).map((request) => prepared({ ...given, request }));
+  const steps = first ? [first, ...others.map((one) => withSamePersons(one, first.resolved))] : [];
+  const earlier = steps.map((one) => one.earlier);
+  const rewritten = earlier
+    .flatMap(({ previous, replaced }) => [previous, replaced])
+    .filter((one) => one !== undefined);
+  const stored = storedCalendar(given, rewritten);
+  const made = new Map<Prepared, Situation>();
+  let calendar = countedCalendar(stored, earlier, given);
+  const startOf = ({ request: { interval } }: Prepared): number => interval?.start ?? 0;
+  for (const step of steps.toSorted((one, other) => startOf(one) - startOf(other))) {
+    const selected = selectSlots(step.request, state, calendar);
+    const verdict = applyPolicy(step.request, step.earlier, patientsIn(step.resolved), state, known, context);
+    const ids = rewritten.flatMap(({ id }) => id ?? []);
+    const before = [...made.values()];
+    const situation = { ...step, before, count: steps.length, rewritten: ids, stored, calendar, selected, verdict };
+    made.set(step, situation);
+    calendar = made.size < steps.length ? withTimeTaken(situation) : calendar;
+  }
+  return steps.flatMap((step) => made.get(step) ?? []);
+}
+
+/** The calendar once an appointment has taken its time, but no buffers: those between appointments of one request count once. */
+function withTimeTaken(situation: Situation): Calendar {
+  const { calendar, selected, request, stored } = situation;
+  const ids = selected.slots.map(({ id }) => id);
+  const taken = request.interval ? withTaken(calendar, ids, request.interval, 'busy') : calendar;
+  return ids.length > 0 ? settle(calendar, taken, { ...settling(situation), stored }) : calendar;
 }
 
 /** The slots that the booking takes its time from; where none could be selected, those that it names. */
@@ -200,11 +264,6 @@ export function timeAround(interval: Interval, { schedule }: CalendarSlot, buffe
  */
 export function givenBackBy({ earlier: { previous, replaced }, known: { fragments } }: Situation): string[] {
   return [previous, replaced, ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
-}
-
-/** The ids of the appointments that the booking rewrites. */
-export function rewrittenIds({ earlier: { previous, replaced } }: Situation): string[] {
-  return [previous?.id, replaced?.id].filter((id) => id !== undefined);
 }
 
 /** How the hold or request that the caller sends again ended by itself, if it did. */

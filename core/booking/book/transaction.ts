@@ -9,13 +9,15 @@ import type {
 } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { REPLACES } from '../../fhir/reserved.ts';
+import { PREVIOUS, REPLACES } from '../../fhir/reserved.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { settle } from '../../slots/settle.ts';
 import { withTaken } from '../../slots/take.ts';
 import { bufferSlots } from '../../slots/terms.ts';
+import { visitGroupOf } from '../../visits/group.ts';
+import { stepExtension } from '../../visits/visit.ts';
 import { afterItsEnd, answeredReason } from '../appointment/expiry.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { withSubmitted } from '../appointment/submitted.ts';
@@ -33,6 +35,33 @@ interface Outcome extends Result {
   readonly participants: readonly AppointmentParticipant[];
   /** References to the submitted answers. */
   readonly answers: readonly string[];
+  readonly visit: Visit | undefined;
+}
+
+/** What ties an appointment to the others of its request. */
+interface Visit {
+  readonly group: string;
+  /** Reference to the one before it in time. */
+  readonly previous: string | undefined;
+  /** The `urn:uuid:` of its entry, if it is new. */
+  readonly fullUrl: string | undefined;
+}
+
+/** What ties the appointments of a request together; nothing if it is only one. */
+function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visit> {
+  const [first] = situations;
+  if (!first || situations.length === 1) {
+    return new Map();
+  }
+  const { newId, config } = first.context;
+  const stored = situations.flatMap(({ earlier: { previous } }) => (previous && visitGroupOf(previous, config)) ?? []);
+  const group = stored[0] ?? newId().replace('urn:uuid:', '');
+  const urls = new Map(situations.map((one) => [one, one.earlier.previous ? undefined : newId()]));
+  const referenceOf = (one: Situation | undefined): string | undefined =>
+    one && (urls.get(one) ?? `Appointment/${one.earlier.previous?.id}`);
+  return new Map(
+    situations.map((one) => [one, { group, previous: referenceOf(one.before.at(-1)), fullUrl: urls.get(one) }]),
+  );
 }
 
 /** The entries that store the submitted answers, with the patient of the booking as subject. */
@@ -58,9 +87,26 @@ function ownerAfter(previous: Appointment | undefined, { requestor, config }: Bo
   return (previous && ownerOf(previous, config)) ?? requestor;
 }
 
-function extensionsOf(sent: Appointment, { replaced }: EarlierAppointments): Extension[] {
-  const own = (sent.extension ?? []).filter(({ url }) => !replaced || url !== REPLACES);
-  return replaced ? [...own, { url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }] : own;
+function extensionsOf(
+  { appointment: { value, step } }: Situation['request'],
+  { replaced }: EarlierAppointments,
+  visit: Visit | undefined,
+  config: BookingContext['config'],
+): Extension[] {
+  const set: Extension[] = [
+    ...(replaced ? [{ url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }] : []),
+    ...(visit?.previous ? [{ url: PREVIOUS, valueReference: { reference: visit.previous } }] : []),
+    ...(step ? [stepExtension(step, config)] : []),
+  ];
+  const isSet = ({ url }: Extension): boolean =>
+    set.some((one) => one.url === url) || (visit !== undefined && url === PREVIOUS);
+  return [...(value.extension ?? []).filter((one) => !isSet(one)), ...set];
+}
+
+/** The identifiers of an appointment, among them the one that all of its request have. */
+function identifiersOf({ identifier = [] }: Appointment, visit: Visit | undefined, config: BookingContext['config']) {
+  const system = artefactUri(config, 'LocalVisitGroup');
+  return visit ? [...identifier.filter((one) => one.system !== system), { system, value: visit.group }] : identifier;
 }
 
 /** The participant of a hold that names none: FHIR requires one. A hold is not a LocalTermin yet. */
@@ -92,7 +138,8 @@ function appointmentOf(situation: Situation, outcome: Outcome): Appointment {
   const { request, earlier, context } = situation;
   const { id: _, meta, extension: __, ...sent } = request.appointment.value;
   const { interval } = request;
-  const extension = [...extensionsOf(request.appointment.value, earlier), ...outcome.extension];
+  const extension = [...extensionsOf(request, earlier, outcome.visit, context.config), ...outcome.extension];
+  const identifier = identifiersOf(sent, outcome.visit, context.config);
   const answers = outcome.answers.map((reference) => ({ reference }));
   const supportingInformation = [...(sent.supportingInformation ?? []), ...answers];
   const profiles = outcome.status === 'proposed' ? [] : [artefactUri(context.config, 'LocalTermin')];
@@ -100,9 +147,10 @@ function appointmentOf(situation: Situation, outcome: Outcome): Appointment {
     ...sent,
     meta: metaOf(meta, situation, profiles),
     ...(extension.length > 0 && { extension }),
+    ...(identifier.length > 0 && { identifier }),
     status: outcome.status,
     ...(interval && { start: formatInstant(interval.start), end: formatInstant(interval.end) }),
-    slot: outcome.slotIds.map((id) => ({ reference: `Slot/${id}` })),
+    slot: outcome.slotIds.map((id) => ({ reference: id.startsWith('urn:') ? id : `Slot/${id}` })),
     participant: outcome.participants.length > 0 ? [...outcome.participants] : [unnamedPatient],
     ...(supportingInformation.length > 0 && { supportingInformation }),
   };
@@ -118,9 +166,14 @@ function changeEntry(stored: Appointment, changed: Appointment, { requestor, con
 }
 
 /** A transaction entry that creates an appointment and records on whose behalf; an offer is the service's own. */
-function createEntry(appointment: Appointment, { requestor, offer, config }: BookingContext): BundleEntry {
+function createEntry(
+  appointment: Appointment,
+  fullUrl: string | undefined,
+  { requestor, offer, config }: BookingContext,
+): BundleEntry {
   const meta = offer ? appointment.meta : markChange(appointment.meta, requestor, undefined, config);
-  return { request: { method: 'POST', url: 'Appointment' }, resource: { ...appointment, meta } };
+  const request = { method: 'POST', url: 'Appointment' } as const;
+  return { ...(fullUrl && { fullUrl }), request, resource: { ...appointment, meta } };
 }
 
 /** The entries that store the appointment (the first one), cancel the one that it replaces, and end a waitlist entry. */
@@ -130,7 +183,7 @@ function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry
   const sent = appointmentOf(situation, outcome);
   const appointment = withSubmitted(sent, previous, context.requestor, context.config, situation.submitted);
   return [
-    previous ? changeEntry(previous, appointment, context) : createEntry(appointment, context),
+    previous ? changeEntry(previous, appointment, context) : createEntry(appointment, outcome.visit?.fullUrl, context),
     ...(replaced ? [changeEntry(replaced, { ...replaced, status: 'cancelled' }, context)] : []),
     ...(answered
       ? [
@@ -147,22 +200,27 @@ function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry
 /**
  * The slots as the booking leaves them: those that it takes are narrowed to its time, its buffers are written, and all
  * offers that this excludes, or no longer excludes, are settled. What it releases is noted for those who wait.
+ *
+ * @param last - the last appointment of the request, in whose calendar those before it have taken their time
  */
-function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
-  const { stored, calendar, selected, request, context } = situation;
+function slotEntriesOf(last: Situation, outcomes: ReadonlyMap<Situation, Outcome>): BundleEntry[] {
+  const { stored, calendar, context } = last;
   const { config, newId, now } = context;
-  const interval = request.interval ?? { start: 0, end: 0 };
-  const status = outcome.status === 'proposed' ? 'busy-tentative' : neededSlotStatus(outcome);
-  const ids = selected.slots.map(({ id }) => id);
-  const taken = status ? withTaken(calendar, ids, interval, status) : calendar;
-  const buffers = [...buffersOf(situation).values()].flatMap((one) =>
-    bufferSlots(interval, one.slot, one.buffers, newId, config),
+  const taken = [...outcomes].reduce((all, [{ request, selected }, outcome]) => {
+    const status = outcome.status === 'proposed' ? 'busy-tentative' : neededSlotStatus(outcome);
+    const ids = selected.slots.map(({ id }) => id);
+    return status && request.interval ? withTaken(all, ids, request.interval, status) : all;
+  }, calendar);
+  const buffers = [...outcomes.keys()].flatMap((situation) =>
+    [...buffersOf(situation).values()].flatMap(({ slot, buffers: needed }) =>
+      bufferSlots(situation.request.interval ?? { start: 0, end: 0 }, slot, needed, newId, config),
+    ),
   );
   const after = new Map([...taken, ...buffers.map((buffer) => [buffer.id, buffer] as const)]);
-  const settled = settle(calendar, after, { ...settling(situation), stored });
+  const settled = settle(calendar, after, { ...settling(last), stored });
   return [
     ...calendarEntries(stored, settled, now, config),
-    ...refillRows(slotChanges(stored, settled, now, config), schedulesIn(situation), now, config),
+    ...refillRows(slotChanges(stored, settled, now, config), schedulesIn(last), now, config),
   ];
 }
 
@@ -171,35 +229,45 @@ function takeoverEntries({ known: { fragments }, context: { now, config } }: Sit
   return (fragments?.expired ?? []).map((one) => updateEntry(one, afterItsEnd(one, now, config)));
 }
 
-function usedQuotaEntries({ known, verdict, context: { config } }: Situation): BundleEntry[] {
-  return quotaEntries(known.usage ?? new Map(), known.role === 'requestor' ? verdict.quotas : [], config);
+function usedQuotaEntries(situations: readonly Situation[], { known, context: { config } }: Situation): BundleEntry[] {
+  const quotas = known.role === 'requestor' ? situations.flatMap(({ verdict }) => verdict.quotas) : [];
+  return quotaEntries(known.usage ?? new Map(), quotas, config);
 }
 
 /**
- * The one transaction that carries a booking out. Its first entry is the appointment.
+ * The one transaction that carries a booking out. Its first entries are the appointments, in the order of the request.
  *
  * @see specification 2.1 and section 3
  */
-export function transactionOf(situation: Situation): Bundle {
-  const answers = answersEntries(situation);
-  const outcome: Outcome = {
-    ...resultOf(situation),
-    slotIds: situation.selected.slots.map(({ id }) => id),
-    participants: situation.resolved.participants,
-    answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
-  };
+export function transactionOf(situations: readonly Situation[]): Bundle {
+  const last = situations.reduce((one, other) => (other.before.length > one.before.length ? other : one));
+  const answers = situations.slice(0, 1).flatMap(answersEntries);
+  const visits = visitsOf(situations);
+  const outcomes = new Map(
+    situations.map((situation): [Situation, Outcome] => [
+      situation,
+      {
+        ...resultOf(situation, situations),
+        slotIds: situation.selected.slots.map(({ id }) => id),
+        participants: situation.resolved.participants,
+        answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
+        visit: visits.get(situation),
+      },
+    ]),
+  );
+  const stored = [...outcomes].map(([situation, outcome]) => {
+    const { resolved, known, context } = situation;
+    const entries = appointmentEntries(situation, outcome);
+    return withRequestTasks(entries, resolved.patient, known.tasks ?? [], context);
+  });
   const entry: BundleEntry[] = [
-    ...withRequestTasks(
-      appointmentEntries(situation, outcome),
-      situation.resolved.patient,
-      situation.known.tasks ?? [],
-      situation.context,
-    ),
-    ...slotEntriesOf(situation, outcome),
-    ...situation.resolved.entries,
+    ...stored.flatMap((entries) => entries.slice(0, 1)),
+    ...stored.flatMap((entries) => entries.slice(1)),
+    ...slotEntriesOf(last, outcomes),
+    ...situations.flatMap(({ resolved }) => resolved.entries),
     ...answers,
-    ...takeoverEntries(situation),
-    ...usedQuotaEntries(situation),
+    ...takeoverEntries(last),
+    ...usedQuotaEntries(situations, last),
   ];
   return { resourceType: 'Bundle', type: 'transaction', entry };
 }

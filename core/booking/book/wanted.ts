@@ -4,16 +4,17 @@ import { idIn } from '../../fhir/reference/reference.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { reachOf } from '../../slots/terms.ts';
-import { overlaps } from '../../time/interval.ts';
+import { contains, overlaps } from '../../time/interval.ts';
 import { endOf, isHold } from '../appointment/expiry.ts';
 import { submittedOf } from '../appointment/submitted.ts';
+import { quotaKey } from '../policy/quota.ts';
 import { resourcesOfType } from '../resource-set.ts';
 import { merged, type ScheduleTime } from '../slots/reads.ts';
 import { schedulesConcerned } from './apply-policy.ts';
 import { type Questions, unknownServices, type Wanted } from './knowledge.ts';
 import { mergedPatients } from './resubmission/heir.ts';
 import { perhapsMoved } from './resubmission/idempotency.ts';
-import { buffersOf, givenBackBy, rewrittenIds, type Situation, schedulesIn } from './situation.ts';
+import { buffersOf, givenBackBy, type Situation, schedulesIn } from './situation.ts';
 import { longestIssues } from './slots/granularity.ts';
 import { payerKindIssues } from './slots/service-type.ts';
 
@@ -67,7 +68,7 @@ const fragments: When<'fragments'> = (situation, found) => {
   const origins = originsOf(situation);
   const isFragmentary = !known || origins.some((origin) => known.origins?.includes(origin) === false);
   return isFragmentary && origins.length > 0 && dependsOnFragments(situation, found)
-    ? { origins, rewritten: rewrittenIds(situation) }
+    ? { origins, rewritten: situation.rewritten }
     : undefined;
 };
 
@@ -84,7 +85,7 @@ const around: When<'around'> = (situation, found) => {
   const isOpen = services(situation, found) !== undefined;
   const givenBack = givenBackBy(situation).flatMap((id) => stored.get(id) ?? []);
   const taken = request.interval && buffersOf(situation).size > 0 ? selected.slots : [];
-  if (known.around || isOpen || !mayMatter || givenBack.length + taken.length === 0) {
+  if (isOpen || !mayMatter || givenBack.length + taken.length === 0) {
     return undefined;
   }
   const reach = reachOf(schedulesIn(situation), context.config);
@@ -92,8 +93,15 @@ const around: When<'around'> = (situation, found) => {
     const { start, end } = givenBack.includes(slot) || !request.interval ? slot : request.interval;
     return { schedule: slot.schedule, start: start - reach, end: end + reach };
   });
-  return merged(times);
+  return isKnown(times, known.around) ? undefined : merged(times);
 };
+
+/** Whether everything at these times was read. */
+function isKnown(times: readonly ScheduleTime[], around: Questions['around']['known'] | undefined): boolean {
+  const isWithin = (time: ScheduleTime): boolean =>
+    around?.times?.some((one) => one.schedule === time.schedule && contains(one, time)) ?? true;
+  return around !== undefined && times.every(isWithin);
+}
 
 /**
  * The caller's role matters where a policy or a limit applies, where an appointment that is not a hold is moved, and where
@@ -112,7 +120,9 @@ const role: When<'role'> = (situation) => {
 
 /** Quotas are counted if there is nothing else against the booking. */
 const usage: When<'usage'> = ({ known, verdict: { quotas } }, found) =>
-  known.usage || known.role === 'repository' || found.length > 0 ? undefined : someOf(quotas);
+  known.role === 'repository' || found.length > 0 || quotas.every((one) => known.usage?.has(quotaKey(one)))
+    ? undefined
+    : quotas;
 
 const isMalformed = (found: readonly Issue[]): boolean => found.some(({ code }) => bookingErrors[code].status === 400);
 
@@ -162,15 +172,45 @@ const questions: { readonly [Name in keyof Questions]: When<Name> } = {
   authored,
 };
 
+const unique = <T>(lists: readonly (readonly T[])[]): T[] => [...new Set(lists.flat())];
+
+/** One question for what several appointments ask. */
+const united: {
+  readonly [Name in keyof Questions]: (all: readonly Questions[Name]['asked'][]) => Questions[Name]['asked'];
+} = {
+  tasks: unique,
+  fragments: (all) => ({
+    origins: unique(all.map(({ origins }) => origins)),
+    rewritten: unique(all.map(({ rewritten }) => rewritten)),
+  }),
+  services: unique,
+  around: (all) => merged(all.flat()),
+  role: () => true,
+  usage: (all) => [...new Map(all.flat().map((quota) => [quotaKey(quota), quota])).values()],
+  histories: unique,
+  patients: unique,
+  authored: unique,
+};
+
+/** What several appointments ask with one question: all of them, even if only one has to know more. */
+function askedBy<Name extends keyof Questions>(name: Name, situations: readonly Situation[], found: readonly Issue[]) {
+  const asked = situations.flatMap((situation) => {
+    const one: Questions[Name]['asked'] | undefined = questions[name](situation, found);
+    return one === undefined ? [] : [one];
+  });
+  return asked.length > 0 ? { [name]: united[name](asked) } : {};
+}
+
+const names = Object.keys(questions) as (keyof Questions)[];
+
 /**
  * What must be read before a decision can be made, besides what has already been read.
  *
+ * @param situations - of all appointments of the request
  * @param found - what is known to be against the booking so far
  * @returns `undefined` if nothing is left to be read
  */
-export function wantedFor(situation: Situation, found: readonly Issue[]): Wanted | undefined {
-  const asked = Object.entries(questions).map(([name, when]) => [name, when(situation, found)] as const);
-  const open = asked.filter(([, one]) => one !== undefined);
-  const wanted: Wanted = Object.fromEntries(open);
-  return open.length > 0 ? wanted : undefined;
+export function wantedFor(situations: readonly Situation[], found: readonly Issue[]): Wanted | undefined {
+  const wanted: Wanted = Object.assign({}, ...names.map((name) => askedBy(name, situations, found)));
+  return Object.keys(wanted).length > 0 ? wanted : undefined;
 }

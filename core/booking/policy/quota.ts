@@ -186,6 +186,7 @@ export function countedSlotReads(quota: Quota, appointments: readonly Appointmen
  * Compares quotas with what was counted.
  *
  * @param rewritten - ids of appointments that this booking moves or replaces: they do not count
+ * @param ahead - how many appointments of the same request count towards a quota, too
  * @returns an issue for each quota that is used up; only one if several patients have used up the same one
  */
 export function quotaIssues(
@@ -194,6 +195,7 @@ export function quotaIssues(
   rewritten: readonly string[],
   expression: string,
   context: QuotaContext,
+  ahead: (quota: Quota) => number = () => 0,
 ): Issue[] {
   const issues = quotas.flatMap((quota): Issue[] => {
     const found: ResourceSet = usage.get(quotaKey(quota))?.found ?? new Map();
@@ -202,7 +204,7 @@ export function quotaIssues(
       (one) =>
         !rewritten.includes(one.id ?? '') && countsAnywhere(one, quota, context) && isInScope(one, quota.scope, found),
     );
-    const isUsedUp = counted.length >= quota.limit || appointments.length >= MOST_COUNTED;
+    const isUsedUp = counted.length + ahead(quota) >= quota.limit || appointments.length >= MOST_COUNTED;
     const { code, diagnostics } = quota;
     return isUsedUp ? [{ code, diagnostics, expression }] : [];
   });

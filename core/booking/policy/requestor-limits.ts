@@ -56,20 +56,21 @@ const counted: Readonly<Record<RequestorLimit, Counted>> = {
  *
  * @param requestor - id of its profile
  * @param share - of each limit, to ask whether that much is used
+ * @param count - how many appointments are about to be made
  */
 export function requestorLimitReads(
   limits: readonly RequestorLimit[],
   requestor: string,
   now: number,
   config: RequestorLimitConfig,
-  share = 1,
+  { share = 1, count = 1 }: { readonly share?: number; readonly count?: number } = {},
 ): BundleEntry[] {
   return limits.map((limit) => {
     const { type, most, query } = counted[limit];
     return search(type, [
       ['_tag', requestorQuery(requestor, config)],
       ...query(now, config),
-      ['_offset', String(Math.ceil(config.requestors[most] * share) - 1)],
+      ['_offset', String(Math.max(0, Math.ceil(config.requestors[most] * share) - count))],
       ['_count', '1'],
       ['_fields', 'id'],
     ]);

@@ -34,7 +34,8 @@ const ofBooking = ['slot', 'start', 'end'] as const;
  */
 export function parseJoinRequest(body: unknown, now: number, config: BookingConfig): ParsedRequest {
   const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, 'waitlist');
-  const { appointment, patient, relatedPerson } = inputs;
+  const { patient, relatedPerson } = inputs;
+  const [appointment] = inputs.appointments;
   const missing = (diagnostics: string, expression: string): Issue => ({
     code: 'element-missing',
     diagnostics,

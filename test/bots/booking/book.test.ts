@@ -163,7 +163,7 @@ describe('book', () => {
       medplum().interfere(only(writes, lost));
       expect(await book(given, { identifier: identifiers })).toMatchObject({
         kind: 'existing',
-        appointment: { status: 'booked' },
+        appointments: [{ status: 'booked' }],
       });
     });
 

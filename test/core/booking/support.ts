@@ -4,7 +4,7 @@ import type { BookingContext } from '../../../core/booking/book/context.ts';
 import type { Histories, Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import { type Situation, situationOf } from '../../../core/booking/book/situation.ts';
+import { type Situation, situationsOf } from '../../../core/booking/book/situation.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import type { Fragments } from '../../../core/booking/slots/fragments.ts';
@@ -101,7 +101,11 @@ export function situation(body: unknown, state: ResourceSet = stateOf(), known: 
   if (!request) {
     throw new Error('The request cannot be read.');
   }
-  return situationOf({ request, state, known, context: { now, requestor, config, newId: () => 'urn:uuid:1' } });
+  const [one] = situationsOf({ request, state, known, context: { now, requestor, config, newId: () => 'urn:uuid:1' } });
+  if (!one) {
+    throw new Error('The request books nothing.');
+  }
+  return one;
 }
 
 /** The issues of a refusal as `code expression`, in the order found. */

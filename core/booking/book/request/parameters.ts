@@ -7,6 +7,8 @@ import { isObject, isResource } from '../../../fhir/resource.ts';
 import type { TagConfig } from '../../../fhir/tags.ts';
 import { readStructure } from '../../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../../fhir/unsupported.ts';
+import { readStepMark } from '../../../visits/group.ts';
+import type { StepMark } from '../../../visits/visit.ts';
 import { appointmentBounds } from '../../appointment/elements.ts';
 import { besides } from '../../issues.ts';
 import { mergeIssues } from '../../patient/submit.ts';
@@ -17,9 +19,17 @@ export interface Located<T> {
   readonly path: string;
 }
 
+/** An appointment to book, and which step of a visit it says it is. */
+export interface LocatedAppointment extends Located<Appointment> {
+  readonly step?: StepMark | undefined;
+}
+
+/** The most appointments that one request books. */
+export const MOST_APPOINTMENTS = 20;
+
 /** The inputs of `$book` from its body: their structure is checked, their content is not. */
 export interface BookInputs {
-  readonly appointment?: Located<Appointment> | undefined;
+  readonly appointments: readonly LocatedAppointment[];
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
   readonly answers: readonly Located<QuestionnaireResponse>[];
@@ -31,7 +41,7 @@ export interface BookInputs {
   readonly dryRun?: Located<unknown> | undefined;
 }
 
-type Input = keyof BookInputs;
+type Input = 'appointment' | Exclude<keyof BookInputs, 'appointments'>;
 
 /** What a parameter may hold: a resource of one type, a reference (as Reference or, with `uri`, as uri), or a boolean. */
 interface ParameterDefinition {
@@ -55,8 +65,8 @@ type Definitions = Readonly<Record<string, ParameterDefinition>>;
 
 /** The parameters of `$book` by name (specification 4.4). */
 const definitions: Definitions = {
-  'appt-resource': appointment,
-  appointment,
+  'appt-resource': { ...appointment, most: MOST_APPOINTMENTS },
+  appointment: { ...appointment, most: MOST_APPOINTMENTS },
   patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds },
   'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
   patientSubmittedInformation: { input: 'answers', resourceType: 'QuestionnaireResponse', most: 20 },
@@ -82,7 +92,7 @@ type Taking = keyof typeof definitionsOf;
 /** A parsed parameter: its content, or its problems. */
 interface ReadParameter {
   readonly input?: Input;
-  readonly located?: Located<unknown>;
+  readonly located?: Located<unknown> & { readonly step?: StepMark | undefined };
   readonly issues: readonly Issue[];
   /** The paths of malformed elements, which `located` leaves out. */
   readonly unreadable?: readonly string[];
@@ -123,7 +133,9 @@ function readResource(
   const value = withoutReserved(sent, config);
   const { readable, issues: structure, codes, unreadable } = readStructure(value, type, path);
   const unsupported = unsupportedIssues(value, path);
+  const visit = type === 'Appointment' ? readStepMark(sent, path, config) : { issues: [] };
   const issues = [
+    ...visit.issues,
     ...besides(structure, unsupported),
     ...unsupported,
     // The status of an appointment has a rule of its own.
@@ -132,7 +144,8 @@ function readResource(
     ...narrativeIssues(value, path),
     ...(type === 'Patient' ? mergeIssues(value, path) : []),
   ];
-  return { input, located: { value: readable, path }, issues, unreadable };
+  const step = 'step' in visit ? { step: visit.step } : {};
+  return { input, located: { value: readable, path, ...step }, issues, unreadable };
 }
 
 function readBoolean(
@@ -215,15 +228,15 @@ function repetitionIssues(parameters: readonly unknown[], operation: Taking): Is
 }
 
 function isLocated<T extends ResourceType>(type: T) {
-  return (located: Located<unknown>) =>
-    isResource(located.value, type) ? [{ value: located.value, path: located.path }] : [];
+  return <L extends Located<unknown>>(located: L) =>
+    isResource(located.value, type) ? [{ ...located, value: located.value }] : [];
 }
 
 /** The most parameters of one request: more than if each were given as often as it may be. */
 const MOST_PARAMETERS = 50;
 
 const hopeless = (issues: readonly Issue[]): ReadInputs => ({
-  inputs: { answers: [] },
+  inputs: { appointments: [], answers: [] },
   issues,
   unreadable: [],
   isHopeless: true,
@@ -240,7 +253,7 @@ function readParameters(parameters: readonly unknown[], operation: Taking, confi
   );
   const found = (input: Input) => read.flatMap((one) => (one.input === input && one.located ? [one.located] : []));
   const inputs: BookInputs = {
-    appointment: found('appointment').flatMap(isLocated('Appointment'))[0],
+    appointments: found('appointment').flatMap(isLocated('Appointment')),
     patient: found('patient').flatMap(isLocated('Patient'))[0],
     relatedPerson: found('relatedPerson').flatMap(isLocated('RelatedPerson'))[0],
     answers: found('answers').flatMap(isLocated('QuestionnaireResponse')),
@@ -274,8 +287,8 @@ export function readInputs(body: unknown, config: TagConfig, operation: Taking =
       unreadable = [],
       isTooLong = false,
     } = readResource(body, 'Appointment', appointment, 'Appointment', config);
-    const [found] = located ? isLocated('Appointment')(located) : [];
-    return { inputs: { ...(found && { appointment: found }), answers: [] }, issues, unreadable, isHopeless: isTooLong };
+    const appointments = located ? isLocated('Appointment')(located) : [];
+    return { inputs: { appointments, answers: [] }, issues, unreadable, isHopeless: isTooLong };
   }
   if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {
     const diagnostics = `The body of $${operation} must be an Appointment, or Parameters with an appt-resource.`;

@@ -7,13 +7,13 @@ import { isId, parseReference } from '../../../fhir/reference/reference.ts';
 import { isResource } from '../../../fhir/resource.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { requiredElements } from '../../appointment/elements.ts';
-import { contains, withoutConsequences } from '../../issues.ts';
-import { type Located, readInputs } from './parameters.ts';
+import { contains, uniqueIssues, withoutConsequences } from '../../issues.ts';
+import { type BookInputs, type Located, type LocatedAppointment, readInputs } from './parameters.ts';
 import { type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
 
 /** A parsed `$book` request; every element that is present is well-formed. Ids are logical ids in this service. */
 export interface BookRequest {
-  readonly appointment: Located<Appointment>;
+  readonly appointment: LocatedAppointment;
   /** The time asked for; absent if `start` or `end` is missing or not an instant, or if `start` is not before `end`. */
   readonly interval?: Interval | undefined;
   readonly slots: readonly Located<string>[];
@@ -28,7 +28,12 @@ export interface BookRequest {
   /** Whether to judge everything and write nothing. */
   readonly isDryRun?: boolean | undefined;
   readonly leads?: Leads | undefined;
+  /** Further appointments, the steps of one visit: all are booked, or none. */
+  readonly others?: readonly BookRequest[];
 }
+
+/** The requests for the single appointments of a request, in the order in which they were sent. */
+export const eachOf = (request: BookRequest): readonly BookRequest[] => [request, ...(request.others ?? [])];
 
 /** Ids of the Schedules of the Slots that a request names, and of their services, as far as somebody remembers them. */
 export interface Leads {
@@ -132,33 +137,19 @@ function replacementIssues({ replaced }: { readonly replaced?: Located<unknown> 
   return replaced ? [{ code: 'parameter-unknown', diagnostics, expression: replaced.path }] : [];
 }
 
-/**
- * Reads the body of `$book` or `$hold`. Everything wrong with its form is found at once.
- *
- * @param body - parsed JSON of any kind
- * @param config - the installation; absolute references may begin with its base address
- * @param purpose - a hold needs no patient
- * @returns the problems of its form and, unless nothing can be judged, the request without what has the wrong JSON type
- * @see specification sections 2.1 and 4.4
- */
-export function parseBookRequest(body: unknown, config: RequestConfig, purpose: Purpose = 'book'): ParsedRequest {
-  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config);
-  const { appointment, patient, relatedPerson, answers } = inputs;
-  if (!appointment) {
-    const diagnostics = 'The appointment to book is missing: send it as the parameter appt-resource.';
-    return {
-      issues: issues.length > 0 ? issues : [{ code: 'element-missing', diagnostics, expression: 'Parameters' }],
-    };
-  }
-  if (isHopeless) {
-    return { issues };
-  }
-  const areParametersRead = unreadable.every((path) => contains(appointment.path, path));
-  const isHolding = purpose === 'hold';
-  const slots = readSlots(appointment, config.baseUrl);
-  const schedule = readReference(inputs.schedule, config.baseUrl, 'Schedule');
-  const replaced = readReference(inputs.replaced, config.baseUrl, 'Appointment');
-  const participation = readParticipants(appointment, { patient, relatedPerson }, config.baseUrl);
+/** One appointment as read, and what is wrong with its form. */
+function readOne(
+  appointment: LocatedAppointment,
+  inputs: BookInputs,
+  areParametersRead: boolean,
+  isHolding: boolean,
+  { baseUrl }: RequestConfig,
+): { readonly request: BookRequest; readonly issues: readonly Issue[] } {
+  const { patient, relatedPerson, answers } = inputs;
+  const slots = readSlots(appointment, baseUrl);
+  const schedule = readReference(inputs.schedule, baseUrl, 'Schedule');
+  const replaced = readReference(inputs.replaced, baseUrl, 'Appointment');
+  const participation = readParticipants(appointment, { patient, relatedPerson }, baseUrl);
   const isPlaceNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
   const placeIssues: Issue[] =
     isPlaceNamed || !areParametersRead
@@ -170,18 +161,6 @@ export function parseBookRequest(body: unknown, config: RequestConfig, purpose: 
             expression: `${appointment.path}.slot`,
           },
         ];
-  const more = [
-    ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
-    ...(isHolding ? replacementIssues(inputs) : []),
-    ...(isHolding && !patient ? relationIssues({ relatedPerson }, participation.participants) : []),
-    ...instantIssues(appointment),
-    ...placeIssues,
-    ...slots.issues,
-    ...schedule.issues,
-    ...replaced.issues,
-    ...participation.issues.filter(({ code }) => code !== 'patient-missing' || (!isHolding && areParametersRead)),
-  ];
-  const found = [...issues, ...withoutConsequences(more, unreadable)];
   return {
     request: {
       appointment,
@@ -195,9 +174,73 @@ export function parseBookRequest(body: unknown, config: RequestConfig, purpose: 
       answers,
       isDryRun: inputs.dryRun?.value === true,
     },
+    issues: [
+      ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
+      ...(isHolding ? replacementIssues(inputs) : []),
+      ...(isHolding && !patient ? relationIssues({ relatedPerson }, participation.participants) : []),
+      ...instantIssues(appointment),
+      ...placeIssues,
+      ...slots.issues,
+      ...schedule.issues,
+      ...replaced.issues,
+      ...participation.issues.filter(({ code }) => code !== 'patient-missing' || (!isHolding && areParametersRead)),
+    ],
+  };
+}
+
+/** What cannot be said of several appointments at once. */
+function togetherIssues({ appointments, schedule }: BookInputs): Issue[] {
+  const diagnostics = 'Several appointments name their slots themselves: leave out the parameter schedule.';
+  const ids = appointments.map(({ value }) => value.id);
+  const repeated = appointments.filter(({ value }, index) => value.id !== undefined && ids.indexOf(value.id) < index);
+  return [
+    ...(schedule && appointments.length > 1
+      ? [{ code: 'malformed-request', diagnostics, expression: schedule.path } as const]
+      : []),
+    ...repeated.map(({ path }): Issue => {
+      const twice = 'Two appointments of one request cannot have the same id.';
+      return { code: 'malformed-request', diagnostics: twice, expression: `${path}.id` };
+    }),
+  ];
+}
+
+/**
+ * Reads the body of `$book` or `$hold`. Everything wrong with its form is found at once.
+ *
+ * @param body - parsed JSON of any kind
+ * @param config - the installation; absolute references may begin with its base address
+ * @param purpose - a hold needs no patient
+ * @returns the problems of its form and, unless nothing can be judged, the request without what has the wrong JSON type
+ * @see specification sections 2.1 and 4.4
+ */
+export function parseBookRequest(body: unknown, config: RequestConfig, purpose: Purpose = 'book'): ParsedRequest {
+  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config);
+  const { appointments } = inputs;
+  if (appointments.length === 0) {
+    const diagnostics = 'The appointment to book is missing: send it as the parameter appt-resource.';
+    return {
+      issues: issues.length > 0 ? issues : [{ code: 'element-missing', diagnostics, expression: 'Parameters' }],
+    };
+  }
+  if (isHopeless) {
+    return { issues };
+  }
+  const areParametersRead = unreadable.every((path) => appointments.some((one) => contains(one.path, path)));
+  const read = appointments.map((one) => readOne(one, inputs, areParametersRead, purpose === 'hold', config));
+  const more = uniqueIssues([...read.flatMap((one) => one.issues), ...togetherIssues(inputs)]);
+  const found = [...issues, ...withoutConsequences(more, unreadable)];
+  const [request, ...others] = read.map((one) => one.request);
+  return {
+    ...(request && { request: others.length > 0 ? { ...request, others } : request }),
     issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
     unreadable,
   };
+}
+
+/** How many appointments a body of `$book` holds; the rest of it may be malformed. */
+export function appointmentsIn(body: unknown): number {
+  const parameters = isResource(body, 'Parameters') && Array.isArray(body.parameter) ? body.parameter : [];
+  return parameters.filter((one) => isResource(one?.resource, 'Appointment')).length;
 }
 
 /** Whether a body of `$book` asks only for a decision; the rest of it may be malformed. */

@@ -132,6 +132,7 @@ export function perhapsMoved(situation: Situation): string[] {
 }
 
 /** The ids of the Slots of earlier versions that are to be compared with what a request names. */
-export function slotsOfVersions(versions: readonly Appointment[], interval: Interval | undefined): string[] {
-  return [...new Set(versions.filter((version) => isAt(version, interval)).flatMap(slotIdsOf))];
+export function slotsOfVersions(versions: readonly Appointment[], intervals: readonly Interval[]): string[] {
+  const isThen = (version: Appointment): boolean => intervals.some((interval) => isAt(version, interval));
+  return [...new Set(versions.filter(isThen).flatMap(slotIdsOf))];
 }

@@ -1,0 +1,53 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import type { Issue } from '../fhir/outcome/outcome.ts';
+import { isId } from '../fhir/reference/reference.ts';
+import { isObject } from '../fhir/resource.ts';
+import type { StepMark } from './visit.ts';
+
+const LONGEST_NAME = 200;
+
+function readMark(parts: unknown): StepMark | undefined {
+  const list: readonly unknown[] = Array.isArray(parts) ? parts : [];
+  const part = (name: string) => list.filter(isObject).find(({ url }) => url === name);
+  const { valueReference } = part('service') ?? {};
+  const reference = isObject(valueReference) ? valueReference.reference : undefined;
+  const service =
+    typeof reference === 'string' ? /(?:^|\/)HealthcareService\/([^/]+)$/.exec(reference)?.[1] : undefined;
+  const step = part('step')?.valueString;
+  return isId(service) && typeof step === 'string' && step !== '' && step.length <= LONGEST_NAME
+    ? { service, step }
+    : undefined;
+}
+
+/**
+ * Which step of a visit an appointment that is sent says it is.
+ *
+ * @param appointment - of any content
+ * @param path - of the appointment
+ * @returns the step, or a `malformed-request` if its extension cannot be read; neither if it has none
+ */
+export function readStepMark(
+  { extension }: Readonly<Record<string, unknown>>,
+  path: string,
+  config: ArtefactConfig,
+): { readonly step?: StepMark; readonly issues: readonly Issue[] } {
+  const url = artefactUri(config, 'LocalVisitStep');
+  const list: readonly unknown[] = Array.isArray(extension) ? extension : [];
+  const index = list.findIndex((one) => isObject(one) && one.url === url);
+  const found = list[index];
+  if (!isObject(found)) {
+    return { issues: [] };
+  }
+  const step = readMark(found.extension);
+  const diagnostics = 'LocalVisitStep needs a service (Reference to a HealthcareService) and a step (its name).';
+  return step
+    ? { step, issues: [] }
+    : { issues: [{ code: 'malformed-request', diagnostics, expression: `${path}.extension[${index}]` }] };
+}
+
+/** What all appointments have in common that were booked together: the value of their identifier LocalVisitGroup. */
+export function visitGroupOf({ identifier }: Appointment, config: ArtefactConfig): string | undefined {
+  const system = artefactUri(config, 'LocalVisitGroup');
+  return identifier?.find((one) => one.system === system)?.value;
+}
