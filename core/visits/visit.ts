@@ -44,6 +44,8 @@ export interface Series {
 
 /** What a service asks for that takes more than one appointment. Exactly one of `steps` and `series` is filled. */
 export interface Visit {
+  /** Whether requestors may move and cancel its steps one by one; those of a series they always may. */
+  readonly isByStep: boolean;
   /** Id of the HealthcareService that says so. */
   readonly service: string;
   readonly steps: readonly VisitStep[];
@@ -64,7 +66,7 @@ export const MOST_SCHEDULES_IN_POOL = 100;
 const MOST_OCCURRENCES = 50;
 const LONGEST_NAME = 64;
 
-const parts = ['step', 'series'] as const;
+const parts = ['step', 'series', 'byStep'] as const;
 const stepParts = ['name', 'service', 'schedule', 'with', 'duration', 'after', 'gapMin', 'gapMax', 'optional'] as const;
 const poolParts = ['service', 'schedule'] as const;
 const seriesParts = ['count', 'every', 'tolerance', 'sameActor'] as const;
@@ -284,7 +286,8 @@ export function readVisit(service: HealthcareService, config: ArtefactConfig): R
   if (steps.length > 0 && reader.issues.length === 0) {
     reader.issues.push(...orderIssues(readSteps, path));
   }
-  const visit: Visit = { service: service.id ?? '', steps: readSteps, series: readSeries };
+  const isByStep = reader.boolean(read, 'byStep');
+  const visit: Visit = { service: service.id ?? '', steps: readSteps, series: readSeries, isByStep };
   return { visit: reader.issues.length > 0 ? undefined : visit, issues: reader.issues };
 }
 

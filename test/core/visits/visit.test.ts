@@ -65,6 +65,7 @@ describe('a visit that cannot be used is refused', () => {
     ['a gap of no unit', [step('A', { url: 'gapMin', valueDuration: { value: 1, code: 'mo' } })], /gapMin must be/],
     ['optional steps alone', [step('A', optional)], /must not be optional/],
     ['a duration twice', [step('A', minutes('duration', 1), minutes('duration', 2))], /more than once/],
+    ['a wish for single steps that is no boolean', [step('A'), { url: 'byStep', valueString: 'yes' }], /valueBoolean/],
     ['a series of one', [series(1, weekly)], /from 2 to 50/],
     ['a series without end', [series(51, weekly)], /from 2 to 50/],
     ['a series of no interval', [series(2)], /whole days or weeks/],
@@ -83,6 +84,11 @@ describe('a visit that cannot be used is refused', () => {
       'HealthcareService.extension[1]',
     ]);
   });
+});
+
+test('single steps may be changed only where the service says so', () => {
+  expect(read(step('A')).isByStep).toBe(false);
+  expect(read(step('A'), { url: 'byStep', valueBoolean: true }).isByStep).toBe(true);
 });
 
 test('a service without the extension has no visit', () => {
