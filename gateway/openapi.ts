@@ -39,6 +39,11 @@ const interactions: Readonly<Record<string, InteractionText>> = {
     answers: { '200': 'Booked before, or a dry run', '201': 'Confirmed', '202': 'Waiting for the clinic, or accepted' },
   },
   $hold: { summary: 'Hold a time for some minutes', answers: { '200': 'Held before', '201': 'Held' } },
+  $find: {
+    summary: 'Visits that can be booked now, each with all of its appointments',
+    answers: found,
+    gives: 'Bundle',
+  },
   $waitlist: {
     summary: 'Wait for a time, or learn at which place somebody waits',
     answers: { '200': 'Waiting before', '201': 'Waiting' },

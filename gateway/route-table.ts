@@ -6,6 +6,7 @@ import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
 import { book } from './interactions/book.ts';
 import { type Named, readDefinition, searchDefinitions } from './interactions/definitions.ts';
+import { findVisits } from './interactions/find.ts';
 import { history, vread } from './interactions/history.ts';
 import { hold } from './interactions/hold.ts';
 import { patchAppointment } from './interactions/patch.ts';
@@ -64,6 +65,7 @@ const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Hand
 const operations: Readonly<Record<OperationName, Handler>> = {
   book: limitingChanges(book),
   hold: limitingChanges(hold),
+  find: findVisits,
   waitlist: limitingChanges(joinWaitlist),
   answer: limitingChanges(answerMessage),
   status: subscriptionStatus,
@@ -94,7 +96,7 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
 };
 
 /** The operations that must have a body. */
-const withBody: readonly OperationName[] = ['book', 'hold', 'waitlist', 'answer'];
+const withBody: readonly OperationName[] = ['book', 'hold', 'find', 'waitlist', 'answer'];
 
 /** The routes of an operation. */
 function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {

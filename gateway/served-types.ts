@@ -27,6 +27,7 @@ export const servedOperations = {
   book: { levels: ['type'], methods: ['POST'], definition: 'book' },
   answer: { levels: ['type'], methods: ['POST'], definition: 'answer' },
   hold: { levels: ['type'], methods: ['POST'], definition: 'hold' },
+  find: { levels: ['type'], methods: ['POST'], definition: 'find' },
   waitlist: { levels: ['type'], methods: ['POST'], definition: 'waitlist' },
   status: { levels: ['type', 'instance'], methods: ['GET', 'POST'], definition: backportOperation('status') },
   events: { levels: ['instance'], methods: ['GET', 'POST'], definition: backportOperation('events') },
@@ -63,7 +64,7 @@ const withVersions = ['read', 'vread', 'history-instance', 'search-type'] as con
 export const servedTypes = {
   Appointment: {
     interactions: [...withVersions, 'patch'],
-    operations: ['book', 'hold', 'waitlist', 'answer'],
+    operations: ['book', 'hold', 'find', 'waitlist', 'answer'],
     profile: 'LocalTermin',
   },
   Patient: {

@@ -9,7 +9,14 @@ import type {
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { isPublishedElsewhere } from '../core/config/presets.ts';
 import { accessPolicies, type PolicyName } from './access-policies.ts';
-import { answerOperation, bookOperation, deliverOperation, holdOperation, waitlistOperation } from './operations.ts';
+import {
+  answerOperation,
+  bookOperation,
+  deliverOperation,
+  findOperation,
+  holdOperation,
+  waitlistOperation,
+} from './operations.ts';
 import { profiles } from './profiles.ts';
 import { buildStructureDefinition } from './structure-definition.ts';
 import { type InternalSubscription, internalSubscriptions } from './subscriptions.ts';
@@ -47,6 +54,7 @@ export function buildArtefacts(config: BookingConfig): Artefacts {
     operationDefinitions: [
       bookOperation(config),
       holdOperation(config),
+      findOperation(config),
       waitlistOperation(config),
       answerOperation(config),
       deliverOperation(config),

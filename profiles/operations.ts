@@ -68,7 +68,7 @@ const inputs = (config: BookingConfig): Input[] => [
  * carries out is named as its base.
  */
 function addressOf(
-  code: 'book' | 'hold' | 'waitlist' | 'deliver' | 'answer',
+  code: 'book' | 'hold' | 'find' | 'waitlist' | 'deliver' | 'answer',
   config: BookingConfig,
 ): Pick<OperationDefinition, 'url' | 'base'> {
   const url = `${config.localBase}/OperationDefinition/${code}`;
@@ -177,6 +177,67 @@ export function waitlistOperation(config: BookingConfig): OperationDefinition {
         max: '1',
         type: 'Appointment',
         documentation: 'The entry with its place; an OperationOutcome instead if there can be none.',
+      },
+    ],
+  };
+}
+
+const wishes: readonly Input[] = [
+  { name: 'service', min: 1, max: '1', type: 'Reference', documentation: 'The HealthcareService.' },
+  {
+    name: 'period',
+    min: 1,
+    max: '1',
+    type: 'Period',
+    documentation: 'In which the whole visit must be; at most a year.',
+  },
+  {
+    name: 'count',
+    min: 0,
+    max: '1',
+    type: 'positiveInt',
+    documentation: 'At most so many visits, up to 20; 5 if absent.',
+  },
+  {
+    name: 'actor',
+    min: 0,
+    max: '50',
+    type: 'Reference',
+    documentation: 'Who or what is wished for: where one of them can take a step, nobody else does.',
+  },
+  { name: 'earliest', min: 0, max: '1', type: 'time', documentation: 'No appointment begins earlier in the day.' },
+  { name: 'latest', min: 0, max: '1', type: 'time', documentation: 'No appointment ends later in the day.' },
+  { name: 'without', min: 0, max: '10', type: 'string', documentation: 'An optional step that is left out.' },
+  {
+    name: 'patient',
+    min: 0,
+    max: '1',
+    type: 'Reference',
+    documentation: 'The patient, to be named in the appointments.',
+  },
+];
+
+/** The definition of `$find`, by which a portal looks for whole visits. */
+export function findOperation(config: BookingConfig): OperationDefinition {
+  return {
+    ...bookOperation(config),
+    ...addressOf('find', config),
+    name: 'find',
+    title: 'Find visits',
+    description:
+      'Proposes visits that the caller can book now: for each time at which one can start the most compact one, the earliest first.',
+    affectsState: false,
+    code: 'find',
+    parameter: [
+      ...wishes.map((wish) => ({ ...wish, use: 'in' as const })),
+      {
+        name: 'return',
+        use: 'out',
+        min: 1,
+        max: '1',
+        type: 'Bundle',
+        documentation:
+          'Bundles of proposed appointments in the order of time, each to be sent to $book as it stands; at last, if there may be more, an OperationOutcome.',
       },
     ],
   };

@@ -11,9 +11,9 @@ function visit(config: BookingConfig): Profile {
       'What a service needs that takes more than one appointment. step (at most 10): name (string), service ' +
       '(Reference, whose schedules can take it) or schedule (Reference, 1..*), with (what is needed at the same time: ' +
       'service or schedule), duration (Duration), after (string, 0..*: names of steps that must be over), gapMin and ' +
-      'gapMax (Duration, since the end of the step before), optional (boolean). Or series: count (positiveInt), every ' +
-      '(Duration, whole days), tolerance (Duration), sameActor (boolean). byStep (boolean): whether portals may move and cancel ' +
-      'steps one by one; those of a series they always may.',
+      'gapMax (Duration, since the end of the step before), sameAs (string: a step whose schedule takes this one, too), ' +
+      'optional (boolean). Or series: count (positiveInt), every (Duration, whole days), tolerance (Duration), sameActor ' +
+      '(boolean). byStep (boolean): whether portals may move and cancel steps one by one; those of a series they always may.',
     context: ['HealthcareService'],
     differential: [
       { id: 'Extension.extension', min: 1 },

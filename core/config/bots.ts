@@ -3,6 +3,7 @@ const byFolder = {
   booking: {
     book: 'Books an appointment: the operation $book on Appointment',
     hold: 'Holds a time for some minutes: the operation $hold on Appointment',
+    'find-visits': 'Proposes visits of one appointment or several: the operation $find on Appointment',
     'join-waitlist': 'Puts somebody on the waitlist: the operation $waitlist on Appointment',
     refill: 'Offers released time to those who wait for it',
     'enqueue-booking': 'Accepts an asynchronous booking: $book with Prefer: respond-async',
@@ -51,6 +52,7 @@ export type BotName = keyof typeof bots;
 const startedBy = {
   book: 'caller',
   hold: 'caller',
+  'find-visits': 'caller',
   'join-waitlist': 'caller',
   refill: 'medplum',
   'enqueue-booking': 'caller',

@@ -50,6 +50,7 @@ export const artefacts = {
   book: 'OperationDefinition',
   hold: 'OperationDefinition',
   waitlist: 'OperationDefinition',
+  find: 'OperationDefinition',
   deliver: 'OperationDefinition',
   answer: 'OperationDefinition',
   LocalBookingError: 'CodeSystem',

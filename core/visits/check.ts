@@ -52,7 +52,7 @@ function needed(step: VisitStep, steps: readonly VisitStep[], isThere: (name: st
  *
  * @param isThere - whether a step, by its name, takes place
  */
-export function stepsWith(steps: readonly VisitStep[], isThere: (name: string) => boolean): VisitStep[] {
+export function stepsWith<T extends VisitStep>(steps: readonly T[], isThere: (name: string) => boolean): T[] {
   return steps
     .filter(({ name }) => isThere(name))
     .map((step) => ({ ...step, after: [...new Set(needed(step, steps, isThere))] }));
@@ -76,6 +76,16 @@ function gapIssues(step: VisitStep, taken: StepTaken, before: readonly (VisitSte
   ];
 }
 
+/** Whether a step is in the same Schedule as the one that it shall be in, if that takes place. */
+function isWithSame(
+  { sameAs, at }: VisitStep & { at: StepTaken },
+  all: readonly (VisitStep & { at: StepTaken })[],
+): boolean {
+  const other = all.find(({ name }) => name === sameAs);
+  const ids = other?.at.schedules.map(({ id }) => id);
+  return !ids || at.schedules.some(({ id }) => ids.includes(id));
+}
+
 function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], path: string): Issue[] {
   const known = taken.filter((one) => steps.some(({ name }) => name === one.step));
   const isThere = (name: string): boolean => known.some(({ step }) => step === name);
@@ -97,6 +107,9 @@ function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], pa
       ...(step.duration !== undefined && step.at.end - step.at.start !== step.duration
         ? [mismatch(`The step ${step.name} must take ${lengthText(step.duration)}.`, `${step.at.path}.end`)]
         : []),
+      ...(isWithSame(step, inOrder)
+        ? []
+        : [mismatch(`${step.name} and ${step.sameAs} must be in the same schedule.`, `${step.at.path}.slot`)]),
       ...(canFill(step.pools, step.at.schedules)
         ? []
         : [mismatch(`These slots cannot be booked for the step ${step.name}.`, `${step.at.path}.slot`)]),

@@ -27,6 +27,8 @@ export interface VisitStep {
    */
   readonly gapMin: number;
   readonly gapMax: number;
+  /** The name of a step whose own Schedule takes this one, too. */
+  readonly sameAs: string | undefined;
   /** Whether the visit is complete without it. */
   readonly isOptional: boolean;
 }
@@ -67,7 +69,18 @@ const MOST_OCCURRENCES = 50;
 const LONGEST_NAME = 64;
 
 const parts = ['step', 'series', 'byStep'] as const;
-const stepParts = ['name', 'service', 'schedule', 'with', 'duration', 'after', 'gapMin', 'gapMax', 'optional'] as const;
+const stepParts = [
+  'name',
+  'service',
+  'schedule',
+  'with',
+  'duration',
+  'after',
+  'gapMin',
+  'gapMax',
+  'sameAs',
+  'optional',
+] as const;
 const poolParts = ['service', 'schedule'] as const;
 const seriesParts = ['count', 'every', 'tolerance', 'sameActor'] as const;
 
@@ -178,10 +191,12 @@ class Reader {
       this.say('gapMax must not be shorter than gapMin.', path);
     }
     const isOptional = this.boolean(found, 'optional');
+    const [same] = found.all('sameAs');
+    const sameAs = same && this.text(same.part, 'sameAs', same.path);
     const all = pools.filter((pool) => pool !== undefined);
     return name === undefined || all.length < pools.length
       ? undefined
-      : { name, pools: all, duration, after: [...new Set(after)], gapMin, gapMax, isOptional };
+      : { name, pools: all, duration, after: [...new Set(after)], gapMin, gapMax, sameAs, isOptional };
   }
 
   series(extension: Extension, path: string): Series | undefined {
@@ -237,6 +252,9 @@ function orderIssues(steps: readonly VisitStep[], path: string): Issue[] {
     after.filter((other) => other === name || !names.includes(other)).map((other) => ({ name, other })),
   );
   const cycle = cycleIn(steps);
+  const stranger = steps.find(
+    ({ name, sameAs }) => sameAs !== undefined && (sameAs === name || !names.includes(sameAs)),
+  );
   const found = [
     ...twice.map((name) => invalid(`Two steps have the name ${name}.`, path)),
     ...unknown.map(({ name, other }) =>
@@ -244,6 +262,9 @@ function orderIssues(steps: readonly VisitStep[], path: string): Issue[] {
         ? invalid(`The step ${name} cannot come after itself.`, path)
         : invalid(`The step ${name} comes after ${other}, which is not a step.`, path),
     ),
+    ...(stranger
+      ? [invalid(`The step ${stranger.name} is the same as ${stranger.sameAs}, which is no other step.`, path)]
+      : []),
     ...(cycle ? [invalid(`These steps wait for each other: ${cycle.join(' before ')}.`, path)] : []),
     ...(steps.every(({ isOptional }) => isOptional) ? [invalid('At least one step must not be optional.', path)] : []),
   ];

@@ -13,6 +13,7 @@ export interface GatewayCredentials {
 const sources: Readonly<Record<CallableBot, () => Promise<{ readonly handler: BotHandler }>>> = {
   book: () => import('../../bots/booking/book.ts'),
   hold: () => import('../../bots/booking/hold.ts'),
+  'find-visits': () => import('../../bots/booking/find-visits.ts'),
   'join-waitlist': () => import('../../bots/booking/join-waitlist.ts'),
   'enqueue-booking': () => import('../../bots/booking/enqueue-booking.ts'),
   'cancel-booking-job': () => import('../../bots/booking/cancel-booking-job.ts'),

@@ -42,6 +42,7 @@ describe('server', () => {
       expect(appointment?.operation).toEqual([
         { name: 'book', definition: `${config.profileBase}/OperationDefinition/book` },
         { name: 'hold', definition: `${config.profileBase}/OperationDefinition/hold` },
+        { name: 'find', definition: `${config.profileBase}/OperationDefinition/find` },
         { name: 'waitlist', definition: `${config.profileBase}/OperationDefinition/waitlist` },
         { name: 'answer', definition: `${config.profileBase}/OperationDefinition/answer` },
       ]);

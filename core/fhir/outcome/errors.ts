@@ -91,6 +91,8 @@ export const bookingErrors = {
   },
   'policy-invalid': { status: 422, type: 'invariant', display: 'The booking policy cannot be used' },
   'visit-invalid': { status: 422, type: 'invariant', display: 'The steps or the series of the service cannot be used' },
+  'service-not-found': { status: 422, type: 'not-found', display: 'The service does not exist' },
+  'too-costly': { status: 422, type: 'too-costly', display: 'The search would take too long' },
   'visit-mismatch': { status: 422, type: 'business-rule', display: 'The appointments do not make up the visit' },
   'slot-not-free': { status: 409, type: 'conflict', display: 'The slot is no longer free' },
   'appointment-closed': { status: 409, type: 'conflict', display: 'The appointment can no longer be changed' },

@@ -1,0 +1,282 @@
+import type { CodeableConcept, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { Role } from '../booking/caller-role.ts';
+import { effectivePolicy } from '../booking/policy/effective-policy.ts';
+import type { StartBounds } from '../booking/policy/judge.ts';
+import { permittedIn } from '../booking/policy/offers.ts';
+import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
+import type { BookingConfig } from '../config/config.ts';
+import { idIn } from '../fhir/reference/reference.ts';
+import { serviceIdOf, serviceIdsOf } from '../fhir/reference/service-reference.ts';
+import { findChain } from '../slots/chain.ts';
+import { isWithheld } from '../slots/intent.ts';
+import { type CalendarSlot, publishedKeyOf } from '../slots/slot.ts';
+import { type Buffers, granularityOf, neededBuffers, withBuffers } from '../slots/terms.ts';
+import type { Interval } from '../time/interval.ts';
+import { DAY, localTimeOf } from '../time/time-zone.ts';
+import { type Filler, firstFrom, type Opening, type OpenStep } from './search.ts';
+import { isInPool, type Pool, type VisitStep } from './visit.ts';
+
+/** A Schedule with what decides when it can be booked. */
+export interface Bookable {
+  readonly schedule: Schedule & { readonly id: string };
+  /** The services that it offers. */
+  readonly services: readonly HealthcareService[];
+  /** When an appointment may start. */
+  readonly bounds: StartBounds;
+  /** The longest appointment that fits in one Slot, and the shortest that takes part of one; milliseconds. */
+  readonly longest: number;
+  readonly shortest: number;
+  /** In which steps a Slot made by hand can be divided. */
+  readonly step: number;
+}
+
+/** When visits are looked for, and who asks. */
+export interface Frame {
+  readonly period: Interval;
+  /** The hours of the day within which each appointment must be: since midnight, in milliseconds. */
+  readonly hours: Interval;
+  /** Actors of Schedules, `Type/id`: where one of them can fill a role, nobody else does. */
+  readonly actors: readonly string[];
+  readonly role: Role;
+  readonly now: number;
+  readonly config: BookingConfig;
+}
+
+/** The services that a Schedule takes its policy from. */
+function servicesOf(schedule: Schedule, all: readonly HealthcareService[]): HealthcareService[] {
+  const actors = schedule.actor.flatMap((one) => idIn(one, 'HealthcareService') ?? []);
+  const named = new Set([...serviceIdsOf(schedule), ...actors]);
+  return all.filter(({ id = '' }) => named.has(id));
+}
+
+/**
+ * The Schedules in which this caller can book something now, by their ids: those that are open, whose policy is valid.
+ *
+ * @param services - all that these Schedules name, as far as the caller may see them
+ */
+export function bookableSchedules(
+  schedules: readonly Schedule[],
+  services: readonly HealthcareService[],
+  { role, now, config }: Frame,
+): Map<string, Bookable> {
+  return new Map(
+    schedules.flatMap((schedule): [string, Bookable][] => {
+      const bounds = permittedIn(schedule, services, role, now, config);
+      const { id } = schedule;
+      if (!bounds || id === undefined) {
+        return [];
+      }
+      const own = servicesOf(schedule, services);
+      const { shortest, step, longest = Number.POSITIVE_INFINITY } = granularityOf(schedule, own, config);
+      const { policy } = effectivePolicy(schedule, own, config);
+      const most = role === 'repository' ? Number.POSITIVE_INFINITY : Math.max(longest, policy.longest ?? 0);
+      return [[id, { schedule: { ...schedule, id }, services: own, bounds, longest: most, shortest, step }]];
+    }),
+  );
+}
+
+/** The Schedules of a pool, those that are preferred first; where a wished for actor is among them, only these. */
+export function poolOf(pool: Pool, bookable: ReadonlyMap<string, Bookable>, { actors }: Frame): Bookable[] {
+  const all =
+    pool.kind === 'schedules'
+      ? pool.schedules.flatMap((id) => bookable.get(id) ?? [])
+      : [...bookable.values()]
+          .filter(({ schedule }) => isInPool(pool, schedule))
+          .toSorted((one, other) => (one.schedule.id < other.schedule.id ? -1 : 1));
+  const wished = all.filter(({ schedule }) => schedule.actor.some(({ reference = '' }) => actors.includes(reference)));
+  return wished.length > 0 ? wished : all;
+}
+
+/** How long a step is in a Schedule, in milliseconds; `undefined`: as long as each Slot. */
+function durationIn({ schedule, services }: Bookable, step: VisitStep): number | undefined {
+  const [pool] = step.pools;
+  const service = pool?.kind === 'service' ? services.find(({ id }) => id === pool.service) : undefined;
+  const minutes = service && lengthsOf(schedule, service).duration;
+  const known = granularityOf(schedule, services, { smallestBooking: 1 }).longest;
+  return step.duration ?? (minutes === undefined ? known : minutes * 60_000);
+}
+
+/** Whether a Slot is for the service of a pool. */
+function isFor({ resource, services }: CalendarSlot, pool: Pool, config: BookingConfig): boolean {
+  const key = publishedKeyOf(resource, config);
+  return (
+    pool.kind === 'schedules' ||
+    (key?.kind === 'offer'
+      ? key.service === pool.service
+      : !services || services.some((one) => [undefined, pool.service].includes(serviceIdOf(one))))
+  );
+}
+
+/** The free Slots of one Schedule for a role, with what is needed around an appointment in them. */
+interface Free {
+  readonly bookable: Bookable;
+  readonly rank: number;
+  /** By start. */
+  readonly slots: readonly CalendarSlot[];
+  /** How long the longest of them is. */
+  readonly reach: number;
+  readonly buffersOf: (slot: CalendarSlot) => Buffers;
+}
+
+/** Buffers are the same for all Slots of one service. */
+function rememberedBuffers({ schedule, services }: Bookable, config: BookingConfig) {
+  const known = new Map<string, Buffers>();
+  return (slot: CalendarSlot): Buffers => {
+    const published = publishedKeyOf(slot.resource, config);
+    const key = published?.kind === 'offer' ? published.service : JSON.stringify(slot.services);
+    const buffers = known.get(key) ?? neededBuffers({ schedule, services }, slot, slot.services ?? [], config);
+    known.set(key, buffers);
+    return buffers;
+  };
+}
+
+/** Where in a Slot an appointment can start: a published one is taken from its start, another one in steps. */
+function* startsIn(slot: CalendarSlot, { step }: Bookable, config: BookingConfig): Generator<number> {
+  const isPublished = publishedKeyOf(slot.resource, config) !== undefined;
+  for (let start = slot.start; start < slot.end; start += isPublished ? slot.end - slot.start : step) {
+    yield start;
+  }
+}
+
+/** Whether `$book` would take a time from these Slots of a Schedule, by the lengths of the Schedule. */
+function isDivisible(slots: readonly CalendarSlot[], { start, end }: Interval, { step, shortest, longest }: Bookable) {
+  const length = end - start;
+  return (
+    (slots.length > 1 || length <= longest) &&
+    slots.every((slot) => {
+      const isSplit = (start > slot.start && start < slot.end) || (end > slot.start && end < slot.end);
+      const isOnStep = (moment: number): boolean =>
+        moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
+      return (!isSplit || length >= shortest) && isOnStep(start) && isOnStep(end);
+    })
+  );
+}
+
+/** Of Slots by start, none of them longer than `reach`, those that overlap a time. */
+function overlapping<T extends Interval>({ start, end }: Interval, slots: readonly T[], reach: number): T[] {
+  const found: T[] = [];
+  for (let at = firstFrom(slots, start - reach + 1); at < slots.length; at++) {
+    const slot = slots[at];
+    if (!slot || slot.start >= end) {
+      break;
+    }
+    if (slot.end > start) {
+      found.push(slot);
+    }
+  }
+  return found;
+}
+
+/** The Slots that a time is taken from, if they are there: one, or several that follow one another. */
+function slotsFor(
+  interval: Interval,
+  { bookable, slots, reach }: Free,
+  first?: CalendarSlot,
+): readonly CalendarSlot[] | undefined {
+  const single = first && first.end >= interval.end ? [first] : undefined;
+  const around = single ? [] : overlapping(interval, slots, reach);
+  const chain = single ?? (around.length > 0 ? findChain(around, interval) : undefined);
+  return chain && isDivisible(chain, interval, bookable) ? chain : undefined;
+}
+
+/** Whoever fills a role of an appointment, if `$book` takes it there now. */
+function fillerOf(interval: Interval, free: Free, { hours, now, config }: Frame, slots: readonly CalendarSlot[]) {
+  const { bookable, rank, buffersOf } = free;
+  const { bounds, schedule } = bookable;
+  const [slot] = slots;
+  const local = localTimeOf(config.timeZone, interval.start);
+  const midnight = Math.floor(local / DAY) * DAY;
+  const isInHours = local - midnight >= hours.start && local + (interval.end - interval.start) <= midnight + hours.end;
+  const isPermitted =
+    interval.start > now && interval.start >= bounds.earliest && interval.start <= bounds.latest && isInHours;
+  if (!slot || !isPermitted) {
+    return undefined;
+  }
+  const buffers = buffersOf(slot);
+  const around = withBuffers(interval, buffers);
+  return slots.some((one) => isWithheld(one, around, now, config))
+    ? undefined
+    : { schedule: schedule.id, rank, place: slot.place, slots: slots.map(({ id }) => id), buffers };
+}
+
+/** Those who can fill a role at a time. */
+function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): Filler[] {
+  return all.flatMap((free) => {
+    const slots = slotsFor(interval, free);
+    return (slots && fillerOf(interval, free, frame, slots)) ?? [];
+  });
+}
+
+/** What is known of the free Slots of some Schedules. */
+export interface KnownSlots {
+  /** By the id of the Schedule, by start. */
+  readonly slots: ReadonlyMap<string, readonly CalendarSlot[]>;
+  /** Those that start before are known; infinite if all of the period are. */
+  readonly until: number;
+}
+
+/**
+ * When a step can take place, as far as its Slots are known: all that `$book` would take from this caller now.
+ *
+ * @param bookable - the Schedules that the caller may see, and can book in
+ */
+export function openStep(
+  step: VisitStep,
+  bookable: ReadonlyMap<string, Bookable>,
+  { slots, until }: KnownSlots,
+  frame: Frame,
+): OpenStep {
+  const { period, config } = frame;
+  const roles = step.pools.map((pool) =>
+    poolOf(pool, bookable, frame).map((one, rank): Free => {
+      const own = slots.get(one.schedule.id) ?? [];
+      const fitting = own.filter((slot) => isFor(slot, pool, config));
+      const reach = fitting.reduce((most, { start, end }) => Math.max(most, end - start), 0);
+      return { bookable: one, rank, slots: fitting, reach, buffersOf: rememberedBuffers(one, config) };
+    }),
+  );
+  const [first = [], ...others] = roles;
+  const found = new Map<string, Interval & { readonly fillers: Filler[] }>();
+  for (const free of first) {
+    const duration = durationIn(free.bookable, step);
+    for (const slot of free.slots) {
+      for (const start of startsIn(slot, free.bookable, config)) {
+        const interval = { start, end: duration === undefined ? slot.end : start + duration };
+        const isInside = start >= period.start && interval.end <= period.end;
+        const taken = isInside ? slotsFor(interval, free, slot) : undefined;
+        const filler = taken && fillerOf(interval, free, frame, taken);
+        const key = `${start} ${interval.end}`;
+        const opening = found.get(key) ?? { ...interval, fillers: [] };
+        if (filler) {
+          opening.fillers.push(filler);
+          found.set(key, opening);
+        }
+      }
+    }
+  }
+  const openings = [...found.values()]
+    .map(({ start, end, fillers }): Opening => {
+      const more = others.map((role) => fillersAt({ start, end }, role, frame));
+      return { start, end, roles: [fillers.toSorted((one, other) => one.rank - other.rank), ...more] };
+    })
+    .filter(({ roles: all }) => all.every((one) => one.length > 0))
+    .toSorted((one, other) => one.start - other.start || one.end - other.end);
+  const durations = first.map(({ bookable: one }) => durationIn(one, step) ?? DAY);
+  const longest = Math.max(step.duration ?? 0, ...durations);
+  const shortest = Math.min(step.duration ?? DAY, ...durations.map((one) => (one === DAY ? 60_000 : one)));
+  // Those that take several Slots are known once the last of these is.
+  const knownUntil =
+    until === Number.POSITIVE_INFINITY || first.length === 0 ? Number.POSITIVE_INFINITY : until - longest;
+  return { ...step, openings, knownUntil, shortest, longest };
+}
+
+/** The service types of an appointment in these Slots: of each the first that is coded and fits the role. */
+export function serviceTypesIn(taken: readonly CalendarSlot[], pools: readonly Pool[]): CodeableConcept[] {
+  const services = new Set(pools.flatMap((pool) => (pool.kind === 'service' ? [pool.service] : [])));
+  const types = taken.flatMap((slot) => {
+    const coded = (slot.services ?? []).filter(({ coding = [] }) => coding.length > 0);
+    const own = coded.find((one) => services.has(serviceIdOf(one) ?? ''));
+    return own ?? coded[0] ?? [];
+  });
+  return [...new Map(types.map((type) => [JSON.stringify(type.coding), type])).values()];
+}

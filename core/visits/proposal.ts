@@ -1,0 +1,111 @@
+import type { Appointment, AppointmentParticipant, Bundle, OperationOutcome, Reference } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { formatInstant } from '../fhir/instant.ts';
+import { bookingErrors } from '../fhir/outcome/errors.ts';
+import type { CalendarSlot } from '../slots/slot.ts';
+import { type Bookable, serviceTypesIn } from './openings.ts';
+import type { Proposal } from './search.ts';
+import { stepExtension, type Visit } from './visit.ts';
+
+/** What a proposal is made into appointments with. */
+export interface Proposing {
+  readonly visit: Visit;
+  /** Whether it is one appointment of an ordinary service: then nothing marks it as a visit. */
+  readonly isPlain: boolean;
+  readonly bookable: ReadonlyMap<string, Bookable>;
+  readonly slotOf: (id: string) => CalendarSlot | undefined;
+  readonly patient: string | undefined;
+  /** Makes the value of the identifier that the appointments of one visit have in common. */
+  readonly newId: () => string;
+  /** In a series the times for which others are proposed, by step. */
+  readonly insteadOf?: ReadonlyMap<string, number>;
+  readonly config: BookingConfig;
+}
+
+function participantsIn(schedules: readonly string[], { bookable, patient }: Proposing): AppointmentParticipant[] {
+  const actors = schedules.flatMap((id) => bookable.get(id)?.schedule.actor ?? []);
+  // A service is no one who takes part: the appointment names it as its type.
+  const others = actors.filter(({ reference = 'HealthcareService/' }) => !reference.startsWith('HealthcareService/'));
+  const all: Reference[] = [...(patient ? [{ reference: patient }] : []), ...others];
+  return all.map((actor) => ({
+    actor: actor as AppointmentParticipant['actor'] & object,
+    status: actor.reference === patient ? 'accepted' : 'needs-action',
+  }));
+}
+
+/** One visit as a Bundle of the appointments that `$book` takes as they stand. */
+export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle<Appointment> {
+  const { visit, isPlain, slotOf, newId, insteadOf, config } = proposing;
+  const group = { system: artefactUri(config, 'LocalVisitGroup'), value: newId().replace('urn:uuid:', '') };
+  return {
+    resourceType: 'Bundle',
+    type: 'collection',
+    entry: proposal.map(({ step, start, end, fillers }) => {
+      const ids = fillers.flatMap(({ slots }) => slots);
+      const pools = visit.steps.find(({ name }) => name === step)?.pools ?? [
+        { kind: 'service', service: visit.service },
+      ];
+      const serviceType = serviceTypesIn(
+        fillers.flatMap(({ slots }) => slotOf(slots[0] ?? '') ?? []),
+        pools,
+      );
+      const mark = stepExtension({ service: visit.service, step }, config);
+      const time = insteadOf?.get(step);
+      const instead = time === undefined ? [] : [{ url: 'instead', valueInstant: formatInstant(time) }];
+      const resource: Appointment = {
+        resourceType: 'Appointment',
+        ...(!isPlain && {
+          extension: [{ ...mark, extension: [...(mark.extension ?? []), ...instead] }],
+          identifier: [group],
+        }),
+        status: 'proposed',
+        ...(serviceType.length > 0 && { serviceType }),
+        start: formatInstant(start),
+        end: formatInstant(end),
+        slot: ids.map((id) => ({ reference: `Slot/${id}` })),
+        participant: participantsIn(
+          fillers.map(({ schedule }) => schedule),
+          proposing,
+        ),
+      };
+      return { resource };
+    }),
+  };
+}
+
+/** What is said with the visits that were found before the search became too long. */
+function moreMayBe(advice: string, config: BookingConfig): OperationOutcome {
+  const { type, display } = bookingErrors['too-costly'];
+  const coding = [{ system: artefactUri(config, 'LocalBookingError'), code: 'too-costly', display }];
+  return {
+    resourceType: 'OperationOutcome',
+    issue: [
+      {
+        severity: 'information',
+        code: type,
+        details: { coding, text: display },
+        diagnostics: `There may be more. ${advice}`,
+      },
+    ],
+  };
+}
+
+/**
+ * The answer of `$find`.
+ *
+ * @param advice - how to narrow the search, if it was too long to find all that were asked for
+ */
+export function findAnswer(
+  visits: readonly Bundle<Appointment>[],
+  advice: string | undefined,
+  config: BookingConfig,
+): Bundle {
+  return {
+    resourceType: 'Bundle',
+    type: 'collection',
+    entry: [
+      ...visits.map((resource) => ({ resource })),
+      ...(advice === undefined ? [] : [{ resource: moreMayBe(advice, config) }]),
+    ],
+  };
+}

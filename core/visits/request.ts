@@ -1,0 +1,214 @@
+import type { BookingConfig } from '../config/config.ts';
+import type { Issue } from '../fhir/outcome/outcome.ts';
+import { formatReference, parseReference } from '../fhir/reference/reference.ts';
+import { isObject, isResource } from '../fhir/resource.ts';
+import { dateRange } from '../time/date-range.ts';
+import type { Interval } from '../time/interval.ts';
+import { DAY } from '../time/time-zone.ts';
+
+/** What is asked for by `$find`. */
+export interface FindRequest {
+  /** Id of the HealthcareService. */
+  readonly service: string;
+  /** In which the whole visit must be. */
+  readonly period: Interval;
+  /** How many visits are wanted at most. */
+  readonly count: number;
+  /** The hours of the day in which each appointment must be: milliseconds since midnight. */
+  readonly hours: Interval;
+  /** Those who are wished for, `Type/id`. */
+  readonly actors: readonly string[];
+  /** Names of optional steps that are left out. */
+  readonly without: readonly string[];
+  /** `Patient/id`, if it was named. */
+  readonly patient: string | undefined;
+}
+
+/** A request, and everything wrong with it. */
+export interface ParsedFind {
+  readonly request: FindRequest | undefined;
+  readonly issues: readonly Issue[];
+}
+
+/** How many visits are answered at most, and by default. */
+const MOST_PROPOSALS = 20;
+const USUAL_PROPOSALS = 5;
+
+const MOST_ACTORS = 50;
+
+/** The longest period: visits that take longer than a year are not looked for. */
+export const LONGEST_PERIOD = 366 * DAY;
+
+const actorTypes = ['Practitioner', 'PractitionerRole', 'Location', 'HealthcareService', 'Device'] as const;
+
+/** A parameter of `$find`: how often it may be given, and how its value is read. */
+interface Definition<T> {
+  readonly most: number;
+  /** What its value must be. */
+  readonly said: string;
+  readonly read: (value: Readonly<Record<string, unknown>>, config: BookingConfig) => T | undefined;
+}
+
+const timeOfDay = /^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.\d+)?)?$/;
+
+function sinceMidnight(value: unknown): number | undefined {
+  const [hours, minutes, seconds] = typeof value === 'string' && timeOfDay.test(value) ? value.split(':') : [];
+  return hours === undefined
+    ? undefined
+    : (Number(hours) * 60 + Number(minutes)) * 60_000 + Number(seconds ?? 0) * 1_000;
+}
+
+function periodOf(value: unknown, { timeZone }: BookingConfig): Interval | undefined {
+  const { start, end } = isObject(value) ? value : {};
+  const from = typeof start === 'string' ? dateRange(start, timeZone) : undefined;
+  const to = typeof end === 'string' ? dateRange(end, timeZone) : undefined;
+  const isDay = typeof end === 'string' && !end.includes('T');
+  return from && to && { start: from.start, end: isDay ? to.end : to.start };
+}
+
+const referenceTo =
+  (types: Parameters<typeof parseReference>[2]) =>
+  ({ valueReference }: Readonly<Record<string, unknown>>, { baseUrl }: BookingConfig): string | undefined => {
+    const read = isObject(valueReference) ? parseReference(valueReference.reference, baseUrl, types) : undefined;
+    return read && formatReference(read);
+  };
+
+const text = ({ valueString }: Readonly<Record<string, unknown>>): string | undefined =>
+  typeof valueString === 'string' && valueString !== '' ? valueString : undefined;
+
+function count({ valuePositiveInt, valueInteger }: Readonly<Record<string, unknown>>): number | undefined {
+  const value = valuePositiveInt ?? valueInteger;
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MOST_PROPOSALS
+    ? value
+    : undefined;
+}
+
+const definitions = {
+  service: { most: 1, said: 'a valueReference to a HealthcareService', read: referenceTo(['HealthcareService']) },
+  period: {
+    most: 1,
+    said: 'a valuePeriod with start and end',
+    read: ({ valuePeriod }: Readonly<Record<string, unknown>>, config: BookingConfig) => periodOf(valuePeriod, config),
+  },
+  count: { most: 1, said: `a valuePositiveInt from 1 to ${MOST_PROPOSALS}`, read: count },
+  actor: { most: MOST_ACTORS, said: `a valueReference to ${actorTypes.join(', ')}`, read: referenceTo(actorTypes) },
+  earliest: {
+    most: 1,
+    said: 'a valueTime such as 08:00:00',
+    read: ({ valueTime }: Readonly<Record<string, unknown>>) => sinceMidnight(valueTime),
+  },
+  latest: {
+    most: 1,
+    said: 'a valueTime such as 12:00:00',
+    read: ({ valueTime }: Readonly<Record<string, unknown>>) => sinceMidnight(valueTime),
+  },
+  without: { most: 10, said: 'a valueString, the name of an optional step', read: text },
+  patient: { most: 1, said: 'a valueReference to a Patient', read: referenceTo(['Patient']) },
+} as const satisfies Record<string, Definition<unknown>>;
+
+type Name = keyof typeof definitions;
+
+type Values = { readonly [K in Name]: readonly NonNullable<ReturnType<(typeof definitions)[K]['read']>>[] };
+
+const isName = (name: unknown): name is Name => typeof name === 'string' && Object.hasOwn(definitions, name);
+
+function parameterIssues(parameter: unknown, path: string, isTooOften: boolean, config: BookingConfig): Issue[] {
+  const name = isObject(parameter) ? parameter.name : undefined;
+  if (!isObject(parameter) || typeof name !== 'string') {
+    return [{ code: 'malformed-request', diagnostics: 'Every parameter needs a name.', expression: path }];
+  }
+  if (!isName(name)) {
+    const known = Object.keys(definitions).join(', ');
+    const diagnostics = `$find has no parameter ${JSON.stringify(name).slice(0, 80)}; its parameters are ${known}.`;
+    return [{ code: 'parameter-unknown', diagnostics, expression: `${path}.name` }];
+  }
+  const { most, said, read }: Definition<unknown> = definitions[name];
+  if (isTooOften) {
+    const diagnostics = `The parameter ${name} can be given ${most === 1 ? 'once' : `${most} times`}.`;
+    return [{ code: 'malformed-request', diagnostics, expression: path }];
+  }
+  return read(parameter, config) === undefined
+    ? [{ code: 'malformed-request', diagnostics: `The parameter ${name} must hold ${said}.`, expression: path }]
+    : [];
+}
+
+function missing(name: Name, { said }: { readonly said: string }): Issue {
+  return {
+    code: 'element-missing',
+    diagnostics: `The parameter ${name} is missing: ${said}.`,
+    expression: 'Parameters',
+  };
+}
+
+function timeIssues({ period, earliest, latest }: Values, now: number): Issue[] {
+  const [asked] = period;
+  const expression = "Parameters.parameter.where(name = 'period')";
+  const [from = 0, to = DAY] = [earliest[0], latest[0]];
+  const noHours = { code: 'period-invalid', diagnostics: 'latest must be later than earliest.' } as const;
+  if (asked && asked.end <= asked.start) {
+    return [{ code: 'period-invalid', diagnostics: 'The period must end after it starts.', expression }];
+  }
+  if (asked && asked.end - asked.start > LONGEST_PERIOD) {
+    return [{ code: 'too-costly', diagnostics: 'Ask for a period of at most a year.', expression }];
+  }
+  return [
+    ...(asked && asked.end <= now
+      ? [{ code: 'start-in-past', diagnostics: 'The period is over.', expression } as const]
+      : []),
+    ...(to <= from ? [{ ...noHours, expression: "Parameters.parameter.where(name = 'latest')" }] : []),
+  ];
+}
+
+/**
+ * Reads the body of `$find`.
+ *
+ * @param body - parsed JSON of any kind
+ * @param now - milliseconds since 1970 UTC
+ * @returns the request if nothing is wrong, or all problems
+ */
+export function parseFind(body: unknown, now: number, config: BookingConfig): ParsedFind {
+  const isParameters = isResource(body, 'Parameters');
+  const sent: unknown = isParameters ? body.parameter : undefined;
+  const all: readonly unknown[] = Array.isArray(sent) ? sent : [];
+  if (!isParameters || (sent !== undefined && !Array.isArray(sent))) {
+    const diagnostics = 'Send Parameters with service and period.';
+    return { request: undefined, issues: [{ code: 'malformed-request', diagnostics, expression: 'Parameters' }] };
+  }
+  const seen = new Map<unknown, number>();
+  const malformed = all.flatMap((parameter, index) => {
+    const name = isObject(parameter) ? parameter.name : undefined;
+    seen.set(name, (seen.get(name) ?? 0) + 1);
+    const isTooOften = isName(name) && (seen.get(name) ?? 0) > definitions[name].most;
+    return parameterIssues(parameter, `Parameters.parameter[${index}]`, isTooOften, config);
+  });
+  const valuesOf = (wanted: Name): unknown[] =>
+    all.flatMap((parameter) =>
+      isObject(parameter) && parameter.name === wanted ? (definitions[wanted].read(parameter, config) ?? []) : [],
+    );
+  const values = Object.fromEntries(
+    (Object.keys(definitions) as Name[]).map((name) => [name, valuesOf(name)]),
+  ) as unknown as Values;
+  const [service] = values.service;
+  const [period] = values.period;
+  const issues = [
+    ...malformed,
+    ...(seen.has('service') ? [] : [missing('service', definitions.service)]),
+    ...(seen.has('period') ? [] : [missing('period', definitions.period)]),
+    ...timeIssues(values, now),
+  ];
+  if (issues.length > 0 || !service || !period) {
+    return { request: undefined, issues };
+  }
+  return {
+    request: {
+      service: service.replace('HealthcareService/', ''),
+      period: { start: Math.max(period.start, now), end: period.end },
+      count: values.count[0] ?? USUAL_PROPOSALS,
+      hours: { start: values.earliest[0] ?? 0, end: values.latest[0] ?? DAY },
+      actors: values.actor,
+      without: values.without,
+      patient: values.patient[0],
+    },
+    issues,
+  };
+}

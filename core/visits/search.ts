@@ -1,0 +1,407 @@
+import type { Buffers } from '../slots/terms.ts';
+import type { Interval } from '../time/interval.ts';
+import { DAY } from '../time/time-zone.ts';
+import { bufferBetween, stepsWith } from './check.ts';
+import { stepBefore } from './order.ts';
+import type { VisitStep } from './visit.ts';
+
+/** A Schedule that can fill a role of a step at some time. */
+export interface Filler {
+  /** Id of the Schedule. */
+  readonly schedule: string;
+  /** Those with lower ranks are preferred. */
+  readonly rank: number;
+  /** The place whose time it takes; buffers hold within a place. */
+  readonly place: string | undefined;
+  /** Ids of the Slots that it takes. */
+  readonly slots: readonly string[];
+  readonly buffers: Buffers;
+}
+
+/** A time at which a step can take place. */
+export interface Opening extends Interval {
+  /** For each role those who can fill it, by rank; none of them is empty. */
+  readonly roles: readonly (readonly Filler[])[];
+}
+
+/** A step with the times at which it can take place. */
+export interface OpenStep extends VisitStep {
+  /** By start, then by end; each time once. */
+  readonly openings: readonly Opening[];
+  /** All openings that start before are known; after it there may be others. */
+  readonly knownUntil: number;
+  /** The shortest and the longest that it can be, in milliseconds. */
+  readonly shortest: number;
+  readonly longest: number;
+}
+
+/** A step that was given a time, and who fills its roles. */
+export interface Placed extends Interval {
+  readonly step: string;
+  readonly fillers: readonly Filler[];
+}
+
+/** The steps of one visit in the order of time. */
+export type Proposal = readonly Placed[];
+
+/** What a search says next. */
+export type Found =
+  | { readonly kind: 'proposal'; readonly proposal: Proposal }
+  /** More openings of these steps, by their indexes, must be known; those that start earlier than `from` are of no use. */
+  | { readonly kind: 'more'; readonly steps: readonly number[]; readonly from: number }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'too-costly' };
+
+/** How many openings one search looks at before it gives up: about a second. */
+const MOST_LOOKED = 1_500_000;
+
+class TooCostly extends Error {}
+
+/** Where a partial visit stands: the steps placed so far, in the order of time. */
+interface Standing {
+  /** Bits of the indexes of the steps that were placed. */
+  readonly mask: number;
+  readonly order: readonly number[];
+  /** The ends of the steps that were placed, by index. */
+  readonly ends: readonly number[];
+}
+
+const nowhere: Standing = { mask: 0, order: [], ends: [] };
+
+/** The lowest index of what, ordered by start, starts at a time or later. */
+export function firstFrom(openings: readonly Interval[], time: number): number {
+  let [low, high] = [0, openings.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((openings[middle]?.start ?? 0) < time) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/** Looks for the visits that consist of all of some steps. */
+class Search {
+  private readonly steps: readonly OpenStep[];
+  private readonly budget: { left: number };
+  /** For each step the bits of those that it comes after. */
+  private readonly needs: readonly number[];
+  private readonly all: number;
+  private readonly bounds = new Map<string, number>();
+
+  constructor(steps: readonly OpenStep[], budget: { left: number }) {
+    this.steps = steps;
+    this.budget = budget;
+    this.all = (1 << steps.length) - 1;
+    this.needs = steps.map(({ after }) =>
+      steps.reduce((mask, { name }, index) => (after.includes(name) ? mask | (1 << index) : mask), 0),
+    );
+  }
+
+  /** The shortest time that the steps that are left take. */
+  private leastLeft(mask: number): number {
+    return this.steps.reduce((sum, { shortest }, index) => (mask & (1 << index) ? sum : sum + shortest), 0);
+  }
+
+  /** The steps that can come next, by index. */
+  private next({ mask }: Standing): number[] {
+    return this.steps.flatMap((_, index) => {
+      const isOpen = !(mask & (1 << index)) && (mask & (this.needs[index] ?? 0)) === this.needs[index];
+      return isOpen ? [index] : [];
+    });
+  }
+
+  /** When a step can start, both inclusive. */
+  private range(index: number, { order, ends }: Standing): readonly [earliest: number, latest: number] {
+    const step = this.steps[index];
+    const placed = order.map((one) => ({ ...this.steps[one], index: one }));
+    const last = ends[order.at(-1) ?? -1];
+    if (!step || last === undefined) {
+      return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+    }
+    const before = stepBefore(step, placed as (OpenStep & { index: number })[]);
+    const end = before && ends[before.index];
+    return end === undefined
+      ? [last, Number.POSITIVE_INFINITY]
+      : [Math.max(last, end + step.gapMin), end + step.gapMax];
+  }
+
+  /** What the steps that are left depend on. */
+  private keyOf({ mask, order, ends }: Standing): string {
+    const gaps = this.steps.map(({ after, gapMin, gapMax, name }, index) => {
+      const isFree = mask & (1 << index) || after.length === 0 || (gapMin === 0 && gapMax === Number.POSITIVE_INFINITY);
+      const last = isFree ? undefined : order.findLast((one) => after.includes(this.steps[one]?.name ?? name));
+      return last === undefined ? '' : ends[last];
+    });
+    return `${mask} ${ends[order.at(-1) ?? -1]} ${gaps.join(' ')}`;
+  }
+
+  private look(): void {
+    this.budget.left--;
+    if (this.budget.left < 0) {
+      throw new TooCostly();
+    }
+  }
+
+  private after(index: number, { end }: Interval, { mask, order, ends }: Standing): Standing {
+    const all = [...ends];
+    all[index] = end;
+    return { mask: mask | (1 << index), order: [...order, index], ends: all };
+  }
+
+  /**
+   * A bound for the end of the whole: it cannot end earlier, even if everything is free that is not known yet, and whoever
+   * fills the roles.
+   */
+  private bound(standing: Standing): number {
+    if (standing.mask === this.all) {
+      return standing.ends[standing.order.at(-1) ?? 0] ?? Number.POSITIVE_INFINITY;
+    }
+    const key = this.keyOf(standing);
+    const known = this.bounds.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const least = this.leastLeft(standing.mask);
+    let best = Number.POSITIVE_INFINITY;
+    for (const index of this.next(standing)) {
+      const step = this.steps[index];
+      const [earliest, latest] = this.range(index, standing);
+      for (let at = firstFrom(step?.openings ?? [], earliest); step && at < step.openings.length; at++) {
+        const opening = step.openings[at];
+        if (!opening || opening.start > latest || opening.start + least >= best) {
+          break;
+        }
+        this.look();
+        best = Math.min(best, this.bound(this.after(index, opening, standing)));
+      }
+      const start = Math.max(earliest, step?.knownUntil ?? 0);
+      if (step && start <= latest && start + least < best) {
+        best = Math.min(best, this.bound(this.after(index, { start, end: start + step.shortest }, standing)));
+      }
+    }
+    this.bounds.set(key, best);
+    return best;
+  }
+
+  /** Those who can fill the roles of a step together with what was placed before, in the order of their ranks. */
+  private *assignments(index: number, opening: Opening, placed: Proposal): Generator<readonly Filler[]> {
+    const step = this.steps[index];
+    const isApart = (filler: Filler): boolean =>
+      placed.every(({ end, fillers }) =>
+        fillers.every(
+          (other) =>
+            other.schedule !== filler.schedule ||
+            other.place !== filler.place ||
+            opening.start - end >= bufferBetween(other.buffers, filler.buffers),
+        ),
+      );
+    const linked = placed.filter(
+      (one) =>
+        one.step === step?.sameAs || this.steps.some(({ name, sameAs }) => name === one.step && sameAs === step?.name),
+    );
+    const isSame = (filler: Filler): boolean => linked.every(({ fillers: [own] }) => own?.schedule === filler.schedule);
+    function* fill(role: number, fillers: readonly Filler[]): Generator<readonly Filler[]> {
+      const all = opening.roles[role];
+      if (!all) {
+        yield fillers;
+        return;
+      }
+      for (const filler of all) {
+        const isOther = fillers.every(({ schedule }) => schedule !== filler.schedule);
+        if (isOther && isApart(filler) && (role > 0 || isSame(filler))) {
+          yield* fill(role + 1, [...fillers, filler]);
+        }
+      }
+    }
+    yield* fill(0, []);
+  }
+
+  /** The openings at which the next step can be, by start, then by step; those of one step by end. */
+  private *candidates(standing: Standing, isWorth: (start: number) => boolean): Generator<readonly [number, Opening]> {
+    const cursors = this.next(standing).map((index) => {
+      const [earliest, latest] = this.range(index, standing);
+      const openings = this.steps[index]?.openings ?? [];
+      return { index, openings, at: firstFrom(openings, earliest), latest };
+    });
+    for (;;) {
+      const open = cursors.filter(
+        ({ openings, at, latest }) => (openings[at]?.start ?? Number.POSITIVE_INFINITY) <= latest,
+      );
+      const [first] = open.toSorted(
+        (one, other) =>
+          (one.openings[one.at]?.start ?? 0) - (other.openings[other.at]?.start ?? 0) || one.index - other.index,
+      );
+      const opening = first?.openings[first.at];
+      if (!first || !opening || !isWorth(opening.start)) {
+        return;
+      }
+      first.at++;
+      yield [first.index, opening];
+    }
+  }
+
+  /** The most compact visit that starts with an opening, of several the first; only one that ends before `most`. */
+  private best(index: number, opening: Opening, most: number): Proposal | undefined {
+    let found: Proposal | undefined;
+    const endOf = (): number => found?.at(-1)?.end ?? most;
+    const place = (next: number, at: Opening, standing: Standing, placed: Proposal): void => {
+      const { start, end } = at;
+      const following = this.after(next, at, standing);
+      for (const fillers of this.assignments(next, at, placed)) {
+        this.look();
+        if (this.bound(following) >= endOf()) {
+          return;
+        }
+        extend(following, [...placed, { start, end, step: this.steps[next]?.name ?? '', fillers }]);
+      }
+    };
+    const extend = (standing: Standing, placed: Proposal): void => {
+      if (standing.mask === this.all) {
+        found = placed;
+        return;
+      }
+      const least = this.leastLeft(standing.mask);
+      for (const [next, at] of this.candidates(standing, (start) => start + least < endOf())) {
+        place(next, at, standing, placed);
+      }
+    };
+    place(index, opening, nowhere, []);
+    return found;
+  }
+
+  /** The next time at which a visit may start: the first opening that is known, and from when on others may be. */
+  nextStart(from: number): { readonly known: number; readonly unknown: number } {
+    const first = this.next(nowhere).flatMap((index) => this.steps[index] ?? []);
+    const starts = first.map(({ openings }) => openings[firstFrom(openings, from)]?.start ?? Number.POSITIVE_INFINITY);
+    return {
+      known: Math.min(...starts),
+      unknown: Math.max(from, Math.min(...first.map(({ knownUntil }) => knownUntil))),
+    };
+  }
+
+  /** Whether visits take place in one order only. */
+  private isChain(): boolean {
+    let standing = nowhere;
+    for (let [index, other] = this.next(standing); index !== undefined; [index, other] = this.next(standing)) {
+      if (other !== undefined) {
+        return false;
+      }
+      standing = this.after(index, { start: 0, end: 0 }, standing);
+    }
+    return true;
+  }
+
+  /**
+   * The most compact visit that starts at a time.
+   *
+   * @returns `isCertain` if nothing that is not known yet can be before it, or, without a proposal, make one possible
+   */
+  startingAt(start: number): { readonly proposal: Proposal | undefined; readonly isCertain: boolean } {
+    let proposal: Proposal | undefined;
+    let bound = Number.POSITIVE_INFINITY;
+    for (const index of this.next(nowhere)) {
+      const openings = this.steps[index]?.openings ?? [];
+      for (let at = firstFrom(openings, start); openings[at]?.start === start; at++) {
+        const opening = openings[at];
+        if (opening) {
+          bound = Math.min(bound, this.bound(this.after(index, opening, nowhere)));
+          proposal = this.best(index, opening, proposal?.at(-1)?.end ?? Number.POSITIVE_INFINITY) ?? proposal;
+        }
+      }
+    }
+    const end = proposal?.at(-1)?.end ?? Number.POSITIVE_INFINITY;
+    const isKnown = this.steps.every(({ knownUntil }) => knownUntil >= end);
+    return { proposal, isCertain: isKnown || (bound >= end && (!proposal || this.isChain())) };
+  }
+
+  /** The most time from the start to the end of a visit. */
+  longestSpan(): number {
+    const gaps = this.next(nowhere).map((first) =>
+      this.steps.reduce((sum, { gapMax }, index) => (index === first ? sum : sum + gapMax), 0),
+    );
+    return this.steps.reduce((sum, { longest }) => sum + longest, Math.max(...gaps));
+  }
+}
+
+/** The sets of steps that make up a visit: with all that are optional first, then with fewer of them. */
+function variants(steps: readonly OpenStep[]): OpenStep[][] {
+  const optional = steps.flatMap(({ isOptional, name }) => (isOptional ? [name] : []));
+  const sets = Array.from({ length: 1 << optional.length }, (_, bits) =>
+    optional.filter((_name, index) => bits & (1 << index)),
+  );
+  return sets
+    .toSorted((one, other) => one.length - other.length)
+    .map((left) => stepsWith(steps, (name) => !left.includes(name)));
+}
+
+/** The indexes of the steps that are known least far. */
+function leastKnown(steps: readonly OpenStep[], until: number): number[] {
+  const least = Math.min(...steps.map(({ knownUntil }) => knownUntil));
+  return steps.flatMap(({ knownUntil }, index) => (knownUntil < until && knownUntil < least + DAY ? [index] : []));
+}
+
+/** When a visit can start at the earliest, because its steps are near to each other, and one of them can only be late. */
+function earliestStart(steps: readonly OpenStep[], from: number, span: number): number {
+  const earliest = steps
+    .filter(({ isOptional }) => !isOptional)
+    .map(({ openings, knownUntil }) =>
+      Math.min(knownUntil, openings[firstFrom(openings, from)]?.start ?? Number.POSITIVE_INFINITY),
+    );
+  const latest = Math.max(...earliest);
+  return latest === Number.POSITIVE_INFINITY ? latest : Math.max(from, latest - span);
+}
+
+/**
+ * Looks for visits: for each time at which one can start the most compact one, the earliest first. Of several that end at
+ * the same time the first is taken, in the order of the starts of their steps, of the steps themselves, and of the ranks of
+ * those who fill them. Steps that are optional are left out where they do not fit.
+ *
+ * @param steps - all steps of the visit; what is not known of them yet is asked for when it matters
+ * @returns a function that gives the next visit that starts at a time or later
+ */
+export function searchVisits(steps: readonly OpenStep[]): (from: number) => Found {
+  const budget = { left: MOST_LOOKED };
+  const searches = variants(steps).map((some) => new Search(some, budget));
+  const span = Math.max(...searches.map((search) => search.longestSpan()));
+  const findFrom = (from: number): Found => {
+    for (let time = from; ; ) {
+      time = earliestStart(steps, time, span);
+      const next = searches.map((search) => search.nextStart(time));
+      const known = Math.min(...next.map((one) => one.known));
+      const unknown = Math.min(...next.map((one) => one.unknown));
+      if (time === Number.POSITIVE_INFINITY || (known === Number.POSITIVE_INFINITY && unknown === known)) {
+        return { kind: 'end' };
+      }
+      if (unknown <= known) {
+        return { kind: 'more', steps: leastKnown(steps, Number.POSITIVE_INFINITY), from: time };
+      }
+      for (const search of searches) {
+        const { proposal, isCertain } = search.startingAt(known);
+        if (!isCertain) {
+          return {
+            kind: 'more',
+            steps: leastKnown(steps, proposal?.at(-1)?.end ?? Number.POSITIVE_INFINITY),
+            from: known,
+          };
+        }
+        if (proposal) {
+          return { kind: 'proposal', proposal };
+        }
+      }
+      time = known + 1;
+    }
+  };
+  return (from) => {
+    try {
+      return findFrom(from);
+    } catch (error) {
+      if (error instanceof TooCostly) {
+        return { kind: 'too-costly' };
+      }
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,120 @@
+import type { Interval } from '../time/interval.ts';
+import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
+import { type Filler, firstFrom, type Opening, type Placed, type Proposal } from './search.ts';
+import type { Series } from './visit.ts';
+
+/** A series as it can be: its appointments, and which of them are not at their own time. */
+export interface SeriesProposal {
+  readonly proposal: Proposal;
+  /** The times that were not free, by step; the appointment is near to it. */
+  readonly insteadOf: ReadonlyMap<string, number>;
+  /** How many appointments have no time at all. */
+  readonly missing: number;
+}
+
+/**
+ * The times at which the appointments of a series should be, by the clocks of a time zone.
+ *
+ * @param start - of the first
+ */
+export function regularTimes(start: number, { count, every }: Series, timeZone: string): number[] {
+  const local = localTimeOf(timeZone, start);
+  return Array.from({ length: count }, (_, index) =>
+    index === 0 ? start : instantOf(timeZone, local + index * every * DAY),
+  );
+}
+
+/** The windows in which the appointments of series can be that start in a time. */
+export function seriesWindows({ start, end }: Interval, series: Series, timeZone: string): Interval[] {
+  const [from, to] = [start, end].map((time) => regularTimes(time, series, timeZone));
+  return (from ?? []).map((time, index) => ({
+    start: time - (index === 0 ? 0 : series.tolerance),
+    end: (to?.[index] ?? time) + (index === 0 ? 0 : series.tolerance),
+  }));
+}
+
+/** The opening that is nearest to a time, the earlier one of two; whom it must be with, if that matters. */
+function nearest(
+  openings: readonly Opening[],
+  time: number,
+  { tolerance }: Series,
+  earliest: number,
+  schedule: string | undefined,
+): (Interval & { readonly filler: Filler }) | undefined {
+  let best: (Interval & { readonly filler: Filler }) | undefined;
+  const distance = ({ start }: Interval): number => Math.abs(start - time);
+  for (let at = firstFrom(openings, Math.max(earliest, time - tolerance)); at < openings.length; at++) {
+    const opening = openings[at];
+    if (!opening || opening.start > time + tolerance) {
+      break;
+    }
+    const filler = opening.roles[0]?.find((one) => schedule === undefined || one.schedule === schedule);
+    if (filler && (!best || distance(opening) < distance(best))) {
+      best = { start: opening.start, end: opening.end, filler };
+    }
+  }
+  return best;
+}
+
+function seriesWith(
+  openings: readonly Opening[],
+  first: Opening,
+  filler: Filler,
+  series: Series,
+  timeZone: string,
+): SeriesProposal {
+  const { start, end } = first;
+  const placed: Placed[] = [{ step: '1', start, end, fillers: [filler] }];
+  const insteadOf = new Map<string, number>();
+  for (const [index, time] of regularTimes(start, series, timeZone).entries()) {
+    const schedule = series.isSameActor ? filler.schedule : undefined;
+    const earliest = placed.at(-1)?.end ?? start;
+    const found = index === 0 ? undefined : nearest(openings, time, series, earliest, schedule);
+    const step = String(index + 1);
+    if (found) {
+      placed.push({ step, start: found.start, end: found.end, fillers: [found.filler] });
+    }
+    if (found && found.start !== time) {
+      insteadOf.set(step, time);
+    }
+  }
+  return { proposal: placed, insteadOf, missing: series.count - placed.length };
+}
+
+/** Negative if one series is better than another with the same start: fewer that are missing, then fewer elsewhere. */
+const compare = (one: SeriesProposal, other: SeriesProposal): number =>
+  one.missing - other.missing || one.insteadOf.size - other.insteadOf.size;
+
+/**
+ * The series that start in a time, the best for each start: with as many appointments as possible, as many as possible at
+ * their own time, and the others as near to it as they can be within the tolerance.
+ *
+ * @param openings - of all occurrences, by start
+ * @returns by start; a series with fewer than two appointments is none
+ */
+export function seriesStarting(
+  openings: readonly Opening[],
+  { start, end }: Interval,
+  series: Series,
+  timeZone: string,
+): SeriesProposal[] {
+  const firsts = openings.slice(firstFrom(openings, start), firstFrom(openings, end));
+  const all = firsts.map((first) => {
+    const fillers = first.roles[0] ?? [];
+    const possible = series.isSameActor ? fillers : fillers.slice(0, 1);
+    return possible.map((filler) => seriesWith(openings, first, filler, series, timeZone)).toSorted(compare)[0];
+  });
+  const best = Map.groupBy(
+    all.filter((one) => one !== undefined),
+    ({ proposal }) => proposal[0]?.start,
+  );
+  return [...best.values()]
+    .flatMap((some) => some.toSorted(compare).slice(0, 1))
+    .filter(({ proposal }) => proposal.length > 1);
+}
+
+/** The best of many series: those that are complete, the earliest first; then those that lack the fewest. */
+export function bestSeries(all: readonly SeriesProposal[], count: number): SeriesProposal[] {
+  const startOf = ({ proposal }: SeriesProposal): number => proposal[0]?.start ?? 0;
+  return all.toSorted((one, other) => one.missing - other.missing || startOf(one) - startOf(other)).slice(0, count);
+}

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { localTimeOf } from '../../../core/time/time-zone.ts';
+import { aPatient, aSchedule, aSlot, book, minutes, several, slotsOf, succeeded } from '../fixtures.ts';
+import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { config, type Role } from '../installation.ts';
+
+const length = (url: string, value: number): Extension => ({ url, valueDuration: { value, code: 'min' } });
+const schedules = (...all: Schedule[]): Extension[] =>
+  all.map(({ id }) => ({ url: 'schedule', valueReference: { reference: `Schedule/${id}` } }));
+const step = (name: string, ...more: Extension[]): Extension => ({
+  url: 'step',
+  extension: [{ url: 'name', valueString: name }, ...more],
+});
+
+/** A service whose visits are like this. */
+async function aService(...extension: Extension[]): Promise<HealthcareService> {
+  const body: HealthcareService = {
+    resourceType: 'HealthcareService',
+    active: true,
+    name: 'Before the operation',
+    type: [{ coding: [{ system: artefactUri(config, 'LocalServiceType'), code: randomUUID() }] }],
+    ...(extension.length > 0 && { extension: [{ url: artefactUri(config, 'LocalVisit'), extension }] }),
+  };
+  return succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
+}
+
+type Parameter = Readonly<Record<string, unknown>> & { readonly name: string };
+
+/** `$find` for a service, in the first three hours of the morning unless it is said otherwise. */
+const find = ({ id }: HealthcareService, role: Role = 'portal-a', ...more: Parameter[]) => {
+  const service = { name: 'service', valueReference: { reference: `HealthcareService/${id}` } };
+  const period = { name: 'period', valuePeriod: { start: minutes(0), end: minutes(180) } };
+  const parameter = [service, ...(more.some(({ name }) => name === 'period') ? [] : [period]), ...more];
+  return request(role, 'POST', '/Appointment/$find', { body: { resourceType: 'Parameters', parameter } });
+};
+
+/** The appointments of each proposal. */
+const visitsIn = (answer: Answer): Appointment[][] =>
+  (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+    isResource(resource, 'Bundle')
+      ? [(resource.entry ?? []).flatMap(({ resource: one }) => (isResource(one, 'Appointment') ? [one] : []))]
+      : [],
+  );
+
+const offset = (instant = ''): number => (Date.parse(instant) - Date.parse(minutes(0))) / 60_000;
+
+/** Visits as text: `A 0-30, B 40-60`. */
+const shown = (answer: Answer): string[] =>
+  visitsIn(answer).map((visit) =>
+    visit
+      .map(({ start, end, extension = [] }) => {
+        const mark = extension.flatMap((one) => one.extension ?? []).find(({ url }) => url === 'step');
+        return `${mark?.valueString ?? ''} ${offset(start)}-${offset(end)}`;
+      })
+      .join(', '),
+  );
+
+describe('a visit of two steps', () => {
+  let rooms: Schedule[] = [];
+  let service: HealthcareService;
+  beforeAll(async () => {
+    rooms = await Promise.all([aSchedule(), aSchedule(), aSchedule()]);
+    const [blood, ecg, doctor] = rooms as [Schedule, Schedule, Schedule];
+    await Promise.all([
+      aSlot(blood, 0, 20),
+      aSlot(blood, 60, 80),
+      aSlot(ecg, 30, 50),
+      aSlot(ecg, 90, 110),
+      aSlot(doctor, 90, 150),
+    ]);
+    service = await aService(
+      step('Blood', ...schedules(blood), length('duration', 20)),
+      step(
+        'ECG',
+        ...schedules(ecg),
+        { url: 'with', extension: schedules(doctor) },
+        { url: 'after', valueString: 'Blood' },
+        length('duration', 20),
+        length('gapMax', 60),
+      ),
+    );
+  });
+
+  it('is found once for each start, where everybody who is needed is free', async () => {
+    expect(shown(await find(service))).toEqual(['Blood 60-80, ECG 90-110']);
+  });
+
+  it('is found within the hours that are wished for', async () => {
+    const time = (name: string, at: number): Parameter => ({
+      name,
+      valueTime: new Date(localTimeOf(config.timeZone, Date.parse(minutes(at)))).toISOString().slice(11, 19),
+    });
+    expect(shown(await find(service, 'portal-a', time('earliest', 0), time('latest', 100)))).toEqual([]);
+    expect(shown(await find(service, 'portal-a', time('earliest', 60), time('latest', 110)))).toHaveLength(1);
+  });
+
+  it('is booked as it stands', async () => {
+    const patient = await aPatient();
+    const answer = await find(service, 'portal-a', {
+      name: 'patient',
+      valueReference: { reference: `Patient/${patient.id}` },
+    });
+    const [visit = []] = visitsIn(answer);
+    const booked = await book(several(...visit));
+    expect([booked.status, ...issuesOf(booked)]).toEqual([201]);
+    expect(await slotsOf(rooms[1] as Schedule)).toEqual(['free 30-50', 'busy 90-110']);
+    expect(shown(await find(service))).toEqual([]);
+  });
+});
+
+it('finds single appointments of a service without steps, and marks them with nothing', async () => {
+  const service = await aService();
+  const schedule = await aSchedule({ actor: [{ reference: `HealthcareService/${service.id}` }] });
+  await Promise.all([aSlot(schedule, 0, 30), aSlot(schedule, 30, 60)]);
+  const answer = await find(service, 'portal-a', { name: 'count', valuePositiveInt: 1 });
+  const [[only] = []] = visitsIn(answer);
+  expect(shown(answer)).toEqual([' 0-30']);
+  expect([only?.identifier, only?.extension, only?.status]).toEqual([undefined, undefined, 'proposed']);
+});
+
+it('proposes for a series what fits, and near to it what does not', async () => {
+  const day = 24 * 60;
+  const week = { url: 'every', valueDuration: { value: 1, code: 'wk' } };
+  const service = await aService({
+    url: 'series',
+    extension: [{ url: 'count', valuePositiveInt: 4 }, week, length('tolerance', 60)],
+  });
+  const schedule = await aSchedule({ actor: [{ reference: `HealthcareService/${service.id}` }] });
+  const at = (weeks: number, from: number) => aSlot(schedule, weeks * 7 * day + from, weeks * 7 * day + from + 30);
+  await Promise.all([at(0, 0), at(1, 0), at(2, 60), at(3, 120)]);
+  const answer = await find(service, 'portal-a', {
+    name: 'period',
+    valuePeriod: { start: minutes(0), end: minutes(4 * 7 * day) },
+  });
+  const [visit = []] = visitsIn(answer);
+  const instead = visit.map(
+    ({ extension = [] }) =>
+      extension.flatMap((one) => one.extension ?? []).find(({ url }) => url === 'instead')?.valueInstant,
+  );
+  expect(shown(answer)[0]).toBe(`1 0-30, 2 ${7 * day}-${7 * day + 30}, 3 ${14 * day + 60}-${14 * day + 90}`);
+  expect(instead).toEqual([undefined, undefined, minutes(14 * day)]);
+});
+
+describe('what is refused', () => {
+  it('a service that is not there, and one that the caller cannot book with anybody, whatever the reason', async () => {
+    const gone = await find({ resourceType: 'HealthcareService', id: randomUUID() });
+    const nobody = await find(
+      await aService(step('Blood', ...schedules({ ...(await aSchedule()), id: randomUUID() }))),
+    );
+    expect([gone.status, ...issuesOf(gone)]).toEqual([
+      422,
+      "service-not-found Parameters.parameter.where(name = 'service')",
+    ]);
+    expect([nobody.status, ...issuesOf(nobody)]).toEqual([
+      422,
+      "schedule-not-found Parameters.parameter.where(name = 'service')",
+    ]);
+  });
+
+  it('where it is saved: a visit that can never be', async () => {
+    const body: HealthcareService = {
+      resourceType: 'HealthcareService',
+      extension: [{ url: artefactUri(config, 'LocalVisit'), extension: [step('Blood')] }],
+    };
+    const answer = await medplum('front-desk', 'POST', '/HealthcareService', { body });
+    expect(answer.status).toBe(422);
+    expect(answer.text).toContain('visit-invalid');
+  });
+});

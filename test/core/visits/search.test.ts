@@ -1,0 +1,191 @@
+import { describe, expect, test } from '@jest/globals';
+import { bufferBetween, stepsWith } from '../../../core/visits/check.ts';
+import { type Filler, type Opening, type OpenStep, type Proposal, searchVisits } from '../../../core/visits/search.ts';
+
+/** Numbers that look random, the same for the same seed (Mulberry32). */
+function randomly(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** A case of two or three steps in a day of eight hours, with rooms that are free here and there. */
+function someSteps(seed: number): OpenStep[] {
+  const below = randomly(seed);
+  const rooms = Array.from({ length: 1 + below(3) }, (_, room) => ({
+    schedule: `room-${room}`,
+    buffers: { before: below(2), after: below(2) },
+  }));
+  const names = ['A', 'B', 'C'].slice(0, 2 + below(2));
+  return names.map((name, index): OpenStep => {
+    const length = 1 + below(3);
+    const roles = below(4) === 0 ? 2 : 1;
+    const earlier = names.slice(0, index).filter(() => below(2) === 0);
+    const gapMin = below(3) === 0 ? below(3) : 0;
+    const filler = (rank: number): Filler => ({
+      schedule: rooms[rank]?.schedule ?? '',
+      rank,
+      place: undefined,
+      slots: [],
+      buffers: rooms[rank]?.buffers ?? { before: 0, after: 0 },
+    });
+    const free = (): Filler[] => rooms.flatMap((_, rank) => (below(3) > 0 ? [filler(rank)] : []));
+    const openings = Array.from(
+      { length: 8 },
+      (_, start): Opening => ({
+        start,
+        end: start + length,
+        roles: Array.from({ length: roles }, free),
+      }),
+    );
+    return {
+      name,
+      pools: [],
+      duration: length,
+      after: earlier,
+      gapMin,
+      gapMax: below(2) === 0 ? gapMin + below(4) : NEVER,
+      sameAs: index > 0 && below(4) === 0 ? 'A' : undefined,
+      isOptional: index > 0 && below(4) === 0,
+      openings: openings.filter(({ roles: all }) => below(4) > 0 && all.every((one) => one.length > 0)),
+      knownUntil: NEVER,
+      shortest: length,
+      longest: length,
+    };
+  });
+}
+
+/** Every way to give each step a time and somebody, good or not. */
+function everything(steps: readonly OpenStep[]): Proposal[] {
+  const [step, ...others] = steps;
+  if (!step) {
+    return [[]];
+  }
+  const own = step.openings.flatMap(({ start, end, roles: [first = [], second] }) =>
+    first.flatMap((one) =>
+      (second ?? [undefined]).flatMap((other) => ({
+        start,
+        end,
+        step: step.name,
+        fillers: other ? [one, other] : [one],
+      })),
+    ),
+  );
+  return own.flatMap((placed) => everything(others).map((rest) => [placed, ...rest]));
+}
+
+/** Whether a way is a visit, by the words of the definition. */
+function isVisit(steps: readonly OpenStep[], placed: Proposal): boolean {
+  return placed.every((one, at) => {
+    const step = steps.find(({ name }) => name === one.step);
+    const before = placed.slice(0, at);
+    const last = before.at(-1);
+    const previous = step?.after.length ? before.findLast((other) => step.after.includes(other.step)) : last;
+    const gap = one.start - (previous?.end ?? 0);
+    const shared = before.flatMap((other) =>
+      other.fillers.flatMap((theirs) =>
+        one.fillers
+          .filter((ours) => ours.schedule === theirs.schedule)
+          .map((ours) => one.start - other.end - bufferBetween(theirs.buffers, ours.buffers)),
+      ),
+    );
+    const same = placed.find((other) => other.step === step?.sameAs);
+    return (
+      step?.after.every((name) => before.some((other) => other.step === name)) &&
+      (!last || one.start >= last.end) &&
+      (!previous || (gap >= step.gapMin && gap <= step.gapMax)) &&
+      new Set(one.fillers.map(({ schedule }) => schedule)).size === one.fillers.length &&
+      shared.every((distance) => distance >= 0) &&
+      (!same || same.fillers[0]?.schedule === one.fillers[0]?.schedule)
+    );
+  });
+}
+
+/** What makes one visit come before another: numbers, the first that differs counts. */
+const rankOf = (steps: readonly OpenStep[], left: number, placed: Proposal): number[] => [
+  placed[0]?.start ?? 0,
+  left,
+  placed.at(-1)?.end ?? 0,
+  ...placed.flatMap(({ start, end, step, fillers }) => [
+    start,
+    steps.findIndex(({ name }) => name === step),
+    end,
+    ...fillers.map(({ rank }) => rank),
+  ]),
+];
+
+function compare(one: readonly number[], other: readonly number[]): number {
+  const at = one.findIndex((value, index) => value !== other[index]);
+  return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
+}
+
+/** All visits, the best for each start, by looking at everything. */
+function exhaustive(steps: readonly OpenStep[]): string[] {
+  const optional = steps.filter(({ isOptional }) => isOptional).map(({ name }) => name);
+  const sets = [[], ...optional.map((name) => [name]), ...(optional.length === 2 ? [optional] : [])];
+  const all = sets.flatMap((left, index) => {
+    const some = stepsWith(steps, (name) => !left.includes(name));
+    return everything(some)
+      .map((placed) => placed.toSorted((one, other) => one.start - other.start))
+      .filter((placed) => isVisit(some, placed))
+      .map((placed) => ({ placed, rank: rankOf(some, index, placed) }));
+  });
+  const sorted = all.toSorted((one, other) => compare(one.rank, other.rank));
+  const best = sorted.filter(({ placed }, index) => placed[0]?.start !== sorted[index - 1]?.placed[0]?.start);
+  return best.map(({ placed }) => show(placed));
+}
+
+const show = (placed: Proposal): string =>
+  placed
+    .map(
+      ({ step, start, end, fillers }) => `${step} ${start}-${end} ${fillers.map(({ schedule }) => schedule).join('+')}`,
+    )
+    .join(', ');
+
+/** All visits that the search finds, while the day is told hour by hour where it asks for more. */
+function found(steps: readonly OpenStep[], atFirst: number): string[] {
+  const known = steps.map(() => atFirst);
+  const shown: string[] = [];
+  for (let [from, asked] = [0, 0]; asked < 1_000; asked++) {
+    const told = steps.map((step, index) => ({
+      ...step,
+      openings: step.openings.filter(({ start }) => start < (known[index] ?? 0)),
+      knownUntil: (known[index] ?? 0) > 8 ? NEVER : (known[index] ?? 0),
+    }));
+    const next = searchVisits(told)(from);
+    if (next.kind === 'proposal') {
+      shown.push(show(next.proposal));
+      from = (next.proposal[0]?.start ?? 0) + 1;
+    } else if (next.kind === 'more') {
+      expect(next.steps.length).toBeGreaterThan(0);
+      for (const index of next.steps) {
+        known[index] = Math.max(known[index] ?? 0, next.from) + 1;
+      }
+    } else {
+      expect(next.kind).toBe('end');
+      return shown;
+    }
+  }
+  throw new Error('The search does not end');
+}
+
+describe('a thousand small cases', () => {
+  test('give what looking at everything gives, in its order, whether all is known or told little by little', () => {
+    const seeds = Array.from({ length: 1_000 }, (_, seed) => seed);
+    const counts = seeds.map((seed) => {
+      const steps = someSteps(seed);
+      const expected = exhaustive(steps);
+      expect({ seed, found: found(steps, NEVER) }).toEqual({ seed, found: expected });
+      expect({ seed, found: found(steps, seed % 5) }).toEqual({ seed, found: expected });
+      return expected.length;
+    });
+    expect(counts.filter((count) => count > 0).length).toBeGreaterThan(500);
+    expect(counts.filter((count) => count === 0).length).toBeGreaterThan(20);
+  });
+});
