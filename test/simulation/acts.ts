@@ -438,7 +438,9 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
   }
   const { medplum } = stage.world;
   const stored = medplum.all<Appointment>('Appointment').find(({ id }) => id === offer.id);
-  if (isTheirs && outcome.kind === 'refused' && stored?.status === 'proposed' && medplum.now() < until) {
+  // Who is told that others were faster may try again.
+  const isForGood = outcome.kind === 'refused' && outcome.text !== 'booking-conflict';
+  if (isTheirs && isForGood && stored?.status === 'proposed' && medplum.now() < until) {
     stage.unkept.push(`${own.start?.slice(11, 16)}: ${outcome.text}`);
   }
   return outcome;

@@ -74,6 +74,15 @@ function showPlainTitle(): void {
   }
 }
 
+/** Shows what is offered now, if that has changed, and says so. */
+function showOffers(found: HTMLElement | null, news: HTMLElement): void {
+  const offers = document.getElementById('offers');
+  if (offers && found && offers.innerHTML !== found.innerHTML) {
+    offers.replaceWith(found);
+    news.textContent = found.querySelector('h2')?.textContent ?? news.textContent;
+  }
+}
+
 /** Offers what can be done now. The focus stays on what is still there, else it goes to the title. */
 function showActions(found: HTMLElement | null): void {
   const actions = document.getElementById('actions');
@@ -98,6 +107,7 @@ async function show(part: HTMLElement, address: string, news: HTMLElement): Prom
     if (!found) {
       return undefined;
     }
+    showOffers(parsed.getElementById('offers'), news);
     showActions(parsed.getElementById('actions'));
     if (found.innerHTML === part.innerHTML) {
       part.dataset.news = found.dataset.news ?? part.dataset.news ?? '';

@@ -45,13 +45,14 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
       view.answerBy !== undefined && `${clock.longDay(view.answerBy)}, ${clock.time(view.answerBy)}`,
     ],
   ];
-  const isWatched = state === 'asked' || state === 'confirmed';
+  const isOpen = state === 'asked' || state === 'confirmed';
+  const isWatched = isOpen || state === 'waiting';
   return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-news="${watch}"`}>
 <p class="state ${state}">${texts.states[state]}</p>
 ${notes[state] && html`<p>${notes[state]}</p>`}
 ${state === 'waiting' && html`<p>${view.isTold ? texts.wait.told : texts.wait.hear}</p>`}
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-${(view.notes || (isWatched && view.bring)) && html`<h2>${texts.appointment.notes}</h2><p class="notes">${[view.notes, isWatched && view.bring].filter((one) => one).join('\n\n')}</p>`}
+${(view.notes || (isOpen && view.bring)) && html`<h2>${texts.appointment.notes}</h2><p class="notes">${[view.notes, isOpen && view.bring].filter((one) => one).join('\n\n')}</p>`}
 </section>`;
 }
 
@@ -123,6 +124,10 @@ export function offerPart(visit: Visit, view: AppointmentView): Html | false {
   );
 }
 
+/** What is offered in the place of an appointment or entry. The script replaces it together with the state. */
+export const offersPart = (visit: Visit, offers: readonly AppointmentView[]): Html =>
+  html`<div id="offers">${offers.map((one) => offerPart(visit, one))}</div>`;
+
 /** What the page of one appointment shows besides it. */
 export interface AppointmentPage {
   readonly link: PersonalLink;
@@ -145,7 +150,7 @@ export function appointmentPage(
   const title = news ? { ...appointment, ...texts.wait }[news] : view.wish ? texts.wait.list : appointment.title;
   const body = html`<h1 tabindex="-1"${news && html` autofocus`} data-later="${appointment.title}">${title}</h1>
 ${refusalNote(visit, refusal)}
-${[view, ...offers].map((one) => offerPart(visit, one))}
+${offersPart(visit, [view, ...offers])}
 ${statePart(visit, view, watch)}
 <p role="status" class="news" id="state-news" data-behind="${appointment.behind}"></p>
 ${actionsPart(visit, view)}

@@ -15,6 +15,7 @@ import {
   isNews,
   movePage,
   offerOverPage,
+  offersPart,
   type PersonalLink,
   statePart,
 } from '../pages/appointment.ts';
@@ -172,18 +173,23 @@ async function linkOf(visit: Visit, { appointment, view }: Own): Promise<Persona
   return linkTo(visit, [...others, view], who && !isRefusal(who) ? emailOf(who) : '');
 }
 
+/** What is offered in the place of an appointment or entry. */
+async function offersFor(visit: Visit, own: Own): Promise<AppointmentView[]> {
+  const { extensions } = visit.portal.options;
+  const found = await offersTo(visit, [own]);
+  return (isRefusal(found) ? [] : found)
+    .filter(({ appointment }) => offeredFor(appointment, extensions).includes(own.view.id))
+    .map(({ view }) => view);
+}
+
 /** The page of an appointment, with what is offered in its place. */
 async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'news' | 'refusal'>): Promise<Reply> {
-  const { extensions } = visit.portal.options;
-  const [link, watch, view, found] = await Promise.all([
+  const [link, watch, view, offers] = await Promise.all([
     linkOf(visit, own),
     watchOf(visit, own.view),
     withPlace(visit, own),
-    offersTo(visit, [own]),
+    offersFor(visit, own),
   ]);
-  const offers = (isRefusal(found) ? [] : found)
-    .filter(({ appointment }) => offeredFor(appointment, extensions).includes(view.id))
-    .map((one) => one.view);
   return appointmentPage(visit, view, { link, watch, offers, ...more });
 }
 
@@ -225,10 +231,15 @@ export const askLeave: PageHandler = async (visit) => {
 };
 
 /** `GET /appointments/:id/state`: what the script of the page asks for when there may be news. */
-export const showState = forOwn(async (visit, { view }) => ({
-  kind: 'part',
-  body: html`${statePart(visit, view, await watchOf(visit, view))}${actionsPart(visit, view)}`,
-}));
+export const showState = forOwn(async (visit, own) => {
+  const [view, watch, offers] = await Promise.all([
+    withPlace(visit, own),
+    watchOf(visit, own.view),
+    offersFor(visit, own),
+  ]);
+  const body = html`${offersPart(visit, [view, ...offers])}${statePart(visit, view, watch)}${actionsPart(visit, view)}`;
+  return { kind: 'part', body };
+});
 
 /** `GET /appointments/:id/calendar.ics` */
 export const showCalendarFile = forOwn(async (visit, { appointment, view }) => {

@@ -9,8 +9,12 @@ const WATCH_LENGTH = 24 * 3_600_000;
  * The address that tells a page whether an appointment may have changed since it was read for this request. It is sealed: a
  * browser that was shown the appointment may ask, and nothing has to be read for the answer.
  */
-export async function watchOf({ portal, at, session }: Visit, { id }: AppointmentView): Promise<string> {
-  const watch = await portal.seal.close('watch', { id, at, browser: session.browser }, at + WATCH_LENGTH);
+export async function watchOf({ portal, at, session }: Visit, { id, state }: AppointmentView): Promise<string> {
+  const watch = await portal.seal.close(
+    'watch',
+    { id, at, browser: session.browser, waits: state === 'waiting' },
+    at + WATCH_LENGTH,
+  );
   return `${portal.options.path}/appointments/${id}/news?${new URLSearchParams({ w: watch }).toString()}`;
 }
 
@@ -28,6 +32,7 @@ export const showNews: PageHandler = async (visit) => {
   portal.news.keepComing();
   return {
     kind: 'data',
-    data: { changed: portal.news.hasChanged(id, watch.at), complete: portal.news.isComplete() },
+    // What is offered to those who wait is an appointment of its own: of that the portal hears nothing.
+    data: { changed: portal.news.hasChanged(id, watch.at), complete: !watch.waits && portal.news.isComplete() },
   };
 };
