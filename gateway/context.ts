@@ -60,6 +60,8 @@ export interface GatewayLimits extends UpstreamLimits, MemoryLimits {
   readonly requestsPerMinuteAndAddress: number;
   /** Requests of one address in a minute whose credentials Medplum has to check: new tokens, and those for `/oauth2`. */
   readonly attemptsPerMinuteAndAddress: number;
+  /** Calls of tools that one assistant may make in a minute. */
+  readonly toolCallsPerMinute: number;
   /** Requests of one client that are carried out at the same time. */
   readonly concurrentRequests: number;
   /** Requests of one client that may wait for its other requests. */
@@ -92,6 +94,7 @@ export const fixedLimits = {
   requestsPerMinute: 6_000,
   requestsPerMinuteAndAddress: 12_000,
   attemptsPerMinuteAndAddress: 120,
+  toolCallsPerMinute: 120,
   concurrentRequests: 32,
   waitingRequests: 200,
 } as const;

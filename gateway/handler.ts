@@ -69,7 +69,8 @@ export function representationOf(request: FastifyRequest): Representation | unde
 export const representationOrDefault = (request: FastifyRequest): Representation =>
   representationOf(request) ?? defaultRepresentation;
 
-function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
+/** What a handler needs of an admitted request. */
+export function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
   const header = (name: string): string | undefined => headerOf(request, name);
   const preferences = parsePrefer(request.headers.prefer);
   const kept = passedOn.flatMap((name) => {

@@ -43,6 +43,10 @@ function headerProblem(route: Route, request: FastifyRequest): FhirResponse | un
   return undefined;
 }
 
+/** Assistants have no other way in than their tools: what they do without a person's consent is judged there. */
+const onlyTools = ({ origin }: GatewayContext['addresses']): FhirResponse =>
+  problem('forbidden', `These credentials are those of an assistant: they are good for ${origin}/mcp only.`);
+
 /** The largest body of a kind, in bytes. */
 function bodyLimits({ limits }: GatewayContext): Readonly<Record<BodyKind, number>> {
   return { form: limits.formBytes, patch: limits.patchBytes, fhir: limits.bodyBytes };
@@ -70,7 +74,8 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, a
     }),
     onRequest: async (request, reply) => {
       const refused =
-        (route.isPublic ? undefined : await admission.admit(request, reply)) ?? headerProblem(route, request);
+        (route.isPublic ? undefined : await admission.admit(request, reply)) ??
+        (request.caller?.assistant ? onlyTools(addresses) : headerProblem(route, request));
       return refused && answer(request, reply, refused);
     },
     preHandler: async (request, reply) => {

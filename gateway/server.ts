@@ -14,6 +14,7 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { createAdmission } from './admission/admission.ts';
 import { createChangeLimit } from './admission/change-limit.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
+import { addAssistants } from './assistants/mcp.ts';
 import { createBookingQueue } from './booking-queue.ts';
 import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
 import { botsInMedplum } from './bots/in-medplum.ts';
@@ -203,6 +204,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     addDiscovery(scope, context);
     await addOAuth(scope, context, admission);
     addMe(scope, context, admission);
+    addAssistants(scope, context, admission);
     await addFhirRoutes(scope, context, admission, new Date((options.now ?? Date.now)()).toISOString());
   };
   addHealth(app, context);

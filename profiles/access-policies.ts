@@ -218,7 +218,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
   'front-desk': (config) => [
     ...permit(clinic, [...readVersions, ...write, 'delete']),
     ...tasks(config),
-    ...permit(['OperationDefinition'], look),
+    ...permit(['OperationDefinition', 'Provenance'], look),
     portalNames,
     messages(config),
     ...ownSubscriptions(config),
@@ -230,6 +230,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     ...permit(['Slot', 'Subscription', 'Task'], [...readVersions, ...write, 'delete']),
     ...permit(['Encounter'], [...readVersions, 'update']),
     ...permit(['Communication'], [...look, ...write, 'delete']),
+    ...permit(['Provenance'], [...look, 'create']),
     ...permit(['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole', 'Schedule'], look),
   ],
 };

@@ -59,7 +59,7 @@ function offer(config: BookingConfig): Profile {
     type: 'Extension',
     title: 'Offer to one person',
     description:
-      'Why the service holds a time for a person: reason (code, waitlist, absence or visit), for (Reference, the waitlist ' +
+      'Why the service holds a time for a person: reason (code, waitlist, absence, visit, or consent if an assistant has asked for it), for (Reference, the waitlist ' +
       'entry and the appointment that the time would replace); set by the service. It stays in what is booked.',
     context: ['Appointment'],
     differential: [

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { type Assistant, assistantOf } from '../core/booking/caller-role.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 import { credentialKeysFrom } from './gateway/settings.ts';
 import { type Connection, connect } from './medplum/connect.ts';
 import { addClient, type ClientCredentials, removeClient, retireSecret, rotateSecret } from './requestor/change.ts';
-import { members } from './requestor/members.ts';
+import { type Member, members } from './requestor/members.ts';
 import { type SecretState, type SecretStates, sealCredentials, secretStates } from './requestor/sealing.ts';
 
 const open = (given: CredentialArguments): Promise<Connection> => connect(credentialsFrom(given));
@@ -37,11 +38,26 @@ function sealFor({ unsealed }: HandOver): Seal {
   return (connection, credentials) => sealCredentials(connection, credentials, keys);
 }
 
-async function add(name: string, given: CredentialArguments & HandOver & { consumerOf?: string }): Promise<void> {
+/** What a client is that is added. */
+interface Added {
+  readonly consumerOf?: string;
+  readonly assistant?: Assistant;
+}
+
+async function add(name: string, given: CredentialArguments & HandOver & Added): Promise<void> {
+  const { assistant, consumerOf, unsealed } = given;
+  if (assistant && (unsealed || consumerOf)) {
+    throw new Error('An assistant has sealed credentials and books: leave out --unsealed and --consumer-of.');
+  }
   const seal = sealFor(given);
   const connection = await open(given);
-  printCredentials(name, await seal(connection, await addClient(connection, name, given.consumerOf)));
+  printCredentials(name, await seal(connection, await addClient(connection, name, consumerOf, assistant)));
 }
+
+const assistantMark = ({ client }: Member): string => {
+  const mark = assistantOf({ profile: client });
+  return mark ? `assistant (${mark})` : '';
+};
 
 const wordsFor = (state: SecretState): string => (state === 'unsealed' ? 'not sealed' : `sealed with key ${state.key}`);
 
@@ -53,10 +69,10 @@ function describe({ current, retiring, hasOwnKeys }: SecretStates): string {
 async function list(given: CredentialArguments): Promise<void> {
   const all = await members(await open(given));
   const names = new Map(all.map(({ client }) => [`ClientApplication/${client.id}`, client.name]));
-  const rows = all.map(({ client, role, consumerOf }) => [
+  const rows = all.map(({ client, role, consumerOf, ...member }) => [
     client.name ?? '',
     client.id,
-    role,
+    assistantMark({ client, role, consumerOf, ...member }) || role,
     (consumerOf && (names.get(consumerOf) ?? consumerOf)) ?? '',
     describe(secretStates(client)),
   ]);
@@ -100,6 +116,12 @@ export function define(program: Command): void {
   withCredentials(program.command('add').argument('<name>'))
     .description('adds a requestor and prints its credentials, once')
     .option('--consumer-of <id|name>', 'adds a consumer, who reads the appointments of this requestor')
+    .addOption(
+      new Option(
+        '--assistant <how>',
+        'adds an assistant (/mcp), which asks the person before it books, or is trusted to have asked',
+      ).choices(['asks', 'trusted']),
+    )
     .option('--unsealed', UNSEALED)
     .action(add);
   withCredentials(program.command('list')).description('lists requestors and consumers').action(list);

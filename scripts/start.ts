@@ -19,7 +19,7 @@ import { type Deployment, deploy, summary } from './deploy.ts';
 import { ensurePageClient } from './front-desk/page-client.ts';
 import { hostBots } from './gateway/hosted-bots.ts';
 import { bookingsPerHourFrom, embeddedInFrom, pagesFor } from './gateway/pages.ts';
-import { corsOriginsFrom, credentialKeysFrom } from './gateway/settings.ts';
+import { corsOriginsFrom, credentialKeysFrom, limitsFrom } from './gateway/settings.ts';
 import type { Connection } from './medplum/connect.ts';
 import { keyOf } from './start/credentials-key.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
@@ -172,6 +172,7 @@ async function startInFront(
     web,
     sealing: { keys, unsealed: options.unsealed ?? 'refused' },
     corsOrigins: corsOriginsFrom(process.env),
+    limits: limitsFrom(process.env),
   });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
   printAddresses(config, sandbox, demo, options);

@@ -1,5 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { consentIn, withConsent } from '../../core/booking/appointment/consent.ts';
 import {
   askForTurn,
   formatBookingAnswer,
@@ -31,8 +32,16 @@ export async function handler(
     ...parsed,
     ...(request && { request: { ...request, ifMatch: versionAskedFor(event.headers), leads: leadsIn(event.headers) } }),
   };
-  const result = await bookAppointment(medplum, asked, callerOf(event), {
+  const caller = callerOf(event);
+  const assistant = { id: caller.id, display: caller.reference?.display };
+  const result = await bookAppointment(medplum, asked, caller, {
     isTurnOffered: isTurnOffered(event.headers),
+    ...(consentIn(event.headers) === 'given' && {
+      extend: (transaction, newId) => ({
+        ...transaction,
+        entry: withConsent(transaction.entry ?? [], { assistant, by: 'assistant', agreed: Date.now() }, newId, config),
+      }),
+    }),
   });
   if (result.kind === 'refused') {
     return result.isOutOfTurn ? askForTurn : toOperationOutcome(result.issues, config);

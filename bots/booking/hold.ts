@@ -1,14 +1,33 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { consentIn } from '../../core/booking/appointment/consent.ts';
+import type { Offer } from '../../core/booking/appointment/offer.ts';
 import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
+import { mediaOf } from '../lib/messages/send.ts';
+
+/** How long a time is kept while its person is asked for consent, in milliseconds. */
+const QUESTION = 3_600_000;
+
+/** The offer by which a person is asked for consent: their answer to the message books. */
+function questionFor(start: number | undefined, secrets: BotEvent['secrets']): Offer {
+  const { from, page } = config.messages;
+  const until = Date.now() + QUESTION;
+  return {
+    reason: 'consent',
+    for: [],
+    until: Math.min(start ?? until, until),
+    media: from && page ? mediaOf(secrets) : [],
+  };
+}
 
 /**
- * Carries out `$hold`: keeps a time for the caller for some minutes, under the same rules as a booking.
+ * Carries out `$hold`: keeps a time for the caller for some minutes, under the same rules as a booking. For an assistant
+ * (`CONSENT_HEADER`) it keeps the time until the person has answered whether they agree.
  *
  * @param event - input: the body of `$hold`; headers: those of the request, for the caller's credentials
  * @returns the Appointment, `proposed` (in Parameters if the gateway asks for them, `formatBookingAnswer`), or an
@@ -18,9 +37,11 @@ export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
 ): Promise<Appointment | Bundle | Parameters | OperationOutcome> {
-  const { request, ...parsed } = parseBookRequest(event.input, config, 'hold');
+  const isAsking = consentIn(event.headers) === 'asked';
+  const { request, ...parsed } = parseBookRequest(event.input, config, isAsking ? 'book' : 'hold');
   const asked = { ...parsed, ...(request && { request: { ...request, leads: leadsIn(event.headers) } }) };
-  const result = await bookAppointment(medplum, asked, callerOf(event), { purpose: 'hold' });
+  const offer = isAsking ? questionFor(request?.interval?.start, event.secrets) : undefined;
+  const result = await bookAppointment(medplum, asked, callerOf(event), { purpose: 'hold', offer });
   if (result.kind === 'refused') {
     return toOperationOutcome(result.issues, config);
   }

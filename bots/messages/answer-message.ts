@@ -1,6 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
+import { withConsent } from '../../core/booking/appointment/consent.ts';
 import { isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
+import { asksForConsent } from '../../core/booking/appointment/offer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
@@ -109,11 +111,18 @@ async function acceptOffer(
   isOwn: boolean,
 ): Promise<Parameters | OperationOutcome> {
   const { meta: _, extension: __, ...accepted } = offer;
+  const owner = ownerOf(offer, config) ?? '';
+  const extended = (entry: BundleEntry[]): BundleEntry[] => [
+    ...(asksForConsent(offer, config)
+      ? withConsent(entry, { assistant: { id: owner }, by: 'link', agreed: Date.now() }, newId, config)
+      : entry),
+    ...receivedEntries(asked),
+  ];
   const result = await bookAppointment(
     medplum,
     parseBookRequest(accepted, config),
-    { id: ownerOf(offer, config) ?? '', role: 'requestor', limits: [] },
-    { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), ...receivedEntries(asked)] }) },
+    { id: owner, role: 'requestor', limits: [] },
+    { extend: (transaction) => ({ ...transaction, entry: extended(transaction.entry ?? []) }) },
   );
   if (result.kind !== 'booked' && result.kind !== 'existing') {
     return toOperationOutcome(result.kind === 'refused' ? result.issues : [], config);

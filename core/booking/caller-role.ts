@@ -5,6 +5,27 @@ import type { Changer } from './appointment/status.ts';
 /** The role of a caller that is not the service itself. */
 export type Role = Exclude<Changer, 'service'>;
 
+/** System of the tag by which the clinic marks the ClientApplication of an assistant. */
+export const ASSISTANT_TAG = 'urn:appointment-booking:assistant';
+
+/**
+ * An assistant: `asks`, it books once the service has asked the person; `trusted`, the clinic trusts it to have the person's
+ * consent.
+ */
+export type Assistant = 'asks' | 'trusted';
+
+/**
+ * Whether a caller is an assistant. A caller with a mark that is not known asks.
+ *
+ * @param me - Medplum's description of the caller (`GET auth/me`), not validated
+ */
+export function assistantOf(me: unknown): Assistant | undefined {
+  const profile = isObject(me) && isObject(me.profile) ? me.profile : {};
+  const tag = isObject(profile.meta) && Array.isArray(profile.meta.tag) ? profile.meta.tag.filter(isObject) : [];
+  const marks = tag.filter(({ system }) => system === ASSISTANT_TAG).map(({ code }) => code);
+  return marks.length === 0 ? undefined : marks.every((code) => code === 'trusted') ? 'trusted' : 'asks';
+}
+
 /** Whether an entry of an AccessPolicy lets its holder change resources of a type in Medplum. */
 function permitsChange(entry: unknown, type: ResourceType): boolean {
   if (!isObject(entry) || (entry.resourceType !== type && entry.resourceType !== '*')) {

@@ -130,7 +130,7 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
   );
   const what = details && appointment ? detailsOf(appointment, recipient) : [];
   const isOff = known.status === 'cancelled';
-  const kept = appointment && kind === 'offer' ? endOf('offer', appointment, config) : undefined;
+  const kept = appointment && known.status === 'offered' ? endOf('offer', appointment, config) : undefined;
   const end = kept && timesOf({ ...known, start: kept, end: kept }, language, config.timeZone).short;
   const text = [
     texts.greeting,

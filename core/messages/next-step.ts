@@ -1,5 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { hasEnded } from '../booking/appointment/expiry.ts';
+import { asksForConsent } from '../booking/appointment/offer.ts';
 import type { ArtefactConfig } from '../config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
@@ -184,7 +185,9 @@ export function nextStep(thread: Thread | undefined, appointment: Appointment | 
   }
   const sent = stored.sent ?? Number.NEGATIVE_INFINITY;
   const isLate = appointment?.status === 'booked' && remindersAfter(known, sent).some((time) => time <= now);
-  const kind = isNews ? changes[thread?.known?.status ?? 'nothing'][known.status] : isLate ? 'reminder' : undefined;
+  const news = changes[thread?.known?.status ?? 'nothing'][known.status];
+  const isAsked = news === 'offer' && appointment !== undefined && asksForConsent(appointment, context.config);
+  const kind = isNews ? (isAsked ? 'consent' : news) : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {
     const due = kind === 'reminder' || isPhone ? afterNight(now, known.start, timeZone) : now;
     const isWaiting = thread?.due === due && !thread.claimed;

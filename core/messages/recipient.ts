@@ -93,6 +93,16 @@ const isThere = (person: Patient | RelatedPerson): boolean =>
   !(isResource(person, 'Patient') && (person.deceasedBoolean === true || person.deceasedDateTime !== undefined));
 
 /**
+ * Whether a patient can be asked something: wants messages, and has an address.
+ *
+ * @param media - what the clinic has
+ */
+export const canBeAsked = (patient: Patient, media: readonly Medium[], now: number, config: RecipientConfig): boolean =>
+  isThere(patient) &&
+  saidIn(patient, config) !== false &&
+  bestAddress(patient.telecom ?? [], media, now)?.address !== undefined;
+
+/**
  * Who is told about an appointment: somebody who takes part for the patient, else the patient; the first who wants to be and
  * can be.
  *

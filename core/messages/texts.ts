@@ -31,6 +31,7 @@ const english: MessageTexts = {
     cancellation: 'Cancelled: your appointment on {when}',
     reminder: 'Reminder: your appointment on {when}',
     offer: 'Free for you: {when}',
+    consent: 'Do you agree? {when}',
   },
   leads: {
     confirmation: 'Your appointment is booked.',
@@ -41,6 +42,8 @@ const english: MessageTexts = {
     reminder: 'This is a reminder of your appointment.',
     offer:
       'A time that you wait for has become free and is kept for you. If an appointment of yours stands until something earlier is free, this one takes its place.',
+    consent:
+      'A digital assistant has asked us for this appointment in your name. Nothing is booked unless you say so: open the page below and answer. If you know nothing of it, do nothing.',
   },
   greeting: 'Hello,',
   title: 'Appointment',

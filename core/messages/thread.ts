@@ -14,6 +14,7 @@ export const messageKinds = [
   'cancellation',
   'reminder',
   'offer',
+  'consent',
 ] as const;
 
 /** What a message is about. */

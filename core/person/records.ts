@@ -5,6 +5,7 @@ import type {
   Encounter,
   Identifier,
   Patient,
+  Provenance,
   QuestionnaireResponse,
   Reference,
   RelatedPerson,
@@ -39,9 +40,9 @@ export interface PersonRecords {
   readonly responses: readonly Stored<AppointmentResponse>[];
   /**
    * Other Tasks that name the person or an appointment: Tasks of requests that wait or have waited for the clinic, with
-   * their reminders, Tasks of double bookings, and counters of the person's appointments.
+   * their reminders, Tasks of double bookings, counters of the person's appointments, and what is kept of consent to them.
    */
-  readonly tasks: readonly Stored<Task | Communication>[];
+  readonly tasks: readonly Stored<Task | Communication | Provenance>[];
   /** Events about the appointments. They name an appointment, not the person. */
   readonly events: readonly Stored<Communication>[];
   /** The last websocket notifications that contain one of the appointments. */

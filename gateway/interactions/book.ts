@@ -23,14 +23,18 @@ import { enqueueBooking } from './async-book.ts';
  * Calls the Bot. Bookings of one caller that a quota counts would overtake each other again and again: those that were
  * overtaken take turns.
  */
-async function callInTurns(exchange: FhirRequest, context: GatewayContext, version: string | undefined) {
+export async function callInTurns(
+  exchange: FhirRequest,
+  context: GatewayContext,
+  headers: Readonly<Record<string, string>>,
+) {
   const name = exchange.caller ? nameOf(exchange.caller) : '';
   const keys = queueKeys(exchange.body, name);
   const call = (answer: string) =>
     callBot('book', exchange.body, exchange, context, {
       ...context.leads.headersFor(exchange.body),
       [ANSWER_HEADER]: answer,
-      ...(version !== undefined && { [VERSION_HEADER]: version }),
+      ...headers,
     });
   const first = await context.turns.take(keys, () => call(OFFERING_A_TURN));
   return isAskingForTurn(bodyOf(first))
@@ -60,7 +64,8 @@ export const book: Handler = async (exchange, context) => {
   if (exchange.prefersAsync && !asksForDryRun(exchange.body)) {
     return ifMatch.version === undefined ? enqueueBooking(exchange, context) : refusal([notLater], context.config);
   }
-  const answer = await callInTurns(exchange, context, ifMatch.version);
+  const { version } = ifMatch;
+  const answer = await callInTurns(exchange, context, version === undefined ? {} : { [VERSION_HEADER]: version });
   const booking = bookingResponse(bodyOf(answer), context.config);
   return booking ? preferred(booking, exchange.returnPreference) : botProblem(answer, context);
 };

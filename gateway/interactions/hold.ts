@@ -2,8 +2,9 @@ import { ANSWER_HEADER, AS_PARAMETERS } from '../../core/booking/book/answer.ts'
 import { queueKeys } from '../booking-queue.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
-import type { Handler } from '../handler.ts';
-import { preferred } from '../http/response.ts';
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
+import { type FhirResponse, preferred } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 
@@ -12,14 +13,22 @@ import { bodyOf } from '../medplum/errors.ts';
  * Every rule is the Bot's. One caller's holds and bookings of the same slot take turns, and so do all its holds, which are
  * counted.
  */
-export const hold: Handler = async (exchange, context) => {
+export const hold: Handler = (exchange, context) => callHold(exchange, context);
+
+/** @param headers - for the Bot, besides those of the request */
+export async function callHold(
+  exchange: FhirRequest,
+  context: GatewayContext,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<FhirResponse> {
   const name = exchange.caller ? nameOf(exchange.caller) : '';
   const answer = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
     callBot('hold', exchange.body, exchange, context, {
       ...context.leads.headersFor(exchange.body),
       [ANSWER_HEADER]: AS_PARAMETERS,
+      ...headers,
     }),
   );
   const held = bookingResponse(bodyOf(answer), context.config);
   return held ? preferred(held, exchange.returnPreference) : botProblem(answer, context);
-};
+}

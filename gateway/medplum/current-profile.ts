@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Role, roleOf } from '../../core/booking/caller-role.ts';
+import { type Assistant, assistantOf, type Role, roleOf } from '../../core/booking/caller-role.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole } from './access-policy.ts';
@@ -15,6 +15,8 @@ export interface Caller {
   readonly display?: string | undefined;
   /** The role in which the caller acts: clinic staff or a requestor. */
   readonly role: Role;
+  /** Whether it is an assistant, which uses the tools at `/mcp` and nothing else. */
+  readonly assistant?: Assistant | undefined;
   /** The types of which the caller finds every resource. */
   readonly findsAllOf: readonly ServedTypeName[];
   /** Which versions of a resource the caller may see. */
@@ -55,12 +57,14 @@ function callerOf(body: unknown): Caller | undefined {
   const findsAllOf = typesFoundWhole(accessPolicy);
   const versions = versionAccesses(accessPolicy);
   const role = roleOf(body);
+  const assistant = assistantOf(body);
   return isKnown && role
     ? {
         profileType: String(profile.resourceType),
         profileId: String(profile.id),
         ...display,
         role,
+        ...(assistant && { assistant }),
         findsAllOf,
         versions,
       }

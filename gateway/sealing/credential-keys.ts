@@ -9,6 +9,8 @@ export interface CredentialKey {
   readonly secrets: Sealer;
   /** Seals Medplum's tokens. */
   readonly tokens: Sealer;
+  /** Seals what assistants are offered and hold. */
+  readonly offers: Sealer;
   /** Signs the tokens of the service (ES256). */
   readonly signing: KeyObject;
   readonly verifying: KeyObject;
@@ -50,6 +52,7 @@ function credentialKey(key: Buffer): CredentialKey {
     id: derive(key, 'name').toString('base64url').slice(0, 8),
     secrets: createSealer(derive(key, 'secrets'), 'booking-gateway client secret 1', true),
     tokens: createSealer(derive(key, 'tokens'), 'booking-gateway access token 1'),
+    offers: createSealer(derive(key, 'offers'), 'booking-gateway offer 1'),
     signing: createPrivateKey({ key: { ...publicKey, d }, format: 'jwk' }),
     verifying: createPublicKey({ key: publicKey, format: 'jwk' }),
     publicKey,

@@ -12,6 +12,7 @@ export const limitVariables = {
   LIMIT_REQUESTS_PER_CLIENT: 'requestsPerMinute',
   LIMIT_REQUESTS_PER_ADDRESS: 'requestsPerMinuteAndAddress',
   LIMIT_ATTEMPTS_PER_ADDRESS: 'attemptsPerMinuteAndAddress',
+  LIMIT_TOOL_CALLS_PER_CLIENT: 'toolCallsPerMinute',
   LIMIT_CONCURRENT_PER_CLIENT: 'concurrentRequests',
   LIMIT_WAITING_PER_CLIENT: 'waitingRequests',
   LIMIT_CONNECTIONS_TO_MEDPLUM: 'connections',

@@ -245,9 +245,11 @@ async function findEarlier({ medplum, config, person, known, since, messages }: 
   const changed: Record<string, string> = since === undefined ? {} : { _lastUpdated: `ge${formatInstant(since)}` };
   const { patients, identifiers } = person;
   const [ids, persons] = [new Set(person.ids), new Set(person.persons)];
-  const reminder = rowCodes(['confirm'], config);
+  const reminder = rowCodes(['confirm', 'message'], config);
   const isReminder = ({ category = [] }: Communication): boolean =>
-    category.some(({ coding = [] }) => coding.some(({ system, code }) => `${system}|${code}` === reminder));
+    category.some(({ coding = [] }) =>
+      coding.some(({ system, code }) => reminder.split(',').includes(`${system}|${code}`)),
+    );
   const of = async <T extends ResourceType>(
     type: T,
     queries: readonly Readonly<Record<string, string>>[],
@@ -325,12 +327,13 @@ export async function findPerson(
   const isNamed = (one: Resource): boolean => mentions(one, ids);
   const jobs = await search(medplum, 'Task', tasksWith('request', config), (task) => isJobOf(task, person));
   const referring = await search(medplum, 'Task', tasksWith('reference', config), isNamed);
-  const reminder = rowCodes(['confirm'], config);
+  const reminder = rowCodes(['confirm', 'message'], config);
   const reminders = await search(medplum, 'Communication', { category: reminder }, isNamed);
   const responses = [
     ...(await searchAny(medplum, 'AppointmentResponse', 'actor', participants)),
     ...(await searchAny(medplum, 'AppointmentResponse', 'appointment', keysOf(appointments))),
   ];
+  const consents = await searchAny(medplum, 'Provenance', 'target', keysOf(appointments));
   const events = await searchAny(medplum, 'Communication', 'based-on', keysOf(appointments));
   const subscriptions = await search(medplum, 'Subscription', {});
   const messages = (
@@ -349,7 +352,7 @@ export async function findPerson(
     encounters: onceEach(encounters),
     jobs,
     responses: onceEach(responses),
-    tasks: [...referring, ...reminders],
+    tasks: [...referring, ...reminders, ...consents],
     events,
     messages: messages.filter(isNamed),
     subscriptions: subscriptions.filter((one) => mentions(one, patientIds)),
@@ -381,7 +384,7 @@ const known: ReadonlySet<string> = new Set([
 ]);
 
 /** Types of which the service has some resources, and the clinic others. */
-const mixed = ['QuestionnaireResponse', 'Communication', 'Task'] as const;
+const mixed = ['QuestionnaireResponse', 'Communication', 'Provenance', 'Task'] as const;
 
 /** How many resources of these types are about the patients and not the service's. */
 async function countOthers(

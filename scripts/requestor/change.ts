@@ -1,5 +1,6 @@
 import { isNotFound, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, ProjectMembership, Subscription } from '@medplum/fhirtypes';
+import { ASSISTANT_TAG, type Assistant } from '../../core/booking/caller-role.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Connection } from '../medplum/connect.ts';
 import { type Member, memberNamed, policyOf, type Role, rightsOf } from './members.ts';
@@ -22,10 +23,16 @@ function credentialsOf({ id, secret }: WithId<ClientApplication>): ClientCredent
  *
  * @param name - a name that no ClientApplication of the project has
  * @param of - for a consumer: id or name of the requestor whose appointments it reads
+ * @param assistant - for an assistant: whether it asks the person, or is trusted to have asked
  * @returns the credentials of the client
  * @throws Error when the name is taken, the requestor is unknown, or the service is not deployed
  */
-export async function addClient(connection: Connection, name: string, of?: string): Promise<ClientCredentials> {
+export async function addClient(
+  connection: Connection,
+  name: string,
+  of?: string,
+  assistant?: Assistant,
+): Promise<ClientCredentials> {
   const { medplum, projectId } = connection;
   const role: Role = of === undefined ? 'requestor' : 'consumer';
   const requestor = of === undefined ? undefined : await memberNamed(connection, of);
@@ -49,6 +56,12 @@ export async function addClient(connection: Connection, name: string, of?: strin
   });
   if (requestor) {
     await setRights(connection, client.id, rightsOf(policy, `ClientApplication/${requestor.client.id}`));
+  }
+  if (assistant) {
+    // Before its secret is handed out: nobody has ever used it as anything else.
+    const tag = [...(client.meta?.tag ?? []), { system: ASSISTANT_TAG, code: assistant }];
+    const marked = await medplum.updateResource({ ...client, meta: { ...client.meta, tag } });
+    return credentialsOf(marked);
   }
   return credentialsOf(client);
 }

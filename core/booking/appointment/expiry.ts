@@ -4,6 +4,7 @@ import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { type BookingErrorCode, bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { EffectivePolicy } from '../policy/effective-policy.ts';
+import { asksForConsent } from './offer.ts';
 
 /** How an appointment ends by itself at a moment that it contains, whether or not it is tidied up then. */
 interface Expiry {
@@ -100,9 +101,13 @@ const isOver = (kind: Expiring, appointment: Appointment, now: number, config: A
 const isUnderWay = (kind: Expiring, appointment: Appointment, now: number, config: ArtefactConfig): boolean =>
   isWaiting(kind, appointment, config) && !isOver(kind, appointment, now, config);
 
-/** Whether an appointment is a hold of a requestor's own that is neither released nor expired at a given time. */
+/**
+ * Whether an appointment is a hold of a requestor's own that is neither released nor expired at a given time; also while its
+ * person is asked for consent.
+ */
 export function isHolding(appointment: Appointment, now: number, config: ArtefactConfig): boolean {
-  return isUnderWay('hold', appointment, now, config) && !isOffer(appointment, config);
+  const isOwn = !isOffer(appointment, config) || asksForConsent(appointment, config);
+  return isUnderWay('hold', appointment, now, config) && isOwn;
 }
 
 /** Whether an appointment is an offer that can be accepted at a given time, and is not refused for time then. */

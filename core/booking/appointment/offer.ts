@@ -2,14 +2,17 @@ import type { Appointment, Extension } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
+import type { Medium } from '../../messages/recipient.ts';
 
 /** What an offer to one person says. */
 export interface Offer {
-  readonly reason: 'waitlist' | 'absence' | 'visit';
+  readonly reason: 'waitlist' | 'absence' | 'visit' | 'consent';
   /** Ids of the waitlist entry, and of the appointment that it would replace. */
   readonly for: readonly string[];
   /** Until when it stands, in milliseconds since 1970 UTC. */
   readonly until: number;
+  /** How the clinic can reach people, where the person must be asked (`consent`). */
+  readonly media?: readonly Medium[];
 }
 
 /** The extensions that make an appointment an offer. What it was for stays in what it becomes. */
@@ -21,9 +24,18 @@ export function offerExtensions({ reason, for: ids, until }: Offer, config: Arte
   ];
 }
 
-/** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointment that it would replace. */
-export function offeredFor({ extension }: Appointment, config: ArtefactConfig): string[] {
+const partsOf = ({ extension }: Appointment, config: ArtefactConfig): readonly Extension[] => {
   const all: readonly (Extension | null)[] = Array.isArray(extension) ? extension : [];
-  const parts = all.find((one) => one?.url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
-  return parts.flatMap(({ url, valueReference }) => (url === 'for' && idIn(valueReference, 'Appointment')) || []);
+  return all.find((one) => one?.url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
+};
+
+/** Whether an appointment waits, or waited, for its person to agree to what an assistant has asked for. */
+export const asksForConsent = (appointment: Appointment, config: ArtefactConfig): boolean =>
+  partsOf(appointment, config).some(({ url, valueCode }) => url === 'reason' && valueCode === 'consent');
+
+/** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointment that it would replace. */
+export function offeredFor(appointment: Appointment, config: ArtefactConfig): string[] {
+  return partsOf(appointment, config).flatMap(
+    ({ url, valueReference }) => (url === 'for' && idIn(valueReference, 'Appointment')) || [],
+  );
 }

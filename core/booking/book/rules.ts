@@ -1,8 +1,10 @@
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { isResource } from '../../fhir/resource.ts';
+import { canBeAsked } from '../../messages/recipient.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { displayIssues } from '../appointment/display.ts';
-import { isOffer } from '../appointment/expiry.ts';
+import { isHold, isOffer } from '../appointment/expiry.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { type Quota, quotaIssues, quotaKey } from '../policy/quota.ts';
@@ -70,6 +72,43 @@ const displayRule: Rule = ({ request: { appointment, participants }, resolved, c
     ? displayIssues(resolved.participants.slice(0, participants.length), appointment.path)
     : [];
 
+/** Whoever is asked for consent must get the question. */
+const consentRule: Rule = ({ resolved, state, request: { appointment, replaced }, earlier, context }) => {
+  const { offer, now, config } = context;
+  if (offer?.reason !== 'consent') {
+    return [];
+  }
+  const expression = `${appointment.path}.participant`;
+  const reference = resolved.patient?.reference ?? '';
+  const created = resolved.entries.find(({ fullUrl }) => fullUrl === reference)?.resource;
+  const patient = created ?? state.get(reference);
+  const isReached =
+    resolved.participants.length === 1 &&
+    isResource(patient, 'Patient') &&
+    canBeAsked(patient, offer.media ?? [], now, config);
+  const closed = earlier.previous && !isHold(earlier.previous, config) ? [earlier.previous] : [];
+  return [
+    ...(isReached || resolved.issues.length > 0
+      ? []
+      : [
+          {
+            code: 'person-unreachable',
+            diagnostics:
+              'An assistant books when the person has agreed, and this person cannot be asked: messages are not switched on here, or the person has no address that the clinic can write to, or wants no messages. Ask for another address, or let the person call the clinic.',
+            expression,
+          } as const,
+        ]),
+    ...[...closed, ...(replaced ? [{}] : [])].map(
+      () =>
+        ({
+          code: 'transition-not-allowed',
+          diagnostics: 'An assistant asks for a time that it holds. It does not move or replace appointments.',
+          expression: `${appointment.path}.id`,
+        }) as const,
+    ),
+  ];
+};
+
 /** An offer is accepted as it is: the time and the person are the clinic's choice. */
 const offerRule: Rule = ({ request, earlier: { previous }, resolved, context: { config } }) => {
   if (!previous || !isOffer(previous, config)) {
@@ -109,6 +148,7 @@ const rules: readonly Rule[] = [
   growthRule,
   ({ earlier }) => earlier.issues,
   offerRule,
+  consentRule,
   slotIssues,
   ({ request, selected, state }) => serviceTypeIssues(request, selected.slots, state),
   ({ resolved }) => resolved.issues,

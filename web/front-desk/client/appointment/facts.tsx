@@ -1,10 +1,13 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
 import { endOf } from '../../../../core/booking/appointment/expiry.ts';
+import { asksForConsent } from '../../../../core/booking/appointment/offer.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
+import type { Language } from '../../../server/language.ts';
 import { answersOf } from '../../appointment/answers.ts';
 import { conceptText, contactOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
+import type { Texts } from '../../texts/en.ts';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
@@ -14,6 +17,20 @@ import type { AppointmentDetails } from './use-appointment.ts';
 function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<string, string>>): string {
   const coding = Array.isArray(cancelationReason?.coding) ? cancelationReason.coding : [];
   return coding.map((one) => ended[one?.code ?? '']).find((text) => text) ?? conceptText(cancelationReason);
+}
+
+/** How and when the person has agreed to what an assistant has asked for, or that they are asked. */
+function consentText(
+  { appointment, consent }: AppointmentDetails,
+  language: Language,
+  { consentAsked, consentBy }: Texts['appointment'],
+): string | undefined {
+  if (!consent) {
+    return appointment.status === 'proposed' && asksForConsent(appointment, config) ? consentAsked : undefined;
+  }
+  return [consent.at !== undefined && momentText(consent.at, language), consentBy[consent.by]]
+    .filter(Boolean)
+    .join(', ');
 }
 
 /** The text of a narrative, without its markup. */
@@ -45,6 +62,7 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
     [words.status, status[appointment.status] ?? appointment.status],
     [words.deadline, deadline && momentText(deadline, language)],
     [words.heldUntil, held && momentText(held, language)],
+    [words.consent, consentText(details, language, words)],
     [words.asked, owner && (names.get(owner) || words.unknown)],
     [words.comment, appointment.comment],
     [words.reason, reasonText(appointment, words.ended)],

@@ -1,5 +1,6 @@
 import type { Appointment, Patient, QuestionnaireResponse } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
+import { type ConsentBy, consentKept } from '../../../../core/booking/appointment/consent.ts';
 import { answersReferredTo } from '../../../../core/booking/supporting-information.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
@@ -22,6 +23,8 @@ export interface AppointmentDetails {
   /** The names of the calendars that it stands in. */
   readonly calendars: string;
   readonly answers: readonly QuestionnaireResponse[];
+  /** How and when its person has agreed, if an assistant has booked it. */
+  readonly consent: { readonly by: ConsentBy; readonly at: number | undefined } | undefined;
   readonly steps: readonly Step[];
   /** The names of portals, people and programs, by the ids of their profiles. */
   readonly names: ReadonlyMap<string, string>;
@@ -47,9 +50,10 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
   const owner = ownerOf(appointment, config);
   const patient = patientIdOf(appointment);
   const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
-  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers];
+  const consents = `Provenance?target=Appointment/${id}&_sort=-_lastUpdated&_count=1`;
+  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers, consents];
   const [related, names, calendars] = await Promise.all([
-    more.length > 0 ? readAll(more) : { resourceType: 'Bundle' as const, type: 'batch-response' as const },
+    readAll(more),
     namesOf([...steps.flatMap(({ by }) => by ?? []), owner ?? '']),
     calendarsOf([appointment]),
   ]);
@@ -60,6 +64,7 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
     name: patientNameOf(appointment, calendarData(resources).patients),
     calendars: calendars.get(id) ?? '',
     answers: resources.filter((one) => isResource(one, 'QuestionnaireResponse')),
+    consent: resources.flatMap((one) => (isResource(one, 'Bundle') ? resourcesIn(one) : [])).map(consentKept)[0],
     steps,
     names,
     owner,
