@@ -136,7 +136,11 @@ async function main({ doctors, rooms, weeks, count, config: file }: VisitsArgume
           return 'done';
         };
         await find();
-        const { durations } = await measure(Array.from({ length: count }, () => name), 1, find);
+        const { durations } = await measure(
+          Array.from({ length: count }, () => name),
+          1,
+          find,
+        );
         rows.push([
           name,
           `${wanted}`,
