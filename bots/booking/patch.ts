@@ -8,12 +8,11 @@ import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { roleOf } from '../../core/booking/caller-role.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
-import { besides, withoutConsequences } from '../../core/booking/issues.ts';
+import { besides, uniqueIssues, withoutConsequences } from '../../core/booking/issues.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
 import { readsById } from '../../core/booking/search.ts';
-import { type RelatedSlots, slotEntries } from '../../core/booking/slots/synchronize.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
 import { isSameJson } from '../../core/fhir/canonical-json.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -23,18 +22,19 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
 import { cancellationIssues } from '../lib/booking/cancel.ts';
+import { type Companion, followingEntries, readCompanions } from '../lib/booking/companions.ts';
 import type { Requestor } from '../lib/booking/decide.ts';
 import {
   completeRelated,
   type Related,
   type RelatedAppointment,
+  type RelatedSlotsRead,
   readRelatedAppointment,
   readRelatedSlots,
 } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { get, retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
-import { newId } from '../lib/new-id.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
 
 type Answer = Appointment | OperationOutcome;
@@ -76,17 +76,54 @@ const evaluate: Evaluate = (path, value) => {
   });
 };
 
-/** The entries that store a result; the slots follow its status in the same transaction. */
+/** A stored appointment, and what becomes of it. */
+interface Change extends Pick<RelatedAppointment, 'tasks'> {
+  readonly stored: Appointment;
+  readonly result: Appointment;
+}
+
+/** The entries that store results, the patched one first; the slots follow their status in the same transaction. */
 function entriesFor(
-  { appointment: stored, tasks }: Target,
-  result: Appointment,
-  slots: RelatedSlots | undefined,
+  changes: readonly Change[],
+  slots: readonly RelatedSlotsRead[] | undefined,
   caller: Requestor,
 ): BundleEntry[] {
-  const noted = withSubmitted(result, stored, caller.id, config);
-  const meta = markChange(noted.meta, caller.id, stored.meta?.versionId, config);
-  const followed = slots ? slotEntries(result, slots, config, newId, Date.now()) : [];
-  return [updateEntry(stored, { ...result, meta }), ...followed, ...taskEntries(result, tasks, Date.now(), config)];
+  const results = changes.map(({ result }) => result);
+  return [
+    ...changes.map(({ stored, result }) => {
+      const noted = withSubmitted(result, stored, caller.id, config);
+      const meta = markChange(noted.meta, caller.id, stored.meta?.versionId, config);
+      return updateEntry(stored, { ...result, meta });
+    }),
+    ...(slots ? followingEntries(results, slots) : []),
+    ...changes.flatMap(({ result, tasks }) => taskEntries(result, tasks, Date.now(), config)),
+  ];
+}
+
+/**
+ * The other appointments of a visit that change with one: a requestor cancels all of it; staff confirm or refuse all of it
+ * while it waits, and otherwise change what they like.
+ */
+async function companionsOf(medplum: MedplumClient, stored: Appointment, result: Appointment, role: Changer) {
+  const isEnded = result.status === 'cancelled';
+  const isAnswered = stored.status === 'pending' && (isEnded || result.status === 'booked');
+  const isWhole = result.status !== stored.status && (isAnswered || (isEnded && role === 'requestor'));
+  const found = isWhole ? await readCompanions(medplum, stored) : [];
+  return found.filter(({ appointment }) => isEnded || appointment.status === stored.status);
+}
+
+/** A companion as it becomes with the patched appointment. */
+function changeOf({ appointment: stored, tasks }: Companion, { status, cancelationReason }: Appointment): Change {
+  return { stored, result: { ...stored, status, ...(cancelationReason && { cancelationReason }) }, tasks };
+}
+
+/** Why a companion cannot change with the patched appointment, in terms of the latter. */
+function companionIssues({ patients }: Companion, { stored, result }: Change, role: Changer): Issue[] {
+  return validateChange(stored, result, role, patients, Date.now(), config).map((issue) => ({
+    ...issue,
+    diagnostics: `Appointment/${stored.id} of the same visit: ${issue.diagnostics}`,
+    expression: 'Appointment.status',
+  }));
 }
 
 /** The last version of an appointment, if it was deleted. */
@@ -190,16 +227,26 @@ async function attempt(
   const isFollowed = isSound && result.status !== stored.status;
   const isEnded = patched.result.status === 'cancelled' && stored.status !== 'cancelled';
   const isLimited = role === 'requestor' && isEnded && !isHold(stored, config);
+  const companions = isFollowed ? await companionsOf(medplum, stored, result, role) : [];
+  const changes = companions.map((one) => ({ one, change: changeOf(one, result) }));
   const [attached, cancelled, slots] = await Promise.all([
     attachmentIssues(medplum, stored, patched.result, caller),
-    isLimited ? cancellationIssues(medplum, stored, target) : [],
-    isFollowed ? readRelatedSlots(medplum, result, target) : undefined,
+    isLimited
+      ? Promise.all([target, ...companions].map((one) => cancellationIssues(medplum, one.appointment, one)))
+      : [],
+    isFollowed
+      ? Promise.all([
+          readRelatedSlots(medplum, result, target),
+          ...changes.map(({ one, change }) => readRelatedSlots(medplum, change.result, one)),
+        ])
+      : undefined,
   ]);
   const judged = [
     ...checked,
     ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
     ...attached,
-    ...cancelled,
+    ...uniqueIssues(cancelled.flat()),
+    ...changes.flatMap(({ one, change }) => companionIssues(one, change, role)),
   ];
   const issues = [...patched.issues, ...besides(withoutConsequences(judged, patched.unreadable), patched.issues)];
   if (issues.length > 0) {
@@ -208,7 +255,8 @@ async function attempt(
   if (isSameJson(stored, result)) {
     return stored;
   }
-  const written = await sendTransaction(medplum, entriesFor(target, result, slots, caller));
+  const all = [{ stored, result, tasks: target.tasks }, ...changes.map(({ change }) => change)];
+  const written = await sendTransaction(medplum, entriesFor(all, slots, caller));
   if (written.kind === 'done') {
     const resource = written.bundle.entry?.[0]?.resource;
     return isResource(resource, 'Appointment') ? resource : refuse([unavailable]);

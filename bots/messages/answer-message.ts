@@ -6,7 +6,6 @@ import { asksForConsent } from '../../core/booking/appointment/offer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
-import { slotEntries } from '../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -26,6 +25,7 @@ import { knowledgeOf, type Thread, threadOf } from '../../core/messages/thread.t
 import { isRow } from '../../core/rows/row.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { cancellationIssues } from '../lib/booking/cancel.ts';
+import { followingEntries, readCompanions } from '../lib/booking/companions.ts';
 import {
   completeRelated,
   type RelatedAppointment,
@@ -46,20 +46,26 @@ interface Asked {
   readonly last: Communication | undefined;
 }
 
-/** The entries that cancel an appointment: its slots and Tasks follow it. */
+/** The entries that cancel an appointment, with all of its visit where that ends as a whole: slots and Tasks follow. */
 async function cancelEntries(
   medplum: MedplumClient,
   found: RelatedAppointment,
   stored: Appointment,
 ): Promise<BundleEntry[]> {
-  const cancelled: Appointment = { ...stored, status: 'cancelled', cancelationReason: byPatient };
-  const related = await completeRelated(medplum, stored, found);
-  const slots = await readRelatedSlots(medplum, cancelled, related);
-  const now = Date.now();
+  const related = { ...found, ...(await completeRelated(medplum, stored, found)), appointment: stored };
+  const all = [related, ...(await readCompanions(medplum, stored))].map((one) => {
+    const cancelled: Appointment = { ...one.appointment, status: 'cancelled', cancelationReason: byPatient };
+    return { ...one, cancelled };
+  });
+  const slots = await Promise.all(all.map((one) => readRelatedSlots(medplum, one.cancelled, one)));
+  const following = followingEntries(
+    all.map(({ cancelled }) => cancelled),
+    slots,
+  );
   return [
-    updateEntry(stored, cancelled),
-    ...slotEntries(cancelled, slots, config, newId, now),
-    ...taskEntries(cancelled, found.tasks, now, config),
+    ...all.map(({ appointment, cancelled }) => updateEntry(appointment, cancelled)),
+    ...following,
+    ...all.flatMap(({ cancelled, tasks }) => taskEntries(cancelled, tasks, Date.now(), config)),
   ];
 }
 

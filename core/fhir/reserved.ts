@@ -11,6 +11,10 @@ export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-A
 /** The R5 extension by which an appointment of several names the one before it. The service alone sets it. */
 export const PREVIOUS = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.previousAppointment';
 
+/** The R5 extensions by which an appointment of a series names the first one, and its number. The service alone sets them. */
+export const ORIGINATING = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.originatingAppointment';
+export const RECURRENCE_ID = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.recurrenceId';
+
 /** The system of the tag by which earlier versions marked Subscriptions that they delivered to (`former-outbox`). */
 export const FORMER_STATUS = 'http://hl7.org/fhir/subscription-status';
 
@@ -30,7 +34,8 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
 function reservedUris(config: ReservedConfig): ReadonlySet<string> {
   const names = Object.keys(artefacts) as Artefact[];
   const own = names.filter((name) => !forClients.has(name)).map((name) => artefactUri(config, name));
-  return new Set([...own, REPLACES, PREVIOUS, FORMER_STATUS].map((uri) => uri.toLowerCase()));
+  const links = [REPLACES, PREVIOUS, ORIGINATING, RECURRENCE_ID];
+  return new Set([...own, ...links, FORMER_STATUS].map((uri) => uri.toLowerCase()));
 }
 
 /** The elements whose entries can be reserved, and the child element that says so. */

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 /** How many words each page may have; to raise one is a decision of its own. */
 const budgets: Readonly<Record<string, number>> = {
   'README.md': 900,
-  'CHANGELOG.md': 1_350,
+  'CHANGELOG.md': 1_430,
   'CONTRIBUTING.md': 1_750,
   'SECURITY.md': 2_100,
   'docs/assistants.md': 450,
@@ -15,7 +15,7 @@ const budgets: Readonly<Record<string, number>> = {
   'docs/configuration.md': 1_570,
   'docs/conformance-kit.md': 800,
   'docs/conformance.md': 1_150,
-  'docs/data.md': 1_200,
+  'docs/data.md': 1_230,
   'docs/errors.md': 1_000,
   'docs/figures.md': 1_950,
   'docs/front-desk.md': 1_300,
@@ -24,7 +24,7 @@ const budgets: Readonly<Record<string, number>> = {
   'docs/notifications.md': 2_050,
   'docs/operators.md': 3_770,
   'docs/portal.md': 1_200,
-  'docs/portals.md': 4_150,
+  'docs/portals.md': 4_300,
 };
 
 const read = (path: string): string => readFileSync(path, 'utf8');

@@ -6,9 +6,9 @@ import { type Knowledge, learned } from '../../../core/booking/book/knowledge.ts
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import {
   bookingReads,
+  furtherReads,
   isMisled,
   missingSlotReads,
-  offeredReads,
   servicesLedTo,
 } from '../../../core/booking/book/reads.ts';
 import {
@@ -170,7 +170,7 @@ export async function decideBooking(
     const missing = await readStateAs(medplum, missingSlotReads(request, found), { authorization });
     const rest = await readRest(medplum, wanted, answers, { authorization });
     const read = new Map([...found, ...missing, ...resourceSet(rest)]);
-    const offered = await readStateAs(medplum, offeredReads(request, read, config), { authorization });
+    const offered = await readStateAs(medplum, furtherReads(request, read, config), { authorization });
     const state = narrow(new Map([...offered, ...read]));
     if (isMisled(request, state)) {
       const anew = { ...parsed, request: { ...request, leads: undefined } };

@@ -155,6 +155,7 @@ const reads: { readonly [Name in keyof Questions]: Read<Name> } = {
   fragments,
   role: (medplum, _, { authorization }) => readRole(medplum, authorization),
   services: (medplum, ids, rights) => readStateAs(medplum, searchByIds('HealthcareService', ids), rights),
+  visits: (medplum, ids) => readStateAs(medplum, searchByIds('HealthcareService', ids), {}),
   around: async (medplum, times) => ({ slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))), times }),
   usage: async (medplum, quotas, context) =>
     new Map(await mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context))),

@@ -8,10 +8,12 @@ import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/b
 import { overlapOf, slotEntries, withTakings } from '../../../core/booking/slots/synchronize.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { visitGroupOf } from '../../../core/visits/group.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ofType, readInBatch } from '../read.ts';
+import { followingEntries, readCompanions } from './companions.ts';
 import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
 
 /** A deleted appointment holds no slots, like a cancelled one. */
@@ -70,6 +72,35 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
  */
 export async function syncAppointment(medplum: MedplumClient, seen: Appointment): Promise<void> {
   await writeInTheEnd(() => attempt(medplum, seen), `The slots of Appointment/${seen.id}`);
+  if (visitGroupOf(seen, config) !== undefined) {
+    await writeInTheEnd(() => answerTogether(medplum, seen), `The visit of Appointment/${seen.id}`);
+  }
+}
+
+/** What of a visit still waits for the clinic is confirmed or refused with the one that it has answered. */
+async function answerTogether(medplum: MedplumClient, { id = '' }: Appointment) {
+  const { appointment } = await readRelatedAppointment(medplum, id);
+  const isAnswered = appointment?.status === 'booked' || appointment?.status === 'cancelled';
+  const found = isAnswered ? await readCompanions(medplum, appointment) : [];
+  const changes = found.flatMap((one) => {
+    const { status, cancelationReason } = appointment ?? one.appointment;
+    const result = { ...one.appointment, status, ...(cancelationReason && { cancelationReason }) };
+    return one.appointment.status === 'pending' ? [{ one, result }] : [];
+  });
+  if (changes.length === 0) {
+    return 'unchanged';
+  }
+  const slots = await Promise.all(changes.map(({ one, result }) => readRelatedSlots(medplum, result, one)));
+  const following = followingEntries(
+    changes.map(({ result }) => result),
+    slots,
+  );
+  const { kind } = await sendTransaction(medplum, [
+    ...changes.map(({ one, result }) => updateEntry(one.appointment, result)),
+    ...following,
+    ...changes.flatMap(({ one, result }) => taskEntries(result, one.tasks, Date.now(), config)),
+  ]);
+  return kind;
 }
 
 /** Cancels or transfers the open appointments of a patient, as the state of the patient requires. */

@@ -9,7 +9,7 @@ import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import type { BookingContext } from './context.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
 import type { BookRequest } from './request/request.ts';
-import type { EarlierAppointments } from './resubmission/reschedule.ts';
+import { changedBy, type EarlierAppointments } from './resubmission/reschedule.ts';
 
 /** The Schedules that a request names, directly or through its slots, each once. */
 export function schedulesNamed({ slots, schedule }: BookRequest, state: ResourceSet): Schedule[] {
@@ -39,31 +39,27 @@ function schedulesOfEarlier(slots: readonly { readonly reference?: string }[] = 
 }
 
 /** The Schedules whose policies a booking depends on. */
-export function schedulesConcerned(
-  request: BookRequest,
-  { previous, replaced }: EarlierAppointments,
-  state: ResourceSet,
-): Schedule[] {
-  const earlier = [previous, replaced].flatMap((one) => schedulesOfEarlier(one?.slot, state));
-  return [...new Set([...schedulesNamed(request, state), ...earlier])];
+export function schedulesConcerned(request: BookRequest, earlier: EarlierAppointments, state: ResourceSet): Schedule[] {
+  const ofEarlier = changedBy(earlier).flatMap(({ slot }) => schedulesOfEarlier(slot, state));
+  return [...new Set([...schedulesNamed(request, state), ...ofEarlier])];
 }
 
 /** An appointment that is moved or replaced gives its time back: the policies must still permit that. */
 function givingBackIssues(
-  { previous, replaced }: EarlierAppointments,
+  { previous, replaced, besides }: EarlierAppointments,
   request: BookRequest,
   policiesOf: (schedules: readonly Schedule[]) => EffectivePolicy[],
   state: ResourceSet,
   { now, config }: BookingContext,
 ): Issue[] {
   const paths = [`${request.appointment.path}.id`, request.replaced?.path ?? 'Parameters'];
-  return [previous, replaced].flatMap((earlier, index) => {
+  return [previous, replaced, ...besides].flatMap((earlier, index) => {
     if (!earlier || isHold(earlier, config) || hasEnded(earlier, now, config) || earlier.status === 'cancelled') {
       return [];
     }
     const start = Date.parse(earlier.start ?? '');
     const policies = policiesOf(schedulesOfEarlier(earlier.slot, state));
-    return policyIssues('cancel', policies, { start, end: start }, now, paths[index] ?? '');
+    return policyIssues('cancel', policies, { start, end: start }, now, paths[Math.min(index, 1)] ?? '');
   });
 }
 
@@ -95,7 +91,7 @@ export function applyPolicy(
     issues: [
       ...(isOfClinic ? [] : policyIssues('take', policies, interval, now, `${appointment.path}.start`)),
       ...(isOfClinic ? [] : givingBackIssues(earlier, request, policiesOf, state, context)),
-      ...requestorLimitIssues(reached, [earlier.previous, earlier.replaced], appointment.path, config),
+      ...requestorLimitIssues(reached, changedBy(earlier), appointment.path, config),
     ],
     quotas: [
       ...policyQuotas(policies, interval, patients, context),

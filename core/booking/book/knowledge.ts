@@ -35,6 +35,8 @@ export interface Questions {
   readonly role: Question<true, Role>;
   /** HealthcareServices, by their ids, that Schedules name in their `serviceType`; those that do not exist are absent. */
   readonly services: Question<readonly string[], ResourceSet>;
+  /** HealthcareServices, by their ids, that say what a visit needs: with the service's own rights, as portals see no pools. */
+  readonly visits: Question<readonly string[], ResourceSet>;
   /** Everything within reach of the time that the booking takes or gives back. */
   readonly around: Question<
     readonly ScheduleTime[],

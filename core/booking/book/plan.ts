@@ -10,6 +10,7 @@ import { issuesSoFar, lastIssues } from './rules.ts';
 import { returningIn, situationsOf } from './situation.ts';
 import { issuesTogether } from './together.ts';
 import { transactionOf } from './transaction.ts';
+import { visitRuleIssues } from './visit-rules.ts';
 import { wantedFor } from './wanted.ts';
 
 /** The decision about a booking. */
@@ -58,7 +59,7 @@ export function planBooking(
   if (wanted) {
     return { kind: 'read', wanted };
   }
-  const issues = [...found, ...without(situations.flatMap(lastIssues))];
+  const issues = [...found, ...without([...situations.flatMap(lastIssues), ...visitRuleIssues(situations)])];
   return issues.length > 0
     ? { kind: 'refuse', issues, returning: situations.slice(0, 1).flatMap(returningIn) }
     : { kind: 'write', transaction: transactionOf(situations) };

@@ -1,9 +1,10 @@
 import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { idIn, isId } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import type { Interval } from '../../time/interval.ts';
+import { visitGroupOf } from '../../visits/group.ts';
 import { isOffer } from '../appointment/expiry.ts';
 import { offeredFor } from '../appointment/offer.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
@@ -106,13 +107,24 @@ export const missingSlotReads = (request: BookRequest, state: ResourceSet): Bund
       .filter((id) => !state.has(`Slot/${id}`)),
   );
 
-/** The search for what an offer would replace and for its waitlist entry, if the request is to accept one. */
-export function offeredReads(request: BookRequest, state: ResourceSet, config: TagConfig): BundleEntry[] {
-  return eachOf(request).flatMap(({ appointment }) => {
-    const { id } = appointment.value;
-    const offer = id === undefined ? undefined : findResource(state, 'Appointment', id);
-    return offer && isOffer(offer, config) ? searchByIds('Appointment', offeredFor(offer, config), withSlots) : [];
-  });
+/**
+ * The searches for what an offer would replace and for its waitlist entry, if the request is to accept one; and for what was
+ * booked together with the appointments that it moves or replaces.
+ */
+export function furtherReads(request: BookRequest, state: ResourceSet, config: TagConfig): BundleEntry[] {
+  const found = eachOf(request)
+    .flatMap(({ appointment, replaced }) => [appointment.value.id, replaced?.value])
+    .flatMap((id) => (id === undefined ? [] : (findResource(state, 'Appointment', id) ?? [])));
+  const groups = [...new Set(found.flatMap((one) => visitGroupOf(one, config) ?? []))];
+  const system = artefactUri(config, 'LocalVisitGroup');
+  return [
+    ...found
+      .filter((one) => isOffer(one, config))
+      .flatMap((offer) => searchByIds('Appointment', offeredFor(offer, config), withSlots)),
+    ...groups.map((group) =>
+      search('Appointment', [['identifier', `${system}|${group}`], ['_count', '100'], ...withSlots]),
+    ),
+  ];
 }
 
 /** Whether the request leads to other Schedules than those of the slots that it names, so that these must be read anew. */

@@ -7,6 +7,7 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
+import { type StepMark, stepOf } from '../../visits/visit.ts';
 import { withDisplays } from '../appointment/display.ts';
 import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
 import { allOf, clinicPartOf, type Submitted, submittedIn, submittedOf } from '../appointment/submitted.ts';
@@ -18,8 +19,9 @@ import { type Knowledge, offeredServicesOf } from './knowledge.ts';
 import { type BookRequest, eachOf } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { heirOf } from './resubmission/heir.ts';
-import { type EarlierAppointments, findEarlierAppointments, givingBack } from './resubmission/reschedule.ts';
+import { changedBy, type EarlierAppointments, findEarlierAppointments, givingBack } from './resubmission/reschedule.ts';
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmission/resubmit.ts';
+import { isByItself, siblingsOf } from './resubmission/visit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 
 /** What a decision starts from: the request, and everything that was read for it. */
@@ -40,6 +42,8 @@ export interface Situation extends Given {
   readonly before: readonly Situation[];
   /** How many appointments the request books. */
   readonly count: number;
+  /** Which step of a visit it is to be, or is. */
+  readonly mark: StepMark | undefined;
   /** The ids of the appointments that the whole request rewrites. */
   readonly rewritten: readonly string[];
   readonly resolved: ResolvedParticipants;
@@ -155,7 +159,7 @@ const patientsIn = ({ participants, patient }: ResolvedParticipants): string[] =
   );
 
 /** One appointment of a request, with what is kept of a stored one, before its slots are looked at. */
-type Prepared = Given & Pick<Situation, 'earlier' | 'submitted' | 'resolved'>;
+type Prepared = Given & Pick<Situation, 'earlier' | 'submitted' | 'resolved' | 'mark'>;
 
 function prepared(given: Given): Prepared {
   const { context } = given;
@@ -164,7 +168,18 @@ function prepared(given: Given): Prepared {
   const clinic = clinicPart(earlier, submitted, given);
   const resolved = participantsOf(given.request, earlier, clinic, given);
   const request = withStored(earlier, clinic, resolved, given);
-  return { ...given, request, earlier, submitted, resolved };
+  const mark = request.appointment.step ?? (earlier.previous && stepOf(earlier.previous, context.config));
+  return { ...given, request, earlier, submitted, resolved, mark };
+}
+
+/** The others that were booked with the one that is replaced, where a requestor can only end them together. */
+function besidesReplaced({ replaced }: EarlierAppointments, given: Given): Appointment[] {
+  const { known, context, request } = given;
+  const { now, config } = context;
+  const moved = eachOf(request).map(({ appointment }) => appointment.value.id);
+  return replaced && known.role !== 'repository' && !isByItself(replaced, known.visits, config)
+    ? siblingsOf(replaced, changeable(given), now, config).filter(({ id }) => !moved.includes(id))
+    : [];
 }
 
 /** Who is created with one appointment of a request is created for all of them. */
@@ -196,12 +211,12 @@ export function situationsOf(asked: Given): Situation[] {
   const { known, context } = asked;
   const state = new Map([...asked.state, ...(known.authored ?? [])]);
   const given = { ...asked, state };
-  const [first, ...others] = eachOf(asked.request).map((request) => prepared({ ...given, request }));
+  const [first, ...others] = eachOf(asked.request)
+    .map((request) => prepared({ ...given, request }))
+    .map((one) => ({ ...one, earlier: { ...one.earlier, besides: besidesReplaced(one.earlier, given) } }));
   const steps = first ? [first, ...others.map((one) => withSamePersons(one, first.resolved))] : [];
   const earlier = steps.map((one) => one.earlier);
-  const rewritten = earlier
-    .flatMap(({ previous, replaced }) => [previous, replaced])
-    .filter((one) => one !== undefined);
+  const rewritten = earlier.flatMap(changedBy);
   const stored = storedCalendar(given, rewritten);
   const made = new Map<Prepared, Situation>();
   let calendar = countedCalendar(stored, earlier, given);
@@ -262,8 +277,8 @@ export function timeAround(interval: Interval, { schedule }: CalendarSlot, buffe
  * Ids of the slots that the booking gives back: those of appointments that it moves or replaces, and of expired holds and
  * requests.
  */
-export function givenBackBy({ earlier: { previous, replaced }, known: { fragments } }: Situation): string[] {
-  return [previous, replaced, ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
+export function givenBackBy({ earlier, known: { fragments } }: Situation): string[] {
+  return [...changedBy(earlier), ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
 }
 
 /** How the hold or request that the caller sends again ended by itself, if it did. */

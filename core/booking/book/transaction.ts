@@ -9,7 +9,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { PREVIOUS, REPLACES } from '../../fhir/reserved.ts';
+import { ORIGINATING, PREVIOUS, RECURRENCE_ID, REPLACES } from '../../fhir/reserved.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
@@ -17,7 +17,7 @@ import { settle } from '../../slots/settle.ts';
 import { withTaken } from '../../slots/take.ts';
 import { bufferSlots } from '../../slots/terms.ts';
 import { visitGroupOf } from '../../visits/group.ts';
-import { stepExtension } from '../../visits/visit.ts';
+import { stepExtension, stepOf } from '../../visits/visit.ts';
 import { afterItsEnd, answeredReason } from '../appointment/expiry.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { withSubmitted } from '../appointment/submitted.ts';
@@ -26,6 +26,7 @@ import { quotaEntries } from '../policy/quota.ts';
 import { refillRows } from '../waitlist/refill.ts';
 import type { BookingContext } from './context.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
+import { visitOf } from './resubmission/visit.ts';
 import { type Result, resultOf } from './result.ts';
 import { buffersOf, type Situation, schedulesIn, settling } from './situation.ts';
 
@@ -41,17 +42,40 @@ interface Outcome extends Result {
 /** What ties an appointment to the others of its request. */
 interface Visit {
   readonly group: string;
-  /** Reference to the one before it in time. */
-  readonly previous: string | undefined;
+  /** The extensions that link it to others. */
+  readonly links: readonly Extension[];
   /** The `urn:uuid:` of its entry, if it is new. */
   readonly fullUrl: string | undefined;
+}
+
+/** One appointment that takes the place of another in its visit. */
+function inPlaceOf({ mark, earlier: { replaced }, context: { config } }: Situation): Visit | undefined {
+  const group = replaced && visitGroupOf(replaced, config);
+  const isSame = mark !== undefined && replaced && stepOf(replaced, config)?.service === mark.service;
+  const links = (replaced?.extension ?? []).filter(({ url }) => linking.includes(url));
+  return group && isSame ? { group, links, fullUrl: undefined } : undefined;
+}
+
+/** The extensions that link an appointment to others of its visit. */
+const linking: readonly string[] = [PREVIOUS, ORIGINATING, RECURRENCE_ID];
+
+/** What the appointments of a series say besides: the first of them, and which they are. */
+function seriesLinks({ mark, known, before, context }: Situation, first: string | undefined): Extension[] {
+  const isSeries = mark && visitOf(mark.service, known.visits, context.config)?.series !== undefined;
+  return isSeries
+    ? [
+        ...(before.length > 0 && first ? [{ url: ORIGINATING, valueReference: { reference: first } }] : []),
+        { url: RECURRENCE_ID, valuePositiveInt: Number(mark.step) },
+      ]
+    : [];
 }
 
 /** What ties the appointments of a request together; nothing if it is only one. */
 function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visit> {
   const [first] = situations;
   if (!first || situations.length === 1) {
-    return new Map();
+    const place = first && inPlaceOf(first);
+    return new Map(first && place ? [[first, place]] : []);
   }
   const { newId, config } = first.context;
   const stored = situations.flatMap(({ earlier: { previous } }) => (previous && visitGroupOf(previous, config)) ?? []);
@@ -59,8 +83,16 @@ function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visi
   const urls = new Map(situations.map((one) => [one, one.earlier.previous ? undefined : newId()]));
   const referenceOf = (one: Situation | undefined): string | undefined =>
     one && (urls.get(one) ?? `Appointment/${one.earlier.previous?.id}`);
+  const origin = referenceOf(situations.find(({ before }) => before.length === 0));
   return new Map(
-    situations.map((one) => [one, { group, previous: referenceOf(one.before.at(-1)), fullUrl: urls.get(one) }]),
+    situations.map((one) => {
+      const previous = referenceOf(one.before.at(-1));
+      const links = [
+        ...(previous ? [{ url: PREVIOUS, valueReference: { reference: previous } }] : []),
+        ...seriesLinks(one, origin),
+      ];
+      return [one, { group, links, fullUrl: urls.get(one) }];
+    }),
   );
 }
 
@@ -95,11 +127,11 @@ function extensionsOf(
 ): Extension[] {
   const set: Extension[] = [
     ...(replaced ? [{ url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }] : []),
-    ...(visit?.previous ? [{ url: PREVIOUS, valueReference: { reference: visit.previous } }] : []),
+    ...(visit?.links ?? []),
     ...(step ? [stepExtension(step, config)] : []),
   ];
   const isSet = ({ url }: Extension): boolean =>
-    set.some((one) => one.url === url) || (visit !== undefined && url === PREVIOUS);
+    set.some((one) => one.url === url) || (visit !== undefined && linking.includes(url));
   return [...(value.extension ?? []).filter((one) => !isSet(one)), ...set];
 }
 
@@ -179,12 +211,14 @@ function createEntry(
 /** The entries that store the appointment (the first one), cancel the one that it replaces, and end a waitlist entry. */
 function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry[] {
   const { earlier, context } = situation;
-  const { previous, replaced, answered } = earlier;
+  const { previous, replaced, besides, answered } = earlier;
   const sent = appointmentOf(situation, outcome);
   const appointment = withSubmitted(sent, previous, context.requestor, context.config, situation.submitted);
   return [
     previous ? changeEntry(previous, appointment, context) : createEntry(appointment, outcome.visit?.fullUrl, context),
-    ...(replaced ? [changeEntry(replaced, { ...replaced, status: 'cancelled' }, context)] : []),
+    ...[...(replaced ? [replaced] : []), ...besides].map((one) =>
+      changeEntry(one, { ...one, status: 'cancelled' }, context),
+    ),
     ...(answered
       ? [
           changeEntry(

@@ -5,6 +5,7 @@ import { belongsTo } from '../../fhir/tags.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { reachOf } from '../../slots/terms.ts';
 import { contains, overlaps } from '../../time/interval.ts';
+import { stepOf } from '../../visits/visit.ts';
 import { endOf, isHold } from '../appointment/expiry.ts';
 import { submittedOf } from '../appointment/submitted.ts';
 import { quotaKey } from '../policy/quota.ts';
@@ -14,9 +15,11 @@ import { schedulesConcerned } from './apply-policy.ts';
 import { type Questions, unknownServices, type Wanted } from './knowledge.ts';
 import { mergedPatients } from './resubmission/heir.ts';
 import { perhapsMoved } from './resubmission/idempotency.ts';
+import { changedBy } from './resubmission/reschedule.ts';
 import { buffersOf, givenBackBy, type Situation, schedulesIn } from './situation.ts';
 import { longestIssues } from './slots/granularity.ts';
 import { payerKindIssues } from './slots/service-type.ts';
+import { mayBeVisit } from './visit-rules.ts';
 
 /** What must still be read to answer a question, given what is known to be against the booking; `undefined`: nothing. */
 type When<Name extends keyof Questions> = (
@@ -36,10 +39,9 @@ const someOf = <T>(list: readonly T[]): readonly T[] | undefined => (list.length
 
 /** Whether more knowledge of the slots could change this decision: fragments of split slots, or slots to be joined again. */
 function dependsOnFragments({ earlier, known: { fragments } }: Situation, found: readonly Issue[]): boolean {
-  const { previous, replaced } = earlier;
   const isAboutSlots = found.every(({ code }) => aboutSlots.has(code));
   const hasExpired = (fragments?.expired ?? []).length > 0;
-  return isAboutSlots && (found.length > 0 || previous !== undefined || replaced !== undefined || hasExpired);
+  return isAboutSlots && (found.length > 0 || changedBy(earlier).length > 0 || hasExpired);
 }
 
 /** Origins of the slots of the named schedule at that time that are held or requested. */
@@ -57,7 +59,7 @@ function tentativeOrigins({ request: { schedule, interval }, stored }: Situation
 function originsOf(situation: Situation): string[] {
   const { request, earlier, stored, known } = situation;
   const { fragments } = known;
-  const givenBack = [earlier.previous, earlier.replaced, ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
+  const givenBack = [...changedBy(earlier), ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
   const ids = [...request.slots.map(({ value }) => value), ...givenBack];
   const origins = ids.flatMap((id) => stored.get(id)?.origin ?? (fragments ? id : []));
   return [...new Set([...origins, ...tentativeOrigins(situation)])];
@@ -66,8 +68,10 @@ function originsOf(situation: Situation): string[] {
 const fragments: When<'fragments'> = (situation, found) => {
   const { fragments: known } = situation.known;
   const origins = originsOf(situation);
+  // Which appointments end with one of a visit decides whose slots are free.
+  const isOpen = visits(situation, found) !== undefined;
   const isFragmentary = !known || origins.some((origin) => known.origins?.includes(origin) === false);
-  return isFragmentary && origins.length > 0 && dependsOnFragments(situation, found)
+  return !isOpen && isFragmentary && origins.length > 0 && dependsOnFragments(situation, found)
     ? { origins, rewritten: situation.rewritten }
     : undefined;
 };
@@ -109,13 +113,13 @@ function isKnown(times: readonly ScheduleTime[], around: Questions['around']['kn
  */
 const role: When<'role'> = (situation) => {
   const { known, verdict, earlier, context } = situation;
-  const { previous, replaced } = earlier;
+  const { previous } = earlier;
   const { requestor, config } = context;
   const isMoved = previous !== undefined && !isHold(previous, config);
-  const isOthers = [previous, replaced].some((one) => one && !belongsTo(one, requestor, config));
+  const isOthers = changedBy(earlier).some((one) => !belongsTo(one, requestor, config));
   const limits = [verdict.issues, verdict.quotas, longestIssues(situation), payerKindIssues(situation)];
   const isBound = limits.some(({ length }) => length > 0);
-  return known.role === undefined && (isBound || isMoved || isOthers) ? true : undefined;
+  return known.role === undefined && (isBound || isMoved || isOthers || mayBeVisit(situation)) ? true : undefined;
 };
 
 /** Quotas are counted if there is nothing else against the booking. */
@@ -149,9 +153,9 @@ const patients: When<'patients'> = ({ resolved, earlier, state, known, context }
 };
 
 /** The Tasks of appointments that are moved or replaced and that waited for the clinic. */
-const tasks: When<'tasks'> = ({ known, earlier: { previous, replaced }, context: { config } }) => {
-  const waited = [previous, replaced].filter((one) => one && endOf('request', one, config) !== undefined);
-  return known.tasks ? undefined : someOf(waited.flatMap((one) => one?.id ?? []));
+const tasks: When<'tasks'> = ({ known, earlier, context: { config } }) => {
+  const waited = changedBy(earlier).filter((one) => endOf('request', one, config) !== undefined);
+  return known.tasks ? undefined : someOf(waited.flatMap(({ id }) => id ?? []));
 };
 
 /** The authors of patients matter where several may be meant. */
@@ -160,10 +164,17 @@ const authored: When<'authored'> = ({ state, known }, found) =>
     ? undefined
     : resourcesOfType(state, 'Patient').flatMap(({ id }) => id ?? []);
 
+/** The services that say what the visits need to which the appointment, or one that it moves or replaces, belongs. */
+const visits: When<'visits'> = ({ known, mark, earlier, context: { config } }) => {
+  const marks = [mark, ...changedBy(earlier).map((one) => stepOf(one, config))];
+  return known.visits ? undefined : someOf([...new Set(marks.flatMap((one) => one?.service ?? []))]);
+};
+
 const questions: { readonly [Name in keyof Questions]: When<Name> } = {
   tasks,
   fragments,
   services,
+  visits,
   around,
   role,
   usage,
@@ -184,6 +195,7 @@ const united: {
     rewritten: unique(all.map(({ rewritten }) => rewritten)),
   }),
   services: unique,
+  visits: unique,
   around: (all) => merged(all.flat()),
   role: () => true,
   usage: (all) => [...new Map(all.flat().map((quota) => [quotaKey(quota), quota])).values()],

@@ -348,13 +348,29 @@ export function slotEntries(
   newId: () => string,
   now: number,
 ): BundleEntry[] {
+  return slotEntriesOf([appointment], related, config, newId, now);
+}
+
+/**
+ * The same for several appointments that change together: all of them hold their slots, or none.
+ *
+ * @param related - of all of them; how they use each other's slots does not count
+ */
+export function slotEntriesOf(
+  appointments: readonly Appointment[],
+  related: RelatedSlots,
+  config: SlotSyncConfig,
+  newId: () => string,
+  now: number,
+): BundleEntry[] {
   const { slots, uses, schedules, lost, kept = new Set() } = related;
   const system = artefactUri(config, 'LocalSlotOrigin');
-  const before = calendarOf(asOffers(slots, appointment, config), config, uses);
+  const marked = appointments.reduce<Slot[]>((all, one) => asOffers(all, one, config), [...slots]);
+  const before = calendarOf(marked, config, uses);
   const context = { termsOf: termsFor(schedules, config), newId };
-  if (holdsSlots(appointment)) {
-    const takings = missingTakings(before, appointment, related, newId, config);
-    const own = taken(before, appointment, related, newId, config);
+  if (appointments.every(holdsSlots)) {
+    const takings = appointments.flatMap((one) => missingTakings(before, one, related, newId, config));
+    const own = appointments.reduce((calendar, one) => taken(calendar, one, related, newId, config), before);
     return calendarEntries(before, settle(before, withSlots(own, takings), context), now, config);
   }
   const isGivenBack = ({ id }: Slot): boolean =>
@@ -366,10 +382,13 @@ export function slotEntries(
       const tag = [...(slot.meta?.tag ?? []), { system, code: slot.id ?? '' }];
       return { ...slot, meta: { ...slot.meta, tag } };
     });
-  const ids = slotIdsOf(appointment).filter((id) => !kept.has(id));
+  const ids = appointments.flatMap(slotIdsOf).filter((id) => !kept.has(id));
   const deleted = lostSlots(missing, config, newId);
   const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
-  const current = withoutIntentsOf(before, `Appointment/${appointment.id}`, now, config);
+  const current = appointments.reduce(
+    (calendar, { id }) => withoutIntentsOf(calendar, `Appointment/${id}`, now, config),
+    before,
+  );
   const after = withSlots(withGivenBack(current, ids, config), free);
   const settled = settle(withSlots(current, deleted), after, { ...context, stored: before });
   return [

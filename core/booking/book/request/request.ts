@@ -231,7 +231,11 @@ export function parseBookRequest(body: unknown, config: RequestConfig, purpose: 
   const found = [...issues, ...withoutConsequences(more, unreadable)];
   const [request, ...others] = read.map((one) => one.request);
   return {
-    ...(request && { request: others.length > 0 ? { ...request, others } : request }),
+    // What is replaced is replaced once, whatever comes in its place.
+    ...(request && {
+      request:
+        others.length > 0 ? { ...request, others: others.map((one) => ({ ...one, replaced: undefined })) } : request,
+    }),
     issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
     unreadable,
   };

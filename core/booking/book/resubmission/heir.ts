@@ -2,11 +2,11 @@ import { type Patients, patientIdsOf } from '../../appointment/change.ts';
 import { replacedBy, survivorOf } from '../../appointment/patient-change.ts';
 import { isActivePatient } from '../../patient/identity.ts';
 import { findResource, type ResourceSet } from '../../resource-set.ts';
-import type { EarlierAppointments } from './reschedule.ts';
+import { changedBy, type EarlierAppointments } from './reschedule.ts';
 
 /** The ids of the patients of the appointments that a booking moves or replaces. */
-function patientsOfEarlier({ previous, replaced }: EarlierAppointments, baseUrl: string): string[] {
-  return [previous, replaced].flatMap((one) => (one ? patientIdsOf(one, baseUrl).map(({ id }) => id) : []));
+function patientsOfEarlier(earlier: EarlierAppointments, baseUrl: string): string[] {
+  return changedBy(earlier).flatMap((one) => patientIdsOf(one, baseUrl).map(({ id }) => id));
 }
 
 /**

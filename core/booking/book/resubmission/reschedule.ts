@@ -13,6 +13,8 @@ export interface EarlierAppointments {
   readonly previous?: Appointment | undefined;
   /** The appointment that the new one replaces. */
   readonly replaced?: Appointment | undefined;
+  /** The others that were booked with the replaced one, where they end together. */
+  readonly besides: readonly Appointment[];
   /** The waitlist entry that comes to its end, because the booking accepts what was offered for it. */
   readonly answered?: Appointment | undefined;
   readonly issues: readonly Issue[];
@@ -105,6 +107,7 @@ export function findEarlierAppointments(
   return {
     previous,
     replaced,
+    besides: [],
     answered: offered.find(({ status }) => status === 'waitlist'),
     issues: [
       ...versionIssues(request, previous),
@@ -114,7 +117,9 @@ export function findEarlierAppointments(
   };
 }
 
+/** The stored appointments that a booking changes: those that it moves or replaces. */
+export const changedBy = ({ previous, replaced, besides }: Omit<EarlierAppointments, 'issues'>): Appointment[] =>
+  [previous, replaced, ...besides].filter((one) => one !== undefined);
+
 /** Those of the appointments to be moved or replaced that give their slots back. */
-export function givingBack({ previous, replaced }: EarlierAppointments): Appointment[] {
-  return [previous, replaced].filter((earlier) => earlier !== undefined).filter(canBeMoved);
-}
+export const givingBack = (earlier: EarlierAppointments): Appointment[] => changedBy(earlier).filter(canBeMoved);

@@ -1,0 +1,104 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
+import type { Patients } from '../../../core/booking/appointment/change.ts';
+import { isByItself, siblingsOf } from '../../../core/booking/book/resubmission/visit.ts';
+import { resourceSet } from '../../../core/booking/resource-set.ts';
+import { searchUrl } from '../../../core/booking/search.ts';
+import { usesOf } from '../../../core/booking/slots/holders.ts';
+import { type RelatedSlots, slotEntriesOf } from '../../../core/booking/slots/synchronize.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
+import { visitGroupOf } from '../../../core/visits/group.ts';
+import { stepOf } from '../../../core/visits/visit.ts';
+import { config } from '../config.ts';
+import { newId } from '../new-id.ts';
+import { readInBatch } from '../read.ts';
+import {
+  completeRelated,
+  type RelatedAppointment,
+  type RelatedSlotsRead,
+  readRelatedAppointment,
+} from './related-reads.ts';
+
+/** An appointment that changes together with another one of its visit, and what it depends on. */
+export interface Companion extends RelatedAppointment {
+  readonly appointment: Appointment;
+  readonly patients: Patients;
+  readonly tasks: readonly Task[];
+}
+
+/**
+ * The other open appointments of a visit that ends as a whole; none if the appointment is no step of one. They are read with
+ * the Bot's own rights, and belong to the same requestor.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readCompanions(medplum: MedplumClient, one: Appointment): Promise<Companion[]> {
+  const [group, mark] = [visitGroupOf(one, config), stepOf(one, config)];
+  if (group === undefined || !mark) {
+    return [];
+  }
+  const identifier = `${artefactUri(config, 'LocalVisitGroup')}|${group}`;
+  const found = await readInBatch(medplum, [
+    searchUrl('Appointment', [
+      ['identifier', identifier],
+      ['_count', '100'],
+    ]),
+    searchUrl('HealthcareService', [['_id', mark.service]]),
+  ]);
+  const state = resourceSet(found.flat());
+  const others = isByItself(one, state, config) ? [] : siblingsOf(one, state, Date.now(), config);
+  const own = others.filter((other) => ownerOf(other, config) === ownerOf(one, config));
+  return Promise.all(
+    own.map(async (appointment): Promise<Companion> => {
+      const related = await readRelatedAppointment(medplum, appointment.id ?? '');
+      const current = related.appointment ?? appointment;
+      return { ...related, ...(await completeRelated(medplum, current, related)), appointment: current };
+    }),
+  );
+}
+
+const unique = <T>(all: readonly T[], keyOf: (one: T) => string | undefined): T[] => [
+  ...new Map(all.map((one) => [keyOf(one), one])).values(),
+];
+
+/** What was read for several appointments, for all of them at once: how they use each other's slots does not count. */
+function relatedOf(appointments: readonly Appointment[], read: readonly RelatedSlotsRead[]): RelatedSlots {
+  const ids = new Set(appointments.map(({ id }) => id));
+  const others = unique(
+    read.flatMap((one) => one.others),
+    ({ id }) => id,
+  );
+  return {
+    unnamed: read.flatMap(({ unnamed = [] }) => unnamed),
+    slots: unique(
+      read.flatMap(({ slots }) => slots),
+      ({ id }) => id,
+    ),
+    uses: usesOf(others.filter(({ id }) => !ids.has(id))),
+    schedules: unique(
+      read.flatMap(({ schedules }) => schedules),
+      ({ schedule }) => schedule.id,
+    ),
+    lost: unique(
+      read.flatMap(({ lost }) => lost),
+      ({ id }) => id,
+    ),
+    kept: new Set(read.flatMap(({ kept = [] }) => [...kept])),
+  };
+}
+
+/**
+ * The entries that let the slots of appointments follow them.
+ *
+ * @param appointments - as they are about to be
+ * @param read - what was read for each (`readRelatedSlots`)
+ */
+export function followingEntries(
+  appointments: readonly Appointment[],
+  read: readonly RelatedSlotsRead[],
+): BundleEntry[] {
+  const [only] = read;
+  const related = read.length === 1 && only ? only : relatedOf(appointments, read);
+  return slotEntriesOf(appointments, related, config, newId, Date.now());
+}

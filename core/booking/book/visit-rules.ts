@@ -1,0 +1,153 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { servicesFor } from '../../slots/terms.ts';
+import { type StepTaken, stepsWith, visitIssues } from '../../visits/check.ts';
+import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
+import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
+import { offeredServicesOf } from './knowledge.ts';
+import { isByItself, siblingsOf, visitOf } from './resubmission/visit.ts';
+import type { Situation } from './situation.ts';
+import { schedulesOf } from './slots/select-slots.ts';
+
+const mismatch = (diagnostics: string, expression: string): Issue => ({
+  code: 'visit-mismatch',
+  diagnostics,
+  expression,
+});
+
+const list = (appointments: readonly Appointment[]): string =>
+  appointments.map(({ id }) => `Appointment/${id}`).join(', ');
+
+/** The service whose visits take several appointments, if one of these alone is booked without being a step of one. */
+function visitMissed({ mark, earlier, selected, request, state, known, context }: Situation): string | undefined {
+  if (mark || earlier.previous || context.offer) {
+    return undefined;
+  }
+  const types = request.appointment.value.serviceType ?? [];
+  const asking = selected.slots.flatMap((slot) => {
+    const schedule = scheduleOf(state, slot.resource);
+    const services = schedule ? offeredServicesOf(schedule, state, known) : [];
+    const meant = servicesFor(slot, types.length > 0 ? types : (slot.services ?? []), services, context.config);
+    return meant.length > 0 && meant.every((one) => isVisit(one, context.config)) ? meant : [];
+  });
+  return asking[0]?.id;
+}
+
+/** Whether the rules of visits may concern an appointment. */
+export const mayBeVisit = (situation: Situation): boolean =>
+  situation.mark !== undefined || situation.earlier.besides.length > 0 || visitMissed(situation) !== undefined;
+
+function missedIssues(situation: Situation): Issue[] {
+  const service = visitMissed(situation);
+  const diagnostics = `HealthcareService/${service} takes several appointments: book all of a proposal of $find in one request.`;
+  return service ? [mismatch(diagnostics, `${situation.request.appointment.path}.extension`)] : [];
+}
+
+/** Those booked together with the moved ones that the request leaves where they are. */
+function staying(situations: readonly Situation[]): Appointment[] {
+  const found = situations.flatMap(({ earlier, state, known, context: { now, config }, rewritten }) =>
+    [earlier.previous, earlier.replaced].flatMap((one) =>
+      one && (one === earlier.previous || isByItself(one, known.visits, config))
+        ? siblingsOf(one, state, now, config).filter(({ id = '' }) => !rewritten.includes(id))
+        : [],
+    ),
+  );
+  return [...new Map(found.map((one) => [one.id, one])).values()];
+}
+
+/** A visit is moved as a whole unless its service says otherwise. */
+function wholeIssues(situations: readonly Situation[]): Issue[] {
+  const left = staying(situations);
+  return situations.flatMap(
+    ({ request, earlier: { previous, replaced, besides }, known, context: { config }, count }) => {
+      const isLeft = previous && left.length > 0 && !isByItself(previous, known.visits, config);
+      const moved = `The visit of Appointment/${previous?.id} is moved as a whole: send ${list(left)} with it.`;
+      const ended = `Appointment/${replaced?.id} is one of several of a visit (${list(besides)}): replace it by all appointments of another.`;
+      return [
+        ...(isLeft ? [mismatch(moved, `${request.appointment.path}.id`)] : []),
+        ...(replaced && besides.length > 0 && count === 1
+          ? [mismatch(ended, request.replaced?.path ?? request.appointment.path)]
+          : []),
+      ];
+    },
+  );
+}
+
+function schedulesOfStored({ slot = [] }: Appointment, state: ResourceSet) {
+  const found = slot.flatMap(({ reference = '' }) => {
+    const stored = findResource(state, 'Slot', reference.split('/')[1] ?? '');
+    return (stored && scheduleOf(state, stored)) ?? [];
+  });
+  return [...new Set(found)];
+}
+
+/** Stands for what stays where it is, in the paths of issues. */
+const STAYS = 'stays';
+
+function takenBy(situations: readonly Situation[]): StepTaken[] {
+  return situations.flatMap(({ mark, request: { interval, appointment }, selected, state }) =>
+    mark && interval
+      ? [{ ...interval, step: mark.step, schedules: schedulesOf(selected.slots, state), path: appointment.path }]
+      : [],
+  );
+}
+
+function takenByStaying(appointments: readonly Appointment[], { state, context: { config } }: Situation): StepTaken[] {
+  return appointments.flatMap((one) => {
+    const [start, end, mark] = [parseInstant(one.start), parseInstant(one.end), stepOf(one, config)];
+    return mark && start !== undefined && end !== undefined
+      ? [{ start, end, step: mark.step, schedules: schedulesOfStored(one, state), path: STAYS }]
+      : [];
+  });
+}
+
+/** Order, gaps, lengths and pools: of all that is booked and, on a move, of what stays. */
+function stepIssues(visit: Visit, situations: readonly Situation[], first: Situation): Issue[] {
+  const left = staying(situations);
+  const taken = [...takenBy(situations), ...takenByStaying(left, first)];
+  const isMove = left.length > 0 || situations.every(({ earlier: { previous } }) => previous);
+  const isThere = (name: string): boolean => taken.some(({ step }) => step === name);
+  // What the clinic has taken out of a visit is not missing when the rest moves.
+  const asked = isMove ? { ...visit, steps: stepsWith(visit.steps, isThere) } : visit;
+  const { path } = first.request.appointment;
+  const root = path.startsWith('Parameters') ? 'Parameters.parameter' : path;
+  return visitIssues(asked, taken, first.context.config.timeZone, root).flatMap((issue) => {
+    const at = issue.expression ?? '';
+    // What stays is right where it is; only its distance from what moves can be wrong.
+    return at.startsWith(STAYS)
+      ? at === `${STAYS}.start`
+        ? [{ ...issue, expression: `${path}.start` }]
+        : []
+      : [issue];
+  });
+}
+
+function marksIssues(situations: readonly Situation[]): Issue[] {
+  const [first] = situations.filter(({ mark }) => mark);
+  if (!first?.mark) {
+    return [];
+  }
+  const { service } = first.mark;
+  const strays = situations.filter(({ mark }) => mark?.service !== service);
+  if (strays.length > 0) {
+    return strays.map(({ request: { appointment } }) =>
+      mismatch('The appointments of one request must be steps of one visit.', `${appointment.path}.extension`),
+    );
+  }
+  const visit = visitOf(service, first.known.visits, first.context.config);
+  if (!visit) {
+    const isOld = situations.every(({ earlier: { previous } }) => previous);
+    const diagnostics = `HealthcareService/${service} asks for no visit that can be booked.`;
+    return isOld ? [] : [mismatch(diagnostics, `${first.request.appointment.path}.extension`)];
+  }
+  return situations.every(({ selected }) => selected.slots.length > 0) ? stepIssues(visit, situations, first) : [];
+}
+
+/** What is wrong with the appointments of a requestor as visits; staff may book and move what they like. */
+export function visitRuleIssues(situations: readonly Situation[]): Issue[] {
+  const [first] = situations;
+  return first?.known.role === 'requestor' && !first.context.offer
+    ? [...situations.flatMap(missedIssues), ...wholeIssues(situations), ...marksIssues(situations)]
+    : [];
+}

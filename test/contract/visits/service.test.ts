@@ -1,0 +1,130 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { stepExtension } from '../../../core/visits/visit.ts';
+import { until } from '../../lib/until.ts';
+import { aPatient, aSchedule, aSlot, book, minutes, proposed, several, slotsOf, succeeded } from '../fixtures.ts';
+import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { config, type Role } from '../installation.ts';
+
+const step = (name: string, { id }: Schedule, ...more: Extension[]): Extension => ({
+  url: 'step',
+  extension: [
+    { url: 'name', valueString: name },
+    { url: 'schedule', valueReference: { reference: `Schedule/${id}` } },
+    ...more,
+  ],
+});
+
+const appointmentsIn = (answer: Answer): Appointment[] =>
+  (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+    isResource(resource, 'Appointment') ? [resource] : [],
+  );
+
+/** Blood, then an ECG, each in a schedule of its own: a service that asks for both, and a proposal. */
+async function aVisit(schedule: Partial<Schedule> = {}, ...more: Extension[]) {
+  const [blood, ecg, patient] = await Promise.all([aSchedule(), aSchedule(schedule), aPatient()]);
+  const service: HealthcareService = {
+    resourceType: 'HealthcareService',
+    name: 'Check-up',
+    extension: [
+      {
+        url: artefactUri(config, 'LocalVisit'),
+        extension: [step('Blood', blood), step('ECG', ecg, { url: 'after', valueString: 'Blood' }), ...more],
+      },
+    ],
+  };
+  const made = succeeded(
+    'HealthcareService',
+    await medplum('front-desk', 'POST', '/HealthcareService', { body: service }),
+  );
+  const [first, second, third] = await Promise.all([aSlot(blood, 0, 30), aSlot(ecg, 60, 90), aSlot(ecg, 120, 150)]);
+  const mark = (name: string) => ({ extension: [stepExtension({ service: made.id ?? '', step: name }, config)] });
+  const steps = [
+    proposed(patient, [first], mark('Blood')),
+    proposed(patient, [second], { from: 60, to: 90, ...mark('ECG') }),
+  ];
+  const later = proposed(patient, [third], { from: 120, to: 150, ...mark('ECG') });
+  return { schedules: [blood, ecg], steps, later };
+}
+
+const statusesOf = async (schedules: readonly Schedule[]) => (await Promise.all(schedules.map(slotsOf))).flat();
+const ends = (role: Role, one: Appointment | undefined, status: Appointment['status']) =>
+  request(role, 'PATCH', `/Appointment/${one?.id}`, {
+    body: [{ op: 'replace', path: '/status', value: status }],
+    headers: { 'content-type': 'application/json-patch+json' },
+  });
+const statusOf = async (one: Appointment | undefined) =>
+  resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${one?.id}`)).status;
+
+describe('a visit', () => {
+  it('is not booked by half', async () => {
+    const { steps } = await aVisit();
+    const answer = await book(steps[0]);
+    expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'visit-mismatch Appointment']);
+  });
+
+  it('is cancelled as a whole by a portal', async () => {
+    const { steps, schedules } = await aVisit();
+    const [first, second] = appointmentsIn(await book(several(...steps)));
+    expect((await ends('portal-a', second, 'cancelled')).status).toBe(200);
+    expect(await Promise.all([first, second].map(statusOf))).toEqual(['cancelled', 'cancelled']);
+    expect(await statusesOf(schedules)).toEqual(['free 0-30', 'free 60-90', 'free 120-150']);
+  });
+
+  it('is cancelled by step where the clinic lets it, and by its staff', async () => {
+    const { steps } = await aVisit({}, { url: 'byStep', valueBoolean: true });
+    const [first, second] = appointmentsIn(await book(several(...steps)));
+    await ends('portal-a', second, 'cancelled');
+    expect(await Promise.all([first, second].map(statusOf))).toEqual(['booked', 'cancelled']);
+    const whole = await aVisit();
+    const [one, other] = appointmentsIn(await book(several(...whole.steps)));
+    await ends('front-desk', one, 'cancelled');
+    expect(await Promise.all([one, other].map(statusOf))).toEqual(['cancelled', 'booked']);
+  });
+
+  it('is moved as a whole, under its ids', async () => {
+    const { steps, later, schedules } = await aVisit();
+    const [first, second] = appointmentsIn(await book(several(...steps)));
+    const half = await book({ ...later, id: second?.id });
+    expect([half.status, ...issuesOf(half)]).toEqual([422, 'visit-mismatch Appointment.id']);
+    const moved = await book(several({ ...steps[0], id: first?.id }, { ...later, id: second?.id }));
+    expect(moved.status).toBe(201);
+    expect(appointmentsIn(moved).map(({ id, start }) => [id, start])).toEqual([
+      [first?.id, minutes(0)],
+      [second?.id, minutes(120)],
+    ]);
+    expect(await statusesOf(schedules)).toEqual(['busy 0-30', 'free 60-90', 'busy 120-150']);
+  });
+
+  it('is replaced as a whole', async () => {
+    const { steps, later } = await aVisit();
+    const [first, second] = appointmentsIn(await book(several(...steps)));
+    const body = several(steps[0], later);
+    const answer = await book({
+      ...body,
+      parameter: [...body.parameter, { name: 'cancelled-appt-id', valueUri: second?.id }],
+    });
+    expect(answer.status).toBe(201);
+    expect(await Promise.all([first, second].map(statusOf))).toEqual(['cancelled', 'cancelled']);
+  });
+
+  it('is confirmed as a whole, at whatever door', async () => {
+    const manual = { extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' }] };
+    const { steps, schedules } = await aVisit(manual);
+    const answer = await book(several(...steps));
+    const [first, second] = appointmentsIn(answer);
+    expect([answer.status, first?.status]).toEqual([202, 'pending']);
+    expect((await ends('front-desk', first, 'booked')).status).toBe(200);
+    expect(await Promise.all([first, second].map(statusOf))).toEqual(['booked', 'booked']);
+    expect(await statusesOf(schedules)).toEqual(['busy 0-30', 'busy 60-90', 'free 120-150']);
+    const other = await aVisit(manual);
+    const [one, two] = appointmentsIn(await book(several(...other.steps)));
+    await medplum('front-desk', 'PUT', `/Appointment/${one?.id}`, { body: { ...one, status: 'booked' } });
+    await until(
+      () => statusOf(two),
+      (status) => status === 'booked',
+    );
+  });
+});
