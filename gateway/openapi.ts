@@ -49,6 +49,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
     answers: { '200': 'Waiting before', '201': 'Waiting' },
   },
   $answer: { summary: 'What a person answers to a message', answers: done, gives: 'Parameters' },
+  $feed: { summary: 'The calendar of a secret link; for staff, the link', answers: done, gives: 'Parameters' },
   $status: { summary: 'The state of Subscriptions', answers: done, gives: 'Bundle' },
   $events: { summary: 'The events of a Subscription', answers: done, gives: 'Bundle' },
   '$get-ws-binding-token': { summary: 'A token that binds a websocket', answers: done, gives: 'Parameters' },

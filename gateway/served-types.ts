@@ -26,6 +26,7 @@ const backportOperation = (name: string): `http://${string}` =>
 export const servedOperations = {
   book: { levels: ['type'], methods: ['POST'], definition: 'book' },
   answer: { levels: ['type'], methods: ['POST'], definition: 'answer' },
+  feed: { levels: ['type'], methods: ['POST'], definition: 'feed' },
   hold: { levels: ['type'], methods: ['POST'], definition: 'hold' },
   find: { levels: ['type'], methods: ['POST'], definition: 'find' },
   waitlist: { levels: ['type'], methods: ['POST'], definition: 'waitlist' },
@@ -73,7 +74,7 @@ export const servedTypes = {
     profile: 'LocalPatient',
   },
   Slot: { ...readOnly, profile: 'LocalSlot' },
-  Schedule: { ...readOnly, profile: 'LocalSchedule' },
+  Schedule: { ...readOnly, operations: ['feed'], profile: 'LocalSchedule' },
   HealthcareService: readOnly,
   CodeSystem: readOnly,
   ValueSet: readOnly,

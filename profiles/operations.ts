@@ -68,7 +68,7 @@ const inputs = (config: BookingConfig): Input[] => [
  * carries out is named as its base.
  */
 function addressOf(
-  code: 'book' | 'hold' | 'find' | 'waitlist' | 'deliver' | 'answer',
+  code: 'book' | 'hold' | 'find' | 'waitlist' | 'deliver' | 'answer' | 'feed',
   config: BookingConfig,
 ): Pick<OperationDefinition, 'url' | 'base'> {
   const url = `${config.localBase}/OperationDefinition/${code}`;
@@ -278,6 +278,58 @@ export function answerOperation(config: BookingConfig): OperationDefinition {
         type: 'Parameters',
         documentation:
           'status (proposed, if it is offered; booked, pending, cancelled), start and end of the appointment, and each answer that is possible; move stands for an appointment of the caller, which it names.',
+      },
+    ],
+  };
+}
+
+const feedInputs: NonNullable<OperationDefinition['parameter']> = [
+  { name: 'token', use: 'in', min: 0, max: '1', type: 'string', documentation: 'The secret of a link.' },
+  { name: 'schedule', use: 'in', min: 0, max: '1', type: 'Reference', documentation: 'A calendar; for staff.' },
+  {
+    name: 'action',
+    use: 'in',
+    min: 0,
+    max: '1',
+    type: 'code',
+    documentation: 'look, make (the link before ends), or end; with schedule.',
+  },
+  {
+    name: 'names',
+    use: 'in',
+    min: 0,
+    max: '1',
+    type: 'boolean',
+    documentation: 'Whether it names patients; with make.',
+  },
+];
+
+/** The definition of `$feed`, which gives out the calendar of a secret link, and by which staff make and end such links. */
+export function feedOperation(config: BookingConfig): OperationDefinition {
+  return {
+    resourceType: 'OperationDefinition',
+    ...addressOf('feed', config),
+    ...metadata,
+    name: 'feed',
+    title: 'Calendar feed',
+    kind: 'operation',
+    description:
+      'The calendar of a person or a room as iCalendar, for whoever has its secret link; for staff, whether there is a link, a new one, or the end of it.',
+    affectsState: true,
+    code: 'feed',
+    resource: ['Schedule'],
+    system: false,
+    type: true,
+    instance: false,
+    parameter: [
+      ...feedInputs,
+      {
+        name: 'return',
+        use: 'out',
+        min: 1,
+        max: '1',
+        type: 'Parameters',
+        documentation: 'calendar (a text); or active, names and, once, link.',
       },
     ],
   };

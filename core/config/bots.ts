@@ -24,6 +24,7 @@ const byFolder = {
     'validate-slot': 'Withholds free slots whose time is about to be taken, and refuses what a booking has overtaken',
     'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum',
     'publish-slots': 'Publishes free slots from opening hours, and withdraws those whose time is taken',
+    'calendar-feed': 'Gives out, renews and ends calendars by secret links: the operation $feed on Schedule',
     reconcile: 'Corrects slots that do not match their appointments because a job was lost',
   },
   notifications: {
@@ -74,6 +75,7 @@ const startedBy = {
   'restart-handshake': 'medplum',
   'deliver-events': 'medplum',
   'publish-slots': 'medplum',
+  'calendar-feed': 'caller',
   reconcile: 'medplum',
   'retry-deliveries': 'medplum',
   'remove-old-events': 'medplum',

@@ -53,6 +53,7 @@ export const artefacts = {
   find: 'OperationDefinition',
   deliver: 'OperationDefinition',
   answer: 'OperationDefinition',
+  feed: 'OperationDefinition',
   LocalBookingError: 'CodeSystem',
   LocalServiceType: 'CodeSystem',
   LocalSpecialty: 'CodeSystem',

@@ -64,3 +64,31 @@ export function calendarFile(one: CalendarEvent): string {
   }
   return calendar.toString();
 }
+
+/** An appointment in a feed; times are milliseconds since 1970 UTC. */
+export interface FeedEvent extends Pick<CalendarEvent, 'start' | 'end' | 'summary' | 'changed'> {
+  /** The same as long as the appointment exists. */
+  readonly id: string;
+  readonly status: 'tentative' | 'confirmed';
+}
+
+/**
+ * Appointments as one iCalendar file that programs read again and again. The same appointments are the same text.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc5545
+ */
+export function calendarFeed(events: readonly FeedEvent[], language: string): string {
+  const calendar = ical({ prodId: { company: 'appointments', product: 'feed', language: language.toUpperCase() } });
+  for (const { id, start, end, status, summary, changed } of events) {
+    calendar.createEvent({
+      id,
+      sequence: Math.floor(changed / 1000) % 2_147_483_647,
+      stamp: new Date(changed),
+      start: new Date(start),
+      end: new Date(end),
+      summary,
+      status: statuses[status],
+    });
+  }
+  return calendar.toString();
+}

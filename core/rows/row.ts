@@ -46,6 +46,7 @@ const kinds = {
     isPassing: true,
   },
   message: { display: 'The messages to a person about an appointment', person: 'reference', isPassing: true },
+  feed: { display: 'The secret link of a calendar feed', person: 'nothing' },
   'message-all': { display: 'The time up to which messages follow the changes of appointments', person: 'nothing' },
   reconcile: {
     display: 'The time up to which slots and patients follow the changes of appointments',

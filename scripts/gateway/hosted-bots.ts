@@ -20,6 +20,7 @@ const sources: Readonly<Record<CallableBot, () => Promise<{ readonly handler: Bo
   patch: () => import('../../bots/booking/patch.ts'),
   'find-deleted': () => import('../../bots/booking/find-deleted.ts'),
   'write-subscription': () => import('../../bots/notifications/write-subscription.ts'),
+  'calendar-feed': () => import('../../bots/calendar/calendar-feed.ts'),
   'answer-message': () => import('../../bots/messages/answer-message.ts'),
   'subscription-operations': () => import('../../bots/notifications/subscription-operations.ts'),
 };

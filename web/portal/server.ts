@@ -12,6 +12,7 @@ import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit
 import { type Failure, failurePage } from './pages/failure.ts';
 import { layout } from './pages/layout.ts';
 import { BOOKINGS_PER_HOUR, createPortal, type Portal, type PortalOptions } from './portal.ts';
+import { feedRoutes } from './published/feed.ts';
 import { publishedRoutes } from './published/routes.ts';
 import { portalRoutes } from './routes/routes.ts';
 import { SESSION_LENGTH } from './session/session.ts';
@@ -179,6 +180,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
       return handle(made, async (visit) => failurePage(visit, failure))(request, reply);
     });
     await scope.register(receiver(made.news, made.notificationSecret));
+    await scope.register(feedRoutes(made));
     if (options.isPublished) {
       await scope.register(publishedRoutes(made));
     }

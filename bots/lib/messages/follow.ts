@@ -1,4 +1,5 @@
-import { randomUUID, webcrypto } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import '../crypto.ts';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
@@ -21,11 +22,6 @@ import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { mediaOf, sendMessage } from './send.ts';
-
-// Medplum's VM context has no `crypto`; ical-generator asks for it.
-if (!('crypto' in globalThis)) {
-  Object.assign(globalThis, { crypto: webcrypto });
-}
 
 /** What is stored about an appointment and the messages about it. */
 interface State {

@@ -180,3 +180,20 @@ test('staff find the public holidays of a state, leave one out, see what closing
   const { notAvailable: _, ...reopened } = list ?? { notAvailable: [] };
   expect((await medplum('front-desk', 'PUT', `/HealthcareService/${list?.id}`, { body: reopened })).status).toBe(200);
 });
+
+test('staff make a secret link to a calendar, which is shown once, and end it', async ({ page }) => {
+  const { schedule } = await aMonday();
+  await visitDesk(page, `${origin}/front-desk/hours?of=${schedule.id}`);
+  await page.getByRole('button', { name: 'Make a link' }).click();
+  const link = page.getByLabel('Secret link');
+  await expect(link).toHaveValue(/\/portal\/calendar\/.*\.ics$/);
+  await expectAccessible(page);
+  const address = await link.inputValue();
+  expect((await page.request.get(address)).status()).toBe(200);
+  await page.reload();
+  await expect(page.getByText('There is a link.')).toBeVisible();
+  await expect(link).toHaveCount(0);
+  await page.getByRole('button', { name: 'End the link' }).click();
+  await expect(page.getByText('There is no link.')).toBeVisible();
+  expect((await page.request.get(address)).status()).toBe(404);
+});

@@ -245,6 +245,18 @@ export const german: Texts = {
     inCalendar: 'Im Kalender anzeigen',
     until: (time) => `Antwort bis ${time}`,
   },
+  feed: {
+    title: 'In anderen Kalendern',
+    help: 'Ein geheimer Link, mit dem Programme diesen Kalender anzeigen. Wer ihn hat, sieht alle Termine der nächsten drei Monate.',
+    link: 'Geheimer Link',
+    once: 'Jetzt kopieren: Er wird nicht noch einmal angezeigt.',
+    active: 'Es gibt einen Link.',
+    none: 'Es gibt keinen Link.',
+    names: 'Patienten beim Namen nennen',
+    make: 'Link anlegen',
+    renew: 'Neuen Link anlegen; der bisherige endet',
+    end: 'Link beenden',
+  },
   hours: {
     title: 'Sprechzeiten',
     of: 'Zeiten von',

@@ -240,6 +240,18 @@ export const english = {
     inCalendar: 'Show in the calendar',
     until: (time: string) => `answer by ${time}`,
   },
+  feed: {
+    title: 'In other calendars',
+    help: 'A secret link, by which programs show this calendar. Whoever has it sees all appointments of the next three months.',
+    link: 'Secret link',
+    once: 'Copy it now: it is not shown again.',
+    active: 'There is a link.',
+    none: 'There is no link.',
+    names: 'Name the patients',
+    make: 'Make a link',
+    renew: 'Make a new link; the one before ends',
+    end: 'End the link',
+  },
   hours: {
     title: 'Opening hours',
     of: 'Hours of',

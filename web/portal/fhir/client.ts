@@ -51,6 +51,8 @@ export interface BookingService {
   readonly subscribe: (subscription: Subscription) => Promise<Answer<'Subscription'>>;
   /** Passes on what a person answers to a message, by the last part of its link; without an answer it only looks. */
   readonly answer: (token: string, answer?: string) => Promise<Answer<'Parameters'>>;
+  /** The calendar of a secret link. */
+  readonly feed: (token: string) => Promise<Answer<'Parameters'>>;
   readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
 }
 
@@ -146,6 +148,11 @@ export function bookingService(options: ServiceOptions): BookingService {
     hold: (appointment) => operation('hold', appointment),
     book: (request) => operation('book', request),
     wait: (request) => operation('waitlist', request),
+    feed: (token) => {
+      const parameter = [{ name: 'token', valueString: token }];
+      const body = JSON.stringify({ resourceType: 'Parameters', parameter } satisfies Parameters);
+      return call('Parameters', { method: 'POST', url: `${baseUrl}/Schedule/$feed`, body }, true);
+    },
     answer: (token, answer) => {
       const parameter = [
         { name: 'token', valueString: token },

@@ -187,6 +187,39 @@ export const book = (request: Appointment | Parameters, version?: string): Promi
     ...(version !== undefined && { headers: { 'if-match': `W/"${version}"` } }),
   });
 
+/** The secret link of a calendar. */
+export interface Feed {
+  readonly isActive: boolean;
+  /** Whether it names patients. */
+  readonly withNames: boolean;
+  /** The link, once, if it was made now. */
+  readonly link: string | undefined;
+}
+
+/** Looks at, makes or ends the secret link of a calendar. */
+export async function feed(
+  schedule: string,
+  action: 'look' | 'make' | 'end',
+  withNames: boolean,
+): Promise<Feed | Refusal> {
+  const parameter: Parameters['parameter'] = [
+    { name: 'schedule', valueReference: { reference: `Schedule/${schedule}` } },
+    { name: 'action', valueCode: action },
+    { name: 'names', valueBoolean: withNames },
+  ];
+  const body: Parameters = { resourceType: 'Parameters', parameter };
+  const answer = await call('Parameters', `${config.baseUrl}/Schedule/$feed`, { method: 'POST', body });
+  if (isRefusal(answer)) {
+    return answer;
+  }
+  const partOf = (name: string) => answer.parameter?.find((one) => one.name === name);
+  return {
+    isActive: partOf('active')?.valueBoolean === true,
+    withNames: partOf('names')?.valueBoolean === true,
+    link: partOf('link')?.valueString,
+  };
+}
+
 /** Has the service deliver now what waits for a subscriber; a Subscription in error is switched on again. */
 export const deliver = (subscription: string): Promise<Bundle | Refusal> =>
   call('Bundle', `${config.baseUrl}/Subscription/${encodeURIComponent(subscription)}/$deliver`, { method: 'POST' });

@@ -5,6 +5,7 @@ import { inOrder, titleOf } from '../../day/queries.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { ClosedForm } from './closed-form.tsx';
+import { FeedLink } from './feed.tsx';
 import { ScheduleForm } from './schedule-form.tsx';
 import { useHours } from './use-hours.ts';
 import { WeeklyForm } from './weekly-form.tsx';
@@ -54,6 +55,7 @@ export function HoursPage() {
               onSaved={() => void reload()}
             />
           )}
+          {schedule?.id && <FeedLink key={`feed ${schedule.id}`} schedule={schedule.id} />}
           {service && (
             <WeeklyForm
               key={`${service.id} ${service.meta?.versionId}`}

@@ -1,0 +1,112 @@
+import { createHash, randomBytes } from 'node:crypto';
+import '../lib/crypto.ts';
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { absentOutcome } from '../../core/booking/deleted.ts';
+import {
+  type Feed,
+  type FeedRequest,
+  feedActor,
+  feedFile,
+  feedLink,
+  feedOf,
+  feedParameters,
+  feedRow,
+  feedSearch,
+  inSlotsSearches,
+  parseFeed,
+  takenSearch,
+} from '../../core/calendar/feed.ts';
+import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { creation, isRow } from '../../core/rows/row.ts';
+import { readRole } from '../lib/booking/read-more.ts';
+import { callerOf } from '../lib/caller.ts';
+import { config } from '../lib/config.ts';
+import { ofType, ReadError, readInTransaction } from '../lib/read.ts';
+import { writeRows } from '../lib/rows.ts';
+
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+const unknown = absentOutcome('unknown', 'calendar');
+
+/** The file of a link, for whoever has it. */
+async function read(medplum: MedplumClient, { row: id, key }: Extract<FeedRequest, { key: string }>) {
+  const [rows] = await readInTransaction(medplum, [`Task?_id=${id}`]);
+  const [row] = ofType('Task', rows).filter((one) => isRow(one, ['feed'], config));
+  const feed = row && feedOf(row);
+  if (!feed || feed.hash !== hashOf(key)) {
+    return unknown;
+  }
+  const [schedules] = await readInTransaction(medplum, [`Schedule?actor=${feed.actor}&_count=100`]);
+  const own = ofType('Schedule', schedules);
+  const [found] = own.length > 0 ? await readInTransaction(medplum, [takenSearch(own, Date.now())]) : [];
+  const pages = await readInTransaction(medplum, inSlotsSearches(ofType('Slot', found)));
+  const appointments = new Map(ofType('Appointment', pages.flat()).map((one) => [one.id, one]));
+  const valueString = feedFile([...appointments.values()], feed, config);
+  return { resourceType: 'Parameters' as const, parameter: [{ name: 'calendar', valueString }] };
+}
+
+/** Looks at, makes or ends the link of a calendar, for staff. */
+async function change(
+  medplum: MedplumClient,
+  { schedule: id, action, withNames }: Extract<FeedRequest, { action: string }>,
+): Promise<Parameters | OperationOutcome> {
+  const [schedules] = await readInTransaction(medplum, [`Schedule?_id=${id}`]);
+  const [schedule] = ofType('Schedule', schedules);
+  if (!schedule) {
+    return unknown;
+  }
+  const actor = feedActor(schedule);
+  const [rows] = await readInTransaction(medplum, [feedSearch(actor, config)]);
+  const [stored] = ofType('Task', rows);
+  const before: Feed = stored ? feedOf(stored) : { actor, hash: undefined, withNames: false };
+  if (action === 'look' || (action === 'end' && !stored)) {
+    return feedParameters(before);
+  }
+  const key = randomBytes(32).toString('hex');
+  const feed: Feed = action === 'make' ? { actor, hash: hashOf(key), withNames } : { ...before, hash: undefined };
+  const row = feedRow(feed, config, stored);
+  const written = await writeRows(
+    medplum,
+    [stored ? updateEntry(stored, row) : creation(row, feedSearch(actor, config))],
+    'The link of a calendar',
+  );
+  // Of two who make a link at once, one has it.
+  return written?.id && (action === 'end' || feedOf(written).hash === feed.hash)
+    ? feedParameters(feed, action === 'make' ? feedLink(`${written.id}.${key}`, config) : undefined)
+    : toOperationOutcome(
+        [{ code: 'booking-conflict', diagnostics: 'Somebody else changed the link at the same moment: try again.' }],
+        config,
+      );
+}
+
+/**
+ * Carries out `$feed`: the file of a calendar for whoever has its secret link; for staff, makes, renews or ends the link.
+ * Only a hash of its secret is kept.
+ *
+ * @param event - input: Parameters with `token`; or with `schedule`, `action` (look, make, end) and `names`
+ * @returns Parameters with `calendar`, a text (iCalendar); or with `active`, `names` and, once, `link`
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<unknown>,
+): Promise<Parameters | OperationOutcome> {
+  const request = parseFeed(event.input);
+  if (!request) {
+    return unknown;
+  }
+  try {
+    if ('key' in request) {
+      return await read(medplum, request);
+    }
+    const role = await readRole(medplum, callerOf(event).authorization);
+    return role === 'repository' ? await change(medplum, request) : unknown;
+  } catch (error) {
+    if (error instanceof ReadError) {
+      const diagnostics = 'The FHIR server could not be read: try again in a moment.';
+      return toOperationOutcome([{ code: 'upstream-unavailable', diagnostics }], config);
+    }
+    throw error;
+  }
+}

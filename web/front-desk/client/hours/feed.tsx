@@ -1,0 +1,60 @@
+import { Button, Checkbox, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { isRefusal } from '../../fhir/refusal.ts';
+import { type Feed, feed } from '../fhir/client.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useLoaded } from '../parts/use-loaded.ts';
+import { useTexts } from '../parts/use-texts.ts';
+
+/** The secret link by which a calendar can be read in other programs: made, renewed, ended. It is shown once. */
+export function FeedLink({ schedule }: { readonly schedule: string }) {
+  const { feed: words } = useTexts();
+  const { value, refusal, reload } = useLoaded(schedule, () => feed(schedule, 'look', false));
+  const [made, setMade] = useState<Feed>();
+  const [problem, setProblem] = useState<Parameters<typeof Problem>[0]['refusal']>();
+  const [withNames, setNames] = useState(false);
+  const shown = problem ?? refusal;
+  const isActive = (made ?? value)?.isActive ?? false;
+  const act = async (action: 'make' | 'end') => {
+    const answer = await feed(schedule, action, withNames);
+    setProblem(isRefusal(answer) ? answer : undefined);
+    if (!isRefusal(answer)) {
+      setMade(answer);
+      await reload();
+    }
+  };
+  return (
+    <section aria-labelledby="feed-title">
+      <h2 id="feed-title">{words.title}</h2>
+      <p className="help">{words.help}</p>
+      {shown && <Problem refusal={shown} onReload={() => void reload()} />}
+      {made?.link && (
+        <TextInput
+          label={words.link}
+          description={words.once}
+          value={made.link}
+          readOnly
+          onFocus={(event) => event.currentTarget.select()}
+        />
+      )}
+      {value && (
+        <Stack gap="sm" align="flex-start">
+          <p role="status">{isActive ? words.active : words.none}</p>
+          <Checkbox
+            label={words.names}
+            checked={withNames}
+            onChange={(event) => setNames(event.currentTarget.checked)}
+          />
+          <Button variant="default" onClick={() => void act('make')}>
+            {isActive ? words.renew : words.make}
+          </Button>
+          {isActive && (
+            <Button variant="default" color="red" onClick={() => void act('end')}>
+              {words.end}
+            </Button>
+          )}
+        </Stack>
+      )}
+    </section>
+  );
+}

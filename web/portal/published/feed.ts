@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { addressGroup } from '../../../core/address-group.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
+import { isRefusal } from '../fhir/client.ts';
+import type { Portal } from '../portal.ts';
+
+/** Requests for calendars from one address in a minute: programs ask a few times in an hour. */
+const MOST_PER_MINUTE = 30;
+
+/** The file of a secret link. */
+const file = /^([A-Za-z0-9-]{1,64}\.[0-9a-f]{64})\.ics$/;
+
+/** The calendar of a link; otherwise the status that says why there is none. Nothing is kept: a link that ends ends at once. */
+async function read({ service }: Portal, name: string): Promise<string | 404 | 503> {
+  const [, token] = file.exec(name) ?? [];
+  const found = token === undefined ? undefined : await service.feed(token);
+  if (!found || isRefusal(found)) {
+    return found && found.status !== 404 ? 503 : 404;
+  }
+  return found.parameter?.find((one) => one.name === 'calendar')?.valueString ?? 503;
+}
+
+/**
+ * `GET /calendar/{secret}.ics`: the calendar of a person or a room, for programs that show calendars. The link is all that it
+ * takes; staff make, renew and end it at the front desk.
+ */
+export function feedRoutes(portal: Portal): FastifyPluginAsync {
+  return async (scope) => {
+    const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
+    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow: '1 minute', keyGenerator });
+    scope.get('/calendar/:file', async (request, reply) => {
+      const text = await read(portal, isObject(request.params) ? String(request.params.file) : '');
+      reply.header('cache-control', 'private, no-cache').header('x-robots-tag', 'noindex');
+      if (typeof text === 'number') {
+        const said = text === 404 ? 'There is no such calendar.' : 'The clinic does not answer.';
+        return reply.code(text).type('text/plain; charset=utf-8').send(`${said}\n`);
+      }
+      const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+      reply.header('etag', etag);
+      const known = request.headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''));
+      return known?.includes(etag) ? reply.code(304).send() : reply.type('text/calendar; charset=utf-8').send(text);
+    });
+  };
+}
