@@ -11,7 +11,7 @@ function bookingPolicy(config: BookingConfig): Profile {
     type: 'Extension',
     title: 'Booking policy',
     description:
-      'What portals may book: leadTime, window, cancelUntil, holdFor, longest, confirmWithin (Duration in s, min, h, d or wk), ' +
+      'What portals may book: leadTime, window, cancelUntil, holdFor, longest, confirmWithin, attendanceBy (Duration in s, min, h, d or wk), ' +
       'maxOpenPerPatient, maxPerPortalAndDay (positiveInt); whether and how freed time is offered to those who wait: refill ' +
       '(boolean), refillNotice, offerFor (Duration), quietHours (string, 22:00-07:00). For all schedules of a healthcare service, or for one.',
     context: ['Schedule', 'HealthcareService'],

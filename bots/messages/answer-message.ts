@@ -4,7 +4,6 @@ import { withConsent } from '../../core/booking/appointment/consent.ts';
 import { isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
 import { asksForConsent } from '../../core/booking/appointment/offer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
-import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
@@ -21,17 +20,11 @@ import {
   possibleAnswers,
 } from '../../core/messages/answer.ts';
 import { communicationSearch } from '../../core/messages/message.ts';
-import { knowledgeOf, type Thread, threadOf } from '../../core/messages/thread.ts';
+import { knowledgeOf, type Thread, threadOf, threadTask } from '../../core/messages/thread.ts';
 import { isRow } from '../../core/rows/row.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
-import { cancellationIssues } from '../lib/booking/cancel.ts';
-import { followingEntries, readCompanions } from '../lib/booking/companions.ts';
-import {
-  completeRelated,
-  type RelatedAppointment,
-  readRelatedAppointment,
-  readRelatedSlots,
-} from '../lib/booking/related-reads.ts';
+import { cancelEntries, cancellationIssues } from '../lib/booking/cancel.ts';
+import { type RelatedAppointment, readRelatedAppointment } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
@@ -40,42 +33,25 @@ import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** What a link leads to. */
 interface Asked {
+  readonly row: Task;
   readonly thread: Thread;
   readonly found: RelatedAppointment;
   /** The Communication of the last message. */
   readonly last: Communication | undefined;
 }
 
-/** The entries that cancel an appointment, with all of its visit where that ends as a whole: slots and Tasks follow. */
-async function cancelEntries(
-  medplum: MedplumClient,
-  found: RelatedAppointment,
-  stored: Appointment,
-): Promise<BundleEntry[]> {
-  const related = { ...found, ...(await completeRelated(medplum, stored, found)), appointment: stored };
-  const all = [related, ...(await readCompanions(medplum, stored))].map((one) => {
-    const cancelled: Appointment = { ...one.appointment, status: 'cancelled', cancelationReason: byPatient };
-    return { ...one, cancelled };
-  });
-  const slots = await Promise.all(all.map((one) => readRelatedSlots(medplum, one.cancelled, one)));
-  const following = followingEntries(
-    all.map(({ cancelled }) => cancelled),
-    slots,
-  );
-  return [
-    ...all.map(({ appointment, cancelled }) => updateEntry(appointment, cancelled)),
-    ...following,
-    ...all.flatMap(({ cancelled, tasks }) => taskEntries(cancelled, tasks, Date.now(), config)),
-  ];
-}
-
-/** The entry that notes that a patient comes. */
-function comingEntries(stored: Appointment, { patient }: Thread): BundleEntry[] {
+/** The entries that note that a patient comes. */
+function comingEntries(stored: Appointment, { thread, row }: Asked): BundleEntry[] {
   const participant = stored.participant.map((one) =>
-    one.actor?.reference === patient ? { ...one, status: 'accepted' as const } : one,
+    one.actor?.reference === thread.patient ? { ...one, status: 'accepted' as const } : one,
   );
   const isNoted = JSON.stringify(participant) === JSON.stringify(stored.participant);
-  return isNoted ? [] : [updateEntry(stored, { ...stored, participant })];
+  return [
+    ...(isNoted ? [] : [updateEntry(stored, { ...stored, participant })]),
+    ...(thread.isComing
+      ? []
+      : [updateEntry(row, threadTask({ ...thread, isComing: true, answerBy: undefined }, config, row))]),
+  ];
 }
 
 /** The entry that notes that whoever was told wants no more messages. */
@@ -101,8 +77,8 @@ async function entriesOf(medplum: MedplumClient, answer: MessageAnswer, asked: A
     return [];
   }
   return answer === 'cancel'
-    ? cancelEntries(medplum, asked.found, appointment)
-    : comingEntries(appointment, asked.thread);
+    ? cancelEntries(medplum, asked.found, appointment, byPatient)
+    : comingEntries(appointment, asked);
 }
 
 /** Whoever answers has received the message. */
@@ -145,7 +121,7 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
     readRelatedAppointment(medplum, thread.appointment),
     readInTransaction(medplum, [communicationSearch(thread, config)]),
   ]);
-  return { thread, found, last: ofType('Communication', sent)[0] };
+  return { row, thread, found, last: ofType('Communication', sent)[0] };
 }
 
 async function attempt(

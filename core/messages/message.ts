@@ -121,8 +121,12 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
     pageOf(subject, config),
   ];
   const title = texts.subjects[kind].replace('{when}', () => times.short);
+  const kept = appointment && known.status === 'offered' ? endOf('offer', appointment, config) : undefined;
+  const last = kept ?? (kind === 'reminder' ? thread.answerBy : undefined);
+  const by = last && timesOf({ ...known, start: last, end: last }, language, config.timeZone).short;
+  const limit = by ? [(kept ? texts.until : texts.answerBy).replace('{when}', () => by)] : [];
   if (medium === 'sms') {
-    const said = `${clinic}: ${title}.`;
+    const said = [`${clinic}: ${title}.`, ...limit].join(' ');
     return { medium, to: address, text: page ? `${said} ${page}` : said };
   }
   const where = [details ? plain(place?.name) : '', place?.address ? addressLine(place.address) : ''].filter(
@@ -130,13 +134,11 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
   );
   const what = details && appointment ? detailsOf(appointment, recipient) : [];
   const isOff = known.status === 'cancelled';
-  const kept = appointment && known.status === 'offered' ? endOf('offer', appointment, config) : undefined;
-  const end = kept && timesOf({ ...known, start: kept, end: kept }, language, config.timeZone).short;
   const text = [
     texts.greeting,
     texts.leads[kind],
     [times.long, ...what, ...where].join('\n'),
-    ...(end ? [texts.until.replace('{when}', () => end)] : []),
+    ...limit,
     ...(page && !isOff ? [`${texts.answer}\n${page}`] : []),
     clinic,
     [texts.automatic, ...(page ? [`${texts.stop}\n${page}#stop`] : [])].join('\n'),

@@ -32,6 +32,8 @@ export type Step =
   | { readonly do: 'keep'; readonly thread: Thread }
   /** Send a message, for the first time or again. The thread has claimed it. */
   | { readonly do: 'send'; readonly thread: Thread; readonly kind: MessageKind; readonly isNew: boolean }
+  /** Nobody has said in time that they come: the appointment is cancelled. */
+  | { readonly do: 'release'; readonly thread: Thread }
   /** Whether it arrived is not known, and it is not sent again: staff are told. */
   | { readonly do: 'give-up'; readonly thread: Thread; readonly kind: MessageKind };
 
@@ -79,10 +81,23 @@ const remindersAfter = ({ status, start }: Known, sent: number): number[] =>
   status === 'booked' ? reminders.map((before) => start - before).filter((time) => time > sent + FRESH) : [];
 
 /** When to look again at a thread about which there is nothing to say now. */
-function nextDue(known: Known | undefined, sent: number, now: number): number | undefined {
+function nextDue({ known, answerBy }: Thread, sent: number, now: number): number | undefined {
   return known === undefined || known.status === 'cancelled'
     ? undefined
-    : Math.min(known.start, ...remindersAfter(known, sent).filter((time) => time > now));
+    : Math.min(known.start, answerBy ?? known.start, ...remindersAfter(known, sent).filter((time) => time > now));
+}
+
+/** Nobody has to answer sooner than this after they were asked, in milliseconds. */
+const NOTICE = 6 * HOUR;
+
+/**
+ * A thread whose message reminds, with the time by which its person has to say that they come.
+ *
+ * @param attendanceBy - how long before the start that is, in milliseconds; `undefined` if the clinic does not ask for it
+ */
+export function askedToCome(thread: Thread, attendanceBy: number | undefined, now: number): Thread {
+  const answerBy = attendanceBy === undefined ? undefined : (thread.known?.start ?? 0) - attendanceBy;
+  return thread.isComing || answerBy === undefined || answerBy < now + NOTICE ? thread : { ...thread, answerBy };
 }
 
 const claim = (thread: Thread, kind: MessageKind, attempts: number, now: number): Thread => ({
@@ -96,7 +111,7 @@ const claim = (thread: Thread, kind: MessageKind, attempts: number, now: number)
 const settled = (thread: Thread, now: number): Thread => ({
   ...thread,
   claimed: undefined,
-  due: nextDue(thread.known, now, now),
+  due: nextDue(thread, now, now),
 });
 
 /**
@@ -112,7 +127,9 @@ export function afterAttempt(
   const { claimed } = thread;
   const pause = pauses[(claimed?.attempts ?? 0) - 1];
   if (isTaken || !claimed || pause === undefined) {
-    return { thread: settled(thread, now), message: isTaken ? 'sent' : 'given-up' };
+    // Who may not know of it need not answer.
+    const told = isTaken ? thread : { ...thread, answerBy: undefined };
+    return { thread: settled(told, now), message: isTaken ? 'sent' : 'given-up' };
   }
   return { thread: { ...thread, claimed: { ...claimed, isUnderWay: false }, due: now + pause }, message: 'waiting' };
 }
@@ -121,7 +138,7 @@ export function afterAttempt(
 function again(thread: Thread, { now }: StepContext): Step {
   const { kind = 'confirmation', attempts = 0, isUnderWay = false } = thread.claimed ?? {};
   return isUnderWay && attempts >= MOST_UNANSWERED
-    ? { do: 'give-up', kind, thread: settled(thread, now) }
+    ? { do: 'give-up', kind, thread: settled({ ...thread, answerBy: undefined }, now) }
     : { do: 'send', kind, isNew: false, thread: claim(thread, kind, attempts + 1, now) };
 }
 
@@ -148,6 +165,8 @@ const none: Omit<Thread, 'appointment' | 'key'> = {
   sent: undefined,
   known: undefined,
   claimed: undefined,
+  answerBy: undefined,
+  isComing: false,
   due: undefined,
 };
 
@@ -178,10 +197,15 @@ export function nextStep(thread: Thread | undefined, appointment: Appointment | 
     .map(({ actor }) => actor?.reference ?? '')
     .find((one) => one.startsWith('Patient/'));
   const stored = thread ?? { ...none, appointment: appointment?.id ?? '', key: newKey() };
-  const next: Thread = { ...stored, known, ...(patient && { patient }) };
   const isNews = !isSame(thread?.known, known);
+  const unanswered = isNews && { answerBy: undefined, isComing: false };
+  const next: Thread = { ...stored, known, ...(patient && { patient }), ...unanswered };
   if (isWanted && !isNews && thread?.claimed) {
     return (thread.due ?? 0) > now ? nothing : again(next, context);
+  }
+  const isSilent = isWanted && appointment?.status === 'booked' && !next.isComing;
+  if (isSilent && next.answerBy !== undefined && next.answerBy <= now) {
+    return { do: 'release', thread: { ...next, answerBy: undefined, due: now } };
   }
   const sent = stored.sent ?? Number.NEGATIVE_INFINITY;
   const isLate = appointment?.status === 'booked' && remindersAfter(known, sent).some((time) => time <= now);
@@ -198,7 +222,7 @@ export function nextStep(thread: Thread | undefined, appointment: Appointment | 
         ? nothing
         : { do: 'keep', thread: { ...next, known: stored.known, claimed: undefined, due } };
   }
-  const due = nextDue(known, sent, now);
+  const due = nextDue(next, sent, now);
   return isNews || stored.claimed || stored.due !== due
     ? { do: 'keep', thread: { ...next, claimed: undefined, due } }
     : nothing;

@@ -16,6 +16,7 @@ interface MessageTexts {
   readonly title: string;
   readonly answer: string;
   readonly until: string;
+  readonly answerBy: string;
   readonly stop: string;
   readonly automatic: string;
   readonly test: { readonly subject: string; readonly text: string };
@@ -49,6 +50,7 @@ const english: MessageTexts = {
   title: 'Appointment',
   answer: 'I come, I cannot, or I need another time:',
   until: 'It is kept for you until {when}.',
+  answerBy: 'Please answer by {when}. Without an answer your appointment is given to somebody else.',
   stop: 'To get no more messages about appointments, say so here:',
   automatic: 'This message was sent by a program.',
   test: { subject: 'Test message', text: 'This is a test of the messages about appointments. It arrived.' },

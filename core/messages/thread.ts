@@ -55,6 +55,10 @@ export interface Thread {
   /** What the person knows, or will know once the claimed message has arrived. */
   readonly known: Known | undefined;
   readonly claimed: Claimed | undefined;
+  /** By when the person was asked to say that they come; without an answer the time is somebody else's. */
+  readonly answerBy: number | undefined;
+  /** Whether the person has said so. */
+  readonly isComing: boolean;
   /** When to look at it again; `undefined` if it is over. */
   readonly due: number | undefined;
 }
@@ -86,7 +90,7 @@ function parseKnown(text = ''): Known | undefined {
  * @param stored - the row that it replaces, if there is one
  */
 export function threadTask(thread: Thread, config: ArtefactConfig, stored?: Task): Task {
-  const { appointment, patient, key, count, sent, known, claimed, due } = thread;
+  const { appointment, patient, key, count, sent, known, claimed, answerBy, isComing, due } = thread;
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: due === undefined ? 'completed' : claimed?.isUnderWay ? 'in-progress' : 'ready',
     description: 'Messages to a person about an appointment',
@@ -97,6 +101,8 @@ export function threadTask(thread: Thread, config: ArtefactConfig, stored?: Task
       { type: { text: 'key' }, valueString: key },
       { type: { text: 'count' }, valueInteger: count },
       ...moment('sent', sent),
+      ...moment('answer-by', answerBy),
+      ...(isComing ? [{ type: { text: 'coming' }, valueBoolean: true }] : []),
       ...(known ? [{ type: { text: 'known' }, valueString: formatKnown(known) }] : []),
       ...(claimed ? [{ type: { text: 'kind' }, valueString: claimed.kind }] : []),
       ...(claimed ? [{ type: { text: 'attempts' }, valueInteger: claimed.attempts }] : []),
@@ -117,6 +123,8 @@ export function threadOf({ focus, input, status, executionPeriod, for: patient }
     sent: momentIn(input, 'sent'),
     known: parseKnown(valueIn(input, 'known')?.valueString),
     claimed: kind && { kind, attempts, isUnderWay: status === 'in-progress' },
+    answerBy: momentIn(input, 'answer-by'),
+    isComing: valueIn(input, 'coming')?.valueBoolean === true,
     due: status === 'completed' ? undefined : parseInstant(executionPeriod?.start),
   };
 }

@@ -1,10 +1,51 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment } from '@medplum/fhirtypes';
-import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
+import type { Appointment, BundleEntry, CodeableConcept } from '@medplum/fhirtypes';
+import { taskEntries } from '../../../core/booking/confirmation/task.ts';
+import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { policyIssues } from '../../../core/booking/policy/judge.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
-import { type RelatedAppointment, readSchedulesOf } from './related-reads.ts';
+import { followingEntries, readCompanions } from './companions.ts';
+import { completeRelated, type RelatedAppointment, readRelatedSlots, readSchedulesOf } from './related-reads.ts';
+
+/**
+ * The entries that cancel an appointment, with all of its visit where that ends as a whole: slots and Tasks follow.
+ *
+ * @param stored - as it is stored
+ * @throws ReadError when the server could not be read
+ */
+export async function cancelEntries(
+  medplum: MedplumClient,
+  found: RelatedAppointment,
+  stored: Appointment,
+  cancelationReason: CodeableConcept,
+): Promise<BundleEntry[]> {
+  const related = { ...found, ...(await completeRelated(medplum, stored, found)), appointment: stored };
+  const all = [related, ...(await readCompanions(medplum, stored))].map((one) => {
+    const cancelled: Appointment = { ...one.appointment, status: 'cancelled', cancelationReason };
+    return { ...one, cancelled };
+  });
+  const slots = await Promise.all(all.map((one) => readRelatedSlots(medplum, one.cancelled, one)));
+  const following = followingEntries(
+    all.map(({ cancelled }) => cancelled),
+    slots,
+  );
+  return [
+    ...all.map(({ appointment, cancelled }) => updateEntry(appointment, cancelled)),
+    ...following,
+    ...all.flatMap(({ cancelled, tasks }) => taskEntries(cancelled, tasks, Date.now(), config)),
+  ];
+}
+
+/** The policies of the Schedules of an appointment. */
+export async function policiesOf(
+  medplum: MedplumClient,
+  { slots, calendars }: Pick<RelatedAppointment, 'slots' | 'calendars'>,
+): Promise<EffectivePolicy[]> {
+  const schedules = await readSchedulesOf(medplum, slots, calendars);
+  return schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
+}
 
 /**
  * Why the booking policies of its Schedules forbid the cancellation of an appointment by its patient or portal; empty if they
@@ -15,10 +56,9 @@ import { type RelatedAppointment, readSchedulesOf } from './related-reads.ts';
 export async function cancellationIssues(
   medplum: MedplumClient,
   { start: from = '' }: Appointment,
-  { slots, calendars }: Pick<RelatedAppointment, 'slots' | 'calendars'>,
+  found: Pick<RelatedAppointment, 'slots' | 'calendars'>,
 ): Promise<Issue[]> {
-  const schedules = await readSchedulesOf(medplum, slots, calendars);
-  const policies = schedules.map(({ schedule, services }) => effectivePolicy(schedule, services, config));
+  const policies = await policiesOf(medplum, found);
   const start = Date.parse(from);
   return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
 }

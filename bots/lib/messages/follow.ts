@@ -6,6 +6,7 @@ import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { byPatient } from '../../../core/messages/answer.ts';
 import {
   communicationOf,
   communicationSearch,
@@ -14,10 +15,12 @@ import {
   messageNumber,
   messageOf,
 } from '../../../core/messages/message.ts';
-import { afterAttempt, nextStep, type Step } from '../../../core/messages/next-step.ts';
+import { afterAttempt, askedToCome, nextStep, type Step } from '../../../core/messages/next-step.ts';
 import { isOfClinic, type Recipient, recipientOf } from '../../../core/messages/recipient.ts';
 import { type Known, type Thread, threadOf, threadSearch, threadTask } from '../../../core/messages/thread.ts';
 import { creation, newRow } from '../../../core/rows/row.ts';
+import { cancelEntries, policiesOf } from '../booking/cancel.ts';
+import { readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
@@ -140,6 +143,32 @@ async function send(
   await writeRows(medplum, entry, what(thread.appointment));
 }
 
+/** A reminder that asks its person to say that they come, where the policy of its Schedule wants that. */
+async function withDeadline(
+  medplum: MedplumClient,
+  step: Extract<Step, { do: 'send' }>,
+  id: string,
+): Promise<Extract<Step, { do: 'send' }>> {
+  if (step.kind !== 'reminder' || !step.isNew || config.messages.page === undefined) {
+    return step;
+  }
+  const policies = await policiesOf(medplum, await readRelatedAppointment(medplum, id));
+  const wanted = policies.flatMap(({ policy }) => policy.attendanceBy ?? []);
+  const attendanceBy = wanted.length > 0 ? Math.max(...wanted) : undefined;
+  return { ...step, thread: askedToCome(step.thread, attendanceBy, Date.now()) };
+}
+
+/** Cancels an appointment of which nobody has said in time that they come; the next run tells its person. */
+async function release(medplum: MedplumClient, id: string, kept: readonly BundleEntry[]): Promise<void> {
+  const found = await readRelatedAppointment(medplum, id);
+  const { appointment } = found;
+  if (appointment?.status === 'booked') {
+    const cancelationReason = { ...byPatient, text: 'Nobody has said in time that they come.' };
+    const entry = await cancelEntries(medplum, found, appointment, cancelationReason);
+    await writeRows(medplum, [...entry, ...kept], what(id));
+  }
+}
+
 /**
  * Does what is to be done about the messages of an appointment: sends one at most. It can be interrupted at any point. A
  * message is claimed before it is sent; one of which it is not known whether it was sent is sent once more, as the same
@@ -185,7 +214,9 @@ export async function followAppointment(
   const own: State = { ...state, row, thread: row && threadOf(row) };
   const step = state.row ? first : next(own.thread);
   if (step.do === 'send' && recipient) {
-    await send(medplum, secrets, step, own, { recipient, others });
+    await send(medplum, secrets, await withDeadline(medplum, step, id), own, { recipient, others });
+  } else if (step.do === 'release') {
+    await release(medplum, id, entriesOf(step, own));
   } else if (step.do !== 'nothing') {
     await writeRows(medplum, entriesOf(step, own), what(id));
   }

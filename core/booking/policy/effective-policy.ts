@@ -30,6 +30,7 @@ const stricter: Readonly<Record<PolicyPart, (one: number, other: number) => numb
   refill: Math.max,
   refillNotice: Math.max,
   offerFor: Math.min,
+  attendanceBy: Math.max,
   quietHours: Math.max,
 };
 

@@ -14,6 +14,7 @@ const lengths = {
   confirmWithin: { least: 1_000, most: YEAR },
   refillNotice: { least: 0, most: YEAR },
   offerFor: { least: 1_000, most: 7 * DAY },
+  attendanceBy: { least: 3_600_000, most: 6 * DAY },
 } as const;
 
 /** The parts of a policy that are numbers of appointments, with the maximum of each. */

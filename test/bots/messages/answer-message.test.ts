@@ -29,6 +29,8 @@ async function aMessage(portal = 'portal', hours?: number, more: Partial<Appoint
     sent: Date.now(),
     known,
     claimed: undefined,
+    answerBy: undefined,
+    isComing: false,
     due: known?.start,
   };
   const row = await medplum().create<Task>(threadTask(thread, config));

@@ -4,7 +4,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BotEvent } from '@medplum/core';
-import type { Appointment, Bot, Communication, Location, Parameters, Patient, Project, Task } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  Bot,
+  Communication,
+  Location,
+  Parameters,
+  Patient,
+  Project,
+  Slot,
+  Task,
+} from '@medplum/fhirtypes';
+import { handler as answer } from '../../../bots/messages/answer-message.ts';
 import { handler } from '../../../bots/messages/send-messages.ts';
 import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
@@ -12,6 +23,7 @@ import { requestorTag } from '../../../core/fhir/tags.ts';
 import { moment } from '../../../core/rows/row.ts';
 import { atEnd } from '../../lib/at-end.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../../lib/mail-server.ts';
+import { aSchedule, booked, policy } from '../booking/fixtures.ts';
 import { later } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
@@ -210,6 +222,53 @@ describe('an appointment of the clinic', () => {
     await run();
     await later(2 * HOUR, () => run());
     expect(subjectsTo(late.address)).toEqual(['Your appointment']);
+  });
+
+  it('is released if nobody answers the reminder in time, where the clinic wants that', async () => {
+    const schedule = await aSchedule(medplum(), { extension: [policy({ attendanceBy: 12 })] });
+    const made = async () => {
+      const { patient, address } = await aPatient();
+      const [start, end] = [noon(10), noon(10) + HOUR / 2].map((time) => new Date(time).toISOString());
+      const extension = says(true);
+      return { ...(await booked(medplum(), { id: 'portal' }, { schedule, patient, start, end, extension })), address };
+    };
+    const [silent, comes] = [await made(), await made()];
+    await run();
+    for (const before of [7 * DAY - MINUTE, DAY - MINUTE]) {
+      await later(until(noon(10) - before), () => run());
+    }
+    const texts = mailsTo(silent.address).map(({ text }) => text ?? '');
+    expect(texts.map((text) => text.includes('Please answer by'))).toEqual([false, true, true]);
+    expect(texts[2]).toMatch(/Please answer by .* 00:00\. Without an answer/);
+    const [, token] = /message\/(\S+)/.exec(mailsTo(comes.address)[2]?.text ?? '') ?? [];
+    const parameter = [
+      { name: 'token', valueString: token ?? '' },
+      { name: 'answer', valueCode: 'come' },
+    ];
+    const event = {
+      bot: { reference: 'Bot/1' },
+      contentType: 'application/fhir+json',
+      requester: { reference: 'ClientApplication/portal' },
+      secrets: {},
+    };
+    await later(until(noon(10) - DAY + HOUR), () =>
+      answer(medplum().medplum, { ...event, input: { resourceType: 'Parameters', parameter } }),
+    );
+    const left = async ({ appointment, slot }: typeof silent) => [
+      (await medplum().read<Appointment>(`Appointment/${appointment.id}`))?.status,
+      (await medplum().read<Slot>(`Slot/${slot.id}`))?.status,
+    ];
+    await later(until(noon(10) - 12 * HOUR - MINUTE), () => run());
+    expect(await left(silent)).toEqual(['booked', 'busy']);
+    await later(until(noon(10) - 12 * HOUR + MINUTE), async () => {
+      await run();
+      expect([await left(silent), await left(comes)]).toEqual([
+        ['cancelled', 'free'],
+        ['booked', 'busy'],
+      ]);
+      await run();
+    });
+    expect(subjectsTo(silent.address).at(-1)).toBe('Cancelled: your appointment');
   });
 
   it('waits for the morning at night', async () => {
