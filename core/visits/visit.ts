@@ -312,6 +312,24 @@ export function readVisit(service: HealthcareService, config: ArtefactConfig): R
   return { visit: reader.issues.length > 0 ? undefined : visit, issues: reader.issues };
 }
 
+/**
+ * A service as portals see it: with the steps of its visits, but not with who can take them, which only those learn who may
+ * read these Schedules.
+ */
+export function withoutPools(service: HealthcareService, config: ArtefactConfig): HealthcareService {
+  const isPool = ({ url }: Extension): boolean => ['service', 'schedule', 'with'].includes(url);
+  const shown = (part: Extension): Extension =>
+    part.url === 'step' ? { ...part, extension: (part.extension ?? []).filter((one) => !isPool(one)) } : part;
+  return isVisit(service, config)
+    ? {
+        ...service,
+        extension: (service.extension ?? []).map((one) =>
+          one.url === artefactUri(config, 'LocalVisit') ? { ...one, extension: (one.extension ?? []).map(shown) } : one,
+        ),
+      }
+    : service;
+}
+
 /** Whether a service asks for more than one appointment, whether or not it can be read. */
 export function isVisit({ extension = [] }: HealthcareService, config: ArtefactConfig): boolean {
   return extension.some(({ url }) => url === artefactUri(config, 'LocalVisit'));

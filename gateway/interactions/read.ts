@@ -33,7 +33,7 @@ export function read(type: ServedTypeName): Handler {
     if (!isSuccess(found)) {
       return absence(type, params.id, found, exchange, context);
     }
-    const resource = publicResource(found.body, type);
+    const resource = publicResource(found.body, type, context.config);
     if (!resource) {
       return problem('bad-gateway');
     }

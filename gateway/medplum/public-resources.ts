@@ -1,12 +1,17 @@
 import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../../core/config/config.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
+import { withoutPools } from '../../core/visits/visit.ts';
 import { isAnyResource } from '../http/response.ts';
 import { isServedType, type ServedTypeName } from '../served-types.ts';
 import type { Addresses } from './address-rewriting.ts';
 
 /** A resource as the service shows it, whatever Medplum returns. */
-function shown<T extends Resource>(resource: T): T {
+function shown<T extends Resource>(resource: T, config?: ArtefactConfig): T {
+  if (resource.resourceType === 'HealthcareService' && config) {
+    return { ...resource, ...withoutPools(resource, config) };
+  }
   // Where only some elements are asked for, the channel may be missing.
   return resource.resourceType === 'Subscription' && resource.channel
     ? { ...resource, ...publicSubscription(resource) }
@@ -18,19 +23,20 @@ function shown<T extends Resource>(resource: T): T {
  *
  * @param body - what Medplum answered
  * @param type - the resource type that was asked for
+ * @param config - needed for types that its artefacts are on and that a client sees like this: HealthcareService
  * @returns `undefined` if the answer is not such a resource
  */
-export function publicResource(body: unknown, type: ServedTypeName): Resource | undefined {
-  return isAnyResource(body) && body.resourceType === type ? shown(body) : undefined;
+export function publicResource(body: unknown, type: ServedTypeName, config?: ArtefactConfig): Resource | undefined {
+  return isAnyResource(body) && body.resourceType === type ? shown(body, config) : undefined;
 }
 
 /** An entry with its public address; none if the service does not offer its type. */
-function publicEntry(entry: BundleEntry, base: string): BundleEntry[] {
+function publicEntry(entry: BundleEntry, base: string, config: ArtefactConfig): BundleEntry[] {
   const resource = isObject(entry) && isAnyResource(entry.resource) ? entry.resource : undefined;
   if (!resource || !isServedType(resource.resourceType)) {
     return [];
   }
-  return [{ ...entry, fullUrl: `${base}/${resource.resourceType}/${resource.id}`, resource: shown(resource) }];
+  return [{ ...entry, fullUrl: `${base}/${resource.resourceType}/${resource.id}`, resource: shown(resource, config) }];
 }
 
 /** A link of a search of this type, rewritten to lead back through the gateway. */
@@ -55,9 +61,14 @@ export function isBundle(value: unknown): value is Bundle {
  * @param type - resource type that was searched
  * @see https://hl7.org/fhir/R4/bundle.html#searchset
  */
-export function publicBundle(bundle: Bundle, type: ServedTypeName, addresses: Addresses): Bundle {
+export function publicBundle(
+  bundle: Bundle,
+  type: ServedTypeName,
+  addresses: Addresses,
+  config: ArtefactConfig,
+): Bundle {
   const links = Array.isArray(bundle.link) ? bundle.link : [];
-  const entries = bundle.entry?.flatMap((entry) => publicEntry(entry, addresses.base)) ?? [];
+  const entries = bundle.entry?.flatMap((entry) => publicEntry(entry, addresses.base, config)) ?? [];
   const { link: _link, entry: _entry, ...rest } = bundle;
   return {
     ...rest,

@@ -42,7 +42,7 @@ async function totalInPart(
   params: readonly SearchParam[],
   page: Bundle,
   exchange: FhirRequest,
-  { upstream, addresses }: GatewayContext,
+  { upstream, addresses, config }: GatewayContext,
 ): Promise<{ total?: number }> {
   const known = totalOf(page, isFirstPage(params));
   if (known !== undefined) {
@@ -51,7 +51,7 @@ async function totalInPart(
   const query = formatQuery(countingParams(params));
   const counted = await upstream.call(searchCall(type, query, 'POST', exchange.upstreamHeaders));
   const isKnown = isSuccess(counted) && isBundle(counted.body);
-  const total = isKnown ? totalOf(publicBundle(counted.body, type, addresses), true) : undefined;
+  const total = isKnown ? totalOf(publicBundle(counted.body, type, addresses, config), true) : undefined;
   return total === undefined ? {} : { total };
 }
 
@@ -84,7 +84,7 @@ async function carryOut(
   if (!isBundle(found.body)) {
     return problem('bad-gateway');
   }
-  const bundle = publicBundle(found.body, type, context.addresses);
+  const bundle = publicBundle(found.body, type, context.addresses, context.config);
   const link = (bundle.link ?? []).map((one) => asAsked(one, search.asked));
   const total = isInPart ? await totalInPart(type, params, bundle, exchange, context) : {};
   return { status: 200, resource: { ...bundle, ...total, link } };

@@ -115,7 +115,7 @@ async function readPage(
   const place = new Map(ids.map((id, index) => [id, index]));
   const placeOf = ({ resource, search }: BundleEntry): number =>
     search?.mode === 'include' ? ids.length : (place.get(resource?.id ?? '') ?? ids.length);
-  return (publicBundle(answer.body, type, addresses).entry ?? []).toSorted((a, b) => placeOf(a) - placeOf(b));
+  return (publicBundle(answer.body, type, addresses, config).entry ?? []).toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** The links of one page of a result that the gateway itself has divided into pages. */

@@ -3,6 +3,7 @@ import { acceptedChecks } from './booking/accepted.ts';
 import { asynchronousChecks } from './booking/asynchronous.ts';
 import { refusedChecks } from './booking/refused.ts';
 import { resubmissionChecks } from './booking/resubmission.ts';
+import { visitChecks } from './booking/visits.ts';
 import { waitlistChecks } from './booking/waitlist.ts';
 import { changingChecks, patientChecks } from './changing.ts';
 import { discoveryChecks } from './discovery.ts';
@@ -17,6 +18,7 @@ export const areas = {
   Discovery: discoveryChecks,
   Patients: patientChecks,
   Booking: [...acceptedChecks, ...refusedChecks, ...resubmissionChecks],
+  Visits: visitChecks,
   Waitlist: waitlistChecks,
   'Asynchronous booking': asynchronousChecks,
   'Updates and cancellations': changingChecks,

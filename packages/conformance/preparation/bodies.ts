@@ -85,6 +85,31 @@ export const clinic = {
     specialty,
     actor: [{ reference: '{healthcareService}', display: 'Conformance test' }],
   },
+  visitService: {
+    resourceType: 'HealthcareService',
+    active: true,
+    name: 'Conformance test of visits {run}',
+    type: serviceType,
+    specialty,
+    extension: [
+      {
+        url: '{uri.LocalVisit}',
+        extension: [
+          {
+            url: 'step',
+            extension: [
+              { url: 'name', valueString: 'First' },
+              { url: 'schedule', valueReference: { reference: '{schedule}' } },
+              {
+                url: 'duration',
+                valueDuration: { value: 30, code: 'min', unit: 'min', system: 'http://unitsofmeasure.org' },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  },
   inactiveSchedule: { resourceType: 'Schedule', active: false, serviceType, specialty, actor: [anyActor] },
   manualSchedule: {
     resourceType: 'Schedule',

@@ -10,6 +10,7 @@ export const needs = {
   schedule:
     'an active Schedule with a service type (coded, with text), specialty NEUR (IHE-D), a name, and the Practitioner as actor with display; confirmed at once',
   serviceSchedule: 'an active Schedule of the HealthcareService',
+  visitService: 'an active HealthcareService whose LocalVisit has one step, First, of half an hour on the Schedule',
   inactiveSchedule: 'a Schedule that is not active',
   manualSchedule: 'an active Schedule whose appointments staff confirm by hand',
   waitlistSchedule:

@@ -45,6 +45,7 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   healthcareService: byStaff([], 'healthcareService', 'HealthcareService', clinic.healthcareService),
   schedule: byStaff(['practitioner'], 'schedule', 'Schedule', clinic.schedule),
   serviceSchedule: byStaff(['healthcareService'], 'serviceSchedule', 'Schedule', clinic.serviceSchedule),
+  visitService: byStaff(['schedule'], 'visitService', 'HealthcareService', clinic.visitService),
   inactiveSchedule: byStaff(['practitioner'], 'inactiveSchedule', 'Schedule', clinic.inactiveSchedule),
   manualSchedule: byStaff(['practitioner'], 'manualSchedule', 'Schedule', clinic.manualSchedule),
   waitlistSchedule: byStaff(['practitioner'], 'waitlistSchedule', 'Schedule', clinic.waitlistSchedule),

@@ -98,6 +98,17 @@ describe('a visit of two steps', () => {
     expect(shown(await find(service, 'portal-a', time('earliest', 60), time('latest', 110)))).toHaveLength(1);
   });
 
+  it('shows portals its steps, and not who can take them', async () => {
+    const [read, searched] = [
+      await request('portal-a', 'GET', `/HealthcareService/${service.id}`),
+      await request('portal-a', 'GET', `/HealthcareService?_id=${service.id}`),
+    ];
+    for (const { text } of [read, searched]) {
+      expect(text).toContain('gapMax');
+      expect(text).not.toContain('Schedule/');
+    }
+  });
+
   it('is booked as it stands', async () => {
     const patient = await aPatient();
     const answer = await find(service, 'portal-a', {

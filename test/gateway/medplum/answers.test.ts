@@ -80,7 +80,7 @@ describe('what is shown of Medplum’s resources', () => {
   const channel = { type: 'rest-hook', endpoint: 'https://portal.example' };
   const secret = { ...subscription, channel: { ...channel, header: ['Authorization: secret'] } };
   const bundleOf = (more: object) => ({ resourceType: 'Bundle', type: 'searchset', ...more }) as Bundle;
-  const shown = (more: object) => publicBundle(bundleOf(more), 'Slot', addresses);
+  const shown = (more: object) => publicBundle(bundleOf(more), 'Slot', addresses, config);
 
   test('a resource is that of the type that was asked for, and keeps the secrets of its channel', () => {
     expect(publicResource(slot, 'Slot')).toEqual(slot);
