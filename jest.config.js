@@ -15,6 +15,7 @@ const slow = [
   '/test/contract/notifications/limit[.]test[.]ts$',
   '/test/contract/status/table[.]test[.]ts$',
   '/test/conformance/presets[.]test[.]ts$',
+  '/test/core/booking/absence/assign[.]test[.]ts$',
   '/test/gateway/texts[.]test[.]ts$',
   '/test/web/portal/texts[.]test[.]ts$',
 ];

@@ -48,6 +48,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
     summary: 'Wait for a time, or learn at which place somebody waits',
     answers: { '200': 'Waiting before', '201': 'Waiting' },
   },
+  $absence: { summary: 'Say that somebody is absent, for staff', answers: done, gives: 'Parameters' },
   $answer: { summary: 'What a person answers to a message', answers: done, gives: 'Parameters' },
   $feed: { summary: 'The calendar of a secret link; for staff, the link', answers: done, gives: 'Parameters' },
   $status: { summary: 'The state of Subscriptions', answers: done, gives: 'Bundle' },
@@ -108,7 +109,8 @@ function parametersOf({ path, interaction, type, method }: RouteDescription): re
 /** What a request sends, by the kind of its body. */
 function bodyOf({ body, interaction, type }: RouteDescription): Json {
   const sent = interaction === 'batch' ? ref('Bundle') : ref(type ?? 'Bundle');
-  const operation = { oneOf: [ref('Appointment'), ref('Parameters')] };
+  const parameters = ref('Parameters');
+  const operation = type === 'Schedule' ? parameters : { oneOf: [ref('Appointment'), parameters] };
   const contents: Readonly<Record<BodyKind, Json>> = {
     fhir: contentOf(fhirTypes, interaction.startsWith('$') ? operation : sent),
     patch: {

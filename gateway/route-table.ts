@@ -1,7 +1,7 @@
 import { limitingChanges } from './admission/change-limit.ts';
 import type { Handler } from './handler.ts';
 import type { BodyKind } from './http/body.ts';
-import { answerMessage, calendarFeed } from './interactions/answer.ts';
+import { answerMessage, calendarFeed, planAbsence } from './interactions/answer.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
 import { book } from './interactions/book.ts';
@@ -69,6 +69,7 @@ const operations: Readonly<Record<OperationName, Handler>> = {
   waitlist: limitingChanges(joinWaitlist),
   answer: limitingChanges(answerMessage),
   feed: calendarFeed,
+  absence: planAbsence,
   status: subscriptionStatus,
   events: subscriptionEvents,
   'get-ws-binding-token': websocketToken,
@@ -97,7 +98,7 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
 };
 
 /** The operations that must have a body. */
-const withBody: readonly OperationName[] = ['book', 'hold', 'find', 'waitlist', 'answer', 'feed'];
+const withBody: readonly OperationName[] = ['book', 'hold', 'find', 'waitlist', 'answer', 'feed', 'absence'];
 
 /** The routes of an operation. */
 function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {

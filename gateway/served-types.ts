@@ -30,6 +30,7 @@ export const servedOperations = {
   hold: { levels: ['type'], methods: ['POST'], definition: 'hold' },
   find: { levels: ['type'], methods: ['POST'], definition: 'find' },
   waitlist: { levels: ['type'], methods: ['POST'], definition: 'waitlist' },
+  absence: { levels: ['type'], methods: ['POST'], definition: 'absence' },
   status: { levels: ['type', 'instance'], methods: ['GET', 'POST'], definition: backportOperation('status') },
   events: { levels: ['instance'], methods: ['GET', 'POST'], definition: backportOperation('events') },
   'get-ws-binding-token': {
@@ -74,7 +75,7 @@ export const servedTypes = {
     profile: 'LocalPatient',
   },
   Slot: { ...readOnly, profile: 'LocalSlot' },
-  Schedule: { ...readOnly, operations: ['feed'], profile: 'LocalSchedule' },
+  Schedule: { ...readOnly, operations: ['absence', 'feed'], profile: 'LocalSchedule' },
   HealthcareService: readOnly,
   CodeSystem: readOnly,
   ValueSet: readOnly,

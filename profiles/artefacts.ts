@@ -10,6 +10,7 @@ import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { isPublishedElsewhere } from '../core/config/presets.ts';
 import { accessPolicies, type PolicyName } from './access-policies.ts';
 import {
+  absenceOperation,
   answerOperation,
   bookOperation,
   deliverOperation,
@@ -59,6 +60,7 @@ export function buildArtefacts(config: BookingConfig): Artefacts {
       waitlistOperation(config),
       answerOperation(config),
       feedOperation(config),
+      absenceOperation(config),
       deliverOperation(config),
     ],
     subscriptions: internalSubscriptions(config),

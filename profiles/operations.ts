@@ -68,7 +68,7 @@ const inputs = (config: BookingConfig): Input[] => [
  * carries out is named as its base.
  */
 function addressOf(
-  code: 'book' | 'hold' | 'find' | 'waitlist' | 'deliver' | 'answer' | 'feed',
+  code: 'book' | 'hold' | 'find' | 'waitlist' | 'deliver' | 'answer' | 'feed' | 'absence',
   config: BookingConfig,
 ): Pick<OperationDefinition, 'url' | 'base'> {
   const url = `${config.localBase}/OperationDefinition/${code}`;
@@ -330,6 +330,79 @@ export function feedOperation(config: BookingConfig): OperationDefinition {
         max: '1',
         type: 'Parameters',
         documentation: 'calendar (a text); or active, names and, once, link.',
+      },
+    ],
+  };
+}
+
+/** The definition of `$absence`, by which staff say that somebody is absent, and what becomes of the appointments. */
+export function absenceOperation(config: BookingConfig): OperationDefinition {
+  const calendars = (name: string, min: number, documentation: string): Input => ({
+    name,
+    min,
+    max: '*',
+    type: 'Reference',
+    targetProfile: [artefactUri(config, 'LocalSchedule')],
+    documentation,
+  });
+  const single = (name: string, type: Input['type'], documentation: string, min = 0): Input => ({
+    name,
+    min,
+    max: '1',
+    type,
+    documentation,
+  });
+  const entry: Input['part'] = [
+    { name: 'appointment', use: 'in', min: 1, max: '1', type: 'Reference', documentation: 'The appointment.' },
+    {
+      name: 'proposal',
+      use: 'in',
+      min: 0,
+      max: '1',
+      documentation: 'What is offered in its place; without it somebody calls.',
+      part: [
+        { name: 'schedule', use: 'in', min: 1, max: '1', type: 'Reference', documentation: 'The Schedule.' },
+        { name: 'slot', use: 'in', min: 1, max: '*', type: 'Reference', documentation: 'All Slots that it takes.' },
+        { name: 'start', use: 'in', min: 1, max: '1', type: 'instant', documentation: 'When it begins.' },
+        { name: 'end', use: 'in', min: 1, max: '1', type: 'instant', documentation: 'When it ends.' },
+      ],
+    },
+  ];
+  const taken: Input[] = [
+    calendars('schedule', 1, 'The Schedules in which nothing takes place.'),
+    single('period', 'Period', 'From when to when: instants, or days of the clinic.', 1),
+    single('reason', 'string', 'Why, for staff: the comment of the blocked time.'),
+    calendars('substitute', 0, 'Schedules that may take the place of those that are absent.'),
+    single('dry-run', 'boolean', 'Plan, and write nothing.'),
+    { name: 'plan', min: 0, max: '*', documentation: 'What staff have changed in the plan.', part: entry },
+    single('silence', 'code', 'Confirms the plan: keep, cancel or move what nobody answers for.'),
+    single('end', 'instant', 'Ends the absence earlier than was said.'),
+  ];
+  return {
+    resourceType: 'OperationDefinition',
+    ...addressOf('absence', config),
+    ...metadata,
+    name: 'absence',
+    title: 'Say that somebody is absent',
+    kind: 'operation',
+    description:
+      'Blocks the time of Schedules and plans what takes the place of their appointments; with silence the plan is confirmed, and each person is offered another time. For staff of the clinic.',
+    affectsState: true,
+    code: 'absence',
+    resource: ['Schedule'],
+    system: false,
+    type: true,
+    instance: false,
+    parameter: [
+      ...taken.map((input) => ({ ...input, use: 'in' as const })),
+      {
+        name: 'return',
+        use: 'out',
+        min: 1,
+        max: '1',
+        type: 'Parameters',
+        documentation:
+          'absence (the Task of it), block (the Slots), and for each appointment a plan: appointment, proposal, reach (portal, message, call), and once it is confirmed outcome (waiting, offered, moved, declined, call, over).',
       },
     ],
   };

@@ -1,7 +1,8 @@
-import type { MedplumClient } from '@medplum/core';
-import type { Task } from '@medplum/fhirtypes';
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Bot, Task } from '@medplum/fhirtypes';
 import { isReminderDue, openTasks, reminderEntries } from '../../core/booking/confirmation/task.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
+import { absenceActs } from '../lib/booking/absence.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readPages } from '../lib/read.ts';
@@ -23,11 +24,12 @@ async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<
 
 /**
  * Runs every minute. Cancels requests whose deadline is over, the earliest first, and reminds staff of those whose deadline
- * is near. A request that is over counts as ended already; here it is tidied up and its portal told.
+ * is near. A request that is over counts as ended already; here it is tidied up and its portal told. Then it looks after
+ * absences.
  *
  * @throws Error when Medplum does not answer, or something could not be written; the next run tries again
  */
-export async function handler(medplum: MedplumClient): Promise<void> {
+export async function handler(medplum: MedplumClient, { secrets = {} }: Partial<BotEvent<Bot>> = {}): Promise<void> {
   const now = Date.now();
   const end = now + RUN_LIMIT;
   const isOver = ({ restriction }: Task): boolean => Date.parse(restriction?.period?.end ?? '') <= now;
@@ -42,6 +44,7 @@ export async function handler(medplum: MedplumClient): Promise<void> {
         }
       }
     }
+    yield* absenceActs(medplum, secrets, end);
   }
   await carryOut(acts(), end);
 }

@@ -103,7 +103,8 @@ async function acceptOffer(
   const result = await bookAppointment(
     medplum,
     parseBookRequest(accepted, config),
-    { id: owner, role: 'requestor', limits: [] },
+    // What staff have made belongs to no portal.
+    { id: owner, role: owner === '' ? 'repository' : 'requestor', limits: [] },
     { extend: (transaction) => ({ ...transaction, entry: extended(transaction.entry ?? []) }) },
   );
   if (result.kind !== 'booked' && result.kind !== 'existing') {

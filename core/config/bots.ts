@@ -5,6 +5,8 @@ const byFolder = {
     hold: 'Holds a time for some minutes: the operation $hold on Appointment',
     'find-visits': 'Proposes visits of one appointment or several: the operation $find on Appointment',
     'join-waitlist': 'Puts somebody on the waitlist: the operation $waitlist on Appointment',
+    absence:
+      'Blocks the time of those who are absent, and looks after their appointments: the operation $absence on Schedule',
     refill: 'Offers released time to those who wait for it',
     'enqueue-booking': 'Accepts an asynchronous booking: $book with Prefer: respond-async',
     'process-booking': 'Carries out an accepted asynchronous booking',
@@ -13,7 +15,8 @@ const byFolder = {
     'find-deleted': 'Tells the owner of a resource that it was deleted',
     'validate-appointment': 'Checks every other change of an appointment by the same rules before Medplum stores it',
     'validate-patient': 'Keeps a portal from making a patient inactive whose appointments it could not cancel',
-    'end-requests': 'Reminds staff of requests that wait for the clinic, and ends those whose deadline is over',
+    'end-requests':
+      'Reminds staff of requests that wait for the clinic, ends those whose deadline is over, and looks after absences',
     'tag-encounter': 'Shows an encounter to the requestor whose appointment led to it',
     'handle-patient-change':
       'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',
@@ -55,6 +58,7 @@ const startedBy = {
   hold: 'caller',
   'find-visits': 'caller',
   'join-waitlist': 'caller',
+  absence: 'caller',
   refill: 'medplum',
   'enqueue-booking': 'caller',
   'process-booking': 'medplum',

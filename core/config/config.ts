@@ -51,6 +51,7 @@ export const artefacts = {
   hold: 'OperationDefinition',
   waitlist: 'OperationDefinition',
   find: 'OperationDefinition',
+  absence: 'OperationDefinition',
   deliver: 'OperationDefinition',
   answer: 'OperationDefinition',
   feed: 'OperationDefinition',

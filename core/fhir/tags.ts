@@ -52,7 +52,7 @@ export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, c
  * dropped.
  *
  * @param sent - `meta` as sent, of any shape
- * @param requestor - id of the requestor's profile
+ * @param requestor - id of the requestor's profile; empty for what the clinic itself has
  * @param profiles - canonical URLs that the stored resource claims in any case
  * @see specification 2.1 and 2.2, meta.tag
  */
@@ -62,11 +62,11 @@ export function metaOfSubmitted(
   config: TagConfig,
   profiles: readonly string[] = [],
 ): Meta {
-  const own = requestorTag(requestor, config);
+  const own = requestor === '' ? [] : [requestorTag(requestor, config)];
   const external: Coding = { system: config.metaTagSystem, code: EXTERNAL_TAG };
   const kept = (Array.isArray(sent?.tag) ? sent.tag : []).filter((tag) => !isReservedTag(tag, config));
   const profile = [...new Set([...(Array.isArray(sent?.profile) ? sent.profile : []), ...profiles])];
-  return { ...(profile.length > 0 && { profile }), tag: [...kept, external, own] };
+  return { ...(profile.length > 0 && { profile }), tag: [...kept, ...(own.length > 0 ? [external] : []), ...own] };
 }
 
 /**
@@ -75,7 +75,7 @@ export function metaOfSubmitted(
  * changes the resource later and leaves the tag in it, the tag no longer counts (`changedBy`).
  *
  * @param meta - as it is to be written
- * @param who - id of the profile on whose behalf it is written
+ * @param who - id of the profile on whose behalf it is written; empty if it is the service's own change
  * @param replaced - `meta.versionId` of the version that is replaced; absent on creation
  */
 export function markChange(
@@ -86,7 +86,8 @@ export function markChange(
 ): Meta {
   const system = artefactUri(config, 'LocalChangedBy');
   const kept = (meta?.tag ?? []).filter((tag) => tag.system !== system);
-  return { ...meta, tag: [...kept, { system, code: who, ...(replaced && { version: replaced }) }] };
+  const mark = who === '' ? [] : [{ system, code: who, ...(replaced && { version: replaced }) }];
+  return { ...meta, tag: [...kept, ...mark] };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Address, Appointment, Communication, Location } from '@medplum/fhirtypes';
 import { endOf } from '../booking/appointment/expiry.ts';
+import { offerReason } from '../booking/appointment/offer.ts';
 import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { rowCoding } from '../rows/row.ts';
@@ -120,7 +121,8 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
     timesOf(known, language, config.timeZone),
     pageOf(subject, config),
   ];
-  const title = texts.subjects[kind].replace('{when}', () => times.short);
+  const word = kind === 'offer' && appointment && offerReason(appointment, config) === 'absence' ? 'absence' : kind;
+  const title = texts.subjects[word].replace('{when}', () => times.short);
   const kept = appointment && known.status === 'offered' ? endOf('offer', appointment, config) : undefined;
   const last = kept ?? (kind === 'reminder' ? thread.answerBy : undefined);
   const by = last && timesOf({ ...known, start: last, end: last }, language, config.timeZone).short;
@@ -136,7 +138,7 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
   const isOff = known.status === 'cancelled';
   const text = [
     texts.greeting,
-    texts.leads[kind],
+    texts.leads[word],
     [times.long, ...what, ...where].join('\n'),
     ...limit,
     ...(page && !isOff ? [`${texts.answer}\n${page}`] : []),

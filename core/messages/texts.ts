@@ -10,8 +10,9 @@ import type { MessageKind } from './thread.ts';
 /** The words of messages in one language; `{when}` is filled in. */
 interface MessageTexts {
   readonly locale: string;
-  readonly subjects: Readonly<Record<MessageKind, string>>;
-  readonly leads: Readonly<Record<MessageKind, string>>;
+  /** What messages are about; of an offer in place of an appointment that cannot take place in words of its own. */
+  readonly subjects: Readonly<Record<MessageKind | 'absence', string>>;
+  readonly leads: Readonly<Record<MessageKind | 'absence', string>>;
   readonly greeting: string;
   readonly title: string;
   readonly answer: string;
@@ -33,6 +34,7 @@ const english: MessageTexts = {
     reminder: 'Reminder: your appointment on {when}',
     offer: 'Free for you: {when}',
     consent: 'Do you agree? {when}',
+    absence: 'Another appointment for you: {when}',
   },
   leads: {
     confirmation: 'Your appointment is booked.',
@@ -45,6 +47,8 @@ const english: MessageTexts = {
       'A time that you wait for has become free and is kept for you. If an appointment of yours stands until something earlier is free, this one takes its place.',
     consent:
       'A digital assistant has asked us for this appointment in your name. Nothing is booked unless you say so: open the page below and answer. If you know nothing of it, do nothing.',
+    absence:
+      'Your appointment cannot take place, because the clinic is absent then. This one is kept for you instead; accept it, and it takes its place. If you decline it, the one that you had ends, too.',
   },
   greeting: 'Hello,',
   title: 'Appointment',

@@ -57,6 +57,14 @@ const kinds = {
     person: 'nothing',
     isPassing: true,
   },
+  absence: { display: 'Schedules in which nothing takes place for a while', person: 'reference', isPassing: true },
+  absences: { display: 'All absences, only for the lock: an appointment has one row', person: 'nothing' },
+  affected: {
+    display: 'An appointment that an absence affects: another time is offered, or staff call',
+    person: 'reference',
+    forStaff: 'Tell a person about an absence',
+    isPassing: true,
+  },
   undelivered: {
     display: 'A message that has not reached its person: staff call',
     person: 'reference',

@@ -6,7 +6,7 @@ import { bodyOf } from '../medplum/errors.ts';
 
 /** Hands the body to a Bot, which answers with Parameters. */
 const parametersOf =
-  (bot: 'answer-message' | 'calendar-feed'): Handler =>
+  (bot: 'answer-message' | 'calendar-feed' | 'absence'): Handler =>
   async (exchange, context) => {
     const answer = await callBot(bot, exchange.body, exchange, context);
     const body = bodyOf(answer);
@@ -18,3 +18,6 @@ export const answerMessage = parametersOf('answer-message');
 
 /** `POST /Schedule/$feed`: the calendar of a secret link, or what staff want of such a link. Every rule is the Bot's. */
 export const calendarFeed = parametersOf('calendar-feed');
+
+/** `POST /Schedule/$absence`: what staff say of somebody who is absent. Every rule is the Bot's. */
+export const planAbsence = parametersOf('absence');

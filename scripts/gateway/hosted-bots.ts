@@ -15,6 +15,7 @@ const sources: Readonly<Record<CallableBot, () => Promise<{ readonly handler: Bo
   hold: () => import('../../bots/booking/hold.ts'),
   'find-visits': () => import('../../bots/booking/find-visits.ts'),
   'join-waitlist': () => import('../../bots/booking/join-waitlist.ts'),
+  absence: () => import('../../bots/booking/absence.ts'),
   'enqueue-booking': () => import('../../bots/booking/enqueue-booking.ts'),
   'cancel-booking-job': () => import('../../bots/booking/cancel-booking-job.ts'),
   patch: () => import('../../bots/booking/patch.ts'),

@@ -252,7 +252,7 @@ describe('the front desk', () => {
     ...(coding.length > 0 && { code: { coding } }),
   });
   const ofService = (code: string): Coding => ({ system: taskSystem, code });
-  const decided = ['confirm', 'collision', 'undelivered'];
+  const decided = ['confirm', 'collision', 'affected', 'undelivered'];
 
   test.each([
     ['a Task of its own', task()],

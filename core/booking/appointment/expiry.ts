@@ -156,7 +156,8 @@ export function reasonOf(
   return { coding: [own, ...otherReason(config)], text };
 }
 
-function otherReason({ appointmentRules }: Pick<BookingConfig, 'appointmentRules'>): Coding[] {
+/** The code for a reason without one of its own, where the publisher has such a code. */
+export function otherReason({ appointmentRules }: Pick<BookingConfig, 'appointmentRules'>): Coding[] {
   const bound = appointmentRules?.cancelationReason;
   return bound?.codes.includes(OTHER) ? [{ system: bound.system, code: OTHER }] : [];
 }

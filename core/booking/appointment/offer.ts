@@ -29,9 +29,13 @@ const partsOf = ({ extension }: Appointment, config: ArtefactConfig): readonly E
   return all.find((one) => one?.url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
 };
 
+/** Why a time is, or was, offered; `undefined` if it was not. */
+export const offerReason = (appointment: Appointment, config: ArtefactConfig): string | undefined =>
+  partsOf(appointment, config).find(({ url }) => url === 'reason')?.valueCode;
+
 /** Whether an appointment waits, or waited, for its person to agree to what an assistant has asked for. */
 export const asksForConsent = (appointment: Appointment, config: ArtefactConfig): boolean =>
-  partsOf(appointment, config).some(({ url, valueCode }) => url === 'reason' && valueCode === 'consent');
+  offerReason(appointment, config) === 'consent';
 
 /** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointment that it would replace. */
 export function offeredFor(appointment: Appointment, config: ArtefactConfig): string[] {

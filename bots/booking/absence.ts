@@ -1,0 +1,374 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { BundleEntry, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
+import { scheduleIssues, wishIssues } from '../../core/booking/absence/judge.ts';
+import { type AbsenceRequest, parseAbsenceRequest } from '../../core/booking/absence/request.ts';
+import {
+  type Absence,
+  absenceAnswer,
+  absenceOf,
+  absenceRow,
+  affectedOf,
+  affectedOfAbsence,
+  blockSlot,
+  type Entry,
+  endedAbsences,
+  isRowFor,
+  type Line,
+  lockRow,
+  openAbsences,
+  standingOf,
+} from '../../core/booking/absence/rows.ts';
+import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
+import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { creation } from '../../core/rows/row.ts';
+import {
+  absenceActs,
+  plan,
+  readAbsent,
+  readAffected,
+  readByIds,
+  readLock,
+  readOpenAbsences,
+} from '../lib/booking/absence.ts';
+import { type Requestor, unavailable } from '../lib/booking/decide.ts';
+import { readRole } from '../lib/booking/read-more.ts';
+import { readSchedules } from '../lib/booking/related-reads.ts';
+import { callerOf } from '../lib/caller.ts';
+import { mapConcurrently } from '../lib/concurrency.ts';
+import { config } from '../lib/config.ts';
+import { retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
+import { ofType, ReadError, readAll } from '../lib/read.ts';
+import { carryOut } from '../lib/rows.ts';
+
+type Answer = Parameters | OperationOutcome;
+
+/** How long what was confirmed is begun while the caller waits, in milliseconds; the clock goes on. */
+const AT_ONCE = 2_500;
+
+/** How many calendars are blocked at the same time. */
+const BLOCKED_AT_ONCE = 4;
+
+const notStaff: OperationOutcome = {
+  resourceType: 'OperationOutcome',
+  id: 'forbidden',
+  issue: [
+    { severity: 'error', code: 'forbidden', diagnostics: 'Only staff of the clinic can say that somebody is absent.' },
+  ],
+};
+
+const contested: Issue = {
+  code: 'booking-conflict',
+  diagnostics: 'Others changed the absence at the same moment: send the request again.',
+};
+
+const unknown: Issue = {
+  code: 'transition-not-allowed',
+  diagnostics: 'There is no absence of these Schedules in this period that could end early.',
+  expression: 'Parameters',
+};
+
+const refuse = (...issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
+
+/** What a request is carried out with. */
+interface Context {
+  readonly medplum: MedplumClient;
+  readonly request: AbsenceRequest;
+  readonly caller: Requestor;
+  readonly secrets: BotEvent['secrets'];
+}
+
+/** The row of the absence that a request is about; with `isEnded` also one that is over. */
+async function findRow({ medplum, request }: Context, isEnded = false): Promise<Task | undefined> {
+  const first = request.schedules.map(({ id }) => id).sort()[0] ?? '';
+  const searches = [openAbsences(config), ...(isEnded ? [endedAbsences(first, config)] : [])];
+  const rows = ofType('Task', await readAll(medplum, searches)).filter((row) => isRowFor(row, request));
+  return rows.find(({ status }) => status !== 'completed') ?? rows.at(-1);
+}
+
+const newAbsence = ({ schedules, substitutes, period, reason }: AbsenceRequest): Absence => ({
+  schedules: schedules.map(({ id }) => id).sort(),
+  substitutes: substitutes.map(({ id }) => id),
+  period,
+  reason,
+  blocks: [],
+  plan: [],
+  silence: undefined,
+});
+
+/** The row of an absence, which is made unless it is there; of two requests at the same moment one makes it. */
+async function makeRow(context: Context): Promise<Task> {
+  const { medplum, request } = context;
+  const made = await retryOvertaken(
+    async () => {
+      const lock = await readLock(medplum);
+      const known = await findRow(context);
+      if (known) {
+        return known;
+      }
+      const row = absenceRow(newAbsence(request), 'draft', Date.now(), config);
+      const entry = [creation(row), updateEntry(lock, lockRow(config, lock))];
+      const written = await writeUnlessOvertaken(medplum, entry, 'The absence');
+      const [first] = written?.entry ?? [];
+      return isResource(first?.resource, 'Task') ? first.resource : undefined;
+    },
+    (row) => row === undefined,
+  );
+  if (!made) {
+    throw new ReadError('Others changed absences at the same moment.');
+  }
+  return made;
+}
+
+/** What a write with the rights of the caller has become; whoever may not do it is not of the staff. */
+async function writeAsCaller(
+  { medplum, caller }: Context,
+  entry: BundleEntry,
+): Promise<string | OperationOutcome | undefined> {
+  const answer = await sendBundle(
+    medplum,
+    { resourceType: 'Bundle', type: 'batch', entry: [entry] },
+    { authorization: caller.authorization },
+  );
+  const [first] = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
+  const status = Number.parseInt(first?.response?.status ?? '503', 10);
+  if (status < 300) {
+    return first?.resource?.id ?? first?.response?.location?.split('/')[1];
+  }
+  if (status === 403) {
+    return notStaff;
+  }
+  return refuse(status === 400 || status === 409 || status === 412 ? contested : unavailable);
+}
+
+/** Blocks the time of each Schedule once, with the rights of the caller: as if staff had written the Slots. */
+async function block(context: Context, row: Task): Promise<readonly string[] | OperationOutcome> {
+  const { request } = context;
+  const value = `urn:uuid:${row.id}`;
+  const made = await mapConcurrently(request.schedules, BLOCKED_AT_ONCE, async ({ id }) => {
+    const resource = blockSlot(id, request.period, request.reason, value);
+    const query = new URLSearchParams({ identifier: `urn:ietf:rfc:3986|${value}`, schedule: `Schedule/${id}` });
+    return writeAsCaller(context, {
+      request: { method: 'POST', url: 'Slot', ifNoneExist: query.toString() },
+      resource,
+    });
+  });
+  return made.find((one) => typeof one === 'object') ?? made.filter((one) => typeof one === 'string');
+}
+
+/** What is planned for the absence of a request, on top of those that are looked after. */
+async function planned({ medplum, request, secrets }: Context, blocks: readonly string[]): Promise<Entry[]> {
+  const now = Date.now();
+  const own =
+    blocks.length > 0
+      ? await readAbsent(medplum, blocks)
+      : request.schedules.map(({ id }) => ({ schedule: id, ...request.period }));
+  const { absences, absent: others, rows } = await readOpenAbsences(medplum);
+  const read = await readAffected(medplum, own, now);
+  const appointments = read.appointments.filter(({ id }) => !rows.has(id ?? ''));
+  const reserved = new Set([
+    ...absences.flatMap(({ absence }) => absence.plan.flatMap(({ proposal }) => proposal?.slots ?? [])),
+    ...[...rows.values()].flatMap((row) => affectedOf(row)?.proposal?.slots ?? []),
+  ]);
+  const substitutes = request.substitutes.map(({ id }) => id);
+  return plan(medplum, { ...read, appointments, absent: [...own, ...others], substitutes, reserved }, secrets);
+}
+
+/** How it stands with each appointment of an absence. */
+async function linesOf(medplum: MedplumClient, row: Task): Promise<Line[]> {
+  const rows = ofType('Task', await readAll(medplum, [affectedOfAbsence(row.id ?? '', config)]));
+  const known = rows.flatMap((one): Line[] => {
+    const affected = affectedOf(one);
+    return affected ? [{ ...affected, outcome: standingOf(one) }] : [];
+  });
+  return [...absenceOf(row).plan.map((entry): Line => ({ ...entry, outcome: 'waiting' })), ...known];
+}
+
+async function answerFor({ medplum }: Context, row: Task): Promise<Parameters> {
+  const [current] = ofType('Task', await readByIds(medplum, 'Task', [row.id ?? '']));
+  return absenceAnswer(row.id, absenceOf(current ?? row).blocks, await linesOf(medplum, current ?? row));
+}
+
+/** Blocks the time and makes a plan, which waits to be confirmed. */
+async function announce(
+  context: Context,
+): Promise<{ readonly row: Task; readonly entries: readonly Entry[] } | Answer> {
+  const { medplum, request } = context;
+  const row = await makeRow(context);
+  if (row.status !== 'draft') {
+    return answerFor(context, row);
+  }
+  const blocks = await block(context, row);
+  if ('resourceType' in blocks) {
+    return blocks;
+  }
+  const entries = await planned(context, blocks);
+  const absence = { ...newAbsence(request), blocks, plan: entries };
+  const stored = absenceRow(absence, 'draft', Date.now(), config, row);
+  const written = await writeUnlessOvertaken(medplum, [updateEntry(row, stored)], `Task/${row.id}`);
+  const [first] = written?.entry ?? [];
+  return isResource(first?.resource, 'Task') ? { row: first.resource, entries } : refuse(contested);
+}
+
+/** The plan with what staff have changed in it, or what is wrong with that. */
+async function withWishes({ medplum, request }: Context, row: Task): Promise<Entry[] | OperationOutcome> {
+  const absence = absenceOf(row);
+  const { wishes } = request;
+  const ids = wishes.flatMap(({ proposal }) => proposal?.slots ?? []);
+  const [slots, appointments, absent, { absent: others }] = await Promise.all([
+    readByIds(medplum, 'Slot', ids),
+    readByIds(
+      medplum,
+      'Appointment',
+      wishes.map(({ appointment }) => appointment),
+    ),
+    readAbsent(medplum, absence.blocks),
+    readOpenAbsences(medplum),
+  ]);
+  const schedules = await readSchedules(medplum, [
+    ...new Set(wishes.flatMap(({ proposal }) => proposal?.schedule ?? [])),
+  ]);
+  const issues = wishIssues(wishes, {
+    appointments: new Map(ofType('Appointment', appointments).map((one) => [one.id ?? '', one])),
+    slots: ofType('Slot', slots),
+    schedules,
+    absent: [...absent, ...others],
+    now: Date.now(),
+    config,
+  });
+  if (issues.length > 0) {
+    return refuse(...issues);
+  }
+  return absence.plan.map((entry) => {
+    const wish = wishes.find(({ appointment }) => appointment === entry.appointment);
+    return wish ? { ...entry, proposal: wish.proposal } : entry;
+  });
+}
+
+/** Begins to look after what was confirmed; the clock goes on with what is left. */
+async function begin({ medplum, secrets }: Context, { id }: Task): Promise<void> {
+  const end = Date.now() + AT_ONCE;
+  // Whatever fails here is done by the clock.
+  await carryOut(absenceActs(medplum, secrets, end, id), end).catch(() => undefined);
+}
+
+/** Confirms the plan, once. */
+async function confirm(context: Context): Promise<Answer> {
+  const { medplum, request } = context;
+  const known = await findRow(context, true);
+  if (known && known.status !== 'draft') {
+    return answerFor(context, known);
+  }
+  const announced = known ? { row: known } : await announce(context);
+  if ('resourceType' in announced) {
+    return announced;
+  }
+  const { row } = announced;
+  const entries = await withWishes(context, row);
+  if ('resourceType' in entries) {
+    return entries;
+  }
+  if (request.isDry) {
+    return absenceAnswer(row.id, absenceOf(row).blocks, entries);
+  }
+  const next = absenceRow(
+    { ...absenceOf(row), plan: entries, silence: request.silence },
+    'in-progress',
+    Date.now(),
+    config,
+    row,
+  );
+  const written = await writeUnlessOvertaken(medplum, [updateEntry(row, next)], `Task/${row.id}`);
+  if (written) {
+    await begin(context, row);
+  }
+  const current = written ? row : await findRow(context, true);
+  return current ? answerFor(context, current) : refuse(contested);
+}
+
+/** Ends an absence earlier than was said: what was blocked is given back, and what was not accepted is withdrawn. */
+async function endEarly(context: Context, end: number): Promise<Answer> {
+  const { medplum } = context;
+  const row = await findRow(context);
+  if (!row) {
+    return refuse(unknown);
+  }
+  const absence = absenceOf(row);
+  const slots = ofType('Slot', await readByIds(medplum, 'Slot', absence.blocks));
+  const written = await mapConcurrently(slots, BLOCKED_AT_ONCE, async (slot) => {
+    if ((parseInstant(slot.end) ?? 0) <= end) {
+      return undefined;
+    }
+    return writeAsCaller(
+      context,
+      (parseInstant(slot.start) ?? 0) >= end
+        ? { request: { method: 'DELETE', url: `Slot/${slot.id}` } }
+        : updateEntry(slot, { ...slot, end: formatInstant(end) }),
+    );
+  });
+  const failed = written.find((one) => typeof one === 'object');
+  if (failed) {
+    return failed;
+  }
+  if (row.status === 'draft') {
+    const left = slots.some((slot) => (parseInstant(slot.start) ?? 0) < end && end > Date.now());
+    const status = left ? 'draft' : 'cancelled';
+    await writeUnlessOvertaken(
+      medplum,
+      [updateEntry(row, absenceRow(absence, status, Date.now(), config, row))],
+      `Task/${row.id}`,
+    );
+  } else {
+    await begin(context, row);
+  }
+  return answerFor(context, row);
+}
+
+async function carryOutRequest(context: Context): Promise<Answer> {
+  const { medplum, request } = context;
+  const ids = [...request.schedules, ...request.substitutes].map(({ id }) => id);
+  const issues = scheduleIssues(request, await readSchedules(medplum, ids));
+  if (issues.length > 0) {
+    return refuse(...issues);
+  }
+  if (request.end !== undefined) {
+    return endEarly(context, request.end);
+  }
+  if (request.silence !== undefined && !(request.isDry && !(await findRow(context)))) {
+    return confirm(context);
+  }
+  if (request.isDry) {
+    return absenceAnswer(undefined, [], await planned(context, []));
+  }
+  const announced = await announce(context);
+  return 'resourceType' in announced
+    ? announced
+    : absenceAnswer(announced.row.id, absenceOf(announced.row).blocks, announced.entries);
+}
+
+/**
+ * Carries out `$absence`, for staff: blocks the time of Schedules and plans what takes the place of their appointments;
+ * confirms the plan; ends the absence early. A request that is sent again, whole or after a crash, does no harm.
+ *
+ * @param event - input: the body of `$absence`; headers: those of the request, for the caller's credentials
+ * @returns Parameters with the absence, its blocks and the plan; or an OperationOutcome whose id stands for the HTTP status
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
+  const caller = callerOf(event);
+  try {
+    if ((await readRole(medplum, caller.authorization)) !== 'repository') {
+      return notStaff;
+    }
+    const { request, issues } = parseAbsenceRequest(event.input, Date.now(), config);
+    if (!request || issues.length > 0) {
+      return refuse(...issues);
+    }
+    return await carryOutRequest({ medplum, request, caller, secrets: event.secrets });
+  } catch (error) {
+    if (error instanceof ReadError) {
+      return refuse(unavailable);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,612 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
+import { absenceReason, offerInstead } from '../../../core/booking/absence/offer.ts';
+import { type Absent, LOOKED_AHEAD, planAbsence } from '../../../core/booking/absence/plan.ts';
+import { nextStep, type Step } from '../../../core/booking/absence/progress.ts';
+import {
+  type Absence,
+  type Affected,
+  absenceOf,
+  absenceRow,
+  absentBy,
+  affectedOf,
+  affectedOfAbsence,
+  type Entry,
+  isAffected,
+  lockRow,
+  lockSearch,
+  newAffected,
+  openAbsences,
+  openAffected,
+  type Reach,
+  type Standing,
+  standingOf,
+  withStanding,
+} from '../../../core/booking/absence/rows.ts';
+import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
+import { searchUrl } from '../../../core/booking/search.ts';
+import { holderSearch } from '../../../core/booking/slots/holders.ts';
+import { atTime } from '../../../core/booking/slots/reads.ts';
+import { offerEnd } from '../../../core/booking/waitlist/refill.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { isOfClinic, recipientOf } from '../../../core/messages/recipient.ts';
+import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
+import { creation } from '../../../core/rows/row.ts';
+import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { visitGroupOf } from '../../../core/visits/group.ts';
+import { config } from '../config.ts';
+import { writeUnlessOvertaken } from '../medplum.ts';
+import { mediaOf } from '../messages/send.ts';
+import { newId } from '../new-id.ts';
+import { ofType, readAll, readInBatch, readInTransaction, readPages } from '../read.ts';
+import { writeRows } from '../rows.ts';
+import { bookAppointment, isTransient } from './book.ts';
+import { cancelEntries } from './cancel.ts';
+import { readRelatedAppointment, readSchedules } from './related-reads.ts';
+
+/** How many ids are asked for in one search. */
+const TOGETHER = 100;
+
+/** How many rows of appointments are made at once. */
+const PORTION = 40;
+
+/** How often another time is looked for, when what was to be offered is gone. */
+const MOST_TRIES = 3;
+
+const portions = <T>(all: readonly T[], size = TOGETHER): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
+
+const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
+
+/** Reads resources of a type by their ids. */
+export const readByIds = async (medplum: MedplumClient, type: string, ids: readonly string[]): Promise<Resource[]> =>
+  (
+    await readInBatch(
+      medplum,
+      portions(unique(ids)).map((some) => `${type}?_id=${some.join(',')}&_count=${TOGETHER}`),
+    )
+  ).flat();
+
+/** When which Schedule is absent by the Slots that block it, as they are stored. */
+export const readAbsent = async (medplum: MedplumClient, blocks: readonly string[]): Promise<Absent[]> =>
+  absentBy(ofType('Slot', await readByIds(medplum, 'Slot', blocks)));
+
+/** The appointments that an absence affects, with their Slots. */
+export interface AffectedRead {
+  readonly appointments: readonly Appointment[];
+  readonly slots: readonly Slot[];
+}
+
+/** Reads the open appointments in some absences that have not begun. */
+export async function readAffected(
+  medplum: MedplumClient,
+  absent: readonly Absent[],
+  now: number,
+): Promise<AffectedRead> {
+  const found: string[] = [];
+  const searches = absent
+    .filter(({ end }) => end > now)
+    .map(({ schedule, start, end }) =>
+      searchUrl('Slot', [
+        ['schedule', `Schedule/${schedule}`],
+        ['status', 'busy,busy-tentative'],
+        ...atTime({ start: Math.max(start, now), end }),
+      ]),
+    );
+  for await (const pages of searches.length > 0 ? readPages(medplum, searches, { order: 'start' }) : []) {
+    found.push(...ofType('Slot', pages.flat()).flatMap(({ id }) => id ?? []));
+  }
+  const holders = (await readInBatch(medplum, portions(unique(found)).map(holderSearch))).flat();
+  const open = [...new Map(ofType('Appointment', holders).map((one) => [one.id, one])).values()];
+  const slots = ofType('Slot', await readByIds(medplum, 'Slot', open.flatMap(slotIdsOf)));
+  const appointments = open
+    .filter((one) => (parseInstant(one.start) ?? 0) > now && isAffected(one, slots, absent))
+    .sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1));
+  return { appointments, slots };
+}
+
+/** Whose Subscriptions are told of offers. */
+async function readListeners(medplum: MedplumClient): Promise<Set<string>> {
+  const profile = encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'));
+  const [found] = await readInTransaction(medplum, [`Subscription?status=active&_profile=${profile}&_count=1000`]);
+  const topic = topicUrl('appointment-offer', config);
+  return new Set(
+    ofType('Subscription', found).flatMap((one) => (one.criteria === topic ? (ownerOf(one, config) ?? []) : [])),
+  );
+}
+
+/** How the people of some appointments hear of an offer. */
+async function readReaches(
+  medplum: MedplumClient,
+  appointments: readonly Appointment[],
+  secrets: BotEvent['secrets'],
+): Promise<Reach[]> {
+  const now = Date.now();
+  const listeners = await readListeners(medplum);
+  const idsOf = (type: 'Patient' | 'RelatedPerson') =>
+    appointments.flatMap(({ participant }) => participant.flatMap(({ actor }) => idIn(actor, type) ?? []));
+  const people = [
+    ...(await readByIds(medplum, 'Patient', idsOf('Patient'))),
+    ...(await readByIds(medplum, 'RelatedPerson', idsOf('RelatedPerson'))),
+  ];
+  const byReference = new Map(people.map((one) => [`${one.resourceType}/${one.id}`, one]));
+  const media = config.messages.from ? mediaOf(secrets) : [];
+  return appointments.map((one): Reach => {
+    if (listeners.has(ownerOf(one, config) ?? '')) {
+      return 'portal';
+    }
+    const own = one.participant.flatMap(({ actor }) => byReference.get(actor?.reference ?? '') ?? []);
+    return isOfClinic(one, config) && recipientOf(one, own, media, now, config) ? 'message' : 'call';
+  });
+}
+
+/** What a plan is made for. */
+export interface Wanted extends AffectedRead {
+  readonly absent: readonly Absent[];
+  /** Ids of Schedules. */
+  readonly substitutes: readonly string[];
+  /** Ids of Slots that are meant for others. */
+  readonly reserved?: ReadonlySet<string>;
+  /** Id of an offer that is being withdrawn. */
+  readonly withdrawn?: string | undefined;
+}
+
+async function readFree(
+  medplum: MedplumClient,
+  schedules: readonly string[],
+  from: number,
+  to: number,
+): Promise<Slot[]> {
+  const searches = schedules.map((id) =>
+    searchUrl('Slot', [['schedule', `Schedule/${id}`], ['status', 'free'], ...atTime({ start: from, end: to })]),
+  );
+  const found = new Map<string | undefined, Slot>();
+  for await (const pages of searches.length > 0 ? readPages(medplum, searches, { order: 'start' }) : []) {
+    for (const slot of ofType('Slot', pages.flat())) {
+      found.set(slot.id, slot);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Makes a plan for appointments that cannot take place. */
+export async function plan(
+  medplum: MedplumClient,
+  { appointments, slots, absent, substitutes, reserved = new Set(), withdrawn }: Wanted,
+  secrets: BotEvent['secrets'],
+): Promise<Entry[]> {
+  if (appointments.length === 0) {
+    return [];
+  }
+  const now = Date.now();
+  const own = slots.flatMap((slot) => idIn(slot.schedule, 'Schedule') ?? []);
+  const ids = unique([...own, ...substitutes]);
+  const last = Math.max(...appointments.map(({ end }) => parseInstant(end) ?? now)) + LOOKED_AHEAD;
+  const patients = unique(
+    appointments.flatMap(({ participant }) => participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? [])),
+  );
+  const [schedules, free, others, reaches] = await Promise.all([
+    readSchedules(medplum, ids),
+    readFree(medplum, ids, now, last),
+    readInBatch(
+      medplum,
+      portions(patients, 50).map((some) =>
+        searchUrl('Appointment', [
+          ['patient', some.map((id) => `Patient/${id}`).join(',')],
+          ['status', 'proposed,pending,booked,arrived,checked-in'],
+          ['date', `ge${formatInstant(now - DAY)}`],
+          ['date', `le${formatInstant(last)}`],
+          ['_count', '1000'],
+        ]),
+      ),
+    ),
+    readReaches(medplum, appointments, secrets),
+  ]);
+  // A step of a visit is not moved by itself: somebody calls.
+  const isStep = (one: Appointment): boolean => visitGroupOf(one, config) !== undefined;
+  const alone = appointments.filter((one) => !isStep(one));
+  const proposals = planAbsence(
+    {
+      affected: alone,
+      taken: slots,
+      absent,
+      schedules,
+      substitutes,
+      free: free.filter(({ id = '' }) => !reserved.has(id)),
+      others: ofType('Appointment', others.flat()).filter(({ id }) => id !== withdrawn),
+      now,
+    },
+    config,
+  );
+  return appointments.map((one, index) => ({
+    appointment: one.id ?? '',
+    reach: isStep(one) ? 'call' : (reaches[index] ?? 'call'),
+    proposal: isStep(one) ? undefined : proposals[alone.indexOf(one)],
+  }));
+}
+
+/** The absences that are looked after, when which Schedule is absent by them, and the rows of appointments. */
+export async function readOpenAbsences(medplum: MedplumClient) {
+  const [found] = await readInTransaction(medplum, [`${openAbsences(config, true)}&_count=1000`]);
+  const rows = ofType('Task', found);
+  const absences = rows.map((row) => ({ row, absence: absenceOf(row) }));
+  const slots = ofType(
+    'Slot',
+    await readByIds(
+      medplum,
+      'Slot',
+      absences.flatMap(({ absence }) => absence.blocks),
+    ),
+  );
+  return { absences, absent: absentBy(slots), rows: await readOpenRows(medplum) };
+}
+
+/** Creates the row for the lock, only once even if several try at the same moment; and reads it. */
+export async function readLock(medplum: MedplumClient): Promise<Task> {
+  const [found] = await readInTransaction(medplum, [lockSearch(config)]);
+  const [row] = ofType('Task', found);
+  if (row) {
+    return row;
+  }
+  const written = await writeUnlessOvertaken(medplum, [creation(lockRow(config), lockSearch(config))], 'The lock');
+  const made = written?.entry?.[0]?.resource;
+  if (!isResource(made, 'Task')) {
+    throw new Error('The lock of absences could not be made.');
+  }
+  return made;
+}
+
+/** A row of an appointment that is not over, by the id of the appointment. */
+async function readOpenRows(medplum: MedplumClient): Promise<Map<string, Task>> {
+  const rows = ofType('Task', await readAll(medplum, [openAffected(config)]));
+  return new Map(rows.map((row) => [idIn(row.focus, 'Appointment') ?? '', row]));
+}
+
+/**
+ * Makes rows for the appointments of a plan, and for what has been booked since, portion by portion: in one transaction
+ * with the row of the absence, which holds what is left, and with the lock, so that an appointment has one row even if two
+ * absences affect it.
+ *
+ * @returns whether all have rows
+ */
+async function makeRows(
+  medplum: MedplumClient,
+  id: string,
+  absent: readonly Absent[],
+  secrets: BotEvent['secrets'],
+  end: number,
+): Promise<boolean> {
+  const known = new Set(
+    ofType('Task', await readAll(medplum, [affectedOfAbsence(id, config)])).flatMap(
+      ({ focus }) => idIn(focus, 'Appointment') ?? [],
+    ),
+  );
+  while (Date.now() < end) {
+    const now = Date.now();
+    const lock = await readLock(medplum);
+    const [rows] = await readInTransaction(medplum, [`Task?_id=${id}`]);
+    const [row] = ofType('Task', rows);
+    if (row?.status !== 'in-progress') {
+      return true;
+    }
+    const absence = absenceOf(row);
+    const open = await readOpenRows(medplum);
+    const current = await readAbsentOf(medplum, absence);
+    const { appointments, slots } = await readAffected(medplum, current, now);
+    const isNew = ({ id: one = '' }: Appointment): boolean => !open.has(one) && !known.has(one);
+    const planned = new Set(absence.plan.map(({ appointment }) => appointment));
+    const unplanned = appointments.filter((one) => isNew(one) && !planned.has(one.id ?? '')).slice(0, PORTION);
+    const reserved = new Set(
+      [...absence.plan, ...[...open.values()].flatMap((one) => affectedOf(one) ?? [])].flatMap(
+        ({ proposal }) => proposal?.slots ?? [],
+      ),
+    );
+    const next =
+      absence.plan.length > 0
+        ? absence.plan.slice(0, PORTION)
+        : await plan(
+            medplum,
+            { appointments: unplanned, slots, absent, substitutes: absence.substitutes, reserved },
+            secrets,
+          );
+    if (next.length === 0) {
+      return true;
+    }
+    const byId = new Map(appointments.map((one) => [one.id ?? '', one]));
+    const made = next
+      .filter(({ appointment }) => byId.has(appointment) && !open.has(appointment) && !known.has(appointment))
+      .map((entry) => creation(newAffected(entry, byId.get(entry.appointment), absence, id, now, config)));
+    const left = absenceRow({ ...absence, plan: absence.plan.slice(PORTION) }, 'in-progress', now, config, row);
+    const written = await writeUnlessOvertaken(
+      medplum,
+      [updateEntry(row, left), updateEntry(lock, lockRow(config, lock)), ...made],
+      `Task/${id}`,
+    );
+    for (const { appointment } of written ? next : []) {
+      known.add(appointment);
+    }
+  }
+  return false;
+}
+
+const readAbsentOf = (medplum: MedplumClient, { blocks }: Absence): Promise<Absent[]> => readAbsent(medplum, blocks);
+
+/** Everything that one act for an appointment depends on. */
+interface Acting {
+  readonly row: Task;
+  readonly affected: Affected;
+  readonly appointment: Appointment | undefined;
+  readonly offer: Appointment | undefined;
+  readonly slots: readonly Slot[];
+  readonly absent: readonly Absent[];
+  readonly absence: Absence | undefined;
+  readonly secrets: BotEvent['secrets'];
+}
+
+const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): Promise<void> => {
+  // Whoever was faster has changed what this depends on: the next run looks again.
+  await writeRows(medplum, entry, `Task/${row.id}`);
+};
+
+const rowEntry = (row: Task, standing: Standing, more: Parameters<typeof withStanding>[2] = {}): BundleEntry =>
+  updateEntry(row, withStanding(row, standing, more));
+
+/** Takes back what is offered, and puts the row where it then stands. */
+async function withdraw(medplum: MedplumClient, { row, offer }: Acting, after: BundleEntry): Promise<void> {
+  const found = await readRelatedAppointment(medplum, offer?.id ?? '');
+  const { appointment: stored } = found;
+  if (!stored || stored.meta?.versionId !== offer?.meta?.versionId) {
+    return;
+  }
+  await write(medplum, row, [
+    after,
+    ...(await cancelEntries(medplum, found, stored, absenceReason('withdraw', config))),
+  ]);
+}
+
+/** Cancels the appointment that cannot take place. */
+async function cancel(medplum: MedplumClient, { row, appointment }: Acting): Promise<void> {
+  const found = await readRelatedAppointment(medplum, appointment?.id ?? '');
+  const { appointment: stored } = found;
+  if (stored && stored.meta?.versionId === appointment?.meta?.versionId) {
+    const entries = await cancelEntries(medplum, found, stored, absenceReason('cancel', config));
+    await write(medplum, row, [rowEntry(row, 'declined'), ...entries]);
+  }
+}
+
+/** Offers what is proposed; what is gone is planned anew, and in the end somebody calls. */
+async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
+  const { row, affected, appointment, slots, absence } = acting;
+  const { proposal } = affected;
+  if (!appointment || !proposal) {
+    return;
+  }
+  const now = Date.now();
+  const found = ofType('Slot', await readByIds(medplum, 'Slot', proposal.slots));
+  const before = unique(slotIdsOf(appointment).flatMap((id) => scheduleOf(slots.find((slot) => slot.id === id))));
+  const after = unique(found.flatMap(scheduleOf));
+  const schedules = await readSchedules(medplum, unique([...before, ...after]));
+  const named = (ids: readonly string[]) =>
+    schedules.flatMap(({ schedule }) => (ids.includes(schedule.id ?? '') ? [schedule] : []));
+  const proposed = offerInstead(
+    appointment,
+    proposal,
+    named(before.filter((id) => !after.includes(id))),
+    named(after.filter((id) => !before.includes(id))),
+  );
+  const target = schedules.find(({ schedule }) => schedule.id === proposal.schedule) ?? schedules[0];
+  const begin = Math.min(proposal.start, parseInstant(appointment.start) ?? proposal.start);
+  const until = target ? offerEnd(effectivePolicy(target.schedule, target.services, config), begin, now) : begin;
+  const result =
+    until > now
+      ? await bookAppointment(
+          medplum,
+          parseBookRequest(proposed, config),
+          { id: ownerOf(appointment, config) ?? '', role: 'repository', limits: [] },
+          {
+            offer: { reason: 'absence', for: [appointment.id ?? ''], until },
+            extend: (transaction) => {
+              const [first, ...others] = transaction.entry ?? [];
+              const fullUrl = first?.fullUrl ?? newId();
+              const kept = rowEntry(row, 'offered', { offer: fullUrl, tries: affected.tries + 1, end: until });
+              return first ? { ...transaction, entry: [{ ...first, fullUrl }, ...others, kept] } : transaction;
+            },
+          },
+        )
+      : undefined;
+  if (result?.kind === 'booked') {
+    return;
+  }
+  // Whoever was faster does it, or the next run.
+  if (result?.kind === 'refused' && result.issues.every(({ code }) => code === 'booking-conflict')) {
+    return;
+  }
+  if (result?.kind === 'refused' && isTransient(result.issues)) {
+    throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
+  }
+  if (affected.tries + 1 >= MOST_TRIES || !result) {
+    await write(medplum, row, [rowEntry(row, 'call')]);
+    return;
+  }
+  const open = await readOpenRows(medplum);
+  const reserved = new Set([
+    ...proposal.slots,
+    ...[...open.values()].flatMap((one) => affectedOf(one)?.proposal?.slots ?? []),
+  ]);
+  const [entry] = await plan(
+    medplum,
+    {
+      appointments: [appointment],
+      slots,
+      absent: acting.absent,
+      substitutes: absence?.substitutes ?? [],
+      reserved,
+    },
+    acting.secrets,
+  );
+  const standing = entry?.proposal ? 'waiting' : 'call';
+  await write(medplum, row, [rowEntry(row, standing, { proposal: entry?.proposal, tries: affected.tries + 1 })]);
+}
+
+const scheduleOf = (slot: Slot | undefined): string[] => {
+  const id = idIn(slot?.schedule, 'Schedule');
+  return id ? [id] : [];
+};
+
+/** Books what was offered although nobody has answered; if its time is gone, somebody calls. */
+async function move(medplum: MedplumClient, { row, offer: offered }: Acting): Promise<void> {
+  if (!offered) {
+    return;
+  }
+  const { meta: _, extension: __, cancelationReason: ___, ...said } = offered;
+  const result = await bookAppointment(
+    medplum,
+    parseBookRequest({ ...said, status: 'proposed' }, config),
+    { id: '', role: 'repository', limits: [] },
+    { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), rowEntry(row, 'moved')] }) },
+  );
+  if (result.kind === 'refused' && isTransient(result.issues)) {
+    throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
+  }
+  if (result.kind !== 'booked') {
+    await write(medplum, row, [rowEntry(row, result.kind === 'existing' ? 'moved' : 'call')]);
+  }
+}
+
+const acts: {
+  readonly [Name in Step['do']]: (
+    medplum: MedplumClient,
+    acting: Acting,
+    step: Extract<Step, { do: Name }>,
+  ) => Promise<void>;
+} = {
+  nothing: async () => undefined,
+  end: async (medplum, acting, { as, withdraws }) => {
+    const entry = rowEntry(acting.row, as);
+    await (withdraws ? withdraw(medplum, acting, entry) : write(medplum, acting.row, [entry]));
+  },
+  tick: async (medplum, { row }) => write(medplum, row, [updateEntry(row, { ...row, status: 'completed' })]),
+  offer,
+  renew: async (medplum, acting) => {
+    const [entry] = await plan(
+      medplum,
+      {
+        appointments: acting.appointment ? [acting.appointment] : [],
+        slots: acting.slots,
+        absent: acting.absent,
+        substitutes: acting.absence?.substitutes ?? [],
+        withdrawn: acting.offer?.id,
+      },
+      acting.secrets,
+    );
+    await withdraw(medplum, acting, rowEntry(acting.row, 'waiting', { proposal: entry?.proposal }));
+  },
+  cancel,
+  move,
+};
+
+/** Does what is to be done for one appointment. */
+const carryOutStep = <Name extends Step['do']>(
+  medplum: MedplumClient,
+  acting: Acting,
+  step: Extract<Step, { do: Name }>,
+): Promise<void> => acts[step.do as Name](medplum, acting, step);
+
+/**
+ * Does what is to be done about absences: rows for the appointments of their plans and for what has been booked since, and
+ * one act for each appointment that waits for one. What is left when the time is over is for the next run.
+ *
+ * @param secrets - of the project, by which it is known how people are reached
+ * @param end - nothing is begun after it; milliseconds since 1970 UTC
+ * @param only - id of the absence, by default all
+ * @yields one act after the other
+ * @throws Error when the server could not be read or written; the next run goes on
+ */
+export async function* absenceActs(
+  medplum: MedplumClient,
+  secrets: BotEvent['secrets'],
+  end: number,
+  only?: string,
+): AsyncGenerator<() => Promise<void>> {
+  const { absences, absent } = await readOpenAbsences(medplum);
+  const mine = absences.filter(({ row }) => only === undefined || row.id === only);
+  const whole = new Set<string | undefined>();
+  for (const { row } of mine) {
+    yield async () => {
+      if (await makeRows(medplum, row.id ?? '', absent, secrets, end)) {
+        whole.add(row.id);
+      }
+    };
+  }
+  const rows = (
+    await Promise.all(mine.map(({ row }) => readAll(medplum, [affectedOfAbsence(row.id ?? '', config)])))
+  ).flat();
+  const open = ofType('Task', rows).filter(
+    (row) => ['waiting', 'offered', 'call'].includes(standingOf(row)) && row.status !== 'completed',
+  );
+  for (const some of portions(open)) {
+    const facts = await readFacts(medplum, some);
+    for (const row of some) {
+      const affected = affectedOf(row);
+      const appointment = facts.appointments.get(affected?.appointment ?? '');
+      const offered = facts.appointments.get(affected?.offer ?? '');
+      const absence = mine.find((one) => `Task/${one.row.id}` === row.partOf?.[0]?.reference)?.absence;
+      if (affected) {
+        const acting = { row, affected, appointment, offer: offered, slots: facts.slots, absent, absence, secrets };
+        const known = {
+          row: affected,
+          standing: standingOf(row),
+          appointment,
+          offer: offered,
+          slots: facts.slots,
+          absent,
+        };
+        const step = nextStep(known, Date.now(), config);
+        if (step.do !== 'nothing') {
+          yield () => carryOutStep(medplum, acting, step);
+        }
+      }
+    }
+  }
+  yield* ends(medplum, mine, whole);
+}
+
+/** The appointments of some rows, what is offered in their place, and the Slots of both. */
+async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
+  const ids = rows.flatMap((row) => {
+    const affected = affectedOf(row);
+    return affected ? [affected.appointment, ...(affected.offer ? [affected.offer] : [])] : [];
+  });
+  const appointments = ofType('Appointment', await readByIds(medplum, 'Appointment', ids));
+  const slots = ofType('Slot', await readByIds(medplum, 'Slot', appointments.flatMap(slotIdsOf)));
+  return { appointments: new Map(appointments.map((one) => [one.id ?? '', one])), slots };
+}
+
+/** Closes the absences that are over and whose appointments have all ended in one way or another. */
+async function* ends(
+  medplum: MedplumClient,
+  absences: readonly { readonly row: Task; readonly absence: Absence }[],
+  whole: ReadonlySet<string | undefined>,
+): AsyncGenerator<() => Promise<void>> {
+  for (const { row, absence } of absences.filter((one) => whole.has(one.row.id))) {
+    yield async () => {
+      const now = Date.now();
+      const [current, rows] = await readInTransaction(medplum, [
+        `Task?_id=${row.id}`,
+        `${affectedOfAbsence(row.id ?? '', config)}&status=requested,in-progress&_count=1`,
+      ]);
+      const [stored] = ofType('Task', current);
+      const isOver = (await readAbsentOf(medplum, absence)).every((one) => one.end <= now);
+      if (stored?.status === 'in-progress' && isOver && (rows ?? []).length === 0) {
+        await writeRows(medplum, [updateEntry(stored, { ...stored, status: 'completed' })], `Task/${row.id}`);
+      }
+    };
+  }
+}

@@ -1,0 +1,94 @@
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import type { ArtefactConfig } from '../../config/config.ts';
+import { hasRunOut, isHold, isOffered } from '../appointment/expiry.ts';
+import type { Absent } from './plan.ts';
+import { type Affected, isAffected, type Standing } from './rows.ts';
+
+/** What is known of an appointment that an absence affects. */
+export interface Known {
+  readonly row: Affected;
+  readonly standing: Standing;
+  /** As it is stored; `undefined` if it was deleted. */
+  readonly appointment: Appointment | undefined;
+  /** What is offered in its place. */
+  readonly offer: Appointment | undefined;
+  /** The Slots of both. */
+  readonly slots: readonly Slot[];
+  /** When which Schedule is absent, by all absences that are looked after. */
+  readonly absent: readonly Absent[];
+}
+
+/** What is to be done next for an appointment. */
+export type Step =
+  | { readonly do: 'nothing' }
+  /** It has ended so; an offer that stands is withdrawn. */
+  | {
+      readonly do: 'end';
+      readonly as: Extract<Standing, 'moved' | 'declined' | 'call' | 'over'>;
+      readonly withdraws: boolean;
+    }
+  /** Whoever was to be called need not be called any more. */
+  | { readonly do: 'tick' }
+  | { readonly do: 'offer' }
+  /** The time that was offered is itself absent by now. */
+  | { readonly do: 'renew' }
+  /** The appointment is cancelled. */
+  | { readonly do: 'cancel' }
+  /** What was offered is booked although nobody has answered. */
+  | { readonly do: 'move' };
+
+const nothing: Step = { do: 'nothing' };
+
+const end = (as: Extract<Standing, 'moved' | 'declined' | 'call' | 'over'>, withdraws = false): Step => ({
+  do: 'end',
+  as,
+  withdraws,
+});
+
+/** Whether an offer was accepted, whatever became of the appointment then: it is a hold no longer. */
+const isAccepted = (offer: Appointment, config: ArtefactConfig): boolean => !isHold(offer, config);
+
+/** What follows from an offer to which nobody has answered in time. */
+const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'move' } } as const satisfies Record<
+  Affected['silence'],
+  Step
+>;
+
+/**
+ * What is to be done next for an appointment that an absence affects. It depends on what is stored alone: a run that is
+ * interrupted, missed, or comes twice does no harm.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function nextStep(known: Known, now: number, config: ArtefactConfig): Step {
+  const { row, standing, appointment, offer, slots, absent } = known;
+  const isStill = appointment !== undefined && isAffected(appointment, slots, absent);
+  if (standing === 'call') {
+    return isStill ? nothing : { do: 'tick' };
+  }
+  if (standing !== 'waiting' && standing !== 'offered') {
+    return nothing;
+  }
+  if (offer && isAccepted(offer, config)) {
+    return end('moved');
+  }
+  const isStanding = offer !== undefined && isOffered(offer, now, config);
+  if (!isStill) {
+    const isGone = !appointment || appointment.status === 'cancelled' || appointment.status === 'entered-in-error';
+    return end(isGone ? 'declined' : isElsewhere(known) ? 'moved' : 'over', isStanding);
+  }
+  if (!offer) {
+    return row.proposal && row.reach !== 'call' ? { do: 'offer' } : end('call');
+  }
+  if (isStanding) {
+    return isOfferAbsent(known) ? { do: 'renew' } : nothing;
+  }
+  return hasRunOut('offer', offer, now, config) ? inSilence[row.silence] : { do: 'cancel' };
+}
+
+/** Whether somebody has moved the appointment: it is not where the absence has found it. */
+const isElsewhere = ({ row, appointment }: Known): boolean =>
+  row.start !== undefined && appointment?.start !== undefined && Date.parse(appointment.start) !== row.start;
+
+const isOfferAbsent = ({ offer, slots, absent }: Known): boolean =>
+  offer !== undefined && isAffected({ ...offer, status: 'booked' }, slots, absent);

@@ -1,0 +1,329 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import {
+  aBooked,
+  absence,
+  absent,
+  aCalendar,
+  aService,
+  at,
+  blocksIn,
+  linesIn,
+  now,
+  offerOf,
+  outcomeOf,
+  planned,
+  rowOnce,
+  rowsOf,
+  silence,
+  substitute,
+} from './absence/fixtures.ts';
+import { aPatient, book, proposed, stored } from './fixtures.ts';
+import { hold } from './holds/fixtures.ts';
+import { issuesOf, medplum, request, resourceIn } from './http.ts';
+import { subscribed, unsubscribeAll } from './notifications/fixtures.ts';
+import { type Listener, listen } from './notifications/listener.ts';
+import { cancellation, patch } from './patch/fixtures.ts';
+import { length, policy } from './policy/fixtures.ts';
+import { runBot } from './requests/fixtures.ts';
+import { accepting } from './waitlist/fixtures.ts';
+
+let listener: Listener;
+
+beforeAll(async () => {
+  listener = await listen();
+  await subscribed(listener, { topic: 'appointment-offer' });
+});
+
+afterAll(async () => {
+  await unsubscribeAll();
+  await listener.close();
+});
+
+const accept = async (offer: Appointment): Promise<number> => (await book(accepting(offer))).status;
+
+const statusesOn = async (schedule: { readonly id?: string }): Promise<string[]> =>
+  (await stored('Slot', `schedule=Schedule/${schedule.id}&_sort=start`)).map(({ status }) => status);
+
+/** A calendar with an appointment at nine, and a substitute who is free then and at ten. */
+async function aClinicWithSubstitute(role: 'portal-a' | 'portal-b' = 'portal-a', more = {}) {
+  const service = aService();
+  const [own, other] = [
+    await aCalendar(service, [[0, 9]]),
+    await aCalendar(
+      service,
+      [
+        [0, 9],
+        [0, 10],
+      ],
+      more,
+    ),
+  ];
+  return { service, own, other, ...(await aBooked(own.slots, service, role)) };
+}
+
+describe('planning', () => {
+  it('takes the least change: a substitute at the same time, then the same person another day', async () => {
+    const service = aService();
+    const own = await aCalendar(service, [
+      [0, 9],
+      [0, 10],
+      [2, 9],
+    ]);
+    const other = await aCalendar(service, [
+      [0, 9],
+      [5, 9],
+    ]);
+    const [first, second] = [
+      await aBooked(own.slots.slice(0, 1), service),
+      await aBooked(own.slots.slice(1, 2), service),
+    ];
+    const dry = await planned(
+      absent([own.schedule], [substitute(other.schedule), { name: 'dry-run', valueBoolean: true }]),
+    );
+    expect(linesIn(dry).map(({ id, schedule, start, reach }) => [id, schedule, start, reach])).toEqual([
+      [first.appointment.id, `Schedule/${other.schedule.id}`, at(0, 9), 'portal'],
+      [second.appointment.id, `Schedule/${own.schedule.id}`, at(2, 9), 'portal'],
+    ]);
+    expect(blocksIn(dry)).toEqual([]);
+    expect(await statusesOn(own.schedule)).toEqual(['busy', 'busy', 'free']);
+  });
+
+  it('blocks the time at once, and only once', async () => {
+    const { own, other, appointment } = await aClinicWithSubstitute();
+    const body = absent([own.schedule], [substitute(other.schedule)]);
+    const [one, again] = [await planned(body), await planned(body)];
+    expect(blocksIn(one)).toHaveLength(1);
+    expect([blocksIn(again), linesIn(again).map(({ id }) => id)]).toEqual([blocksIn(one), [appointment.id]]);
+    expect(await statusesOn(own.schedule)).toEqual(['busy-unavailable', 'busy']);
+    expect((await now(appointment)).status).toBe('booked');
+    expect(await rowsOf(appointment)).toEqual([]);
+  });
+
+  it('keeps to the other appointments of the patient, to the policy and to the service', async () => {
+    const service = aService();
+    const own = await aCalendar(service, [[0, 9]]);
+    const far = await aCalendar(service, [[0, 11]], policy(length('window', 1, 'h')));
+    const [elsewhere, foreign] = [await aCalendar(service, [[0, 10]]), await aCalendar(aService(), [[0, 9]])];
+    const { patient, appointment } = await aBooked(own.slots, service);
+    const there = await aCalendar(service, [[0, 10]]);
+    const more = { serviceType: [service], start: at(0, 10), end: at(0, 10.5), participant: appointment.participant };
+    expect(
+      (
+        await book({
+          ...appointment,
+          id: undefined,
+          ...more,
+          status: 'proposed',
+          slot: [{ reference: `Slot/${there.slots[0]?.id}` }],
+        })
+      ).status,
+    ).toBe(201);
+    expect(patient.id).toBeDefined();
+    const dry = [substitute(far.schedule), substitute(elsewhere.schedule), { name: 'dry-run', valueBoolean: true }];
+    expect(linesIn(await planned(absent([own.schedule], dry))).map(({ schedule }) => schedule)).toEqual([undefined]);
+    const refused = await absence(absent([own.schedule], [substitute(foreign.schedule)]));
+    expect([refused.status, issuesOf(refused)]).toEqual([422, ['service-type-not-offered Parameters.parameter[3]']]);
+  });
+
+  it('of all calendars at once, over a night of daylight saving, by days of the clinic', async () => {
+    const service = aService();
+    const calendars = [await aCalendar(service, [[0, 9]]), await aCalendar(service, [[0, 9]])];
+    const booked = await Promise.all(calendars.map(({ slots }) => aBooked(slots, service)));
+    const period = { start: at(0, 0).slice(0, 10), end: at(0, 0).slice(0, 10) };
+    const all = await planned(
+      absent(
+        calendars.map(({ schedule }) => schedule),
+        [],
+        period,
+      ),
+    );
+    expect(
+      linesIn(all)
+        .map(({ id, start }) => [id, start])
+        .sort(),
+    ).toEqual(booked.map(({ appointment }) => [appointment.id, undefined]).sort());
+    const blocks = await stored(
+      'Slot',
+      `_id=${blocksIn(all)
+        .map((one) => one.split('/')[1])
+        .join(',')}`,
+    );
+    expect(blocks.map(({ start, end }) => Date.parse(end) - Date.parse(start))).toEqual([86_400_000, 86_400_000]);
+  });
+});
+
+describe('a plan that is confirmed', () => {
+  it('offers each person the other time; accepted, it replaces the appointment: moved', async () => {
+    const { own, other, appointment } = await aClinicWithSubstitute();
+    const body = absent([own.schedule], [substitute(other.schedule)]);
+    await planned(body);
+    const confirmed = absent([own.schedule], [substitute(other.schedule), silence('keep')]);
+    expect(linesIn(await planned(confirmed)).map(({ outcome }) => outcome)).toEqual(['offered']);
+    const offer = await offerOf(appointment);
+    expect([offer.status, offer.start]).toEqual(['proposed', appointment.start]);
+    expect(await accept(offer)).toBe(201);
+    const row = await rowOnce(appointment, (one) => outcomeOf(one) === 'moved');
+    expect(row?.status).toBe('completed');
+    expect([(await now(appointment)).status, (await now(offer)).status]).toEqual(['cancelled', 'booked']);
+    const again = await planned(confirmed);
+    expect(linesIn(again).map(({ outcome }) => outcome)).toEqual(['moved']);
+    expect(await rowsOf(appointment)).toHaveLength(1);
+  });
+
+  it('declined, the appointment is cancelled; whoever is not reached is called', async () => {
+    const { own, other, appointment } = await aClinicWithSubstitute();
+    const unreached = await aClinicWithSubstitute('portal-b');
+    await planned(absent([own.schedule], [substitute(other.schedule), silence('keep')]));
+    await planned(absent([unreached.own.schedule], [substitute(unreached.other.schedule), silence('move')]));
+    const offer = await offerOf(appointment);
+    expect((await patch(offer.id ?? '', cancellation)).status).toBe(200);
+    await rowOnce(appointment, (one) => outcomeOf(one) === 'declined');
+    expect((await now(appointment)).status).toBe('cancelled');
+    const call = await rowOnce(unreached.appointment, (one) => outcomeOf(one) === 'call');
+    expect([call?.status, call?.for?.reference]).toEqual(['ready', `Patient/${unreached.patient.id}`]);
+    expect((await now(unreached.appointment)).status).toBe('booked');
+    const ticked = await medplum('front-desk', 'PUT', `/Task/${call?.id}`, { body: { ...call, status: 'completed' } });
+    expect(ticked.status).toBe(200);
+  });
+
+  it.each([
+    ['keep', 'call', 'booked', 'free'],
+    ['cancel', 'declined', 'cancelled', 'free'],
+    ['move', 'moved', 'cancelled', 'busy'],
+  ])('that nobody answers for: %s', async (said, outcome, status, time) => {
+    const { own, other, appointment } = await aClinicWithSubstitute('portal-a', policy(length('offerFor', 1, 's')));
+    await planned(absent([own.schedule], [substitute(other.schedule), silence(said)]));
+    await rowOnce(appointment, (one) => outcomeOf(one) === outcome);
+    expect((await now(appointment)).status).toBe(status);
+    await runBot('reconcile');
+    expect((await statusesOn(other.schedule))[0]).toBe(time);
+  });
+
+  it('as staff have changed it', async () => {
+    const { own, other, appointment } = await aClinicWithSubstitute();
+    const [line] = linesIn(await planned(absent([own.schedule], [substitute(other.schedule)])));
+    const [, ten] = other.slots;
+    const proposal = (slot: string, start: string, end: string) => ({
+      name: 'plan',
+      part: [
+        { name: 'appointment', valueReference: { reference: `Appointment/${line?.id}` } },
+        {
+          name: 'proposal',
+          part: [
+            { name: 'schedule', valueReference: { reference: `Schedule/${other.schedule.id}` } },
+            { name: 'slot', valueReference: { reference: slot } },
+            { name: 'start', valueInstant: start },
+            { name: 'end', valueInstant: end },
+          ],
+        },
+      ],
+    });
+    const wrong = await absence(
+      absent(
+        [own.schedule],
+        [substitute(other.schedule), silence('keep'), proposal('Slot/unknown', at(0, 10), at(0, 10.5))],
+      ),
+    );
+    expect([wrong.status, issuesOf(wrong)]).toEqual([422, ['slot-not-found Parameters.parameter[5]']]);
+    const right = proposal(`Slot/${ten?.id}`, at(0, 10), at(0, 10.5));
+    await planned(absent([own.schedule], [substitute(other.schedule), silence('keep'), right]));
+    expect((await offerOf(appointment)).start).toBe(at(0, 10));
+  });
+
+  it('leaves no time that somebody holds to be booked', async () => {
+    const service = aService();
+    const own = await aCalendar(service, [[0, 9]]);
+    const patient = await aPatient();
+    const wanted = {
+      ...proposed(patient, own.slots),
+      serviceType: [service],
+      start: own.slots[0]?.start ?? '',
+      end: own.slots[0]?.end ?? '',
+    };
+    const held = resourceIn('Appointment', await hold(wanted));
+    await planned(absent([own.schedule], [silence('keep')]));
+    const refused = await book({ ...wanted, id: held.id });
+    expect([refused.status, issuesOf(refused)]).toEqual([409, ['slot-not-free Appointment.slot[0]']]);
+  });
+});
+
+describe('an absence', () => {
+  it('that ends early gives back what was not accepted', async () => {
+    const { own, other, appointment } = await aClinicWithSubstitute();
+    const body = [substitute(other.schedule), silence('keep')];
+    await planned(absent([own.schedule], body));
+    const offer = await offerOf(appointment);
+    const ended = await planned(absent([own.schedule], [{ name: 'end', valueInstant: new Date().toISOString() }]));
+    expect(linesIn(ended).map(({ outcome }) => outcome)).toEqual(['over']);
+    expect([(await now(appointment)).status, (await now(offer)).status]).toEqual(['booked', 'cancelled']);
+    expect(await statusesOn(own.schedule)).toEqual(['busy']);
+    expect(await statusesOn(other.schedule)).toEqual(['free', 'free']);
+    const gone = await absence(
+      absent([own.schedule], [{ name: 'end', valueInstant: new Date().toISOString() }], {
+        start: at(3, 0),
+        end: at(4, 0),
+      }),
+    );
+    expect([gone.status, issuesOf(gone)]).toEqual([422, ['transition-not-allowed Parameters']]);
+  });
+
+  it('over another one: each appointment has one row, and an offer in the second is renewed', async () => {
+    const service = aService();
+    const [own, first, second] = [
+      await aCalendar(service, [[0, 9]]),
+      await aCalendar(service, [[0, 9]]),
+      await aCalendar(service, [[0, 9]]),
+    ];
+    const { appointment } = await aBooked(own.slots, service);
+    const substitutes = [substitute(first.schedule), substitute(second.schedule)];
+    const [line] = linesIn(await planned(absent([own.schedule], [...substitutes, silence('keep')])));
+    const [taken, left] = line?.schedule === `Schedule/${first.schedule.id}` ? [first, second] : [second, first];
+    const offer = await offerOf(appointment);
+    await planned(absent([taken.schedule], [silence('keep')]));
+    await planned(absent([own.schedule], [silence('keep')], { start: at(0, 8), end: at(0, 12) }));
+    await rowOnce(appointment, ({ input = [] }) =>
+      input.some(
+        ({ valueReference }) =>
+          valueReference?.reference?.startsWith('Appointment/') &&
+          valueReference.reference !== `Appointment/${offer.id}`,
+      ),
+    );
+    const renewed = await offerOf(appointment);
+    expect([(await now(offer)).status, renewed.slot]).toEqual([
+      'cancelled',
+      [{ reference: `Slot/${left.slots[0]?.id}` }],
+    ]);
+    expect(await rowsOf(appointment)).toHaveLength(1);
+    expect(await accept(renewed)).toBe(201);
+    await rowOnce(appointment, (one) => outcomeOf(one) === 'moved');
+  });
+
+  it('is for staff alone', async () => {
+    const { own } = await aClinicWithSubstitute();
+    const refused = await absence(absent([own.schedule]), 'portal-a');
+    expect([refused.status, resourceIn('OperationOutcome', refused).issue[0]?.code]).toEqual([403, 'forbidden']);
+    expect((await request('front-desk', 'GET', '/Schedule/$absence')).status).toBe(405);
+  });
+
+  it('that is malformed is refused with all that is wrong', async () => {
+    const refused = await absence({
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'schedule', valueReference: { reference: 'Patient/1' } },
+        { name: 'period', valuePeriod: { start: '2030-01-02', end: '2030-01-01' } },
+        { name: 'silence', valueCode: 'perhaps' },
+        { name: 'colour', valueString: 'red' },
+      ],
+    });
+    expect([refused.status, issuesOf(refused).sort()]).toEqual([
+      400,
+      [
+        'malformed-request Parameters.parameter[0]',
+        'malformed-request Parameters.parameter[2]',
+        'parameter-unknown Parameters.parameter[3]',
+        'period-invalid Parameters.parameter[1]',
+      ],
+    ]);
+  });
+});
