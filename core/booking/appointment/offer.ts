@@ -37,6 +37,10 @@ export const offerReason = (appointment: Appointment, config: ArtefactConfig): s
 export const asksForConsent = (appointment: Appointment, config: ArtefactConfig): boolean =>
   offerReason(appointment, config) === 'consent';
 
+/** Whether an appointment is, or was, freed time that was offered to somebody who waits. */
+export const isFromWaitlist = (appointment: Appointment, config: ArtefactConfig): boolean =>
+  partsOf(appointment, config).some(({ url, valueCode }) => url === 'reason' && valueCode === 'waitlist');
+
 /** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointment that it would replace. */
 export function offeredFor(appointment: Appointment, config: ArtefactConfig): string[] {
   return partsOf(appointment, config).flatMap(

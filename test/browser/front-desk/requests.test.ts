@@ -158,6 +158,8 @@ test('who waits is seen in order, and who is offered a time', async ({ page }) =
   const list = page.getByRole('region', { name: /Waiting for a time/ });
   const code = service.coding?.[0]?.code ?? '';
   await expect(list.getByRole('listitem').filter({ hasText: code })).toHaveText([/Offered: /, /since/]);
+  await list.getByRole('button', { name: 'What was filled this week' }).click();
+  await expect(list.getByRole('status').last()).toHaveText(/this week/);
   await expectAccessible(page);
   // Who leaves is no longer there, by itself.
   expect((await patch(second.entry.id ?? '', cancellation, 'portal-b')).status).toBe(200);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
-import { entriesIn } from '../../../web/front-desk/waitlist/entries.ts';
+import { entriesIn, filledIn } from '../../../web/front-desk/waitlist/entries.ts';
 
 const config = loadConfig();
 const now = Date.parse('2027-01-04T10:00:00Z');
@@ -44,6 +44,27 @@ test('who waits stands in the order of being asked, with what is offered and not
     ['first', '1', undefined],
     ['early', '1', now + 60_000],
     ['late', '1', undefined],
+  ]);
+});
+
+test('what those who waited have taken is counted by whose time it is', () => {
+  const filled = (id: string, display: string, end: string): Appointment => ({
+    ...offer(id, now),
+    status: 'booked',
+    end,
+    participant: [{ actor: { reference: 'Practitioner/1', display }, status: 'accepted' }],
+  });
+  const others = { ...filled('d', 'Dr. B', '2027-01-05T10:00:00Z'), extension: [] };
+  const all = [
+    filled('a', 'Dr. A', '2027-01-05T09:10:00Z'),
+    filled('b', 'Dr. B', '2027-01-05T09:30:00Z'),
+    filled('c', 'Dr. B', '2027-01-05T09:20:00Z'),
+    others,
+    null,
+  ];
+  expect(filledIn(all, config)).toEqual([
+    { whom: 'Dr. B', count: 2, minutes: 50 },
+    { whom: 'Dr. A', count: 1, minutes: 10 },
   ]);
 });
 

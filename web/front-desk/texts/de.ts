@@ -366,6 +366,10 @@ export const german: Texts = {
     since: (day) => `seit ${day}`,
     priority: (rank) => `Priorität ${rank}`,
     offered: (time, until) => `Angeboten: ${time}, bis ${until}`,
+    showFilled: 'Was diese Woche gefüllt wurde',
+    filled: (minutes) => `Wer gewartet hat, hat ${minutes} Minuten dieser Woche genommen.`,
+    filledNothing: 'Von dieser Woche hat niemand, der gewartet hat, etwas genommen.',
+    filledBy: (whom, count, minutes) => `${whom}: ${count} × (${minutes} min)`,
   },
   messages: {
     title: 'Nicht angekommene Nachrichten',

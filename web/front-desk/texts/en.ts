@@ -362,6 +362,10 @@ export const english = {
     since: (day: string) => `since ${day}`,
     priority: (rank: number) => `priority ${rank}`,
     offered: (time: string, until: string) => `Offered: ${time}, until ${until}`,
+    showFilled: 'What was filled this week',
+    filled: (minutes: number) => `Those who waited have taken ${minutes} minutes of this week.`,
+    filledNothing: 'Nothing of this week was taken by those who waited.',
+    filledBy: (whom: string, count: number, minutes: number) => `${whom}: ${count} × (${minutes} min)`,
   },
   messages: {
     title: 'Messages that did not arrive',

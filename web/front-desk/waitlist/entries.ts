@@ -1,13 +1,14 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { endOf, isOffered } from '../../../core/booking/appointment/expiry.ts';
-import { offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { isFromWaitlist, offeredFor } from '../../../core/booking/appointment/offer.ts';
 import { compareEntries, isStillWaiting } from '../../../core/booking/waitlist/entry.ts';
 import type { ArtefactConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { patientIdOf } from '../appointment/people.ts';
+import { otherNamesIn, patientIdOf } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
+import { addDays, intervalOf, localDayOf, mondayOf } from '../day/local-day.ts';
 
 /** Somebody who waits. */
 export interface Entry {
@@ -50,4 +51,42 @@ export function entriesIn(resources: readonly unknown[], now: number, config: Ar
       offer: time && until !== undefined ? { ...time, until } : undefined,
     };
   });
+}
+
+/** The statuses of an appointment that takes place, or has. */
+const kept = 'booked,pending,arrived,checked-in,fulfilled';
+
+/** The search for the appointments of the week of a moment, as far as `filledIn` needs them. */
+export function weekSearch(now: number, timeZone: string) {
+  const monday = mondayOf(localDayOf(now, timeZone));
+  const [begin, end] = [monday, addDays(monday, 7)].map((day) => new Date(intervalOf(day, timeZone).start));
+  const query = [
+    ['status', kept],
+    ['date', `ge${begin?.toISOString()}`],
+    ['date', `lt${end?.toISOString()}`],
+    ['_fields', 'start,end,extension,participant'],
+  ] as const;
+  return { type: 'Appointment', query } as const;
+}
+
+/** The time that those who waited have taken. */
+export interface Filled {
+  /** Who else takes part: the doctor, the room. */
+  readonly whom: string;
+  readonly count: number;
+  readonly minutes: number;
+}
+
+/** The time that those who waited have taken, by whose it is; the most first. */
+export function filledIn(resources: readonly unknown[], config: ArtefactConfig): Filled[] {
+  const found = new Map<string, Filled>();
+  for (const one of resources) {
+    const time = isResource(one, 'Appointment') && isFromWaitlist(one, config) ? timeOf(one) : undefined;
+    if (time && isResource(one, 'Appointment')) {
+      const whom = otherNamesIn(one);
+      const { count = 0, minutes = 0 } = found.get(whom) ?? {};
+      found.set(whom, { whom, count: count + 1, minutes: minutes + (time.end - time.start) / 60_000 });
+    }
+  }
+  return [...found.values()].sort((one, other) => other.minutes - one.minutes);
 }

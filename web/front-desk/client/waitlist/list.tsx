@@ -1,7 +1,9 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { contactOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
 import { localDayOf } from '../../day/local-day.ts';
-import { type Entry, entriesIn, waitlistSearches } from '../../waitlist/entries.ts';
+import { type Entry, entriesIn, filledIn, waitlistSearches, weekSearch } from '../../waitlist/entries.ts';
 import { Phone } from '../appointment/facts.tsx';
 import { Behind } from '../parts/behind.tsx';
 import { momentText, shortDayText } from '../parts/format.ts';
@@ -43,10 +45,35 @@ function Waiting({ entry }: { readonly entry: Entry }) {
   );
 }
 
+/** What those who waited have taken of this week's time. */
+function FilledThisWeek() {
+  const { waitlist: words } = useTexts();
+  const now = useNow();
+  const search = weekSearch(now, config.timeZone);
+  const { value, refusal, reload } = useFound(`filled ${search.query[1][1]}`, [search], (found) =>
+    filledIn(found, config),
+  );
+  const minutes = (value ?? []).reduce((sum, one) => sum + one.minutes, 0);
+  return (
+    <>
+      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      <p role="status">{value && (value.length > 0 ? words.filled(minutes) : words.filledNothing)}</p>
+      {value && value.length > 0 && (
+        <ul>
+          {value.map(({ whom, count, minutes: own }) => (
+            <li key={whom}>{words.filledBy(whom, count, own)}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
 /** Those who wait for a time, in the order in which they are asked, and what is offered to them; nothing if nobody waits. */
 export function Waitlist() {
   const { waitlist: words } = useTexts();
   const now = useNow();
+  const [isFilledShown, setFilledShown] = useState(false);
   const { value, refusal, reload, isBehind } = useFound('waitlist', waitlistSearches, (found) =>
     entriesIn(found, now, config),
   );
@@ -65,6 +92,13 @@ export function Waitlist() {
               <Waiting key={entry.id} entry={entry} />
             ))}
           </ol>
+          {isFilledShown ? (
+            <FilledThisWeek />
+          ) : (
+            <Button variant="default" onClick={() => setFilledShown(true)}>
+              {words.showFilled}
+            </Button>
+          )}
         </section>
       )}
     </>
