@@ -2,7 +2,9 @@ import type { WithId } from '@medplum/core';
 import type { Appointment, Parameters, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { availableTime, type Clinic, instant, MINUTE, periodOf, type Stored, typeOf } from './clinic.ts';
+import { visitGroupOf } from '../../core/visits/group.ts';
+import { stepExtension } from '../../core/visits/visit.ts';
+import { availableTime, type Clinic, instant, MINUTE, periodOf, STEPS, type Stored, typeOf } from './clinic.ts';
 import { config } from './config.ts';
 import type { Request, Token } from './medplum.ts';
 import { LostAnswer, type World } from './world.ts';
@@ -35,6 +37,8 @@ export interface Booking extends Timed, ByPortal {
 interface Acts {
   book: Booking;
   hold: Booking;
+  /** Several appointments at once; with `what` under the ids of those that were. The second is `as` with a 2. */
+  visit: ByPortal & { readonly steps: readonly Timed[]; readonly as?: string; readonly what?: string };
   move: Timed & ByPortal & Named;
   replace: Timed & ByPortal & Named;
   accept: ByPortal & Named;
@@ -108,6 +112,8 @@ export interface Stage {
   readonly removed: Set<string>;
   /** Ids of the Schedules whose opening hours an act has changed, with their hours. */
   readonly hours: Map<string, string>;
+  /** The groups of visits of which staff have begun to end a step: they need not be whole. */
+  readonly split: Set<string>;
   /** What was refused although it was offered and accepted in time. */
   readonly unkept: string[];
 }
@@ -123,6 +129,7 @@ export const createStage = (clinic: Clinic, world: World, more: Partial<Stage> =
   refused: new Set(more.refused),
   removed: new Set(more.removed),
   hours: new Map(more.hours),
+  split: new Set(more.split),
   unkept: [...(more.unkept ?? [])],
 });
 
@@ -268,12 +275,26 @@ function keep({ released }: Stage, id: string): void {
   }
 }
 
+/** The appointment and the others of its visit, which end and move with it; in order of their times. */
+function togetherWith({ world }: Stage, id: string): WithId<Appointment>[] {
+  const all = world.medplum.all<Appointment>('Appointment');
+  const one = all.find((each) => each.id === id);
+  const group = one && visitGroupOf(one, config);
+  const found = all.filter((each) => each.id === id || (group && visitGroupOf(each, config) === group));
+  return found.toSorted((each, other) => (each.start ?? '').localeCompare(other.start ?? ''));
+}
+
 /** Ends or moves an appointment; where that is refused for certain, it must still be there. */
 async function ending(stage: Stage, id: string, doing: () => Promise<Outcome>): Promise<Outcome> {
-  release(stage, id);
+  const ids = [...new Set([id, ...togetherWith(stage, id).map((one) => one.id)])];
+  for (const one of ids) {
+    release(stage, one);
+  }
   const outcome = await doing();
   if (outcome.kind === 'refused') {
-    keep(stage, id);
+    for (const one of ids) {
+      keep(stage, one);
+    }
   }
   return outcome;
 }
@@ -317,6 +338,40 @@ const book: Doer<ActOf<'book'> | ActOf<'hold'>> = async (stage, act) => {
   const more = schedule ? [{ name: 'schedule', valueReference: { reference: schedule } }] : [];
   const answer = await stage.world.medplum.call(act.does, tokenOf(act), parameters(appointment, ...more));
   return note(stage, answer, value, act.as);
+};
+
+const visit: Doer<ActOf<'visit'>> = async (stage, { steps, portal, as, what }) => {
+  const old = what === undefined ? [] : togetherWith(stage, idIn(named(stage, what) ?? ''));
+  const own = old.flatMap(({ slot = [] }) => slot.flatMap(({ reference }) => reference ?? []));
+  const found = steps.map((step) => proposalFor(stage, { ...step, ...(portal && { portal }) }, own));
+  const known = found.filter((one) => one !== undefined);
+  if (known.length < steps.length || (what !== undefined && old.length !== steps.length)) {
+    return impossible('not all is on offer');
+  }
+  const parameter = known.map(({ appointment }, index) => ({
+    name: 'appt-resource',
+    resource: {
+      ...appointment,
+      ...(old[index] && { id: old[index].id }),
+      extension: [stepExtension({ service: stage.clinic.visit ?? '', step: STEPS[index] ?? '' }, config)],
+    },
+  }));
+  const act = async (): Promise<Outcome> => {
+    const body: Parameters = { resourceType: 'Parameters', parameter };
+    const answer = await stage.world.medplum.call('book', tokenOf({ ...(portal && { portal }) }), body);
+    const booked = isResource(answer, 'Bundle') ? (answer.entry ?? []).map(({ resource }) => resource) : [];
+    const [first = impossible('nothing')] = known.map(({ value }, index) =>
+      note(stage, booked[index] ?? answer, value, as && (index === 0 ? as : `${as}${index + 1}`)),
+    );
+    if (first.kind === 'done') {
+      for (const { id } of old) {
+        keep(stage, id);
+      }
+    }
+    return first;
+  };
+  const [{ id } = { id: undefined }] = old;
+  return id === undefined ? act() : ending(stage, id, act);
 };
 
 function storedOne(stage: Stage, name: string): { id: string; appointment: WithId<Appointment> } | undefined {
@@ -459,6 +514,7 @@ const decline: Doer<ActOf<'decline'>> = async (stage, act) => {
 const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   book,
   hold: book,
+  visit,
   move,
   replace: move,
   accept,
@@ -575,8 +631,16 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   },
 };
 
+/** Staff may end a step of a visit without the others. */
+function split(stage: Stage, id: string): void {
+  for (const one of togetherWith(stage, id)) {
+    stage.split.add(visitGroupOf(one, config) ?? '');
+  }
+}
+
 async function ended(stage: Stage, what: string, request: (id: string) => Request): Promise<Outcome> {
   const id = idIn(named(stage, what) ?? '');
+  split(stage, id);
   return id ? ending(stage, id, () => byStaff(stage, request(id))) : impossible(`there is no ${what}`);
 }
 
@@ -592,7 +656,11 @@ async function changed(stage: Stage, what: string, changes: Partial<Appointment>
   const request = { method: 'PUT' as const, url: `Appointment/${id}`, ifMatch };
   const body = { resourceType: 'Bundle', type: 'transaction', entry: [{ request, resource }] };
   const write = (): Promise<Outcome> => byStaff(stage, { method: 'POST', path: '', body });
-  return changes.status === 'cancelled' ? ending(stage, id, write) : write();
+  if (changes.status !== 'cancelled') {
+    return write();
+  }
+  split(stage, id);
+  return ending(stage, id, write);
 }
 
 /** Medplum's own `$book` and `$hold` of what its `$find` proposes at a time. */

@@ -24,6 +24,8 @@ export interface Calendar {
   readonly confirmation?: 'manual';
   /** Whether freed time is offered to those who wait. */
   readonly refill?: true;
+  /** Whether it is one of those in which the steps of a visit take place, in any order. */
+  readonly visit?: true;
   /** The name of the calendar whose service it shares. */
   readonly serviceOf?: string;
   /** The name of the calendar whose practitioner it is, too. */
@@ -44,6 +46,8 @@ export interface Clinic {
   readonly snapshot: Snapshot;
   readonly calendars: ReadonlyMap<string, Stored>;
   readonly patients: Readonly<Record<'A' | 'B', string>>;
+  /** Id of the service that asks for visits: of two steps, and perhaps a third. */
+  readonly visit: string | undefined;
 }
 
 export const MINUTE = 60_000;
@@ -173,6 +177,23 @@ async function open(world: World, name: string, plan: Calendar, others: Readonly
   return { name, plan, schedule, service, actor };
 }
 
+/** The names of the steps of a visit; the last is optional. */
+export const STEPS = ['first', 'second', 'third'] as const;
+
+async function visitIn(world: World, schedules: readonly string[]): Promise<string | undefined> {
+  const steps = STEPS.map((name): Extension => {
+    const pool = schedules.map((id) => ({ url: 'schedule', valueReference: { reference: `Schedule/${id}` } }));
+    const optional = name === 'third' ? [{ url: 'optional', valueBoolean: true }] : [];
+    return { url: 'step', extension: [{ url: 'name', valueString: name }, ...pool, ...optional] };
+  });
+  const service: HealthcareService = {
+    resourceType: 'HealthcareService',
+    name: 'visit',
+    extension: [{ url: artefactUri(config, 'LocalVisit'), extension: steps }],
+  };
+  return schedules.length > 0 ? (await store(world, service)).id : undefined;
+}
+
 /** How many minutes the clock may need to publish what is left. */
 const MOST_MINUTES = 5;
 
@@ -192,10 +213,16 @@ export async function createClinic(installed: Snapshot, plans: Readonly<Record<s
   };
   const patients = { A: await patientOf('portal-a'), B: await patientOf('portal-b') };
   const calendars = new Map<string, Stored>();
+  let visit: string | undefined;
   const opening = world.act('clinic', async () => {
     for (const [name, plan] of Object.entries(plans)) {
       calendars.set(name, await open(world, name, plan, calendars));
     }
+    const ofVisit = [...calendars.values()].filter(({ plan }) => plan.visit);
+    visit = await visitIn(
+      world,
+      ofVisit.map(({ schedule }) => schedule.id),
+    );
   });
   await world.drain();
   await opening;
@@ -208,5 +235,5 @@ export async function createClinic(installed: Snapshot, plans: Readonly<Record<s
     medplum.turn(MINUTE);
     await world.runClock();
   }
-  return { snapshot: medplum.snapshot(), calendars, patients };
+  return { snapshot: medplum.snapshot(), calendars, patients, visit };
 }

@@ -154,6 +154,28 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
     methods: put,
     status: 'cancelled',
   }),
+  'a cancellation of a visit leaves a step': {
+    spoilt: (occasion, request) => {
+      const { body } = request;
+      const ended = (isResource(body, 'Bundle') ? (body.entry ?? []) : []).filter((one) =>
+        isMeant(one, { by: 'call', type: 'Appointment', methods: put, status: 'cancelled' }),
+      );
+      return occasion === 'call' && isResource(body, 'Bundle') && ended.length > 1
+        ? { ...request, body: { ...body, entry: body.entry?.map((one) => (one === ended[1] ? nothing : one)) } }
+        : request;
+    },
+  },
+  'a booking of a visit forgets its last step': {
+    spoilt: (occasion, request) => {
+      const { body } = request;
+      const made = (isResource(body, 'Bundle') ? (body.entry ?? []) : []).filter((one) =>
+        isMeant(one, { by: 'call', type: 'Appointment', methods: post }),
+      );
+      return occasion === 'call' && isResource(body, 'Bundle') && made.length > 1
+        ? { ...request, body: { ...body, entry: body.entry?.map((one) => (one === made.at(-1) ? nothing : one)) } }
+        : request;
+    },
+  },
   'a booking is no transaction': { spoilt: inBatch('call') },
   'a booking takes too little': writes({ by: 'call', status: 'busy' }, ends(-5)),
   'the rest of a Slot begins too early': writes({ by: 'call', methods: post, status: 'free' }, begins(-5)),

@@ -3,6 +3,7 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { visitGroupOf } from '../../core/visits/group.ts';
 import { offeredFor, type Stage } from './acts.ts';
 import { instant, MINUTE, periodOf, type Stored } from './clinic.ts';
 import { config } from './config.ts';
@@ -325,6 +326,23 @@ function kept({ world: { medplum }, acknowledged, blocked, released, refused }: 
   return found;
 }
 
+/** Of a visit all appointments are open, or none, unless staff have ended one. */
+function whole({ world: { medplum }, split }: Stage): Violation[] {
+  const groups = Map.groupBy(medplum.all<Appointment>('Appointment'), (one) => visitGroupOf(one, config));
+  return [...groups].flatMap(([group, all]): Violation[] => {
+    const wasGivenWay = all.some(({ cancelationReason }) =>
+      cancelationReason?.coding?.some(({ code }) => code === 'slot-not-free'),
+    );
+    if (group === undefined || split.has(group) || wasGivenWay) {
+      return [];
+    }
+    const open = all.filter((one) => isOpen(one, medplum.now()));
+    const isWhole = all.length > 1 && (open.length === 0 || open.length === all.length);
+    const now = all.map((one) => `${one.status} ${text(times(one))}`).join(' and ');
+    return isWhole ? [] : [{ rule: 'a visit is whole, or not there', text: now }];
+  });
+}
+
 /** Whether a Slot was freed since somebody waits. */
 function wasFreedSince({ world }: Stage, slot: string, moment: string): boolean {
   const versions = world.medplum.unit.versions('Slot', slot);
@@ -382,6 +400,7 @@ export function judge(stage: Stage, isQuiet = false): Violation[] {
   return [
     ...contents.flatMap((one) => twiceSold(stage, one, isQuiet)),
     ...slotsTaken(stage, isQuiet),
+    ...whole(stage),
     ...kept(stage),
     ...waited(stage, contents, isQuiet),
   ];

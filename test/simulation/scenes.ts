@@ -83,6 +83,18 @@ const replacing: readonly Act[] = [
   { does: 'cancel', portal: 'B', what: 'x' },
 ];
 
+const inTwo: Scene['calendars'] = { c: { ...plain, visit: true }, d: { ...plain, visit: true } };
+
+type Step = readonly [time: string, calendar: string];
+
+/** A visit named `v`: its steps are `v`, `v2` … */
+const visit = (...steps: readonly Step[]): Extract<Act, { does: 'visit' }> => ({
+  does: 'visit',
+  steps: steps.map(([time, name]) => ({ time, in: [name] })),
+  as: 'v',
+});
+const visitB = (...steps: readonly Step[]): Act => ({ ...visit(...steps), portal: 'B', as: 'w' });
+
 export const scenes: readonly Scene[] = [
   // One offer and its neighbours
   { name: 'two portals book the same slot', calendars: { c: plain }, acts: [[a('09:00-09:30')], [b('09:00-09:30')]] },
@@ -659,6 +671,72 @@ export const scenes: readonly Scene[] = [
         { does: 'take', portal: 'B', what: 'v' },
       ],
     ],
+  },
+  // Visits of several steps
+  {
+    name: 'visits: two cross each other in two calendars',
+    calendars: inTwo,
+    acts: [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])], [visitB(['09:00-09:30', 'd'], ['09:30-10:00', 'c'])]],
+  },
+  {
+    name: 'visits: two want each step of the other, in another order',
+    calendars: inTwo,
+    acts: [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])], [visitB(['09:30-10:00', 'd'], ['10:00-10:30', 'c'])]],
+  },
+  {
+    name: 'visits: one of three steps, and bookings of two of them',
+    calendars: inTwo,
+    acts: [
+      [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'], ['10:00-10:30', 'c'])],
+      [b('10:00-10:30', { in: ['c'] })],
+      [b('09:30-10:00', { in: ['d'] })],
+    ],
+  },
+  {
+    name: 'visits: faults: one is booked, moved and cancelled, while others book what it leaves',
+    calendars: inTwo,
+    faults: 1,
+    acts: [
+      [
+        visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']),
+        { ...visit(['09:30-10:00', 'c'], ['10:00-10:30', 'd']), what: 'v', as: 'v' },
+        { does: 'cancel', what: 'v2' },
+      ],
+      [b('09:00-09:30', { in: ['c'] })],
+    ],
+  },
+  {
+    name: 'visits: cancelled from both ends, and booked anew',
+    calendars: inTwo,
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
+    acts: [
+      [{ does: 'cancel', what: 'v' }],
+      [{ does: 'cancel', what: 'v2' }],
+      [visitB(['09:30-10:00', 'd'], ['10:00-10:30', 'c'])],
+    ],
+  },
+  {
+    name: 'visits: staff block a step while it is booked',
+    calendars: inTwo,
+    acts: [
+      [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
+      [{ does: 'block', time: '09:30-10:00', in: ['d'], status: 'busy-unavailable' }],
+    ],
+  },
+  {
+    name: 'visits: staff cancel a step while it is moved',
+    calendars: inTwo,
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
+    acts: [
+      [{ ...visit(['09:30-10:00', 'c'], ['10:00-10:30', 'd']), what: 'v', as: 'v' }],
+      [{ does: 'staff-cancel', what: 'v2' }],
+    ],
+  },
+  {
+    name: 'visits: staff confirm a step while it is cancelled',
+    calendars: { c: { ...plain, visit: true, confirmation: 'manual' }, d: { ...plain, visit: true } },
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
+    acts: [[{ does: 'confirm', what: 'v' }], [{ does: 'cancel', what: 'v2' }]],
   },
   // Publishing
   {

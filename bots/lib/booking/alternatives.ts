@@ -4,6 +4,7 @@ import {
   asksForAlternatives,
   MOST_ALTERNATIVES,
   proposeIn,
+  refusedIn,
   requestFor,
 } from '../../../core/booking/alternatives/alternative.ts';
 import { candidatesIn, type Offers } from '../../../core/booking/alternatives/candidates.ts';
@@ -143,18 +144,21 @@ async function alternatives(
  * written. Only for a refusal that another time could solve is anything read, in a bounded number of reads; if they fail,
  * the refusal stays as it is.
  *
+ * Of several appointments of which one is refused, they are other times of that one which fit the others.
+ *
  * @param decision - what was read for the request that was refused, and the Slots that are free for it alone
  */
 export async function withAlternatives(
   medplum: MedplumClient,
   issues: readonly Issue[],
-  request: BookRequest,
+  whole: BookRequest,
   { state, returning = [] }: Pick<BookingDecision, 'state'> & { readonly returning?: readonly Slot[] },
   requestor: Requestor,
   purpose: Purpose = 'book',
 ): Promise<readonly Issue[]> {
-  const { interval } = request;
-  if (!interval || !asksForAlternatives(issues)) {
+  const request = refusedIn(whole, issues);
+  const { interval } = request ?? {};
+  if (!request || !interval || !asksForAlternatives(issues)) {
     return issues;
   }
   try {

@@ -1,7 +1,8 @@
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Alternative, Issue } from '../../fhir/outcome/outcome.ts';
-import type { BookRequest } from '../book/request/request.ts';
+import { type BookRequest, eachOf } from '../book/request/request.ts';
+import { contains } from '../issues.ts';
 
 /** How many alternatives a refusal proposes at most. */
 export const MOST_ALTERNATIVES = 3;
@@ -38,12 +39,29 @@ export function proposeIn(issues: readonly Issue[], alternatives: readonly Alter
   );
 }
 
+/**
+ * A request as one for the appointment that is refused for its time, with the others as they are: its alternatives fit them.
+ *
+ * @returns `undefined` if several are refused
+ */
+export function refusedIn(request: BookRequest, issues: readonly Issue[]): BookRequest | undefined {
+  const all = eachOf(request);
+  const isRefused = ({ appointment: { path } }: BookRequest): boolean =>
+    issues.some(({ code, expression = '' }) => proposing.has(code) && contains(path, expression));
+  const [first, second] = all.length === 1 ? all : all.filter(isRefused);
+  if (!first || second) {
+    return undefined;
+  }
+  const others = all.filter((one) => one !== first).map(({ others: _, ...one }) => one);
+  return others.length > 0 ? { ...first, leads: request.leads, isDryRun: request.isDryRun, others } : first;
+}
+
 /** The same request for another time: everything else stays. */
 export function requestFor({ slots, start, end }: Alternative, request: BookRequest): BookRequest {
   const { value, path } = request.appointment;
   return {
     ...request,
-    appointment: { path, value: { ...value, start: formatInstant(start), end: formatInstant(end) } },
+    appointment: { ...request.appointment, value: { ...value, start: formatInstant(start), end: formatInstant(end) } },
     interval: { start, end },
     slots: slots.map((id, index) => ({ value: id, path: `${path}.slot[${index}]` })),
     schedule: undefined,

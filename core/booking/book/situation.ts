@@ -118,13 +118,16 @@ function withStored(
   given: Given,
 ): BookRequest {
   const { request, known, context } = given;
-  const { value, path } = request.appointment;
+  const { value } = request.appointment;
   const binding = known.role === 'repository' ? nothing : clinic;
   if (!previous) {
     return request;
   }
   const isSame = isForSamePatient(participants, previous);
-  return { ...request, appointment: { path, value: resubmitted(value, previous, binding, isSame, context.config) } };
+  return {
+    ...request,
+    appointment: { ...request.appointment, value: resubmitted(value, previous, binding, isSame, context.config) },
+  };
 }
 
 /**

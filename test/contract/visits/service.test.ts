@@ -4,6 +4,7 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
 import { until } from '../../lib/until.ts';
+import { timesIn } from '../alternatives/fixtures.ts';
 import { aPatient, aSchedule, aSlot, book, minutes, proposed, several, slotsOf, succeeded } from '../fixtures.ts';
 import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';
@@ -46,7 +47,7 @@ async function aVisit(schedule: Partial<Schedule> = {}, ...more: Extension[]) {
     proposed(patient, [second], { from: 60, to: 90, ...mark('ECG') }),
   ];
   const later = proposed(patient, [third], { from: 120, to: 150, ...mark('ECG') });
-  return { schedules: [blood, ecg], steps, later };
+  return { schedules: [blood, ecg], slots: [first, second], patient, steps, later };
 }
 
 const statusesOf = async (schedules: readonly Schedule[]) => (await Promise.all(schedules.map(slotsOf))).flat();
@@ -63,6 +64,19 @@ describe('a visit', () => {
     const { steps } = await aVisit();
     const answer = await book(steps[0]);
     expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'visit-mismatch Appointment']);
+  });
+
+  it('is refused with other times of the step that is taken, which fit the other steps', async () => {
+    const { schedules, steps, patient, slots } = await aVisit();
+    await Promise.all(schedules.slice(0, 1).flatMap((blood) => [aSlot(blood, 30, 60), aSlot(blood, 60, 90)]));
+    expect((await book(proposed(patient, slots.slice(0, 1)))).status).toBe(201);
+    const answer = await book(several(...steps));
+    expect([answer.status, ...issuesOf(answer)]).toEqual([
+      409,
+      'slot-not-free Parameters.parameter[0].resource.slot[0]',
+    ]);
+    // At 60 there is blood, too, but then the ECG is under way.
+    expect(timesIn(answer)).toEqual(['30-60']);
   });
 
   it('is cancelled as a whole by a portal', async () => {
