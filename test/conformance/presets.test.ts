@@ -3,6 +3,7 @@ import type { Resource } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { Client } from '../../packages/conformance/client.ts';
 import { scaled } from '../lib/time-scale.ts';
+import { publishedFaults, publishedFor } from '../profiles/gematik.ts';
 import { faultsIn } from '../profiles/isik.ts';
 import { countOf, type Service, stages, startService } from './service.ts';
 
@@ -48,7 +49,11 @@ test.each(stages.filter((stage) => stage !== 'default'))(
     try {
       const seen: Resource[] = [];
       const { results, left } = await service.examine({ broken: (client) => watched(client, seen) });
-      const faults = seen.flatMap((one) => faultsIn(one, stage, service.config));
+      const published = publishedFor(stage);
+      const faults = seen.flatMap((one) => [
+        ...faultsIn(one, stage, service.config),
+        ...(published ? publishedFaults(one, published) : []),
+      ]);
       expect([...new Set(faults)]).toEqual([]);
       expect(seen.filter(({ resourceType }) => resourceType === 'Appointment').length).toBeGreaterThan(50);
       expect(
@@ -64,4 +69,48 @@ test.each(stages.filter((stage) => stage !== 'default'))(
     }
   },
   scaled(180_000),
+);
+
+const ofStage3 = publishedFor('isik3');
+
+/** The examples of gematik are at hand only where `ISIK_TESTSUITE` names a checkout of its test suite. */
+(ofStage3 ? test : test.skip)(
+  "gematik's example appointments are booked, and what is stored conforms to its profiles",
+  async () => {
+    const service = await startService('isik3');
+    const made = async (client: Client, path: string, body: unknown) => {
+      const { status, resource } = await client.send({ method: 'POST', path, body });
+      return { status, resource: resource as Resource & { id: string } };
+    };
+    try {
+      const { examples = [] } = ofStage3 ?? {};
+      const patient = examples.find((one) => one.resourceType === 'Patient');
+      const { resource: stored } = await made(service.requestor, '/Patient', { ...patient, id: undefined });
+      const { resource: actor } = await made(service.staff, '/Practitioner', { resourceType: 'Practitioner' });
+      const appointments = examples.filter((one) => one.resourceType === 'Appointment');
+      for (const [index, example] of appointments.entries()) {
+        const schedule = { resourceType: 'Schedule', active: true, actor: [{ reference: `Practitioner/${actor.id}` }] };
+        const { resource: own } = await made(service.staff, '/Schedule', {
+          ...schedule,
+          serviceType: example.serviceType,
+        });
+        const time = { start: `2031-0${index + 1}-10T09:00:00Z`, end: `2031-0${index + 1}-10T09:30:00Z` };
+        const free = { resourceType: 'Slot', status: 'free', schedule: { reference: `Schedule/${own.id}` }, ...time };
+        const { resource: slot } = await made(service.staff, '/Slot', free);
+        const [first] = example.participant;
+        const booked = await made(service.requestor, '/Appointment/$book', {
+          ...example,
+          ...time,
+          slot: [{ reference: `Slot/${slot.id}` }],
+          participant: [{ ...first, actor: { ...first?.actor, reference: `Patient/${stored.id}` } }],
+        });
+        expect([example.id, booked.status]).toEqual([example.id, 201]);
+        expect(ofStage3 && publishedFaults(booked.resource, ofStage3)).toEqual([]);
+      }
+      expect(appointments.length).toBe(3);
+    } finally {
+      await service.stop();
+    }
+  },
+  scaled(60_000),
 );
