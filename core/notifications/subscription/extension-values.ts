@@ -8,6 +8,10 @@ export function extensionValues(element: unknown, url: string): unknown[] {
     .map((extension) => Object.entries(extension).find(([name]) => name.startsWith('value'))?.[1]);
 }
 
+/** How many extensions an element has. */
+export const extensionCount = (element: unknown): number =>
+  isObject(element) && Array.isArray(element.extension) ? element.extension.length : 0;
+
 /** A member of an object, or `undefined` of anything else. */
 export function member(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;

@@ -6,7 +6,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { quoted } from '../../fhir/outcome/quoted.ts';
 import { type ChannelType, channelTypes, isChannelType, publicSubscription } from './channel.ts';
 import { parseEndpoint } from './endpoint-policy.ts';
-import { extensionValues, member } from './extension-values.ts';
+import { extensionCount, extensionValues, member } from './extension-values.ts';
 import { backport } from './extensions.ts';
 import { type Condition, parseFilter } from './filter.ts';
 import { headerIssues } from './headers.ts';
@@ -79,6 +79,11 @@ const MOST_FILTERS = 10;
 function readConditions(element: unknown, { baseUrl }: SubscriptionConfig): Read<Condition[]> {
   const expression = 'Subscription.criteria';
   const filters = extensionValues(element, backport.filterCriteria);
+  // A filter that is left out would tell the subscriber more than it asked for.
+  if (extensionCount(element) > filters.length) {
+    const diagnostics = `A filter is an extension ${backport.filterCriteria}; there is no other extension of the criteria.`;
+    return [undefined, { code: 'filter-unsupported', diagnostics, expression }];
+  }
   if (filters.length > MOST_FILTERS) {
     const diagnostics = `A Subscription can have at most ${MOST_FILTERS} filters.`;
     return [undefined, { code: 'filter-unsupported', diagnostics, expression }];

@@ -46,6 +46,13 @@ describe('a narrative that is not safe to display', () => {
 });
 
 describe('an unknown filter', () => {
+  it('in an extension of another version: 422', async () => {
+    const url = 'http://hl7.org/fhir/5.0/subscriptions-backport/StructureDefinition/backport-filter-criteria';
+    const other = { extension: [{ url, valueString: 'Appointment?status=booked' }] };
+    const body = { ...subscription(endpoint), _criteria: other };
+    await expectRefused(body, 422, ['filter-unsupported Subscription.criteria']);
+  });
+
   it.each([
     'Appointment?colour=blue',
     'Patient?status=booked',

@@ -64,7 +64,13 @@ beforeAll(async () => {
         ],
         location: [{ reference: 'Location/house' }],
       },
-      { resourceType: 'Location', id: 'house', name: 'House 3', managingOrganization: { display: 'SECRET' } },
+      {
+        resourceType: 'Location',
+        id: 'house',
+        name: 'House 3',
+        address: { state: 'Bayern' },
+        managingOrganization: { display: 'SECRET' },
+      },
     ),
   );
   clinic.get<{ Querystring: { page?: string } }>('/fhir/R4/Slot', async ({ query: { page = '1' } }) => {
@@ -120,7 +126,8 @@ test('the manifest names a file for each type, which hold only what every visito
   ]);
   const [locations, services, schedules, found] = await Promise.all(output.map(({ url }) => linesOf(url)));
   expect(output.map((one) => one.type)).toEqual(['Location', 'HealthcareService', 'Schedule', 'Slot']);
-  expect(locations).toEqual([{ resourceType: 'Location', id: 'house', name: 'House 3' }]);
+  expect(locations).toEqual([{ resourceType: 'Location', id: 'house', name: 'House 3', address: { state: 'Bayern' } }]);
+  expect(output).toMatchObject(output.map(() => ({ extension: { state: ['Bayern'] } })));
   expect(services?.[0]).toMatchObject({ id: 'visit', name: 'Visit', location: [{ reference: 'Location/house' }] });
   expect(schedules).toEqual([
     {
@@ -170,7 +177,7 @@ test('of very many Slots the nearest are published, and the manifest says until 
   pages = 1;
   const found = await linesOf(output.at(-1)?.url);
   expect(found.length).toBeLessThanOrEqual(22_501);
-  expect(output.at(-1)?.extension).toEqual({ until: '2040-01-02T08:00:00.000Z' });
+  expect(output.at(-1)?.extension).toMatchObject({ until: '2040-01-02T08:00:00.000Z' });
 });
 
 test('a clinic that does not answer is no empty clinic', async () => {

@@ -93,15 +93,18 @@ export function publishedRoutes(portal: Portal): FastifyPluginAsync {
       if (isRefusal(found)) {
         return refuse(reply, 503, 'transient', 'The clinic does not answer. Try again in a minute.');
       }
-      const { at, until } = found;
-      const slots = until === undefined ? {} : { extension: { until: formatInstant(until) } };
+      const { at, until, states } = found;
+      const hints = (type: string): object => ({
+        ...(states.length > 0 && { state: states }),
+        ...(type === 'Slot' && until !== undefined && { until: formatInstant(until) }),
+      });
       const manifest = {
         transactionTime: formatInstant(at),
         request: `${folder}/$bulk-publish`,
         output: publishedTypes.map((type) => ({
           type,
           url: `${folder}/published/${at}/${type}.ndjson`,
-          ...(type === 'Slot' && slots),
+          ...(Object.keys(hints(type)).length > 0 && { extension: hints(type) }),
         })),
         error: [],
       };

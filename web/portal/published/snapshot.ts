@@ -31,6 +31,8 @@ export interface Snapshot {
   readonly files: ReadonlyMap<PublishedType, PublishedFile>;
   /** Where the Slots end, in milliseconds since 1970 UTC, if there are more than are published. */
   readonly until: number | undefined;
+  /** The states in which the places are. */
+  readonly states: readonly string[];
 }
 
 /** How far ahead Slots are published, in milliseconds, and how many. */
@@ -173,5 +175,6 @@ export async function readSnapshot(
     at,
     files: new Map(await Promise.all(files)),
     until: Number.isNaN(last) ? undefined : last,
+    states: [...new Set([...places.values()].flatMap(({ address }) => address?.state ?? []))].slice(0, 50),
   };
 }
