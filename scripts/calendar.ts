@@ -4,6 +4,7 @@ import { changeHorizon, changeHours, showPreview } from './calendar/change.ts';
 import { closeDays, listClosedDays, reopenDays } from './calendar/close.ts';
 import { HOURS_HELP } from './calendar/hours-text.ts';
 import { list, publish, show } from './calendar/show.ts';
+import { changeVisit, VISIT_HELP } from './calendar/visit.ts';
 import { withCredentials } from './cli/credentials.ts';
 import { wholeNumber } from './cli/whole-number.ts';
 
@@ -74,6 +75,15 @@ export function define(program: Command): void {
   withWriting(withCredentials(program.command('reopen').argument('<first>').argument('[last]')))
     .description('reopens the closed days that begin on these days')
     .action(reopenDays);
+  withCredentials(program.command('visit').argument('<service>'))
+    .description('sets the steps or the series of a service, and shows what it would offer within a week')
+    .option('--step <text...>', 'a step; all of them are given anew')
+    .option('--series <text>', 'the same appointment several times')
+    .option('--by-step', 'portals may move and cancel steps one by one')
+    .option('--none', 'the service takes one appointment')
+    .option('--dry-run', 'say what it would offer, change nothing')
+    .addHelpText('after', VISIT_HELP)
+    .action(changeVisit);
   withCredentials(program.command('preview').argument('<schedule|service>'))
     .description('says what would be published and withdrawn now')
     .action(showPreview);

@@ -12,7 +12,7 @@ import { namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../
 import { type FindRequest, parseFind } from '../../core/visits/request.ts';
 import { type Proposal, searchVisits } from '../../core/visits/search.ts';
 import { bestSeries, type SeriesProposal, seriesStarting, seriesWindows } from '../../core/visits/series.ts';
-import { type Pool, readVisit, type Series, type Visit, type VisitStep } from '../../core/visits/visit.ts';
+import { type Pool, plainStep, readVisit, type Series, type Visit, type VisitStep } from '../../core/visits/visit.ts';
 import { type Requestor, unavailable } from '../lib/booking/decide.ts';
 import { readRole } from '../lib/booking/read-more.ts';
 import { callerOf } from '../lib/caller.ts';
@@ -240,18 +240,6 @@ async function findSeries(series: Series, finding: Finding): Promise<FoundVisits
   const visits = best.map(({ proposal, insteadOf }) => proposalBundle(proposal, { ...proposing, insteadOf }));
   return { visits, isCutShort: !isWhole };
 }
-
-/** The one step of a service that needs no more. */
-const plainStep = (service: string): VisitStep => ({
-  name: '',
-  pools: [{ kind: 'service', service }],
-  duration: undefined,
-  after: [],
-  gapMin: 0,
-  gapMax: Number.POSITIVE_INFINITY,
-  sameAs: undefined,
-  isOptional: false,
-});
 
 /** What the visit of a service is, or why it cannot be looked for. */
 function visitOf(service: HealthcareService & { id: string }, { without }: FindRequest): Visit | Issue[] {

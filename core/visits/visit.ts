@@ -335,6 +335,18 @@ export function isVisit({ extension = [] }: HealthcareService, config: ArtefactC
   return extension.some(({ url }) => url === artefactUri(config, 'LocalVisit'));
 }
 
+/** The one step of a service that needs no more. */
+export const plainStep = (service: string): VisitStep => ({
+  name: '',
+  pools: [{ kind: 'service', service }],
+  duration: undefined,
+  after: [],
+  gapMin: 0,
+  gapMax: Number.POSITIVE_INFINITY,
+  sameAs: undefined,
+  isOptional: false,
+});
+
 /** Whether a Schedule is one of a pool. Of a service are those whose actor it is, and those that name it. */
 export function isInPool(pool: Pool, schedule: Schedule): boolean {
   return pool.kind === 'schedules'

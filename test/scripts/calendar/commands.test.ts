@@ -6,6 +6,7 @@ import { addSchedule, addService } from '../../../scripts/calendar/add.ts';
 import { changeHorizon, changeHours, showPreview } from '../../../scripts/calendar/change.ts';
 import { closeDays, listClosedDays, reopenDays } from '../../../scripts/calendar/close.ts';
 import { list, show } from '../../../scripts/calendar/show.ts';
+import { changeVisit } from '../../../scripts/calendar/visit.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import type { Deployment } from '../../../scripts/deploy.ts';
 import { assessShared, assessSilent, calendarChecks, sharedActors } from '../../../scripts/doctor/calendars.ts';
@@ -103,6 +104,41 @@ it('the doctor names schedules that publish nothing, and actors with several', a
   expect(found?.found).toContain('2 of 3');
   expect((await shared?.run(installed))?.found).toContain(`Schedule/${other.id}`);
   expect((await rooms?.run(installed))?.level).toBe('ok');
+});
+
+it('a visit is shown before it is set, and refused with the reason if it can never be', async () => {
+  const { medplum } = deployment.connection;
+  await addService('Rounds', { ...given, code: 'rounds', hours: 'mon 09:00-10:00', duration: 30, timeZone: 'UTC' });
+  await addSchedule('Dr. Rosalind Ito', { ...given, service: ['rounds'] });
+  const refused = (...step: string[]) => expect(changeVisit('rounds', { ...given, step })).rejects;
+  await refused('Blood').toThrow('is not a step');
+  await refused('Blood: by Nobody').toThrow('calendar -- list');
+  await refused('Blood: 20 min').toThrow('nobody');
+  await refused('Blood: by rounds; 20 mins').toThrow('length of time');
+  await refused('Blood: by rounds; after ECG').toThrow('not a step');
+  const steps = ['Blood: by Dr. Rosalind Ito; 30 min', 'ECG: by rounds; after Blood; gap 0 min to 1 h; optional'];
+  const schedule = await medplum.searchOne('Schedule', 'active=true&_sort=-_lastUpdated');
+  const day = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
+  for (const [from, to] of [
+    ['09:00', '09:30'],
+    ['10:00', '10:30'],
+  ]) {
+    await medplum.createResource({
+      resourceType: 'Slot',
+      schedule: { reference: `Schedule/${schedule?.id}` },
+      status: 'free',
+      start: `${day}T${from}:00Z`,
+      end: `${day}T${to}:00Z`,
+    });
+  }
+  await changeVisit('rounds', { ...given, step: steps, dryRun: true });
+  expect(text()).toMatch(/offers:\n.*Blood \(Dr\. Rosalind Ito\); .*ECG \(Dr\. Rosalind Ito\)/);
+  expect(text()).not.toContain('is changed');
+  await changeVisit('rounds', { ...given, step: steps });
+  expect(text()).toContain('is changed');
+  await changeVisit('rounds', { ...given, series: '3 times every 1 wk; tolerance 1 d; same person' });
+  await changeVisit('rounds', { ...given, none: true });
+  expect(text()).toContain('takes one appointment');
 });
 
 it('what the doctor finds is said in one line', () => {

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Command } from 'commander';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import { loadConfig } from '../cli/load-config.ts';
+import { formatTable } from '../cli/table.ts';
+import { wholeNumber } from '../cli/whole-number.ts';
+import { created, createSlots, post } from './create.ts';
+import { findInstallation, type Installation } from './installation.ts';
+import { circumstancesText, describeCircumstances, load } from './machine.ts';
+import { measure, quantile } from './measure.ts';
+import type { Result } from './targets.ts';
+
+const [HALF_HOUR, DAY] = [1_800_000, 86_400_000];
+
+interface VisitsArguments {
+  readonly doctors: number;
+  readonly rooms: number;
+  readonly weeks: number;
+  readonly count: number;
+  readonly config?: string;
+}
+
+/** The command line: how long it takes to find visits of three steps. */
+export function define(command: Command): void {
+  command
+    .description('Measures how long $find takes for visits of three steps: a room, a doctor, a room.')
+    .option('--doctors <number>', 'doctors', wholeNumber(1), 40)
+    .option('--rooms <number>', 'rooms', wholeNumber(1), 50)
+    .option('--weeks <number>', 'weeks of free slots', wholeNumber(1), 6)
+    .option('--count <number>', 'searches of each kind', wholeNumber(1), 20)
+    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
+    .action(main);
+}
+
+/** Schedules with free half hours on working days, from one hour to another. */
+async function calendars(
+  installation: Installation,
+  count: number,
+  days: readonly number[],
+  hours: readonly [from: number, to: number],
+): Promise<Schedule[]> {
+  const { medplum, tokens } = installation;
+  const schedules: Schedule[] = [];
+  for (let index = 0; index < count; index++) {
+    const actor = [{ display: `Benchmark ${randomUUID()}` }];
+    const own: Schedule = { resourceType: 'Schedule', active: true, actor };
+    schedules.push(created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule'));
+  }
+  const [from, to] = hours;
+  const wanted = days.flatMap((day) =>
+    schedules.flatMap(({ id }) =>
+      Array.from({ length: (to - from) * 2 }, (_, index): Slot => {
+        const start = day + from * 2 * HALF_HOUR + index * HALF_HOUR;
+        return {
+          resourceType: 'Slot',
+          schedule: { reference: `Schedule/${id}` },
+          status: 'free',
+          start: formatInstant(start),
+          end: formatInstant(start + HALF_HOUR),
+        };
+      }),
+    ),
+  );
+  await createSlots(installation, wanted);
+  return schedules;
+}
+
+/** A service with a room, a doctor, and a room again, each within an hour of the one before. */
+async function visitOf(
+  rooms: readonly Schedule[],
+  doctors: readonly Schedule[],
+  { medplum, tokens }: Installation,
+  config: BookingConfig,
+): Promise<string> {
+  const step = (name: string, pool: readonly Schedule[], after?: string): Extension => ({
+    url: 'step',
+    extension: [
+      { url: 'name', valueString: name },
+      ...pool.map(({ id }) => ({ url: 'schedule', valueReference: { reference: `Schedule/${id}` } })),
+      { url: 'duration', valueDuration: { value: 30, code: 'min' } },
+      ...(after
+        ? [
+            { url: 'after', valueString: after },
+            { url: 'gapMax', valueDuration: { value: 60, code: 'min' } },
+          ]
+        : []),
+    ],
+  });
+  const extension = [step('Before', rooms), step('Doctor', doctors, 'Before'), step('After', rooms, 'Doctor')];
+  const body: HealthcareService = {
+    resourceType: 'HealthcareService',
+    name: 'Benchmark',
+    extension: [{ url: artefactUri(config, 'LocalVisit'), extension }],
+  };
+  const service = created<HealthcareService>(
+    await post(`${medplum}/HealthcareService`, tokens.staff, body),
+    'A service',
+  );
+  return `HealthcareService/${service.id}`;
+}
+
+async function main({ doctors, rooms, weeks, count, config: file }: VisitsArguments): Promise<void> {
+  const config = loadConfig(file);
+  const installation = await findInstallation(process.env);
+  const { base, tokens } = installation;
+  try {
+    const circumstances = await describeCircumstances(installation, Date.now());
+    const first = (Math.floor(Date.now() / DAY) + 7) * DAY;
+    const all = Array.from({ length: weeks * 7 }, (_, index) => first + index * DAY);
+    const days = all.filter((day) => ![0, 6].includes(new Date(day).getUTCDay()));
+    const inRooms = await calendars(installation, rooms, days, [7, 16]);
+    const pools: Readonly<Record<string, readonly Schedule[]>> = {
+      'doctors free as the rooms': await calendars(installation, doctors, days, [7, 16]),
+      'doctors free on the last day': await calendars(installation, doctors, days.slice(-1), [7, 16]),
+      'doctors never free': await calendars(installation, doctors, [], [7, 16]),
+      'doctors free only in the evening': await calendars(installation, doctors, days, [18, 19]),
+    };
+    const period = { start: formatInstant(first), end: formatInstant(first + weeks * 7 * DAY) };
+    const rows: string[][] = [];
+    for (const [name, pool] of Object.entries(pools)) {
+      const service = await visitOf(inRooms, pool, installation, config);
+      for (const wanted of [1, 10]) {
+        const parameter = [
+          { name: 'service', valueReference: { reference: service } },
+          { name: 'period', valuePeriod: period },
+          { name: 'count', valuePositiveInt: wanted },
+        ];
+        const answers = new Set<string>();
+        const find = async (): Promise<Result> => {
+          const body = { resourceType: 'Parameters', parameter };
+          const { status, body: answer } = await post(`${base}/Appointment/$find`, tokens.portal, body);
+          const entries = (answer as { entry?: unknown[] }).entry?.length;
+          answers.add(status === 200 ? `${entries ?? 0} found` : `refused (${status})`);
+          return 'done';
+        };
+        await find();
+        const { durations } = await measure(
+          Array.from({ length: count }, () => name),
+          1,
+          find,
+        );
+        rows.push([
+          name,
+          `${wanted}`,
+          [...answers].join(', '),
+          ...[0.5, 0.95].map((share) => quantile(durations, share).toFixed(0)),
+        ]);
+      }
+    }
+    console.log(`${circumstancesText(circumstances)}\nload of the machine ${load()}\n`);
+    console.log(formatTable(['calendars', 'asked for', 'answer', 'p50 ms', 'p95 ms'], rows));
+  } finally {
+    installation.stop();
+  }
+}
