@@ -140,8 +140,6 @@ describe('allow list', () => {
       ['GET', '/fhir/R4/Appointment/a_b'],
       ['GET', `/fhir/R4/Appointment/${'a'.repeat(65)}`],
       ['GET', `/fhir/R4/Appointment/${'a'.repeat(500)}`],
-      ['GET', '/fhir/R4/Appointment/$find'],
-      ['POST', '/fhir/R4/Appointment/$find'],
       ['POST', '/fhir/R4/Appointment/%2524book'],
       ['POST', '/fhir/R4/Appointment/$BOOK'],
       ['POST', '/fhir/R4/Appointment/1/$book'],
