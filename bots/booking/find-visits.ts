@@ -8,7 +8,7 @@ import type { Interval } from '../../core/time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../core/time/time-zone.ts';
 import { type Bookable, bookableSchedules, type Frame, openStep, poolOf } from '../../core/visits/openings.ts';
 import { findAnswer, type Proposing, proposalBundle } from '../../core/visits/proposal.ts';
-import { namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../../core/visits/reads.ts';
+import { FIRST_PAGE, namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../../core/visits/reads.ts';
 import { type FindRequest, parseFind } from '../../core/visits/request.ts';
 import { type Proposal, searchVisits } from '../../core/visits/search.ts';
 import { bestSeries, type SeriesProposal, seriesStarting, seriesWindows } from '../../core/visits/series.ts';
@@ -92,8 +92,11 @@ async function readOn(all: readonly Offers[], from: number, finding: Finding): P
   const { medplum, caller, frame, deadline } = finding;
   const { period } = frame;
   const reading = all.filter(({ until }) => until < period.end);
-  const entries = reading.map(({ ids, until }) =>
-    from > until ? slotPage(ids, { start: from, end: period.end }) : slotPage(ids, period, until),
+  const pages = reading.map(({ until }) => (until === Number.NEGATIVE_INFINITY ? FIRST_PAGE : PAGE));
+  const entries = reading.map(({ ids, until }, index) =>
+    from > until
+      ? slotPage(ids, { start: from, end: period.end }, undefined, pages[index])
+      : slotPage(ids, period, until, pages[index]),
   );
   const answers = await readAnswers(medplum, entries, caller);
   stateIn(answers);
@@ -102,7 +105,7 @@ async function readOn(all: readonly Offers[], from: number, finding: Finding): P
     const count = answer ? one.add(answer) : 0;
     one.sort();
     const last = Math.max(...[...one.byId.values()].map(({ start }) => start));
-    const until = count < PAGE ? Number.POSITIVE_INFINITY : last;
+    const until = count < (pages[index] ?? PAGE) ? Number.POSITIVE_INFINITY : last;
     if (until <= one.until) {
       return false;
     }

@@ -179,16 +179,22 @@ function slotsFor(
   return chain && isDivisible(chain, interval, bookable) ? chain : undefined;
 }
 
+/** Whether an appointment is within the hours of the day that are wished for. */
+function isWithinHours({ start, end }: Interval, { hours, config: { timeZone } }: Frame): boolean {
+  if (hours.start <= 0 && hours.end >= DAY) {
+    return true;
+  }
+  const local = localTimeOf(timeZone, start);
+  const midnight = Math.floor(local / DAY) * DAY;
+  return local >= midnight + hours.start && local + (end - start) <= midnight + hours.end;
+}
+
 /** Whoever fills a role of an appointment, if `$book` takes it there now. */
-function fillerOf(interval: Interval, free: Free, { hours, now, config }: Frame, slots: readonly CalendarSlot[]) {
+function fillerOf(interval: Interval, free: Free, { now, config }: Frame, slots: readonly CalendarSlot[]) {
   const { bookable, rank, buffersOf } = free;
   const { bounds, schedule } = bookable;
   const [slot] = slots;
-  const local = localTimeOf(config.timeZone, interval.start);
-  const midnight = Math.floor(local / DAY) * DAY;
-  const isInHours = local - midnight >= hours.start && local + (interval.end - interval.start) <= midnight + hours.end;
-  const isPermitted =
-    interval.start > now && interval.start >= bounds.earliest && interval.start <= bounds.latest && isInHours;
+  const isPermitted = interval.start > now && interval.start >= bounds.earliest && interval.start <= bounds.latest;
   if (!slot || !isPermitted) {
     return undefined;
   }
@@ -255,6 +261,7 @@ export function openStep(
     }
   }
   const openings = [...found.values()]
+    .filter((opening) => isWithinHours(opening, frame))
     .map(({ start, end, fillers }): Opening => {
       const more = others.map((role) => fillersAt({ start, end }, role, frame));
       return { start, end, roles: [fillers.toSorted((one, other) => one.rank - other.rank), ...more] };

@@ -11,6 +11,9 @@ const MOST_SCHEDULES = '1000';
 /** How many Slots a page has: as many as Medplum allows. */
 export const PAGE = 1_000;
 
+/** How many the first page has: often they are enough. */
+export const FIRST_PAGE = 400;
+
 const unique = (ids: readonly string[]): string[] => [...new Set(ids)];
 
 const servicesIn = (pools: readonly Pool[]): string[] =>
@@ -62,13 +65,13 @@ export function namedServiceReads(found: readonly Schedule[], known: ReadonlySet
  * @param time - those that overlap it
  * @param from - those that start there or later, if the page is not the first
  */
-export function slotPage(ids: readonly string[], time: Interval, from?: number): BundleEntry {
+export function slotPage(ids: readonly string[], time: Interval, from?: number, count = PAGE): BundleEntry {
   return search('Slot', [
     ['schedule', ids.map((id) => `Schedule/${id}`).join(',')],
     ['status', 'free'],
     from === undefined ? ['end', `gt${formatInstant(time.start)}`] : ['start', `ge${formatInstant(from)}`],
     ['start', `lt${formatInstant(time.end)}`],
     ['_sort', 'start,_id'],
-    ['_count', String(PAGE)],
+    ['_count', String(count)],
   ]);
 }
