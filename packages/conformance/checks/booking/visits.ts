@@ -1,7 +1,7 @@
 import type { Check, RequestStep } from '../../check.ts';
 import { codedOutcome, resource, status, that } from '../../expectation.ts';
-import { participant } from '../../preparation/bodies.ts';
-import { isBookedOrPending } from './common.ts';
+import { parameters, participant, proposal } from '../../preparation/bodies.ts';
+import { bookSlot, inOther, isBookedOrPending } from './common.ts';
 
 const service = { name: 'service', valueReference: { reference: '{visitService}' } };
 const period = { name: 'period', valuePeriod: { start: '{slot.start}', end: '{slot.end}' } };
@@ -15,7 +15,14 @@ const first = 'found.entry.0.resource.entry.0.resource';
 
 const rule = { level: 'MAY', section: 'docs/portals.md, Whole visits', needs: ['visitService', 'slot'] } as const;
 
-/** Visits that are looked for. */
+const both = {
+  request: 'POST /Appointment/$book',
+  body: parameters(proposal(), { name: 'appt-resource', resource: proposal(inOther) }),
+} as const;
+
+const together = { ...rule, section: 'docs/portals.md, Several appointments at once' } as const;
+
+/** Visits that are looked for, and several appointments that are booked at once. */
 export const visitChecks: readonly Check[] = [
   {
     ...rule,
@@ -47,6 +54,36 @@ export const visitChecks: readonly Check[] = [
         expect: [isBookedOrPending],
       },
       { ...find(service, period), expect: [status(200), that('entry.empty()')] },
+    ],
+  },
+  {
+    ...together,
+    name: 'book-several',
+    rule: 'Several Appointments are booked in one request, answered as a Bundle, and tied together by one identifier.',
+    needs: ['slot', 'otherSlot', 'patient'],
+    steps: [
+      {
+        ...both,
+        expect: [
+          status(201),
+          resource('Bundle'),
+          that("type = 'collection' and entry.resource.count() = 2"),
+          that("entry.resource.all(status = 'booked')"),
+          that("entry.resource.identifier.where(system = '{uri.LocalVisitGroup}').count() = 2"),
+          that("entry.resource.identifier.where(system = '{uri.LocalVisitGroup}').value.distinct().count() = 1"),
+        ],
+      },
+    ],
+  },
+  {
+    ...together,
+    name: 'book-several-or-none',
+    rule: 'If one of several Appointments cannot be booked, none is.',
+    needs: ['slot', 'otherSlot', 'patient'],
+    steps: [
+      bookSlot,
+      { ...both, expect: [status(409), codedOutcome] },
+      { request: 'GET /{otherSlot}', expect: [status(200), that("status = 'free'")] },
     ],
   },
   {
