@@ -9,6 +9,7 @@ import {
   absenceRow,
   affectedOf,
   affectedOfAbsence,
+  blockIdentifier,
   blockSlot,
   type Entry,
   endedAbsences,
@@ -145,10 +146,10 @@ async function writeAsCaller(
 /** Blocks the time of each Schedule once, with the rights of the caller: as if staff had written the Slots. */
 async function block(context: Context, row: Task): Promise<readonly string[] | OperationOutcome> {
   const { request } = context;
-  const value = `urn:uuid:${row.id}`;
+  const { system, value } = blockIdentifier(row.id ?? '');
   const made = await mapConcurrently(request.schedules, BLOCKED_AT_ONCE, async ({ id }) => {
-    const resource = blockSlot(id, request.period, request.reason, value);
-    const query = new URLSearchParams({ identifier: `urn:ietf:rfc:3986|${value}`, schedule: `Schedule/${id}` });
+    const resource = blockSlot(id, request.period, request.reason, row.id ?? '');
+    const query = new URLSearchParams({ identifier: `${system}|${value}`, schedule: `Schedule/${id}` });
     return writeAsCaller(context, {
       request: { method: 'POST', url: 'Slot', ifNoneExist: query.toString() },
       resource,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
+import { artefactUri } from '../../core/config/config.ts';
 import {
   aBooked,
   absence,
@@ -21,6 +22,7 @@ import {
 import { aPatient, book, proposed, stored } from './fixtures.ts';
 import { hold } from './holds/fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from './http.ts';
+import { config } from './installation.ts';
 import { subscribed, unsubscribeAll } from './notifications/fixtures.ts';
 import { type Listener, listen } from './notifications/listener.ts';
 import { cancellation, patch } from './patch/fixtures.ts';
@@ -168,6 +170,8 @@ describe('a plan that is confirmed', () => {
     expect([(await now(appointment)).status, (await now(offer)).status]).toEqual(['cancelled', 'booked']);
     const again = await planned(confirmed);
     expect(linesIn(again).map(({ outcome }) => outcome)).toEqual(['moved']);
+    const collision = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|collision`);
+    expect(await stored('Task', `code=${collision}&focus=Appointment/${appointment.id}`)).toEqual([]);
     expect(await rowsOf(appointment)).toHaveLength(1);
   });
 

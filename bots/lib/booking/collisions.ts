@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
+import { absenceIdsIn } from '../../../core/booking/absence/rows.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import {
   bookedBeside,
@@ -12,8 +13,9 @@ import {
   takenByHand,
 } from '../../../core/booking/slots/collision.ts';
 import { holderSearch } from '../../../core/booking/slots/holders.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn, isId } from '../../../core/fhir/reference/reference.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { isRow } from '../../../core/rows/row.ts';
 import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
@@ -84,6 +86,13 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
   await syncAppointment(medplum, appointment);
 }
 
+/** Whether a Slot blocks the time of an absence: what becomes of the appointments under it is decided there. */
+async function isOfAbsence(medplum: MedplumClient, taking: Slot): Promise<boolean> {
+  const ids = absenceIdsIn(taking).filter(isId);
+  const [found] = await readInBatch(medplum, ids.length > 0 ? [`Task?_id=${ids.join(',')}`] : []);
+  return ofType('Task', found).some((row) => isRow(row, ['absence'], config));
+}
+
 /**
  * Resolves the collisions of a Slot that was written over booked time: a hold or an unconfirmed request gives way, and
  * its portal is told; a confirmed appointment is left to staff, who find it among their Tasks. Collisions that are seen
@@ -105,7 +114,8 @@ export async function resolveCollisions(medplum: MedplumClient, taking: Slot): P
       found.set(collision.appointment.id, collision);
     }
   }
-  for (const collision of found.values()) {
+  const isLookedAfter = found.size > 0 && (await isOfAbsence(medplum, taking));
+  for (const collision of isLookedAfter ? [] : found.values()) {
     await resolve(medplum, collision);
   }
 }

@@ -358,11 +358,28 @@ export function absenceAnswer(id: string | undefined, blocks: readonly string[],
   };
 }
 
+/** The system of the identifier by which a Slot names the absence whose time it blocks. */
+const URI = 'urn:ietf:rfc:3986';
+
+const UUID = 'urn:uuid:';
+
+/** The identifier of the Slots that block the time of an absence. */
+export const blockIdentifier = (id: string): { readonly system: string; readonly value: string } => ({
+  system: URI,
+  value: `${UUID}${id}`,
+});
+
+/** The ids of rows of absences that a Slot may name. */
+export const absenceIdsIn = ({ identifier = [] }: Slot): string[] =>
+  identifier.flatMap(({ system, value }) =>
+    system === URI && value?.startsWith(UUID) ? value.slice(UUID.length) : [],
+  );
+
 /** The Slot that blocks the time of a Schedule, as staff would write it. */
-export function blockSlot(schedule: string, { start, end }: Interval, reason: string, value: string): Slot {
+export function blockSlot(schedule: string, { start, end }: Interval, reason: string, id: string): Slot {
   return {
     resourceType: 'Slot',
-    identifier: [{ system: 'urn:ietf:rfc:3986', value }],
+    identifier: [blockIdentifier(id)],
     schedule: { reference: `Schedule/${schedule}` },
     status: 'busy-unavailable',
     start: formatInstant(start),
