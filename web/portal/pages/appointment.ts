@@ -116,9 +116,9 @@ export function offerPart(visit: Visit, view: AppointmentView): Html | false {
   const what = [view.what, view.withWhom, view.forWhom].filter((one) => one).join(' · ');
   return (
     offer !== undefined &&
-    html`<section class="card offer"><h2>${texts.offer.title}</h2>
+    html`<section class="card offer"><h2>${offer.isForAbsence ? texts.offer.absenceTitle : texts.offer.title}</h2>
 <p class="when">${when(visit, view)}<br>${what}</p>
-<p>${say(texts.offer.until, { time: `${clock.longDay(offer.until)}, ${clock.time(offer.until)}` })}${offer.isInstead && html` ${texts.offer.instead}`}</p>
+<p>${say(texts.offer.until, { time: `${clock.longDay(offer.until)}, ${clock.time(offer.until)}` })}${offer.isForAbsence ? html` ${texts.offer.absenceInstead}` : offer.isInstead && html` ${texts.offer.instead}`}</p>
 <form method="post" action="${own}/accept" class="actions" data-wait="${texts.details.wait}"><button class="primary">${texts.offer.accept}</button>
 <a href="${own}/cancel" class="button">${texts.offer.decline}</a></form></section>`
   );
@@ -177,12 +177,16 @@ export const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined)
 const passing: readonly RefusalReason[] = ['unknown', 'busy', 'changed', 'visitorLimit'];
 
 /** What is asked before an appointment is cancelled, the waitlist is left, or an offer is declined. */
-function questionOf({ appointment, wait, offer }: Visit['texts'], { state }: AppointmentView) {
+function questionOf({ appointment, wait, offer }: Visit['texts'], { state, offer: offered }: AppointmentView) {
   if (state === 'waiting') {
     return { title: wait.leaveTitle, question: wait.leaveQuestion, yes: wait.leaveYes };
   }
   return state === 'offered'
-    ? { title: offer.declineTitle, question: offer.declineQuestion, yes: offer.decline }
+    ? {
+        title: offer.declineTitle,
+        question: offered?.isForAbsence ? offer.absenceQuestion : offer.declineQuestion,
+        yes: offer.decline,
+      }
     : { title: appointment.cancelTitle, question: appointment.cancelQuestion, yes: appointment.cancelYes };
 }
 

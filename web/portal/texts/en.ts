@@ -248,6 +248,9 @@ export const english = {
     declineTitle: 'Do not take this time?',
     declineQuestion: 'It is then offered to others. You stay on the waitlist.',
     instead: 'Your later appointment is then cancelled.',
+    absenceTitle: 'Your appointment cannot take place: another one for you',
+    absenceInstead: 'It takes the place of the one that you had.',
+    absenceQuestion: 'The appointment that you had is then cancelled, too: it cannot take place.',
   },
   failures: {
     notFound: { title: 'Page not found', text: 'There is nothing here that you can see.' },

@@ -42,7 +42,7 @@ export interface AppointmentView {
   /** Whether something earlier could be waited for. */
   readonly isRefilled: boolean;
   /** Until when it is offered, in milliseconds since 1970 UTC, and whether a later appointment is given up for it. */
-  readonly offer: { readonly until: number; readonly isInstead: boolean } | undefined;
+  readonly offer: { readonly until: number; readonly isInstead: boolean; readonly isForAbsence: boolean } | undefined;
 }
 
 const states: Readonly<Record<NonNullable<Appointment['status']>, State>> = {
@@ -75,9 +75,12 @@ export function isHold({ status, extension }: Appointment, heldUntil: string): b
   return isUnbooked && listOf(extension).some(({ url }) => url === heldUntil);
 }
 
+const offerParts = ({ extension }: Appointment, { offer }: Pick<ExtensionUrls, 'offer'>) =>
+  listOf(listOf(extension).find(({ url }) => offer !== undefined && url === offer)?.extension);
+
 /** The ids of the entry and of the appointment for which another one is offered to a person. */
-export const offeredFor = ({ extension }: Appointment, { offer }: Pick<ExtensionUrls, 'offer'>): string[] =>
-  listOf(listOf(extension).find(({ url }) => offer !== undefined && url === offer)?.extension)
+export const offeredFor = (appointment: Appointment, urls: Pick<ExtensionUrls, 'offer'>): string[] =>
+  offerParts(appointment, urls)
     .filter(({ url }) => url === 'for')
     .flatMap(({ valueReference }) => valueReference?.reference?.split('/')[1] ?? []);
 
@@ -87,7 +90,11 @@ function offerIn(appointment: Appointment, urls: Pick<ExtensionUrls, 'offer' | '
   const until = appointment.status === 'proposed' ? parseInstant(held?.valueInstant) : undefined;
   const reasons = offeredFor(appointment, urls);
   return until !== undefined && until > now && reasons.length > 0
-    ? { until, isInstead: reasons.length > 1 }
+    ? {
+        until,
+        isInstead: reasons.length > 1,
+        isForAbsence: offerParts(appointment, urls).some(({ valueCode }) => valueCode === 'absence'),
+      }
     : undefined;
 }
 
