@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 /** How many words each page may have; to raise one is a decision of its own. */
 const budgets: Readonly<Record<string, number>> = {
   'README.md': 900,
-  'CHANGELOG.md': 1_450,
+  'CHANGELOG.md': 1_500,
   'CONTRIBUTING.md': 1_750,
   'SECURITY.md': 2_130,
   'docs/absences.md': 360,
@@ -18,7 +18,7 @@ const budgets: Readonly<Record<string, number>> = {
   'docs/conformance.md': 1_150,
   'docs/data.md': 1_320,
   'docs/errors.md': 1_000,
-  'docs/figures.md': 1_950,
+  'docs/figures.md': 1_980,
   'docs/front-desk.md': 1_380,
   'docs/how-it-works.md': 1_400,
   'docs/messages.md': 600,
