@@ -6,11 +6,23 @@ import * as races from './bench/races.ts';
 import * as receivers from './bench/receivers.ts';
 import * as releaseDay from './bench/release-day.ts';
 import * as visits from './bench/visits.ts';
+import * as waitlist from './bench/waitlist.ts';
 import * as web from './bench/web.ts';
 import * as writes from './bench/writes.ts';
 
 /** What is measured, by name. */
-const cases = { bookings, operations, publishing, races, receivers, 'release-day': releaseDay, visits, web, writes };
+const cases = {
+  bookings,
+  operations,
+  publishing,
+  races,
+  receivers,
+  'release-day': releaseDay,
+  visits,
+  waitlist,
+  web,
+  writes,
+};
 
 /** The command line: one case of the bench; without a name, bookings. */
 export function define(program: Command): void {
