@@ -162,6 +162,26 @@ export const changingChecks: readonly Check[] = [
       },
     ],
   },
+  {
+    name: 'absence-for-staff',
+    level: 'MAY',
+    rule: 'That somebody is absent is for staff of the clinic to say: a portal is refused with 403.',
+    section: 'docs/absences.md',
+    needs: ['slot'],
+    steps: [
+      {
+        request: 'POST /Schedule/$absence',
+        body: {
+          resourceType: 'Parameters',
+          parameter: [
+            { name: 'schedule', valueReference: { reference: '{slot.schedule.reference}' } },
+            { name: 'period', valuePeriod: { start: '{slot.start}', end: '{slot.end}' } },
+          ],
+        },
+        expect: [status(403), codedOutcome],
+      },
+    ],
+  },
 ];
 
 /** Submitting patients (specification 4.6). */
