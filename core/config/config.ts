@@ -142,8 +142,6 @@ export interface BookingConfig {
   readonly requestors: RequestorSettings;
   readonly notifications: NotificationSettings;
   readonly messages: MessageSettings;
-  /** Whether assistants that the clinic has let in can use the gateway (`/mcp`). */
-  readonly assistants: boolean;
   readonly calendar: CalendarSettings;
 }
 

@@ -77,7 +77,6 @@ const fileSchema = z.strictObject({
   requestors: requestorsSchema.default(requestorsSchema.parse({})),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
   messages: messagesSchema.default(messagesSchema.parse({})),
-  assistants: z.boolean().default(false),
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });
 

@@ -63,18 +63,16 @@ const passedOn = ['accept', 'content-type', 'mcp-protocol-version'] as const;
 
 /**
  * Adds `POST /mcp`, the tools of assistants (Model Context Protocol, streamable HTTP, stateless). An assistant is a client
- * of the service that the clinic has marked as one; its rights and limits are those of any portal. Every rule is that of the
+ * of the service that the clinic has marked as one, by its sealed credentials: without these there are no tools. Its rights
+ * and limits are those of any portal. Every rule is that of the
  * HTTP interface, which the tools call.
  *
  * @see https://modelcontextprotocol.io/specification/
  */
 export function addAssistants(app: FastifyInstance, context: GatewayContext, admission: Admission): void {
-  const { addresses, sealing, now, config, limits } = context;
-  if (!config.assistants) {
-    return;
-  }
+  const { addresses, sealing, now, limits } = context;
   if (!sealing) {
-    throw new Error('Assistants need sealed credentials: set CREDENTIALS_KEY, or assistants to false.');
+    return;
   }
   const [offers, questions, calls] = [
     createOffers(sealing.keys, now),

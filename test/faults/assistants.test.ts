@@ -29,7 +29,6 @@ beforeAll(async () => {
   origin = `http://localhost:${ports.gateway}`;
   config = resolveConfig({
     baseUrl: `${origin}/fhir/R4`,
-    assistants: true,
     messages: { from: 'Klinik am See <appointments@clinic.example>', page: 'https://clinic.example/portal' },
     holds: { maxPerRequestor: 200 },
     requestors: { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 },
