@@ -6,32 +6,39 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { rowCodes } from '../../../core/rows/row.ts';
 import { timeOf } from '../day/entries.ts';
 
-/** A message that has not reached its person, as far as is known. */
+/** Somebody to call: a message has not reached them, as far as is known, or their appointment falls into an absence. */
 export interface Undelivered {
   readonly task: Task;
   readonly patient: Patient | undefined;
   readonly appointment: Appointment | undefined;
 }
 
-/** The search for the open Tasks of such messages, as a query. */
-export const undeliveredQuery = (config: ArtefactConfig) =>
+/** The searches for the open Tasks about people to call, as queries. */
+export const undeliveredQueries = (config: ArtefactConfig) =>
   [
-    ['code', rowCodes(['undelivered'], config)],
-    ['status', openStatuses.join(',')],
+    [
+      ['code', rowCodes(['undelivered'], config)],
+      ['status', openStatuses.join(',')],
+    ],
+    [
+      ['code', rowCodes(['affected'], config)],
+      ['status', 'ready'],
+    ],
   ] as const;
 
-/** The searches for what did not arrive, with its people and appointments. */
+/** The searches for these Tasks, with their people and appointments. */
 export const undeliveredSearches = (config: ArtefactConfig) =>
-  [
-    {
-      type: 'Task',
-      query: undeliveredQuery(config),
-      include: [
-        ['_include', 'Task:patient'],
-        ['_include', 'Task:focus'],
-      ],
-    },
-  ] as const;
+  undeliveredQueries(config).map(
+    (query) =>
+      ({
+        type: 'Task',
+        query,
+        include: [
+          ['_include', 'Task:patient'],
+          ['_include', 'Task:focus'],
+        ],
+      }) as const,
+  );
 
 /** Sorts what the searches have found: the appointment that comes first on top. */
 export function undeliveredIn(resources: readonly unknown[]): Undelivered[] {

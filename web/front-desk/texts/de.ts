@@ -372,9 +372,9 @@ export const german: Texts = {
     filledBy: (whom, count, minutes) => `${whom}: ${count} × (${minutes} min)`,
   },
   messages: {
-    title: 'Nicht angekommene Nachrichten',
-    none: 'Alle Nachrichten an Patienten wurden übergeben, oder es wurde nichts gesendet.',
-    help: 'Rufen Sie diese Personen an. Ist eine Nummer oder Adresse falsch, berichtigen Sie die Patientenakte.',
+    title: 'Anzurufende Personen',
+    none: 'Niemand ist anzurufen: Alle Nachrichten wurden übergeben, und kein Termin fällt in eine Abwesenheit.',
+    help: 'Eine Nachricht kam nicht an, oder ein Termin fällt in eine Abwesenheit: Rufen Sie diese Personen an. Ist eine Nummer oder Adresse falsch, berichtigen Sie die Patientenakte.',
     noAppointment: 'Der Termin ist nicht mehr vorhanden.',
     told: 'Die Person weiß Bescheid',
     done: 'informiert.',

@@ -368,9 +368,9 @@ export const english = {
     filledBy: (whom: string, count: number, minutes: number) => `${whom}: ${count} × (${minutes} min)`,
   },
   messages: {
-    title: 'Messages that did not arrive',
-    none: 'Every message to a patient was handed over, or nothing was sent.',
-    help: 'Call these patients. If a number or an address is wrong, correct it in the patient’s record.',
+    title: 'People to call',
+    none: 'Nobody is to be called: every message was handed over, and no appointment falls into an absence.',
+    help: 'A message did not arrive, or an appointment falls into an absence: call these patients. If a number or an address is wrong, correct it in the patient’s record.',
     noAppointment: 'The appointment is no longer there.',
     told: 'The patient knows',
     done: 'told.',

@@ -15,7 +15,7 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** A message that did not arrive: whom to call, about which appointment, and that it was done. */
+/** Somebody to call: whom to call, about which appointment, and that it was done. */
 function Card({ message, onChanged }: { readonly message: Undelivered; readonly onChanged: () => Promise<void> }) {
   const { language, messages: words, status, appointment: appointmentWords } = useTexts();
   const { task, patient, appointment } = message;
@@ -60,7 +60,7 @@ function Card({ message, onChanged }: { readonly message: Undelivered; readonly 
   );
 }
 
-/** The messages to people that did not arrive, as far as is known: staff call instead. */
+/** The people to call: a message did not arrive, as far as is known, or an appointment falls into an absence. */
 export function MessagesPage() {
   const texts = useTexts();
   const { messages: words } = texts;

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
-import { undeliveredQuery } from '../../messages/undelivered.ts';
+import { undeliveredQueries } from '../../messages/undelivered.ts';
 import { type Query, readAll, resourcesIn, searchUrl } from '../fhir/client.ts';
 import { config } from '../settings.ts';
 import { useWatch } from './use-loaded.ts';
@@ -20,7 +20,7 @@ const failing: Query = [
 const urls = [
   searchUrl('Appointment', [['status', 'pending'], ...onlyCount]),
   searchUrl('Subscription', [...failing, ...onlyCount]),
-  searchUrl('Task', [...undeliveredQuery(config), ...onlyCount]),
+  ...undeliveredQueries(config).map((query) => searchUrl('Task', [...query, ...onlyCount])),
 ];
 
 async function readCounts(): Promise<number[] | undefined> {
@@ -31,8 +31,8 @@ async function readCounts(): Promise<number[] | undefined> {
 }
 
 /**
- * How many wait for somebody, kept up to date: requests, portals that are no longer told of anything, and messages to people
- * that did not arrive.
+ * How many wait for somebody, kept up to date: requests, portals that are no longer told of anything, and people to
+ * call.
  */
 export function useCounts() {
   const [counts, setCounts] = useState<readonly number[]>([]);
@@ -41,6 +41,6 @@ export function useCounts() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once at first; then it is watched.
   useEffect(() => void readCounts().then(show), []);
   useWatch('counts', readCounts, show, 15_000);
-  const [requests = 0, notifications = 0, messages = 0] = counts;
-  return { requests, notifications, messages };
+  const [requests = 0, notifications = 0, ...calls] = counts;
+  return { requests, notifications, messages: calls.reduce((sum, one) => sum + one, 0) };
 }
