@@ -49,5 +49,6 @@ export function readStepMark(
 /** What all appointments have in common that were booked together: the value of their identifier LocalVisitGroup. */
 export function visitGroupOf({ identifier }: Appointment, config: ArtefactConfig): string | undefined {
   const system = artefactUri(config, 'LocalVisitGroup');
-  return identifier?.find((one) => one.system === system)?.value;
+  const all: readonly ({ system?: string; value?: string } | null)[] = Array.isArray(identifier) ? identifier : [];
+  return all.find((one) => one?.system === system)?.value;
 }

@@ -1,7 +1,9 @@
 /** What the desk books on purpose where nobody offers a time, or where it is taken. */
+
+import type { Slot } from '@medplum/fhirtypes';
 import { expect, type Page, test } from '@playwright/test';
 import { artefactUri } from '../../../core/config/config.ts';
-import { stored } from '../../contract/fixtures.ts';
+import { aPatient, book, proposed, several, stored } from '../../contract/fixtures.ts';
 import { config } from '../../contract/installation.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning } from '../clinic.ts';
@@ -62,4 +64,31 @@ test('a click on empty time books there, and taken time is overbooked only on pu
   const statusThen = async () =>
     (await stored('Slot', `schedule=Schedule/${service.schedule.id}`)).find(({ start }) => start === at)?.status;
   await expect.poll(statusThen).toBe('entered-in-error');
+});
+
+test('a visit of two steps is marked in the calendar, and the drawer leads from one to the other', async ({ page }) => {
+  test.slow();
+  const [one, other] = [
+    await aService({ starts: halfHours(morning(6), 1) }),
+    await aService({ starts: halfHours(morning(6), 2) }),
+  ];
+  const patient = await aPatient();
+  const steps = [one, other].map(({ slots, schedule }, index) => {
+    const slot = slots[index] as Slot;
+    const { start, end } = slot;
+    return { ...proposed(patient, [slot]), start, end, serviceType: schedule.serviceType };
+  });
+  expect((await book(several(...steps))).status).toBe(201);
+  await visitDesk(page, calendarOf(one));
+  await entry(page, /part of a visit/).click();
+  const visit = drawer(page).locator('.steps');
+  await expect(visit.getByRole('listitem')).toHaveCount(2);
+  await expectAccessible(page);
+  const [first, second] = [
+    await visit.locator('[aria-current]').innerText(),
+    await visit.getByRole('link').innerText(),
+  ];
+  await visit.getByRole('link').click();
+  await expect(visit.locator('[aria-current]')).toHaveText(second);
+  await expect(visit.getByRole('link')).toHaveText(first);
 });

@@ -172,6 +172,8 @@ export const german: Texts = {
     },
     notArrived: 'Doch nicht da',
     move: 'Verschieben',
+    visit: 'Der ganze Besuch',
+    inVisit: 'Teil eines Besuchs',
     overbooked: (kind) => `${kind}, überbucht`,
     moving: (name) => `Verschieben: ${name}`,
     movingHelp: 'Wählen Sie eine freie Zeit, an diesem oder einem anderen Tag.',

@@ -166,6 +166,8 @@ export const english = {
     },
     notArrived: 'Not here yet',
     move: 'Move',
+    visit: 'All of the visit',
+    inVisit: 'part of a visit',
     overbooked: (kind: string) => `${kind}, overbooked`,
     moving: (name: string) => `Moving: ${name}`,
     movingHelp: 'Choose a free time, on this day or another one.',

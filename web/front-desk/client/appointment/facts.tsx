@@ -5,8 +5,9 @@ import { asksForConsent } from '../../../../core/booking/appointment/offer.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import type { Language } from '../../../server/language.ts';
 import { answersOf } from '../../appointment/answers.ts';
-import { conceptText, contactOf, payersOf, servicesOf } from '../../appointment/people.ts';
+import { conceptText, contactOf, otherNamesIn, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
+import { localDayOf } from '../../day/local-day.ts';
 import type { Texts } from '../../texts/en.ts';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -40,6 +41,34 @@ const textOf = (div: string): string => new DOMParser().parseFromString(div, 'te
 export const Phone = ({ number }: { readonly number: string | undefined }) =>
   number ? <a href={`tel:${number.replace(/[^\d+]/g, '')}`}>{number}</a> : null;
 
+/** The steps of a visit, each with the way to it; nothing of an appointment that stands alone. */
+function VisitSteps({ details: { appointment, visit } }: { readonly details: AppointmentDetails }) {
+  const { language, status } = useTexts();
+  return (
+    visit.length > 1 && (
+      <ol className="steps">
+        {visit.map((one) => {
+          const time = timeOf(one);
+          const when = time ? `${momentText(time.start, language)} ` : '';
+          const text = `${when}${otherNamesIn(one) || servicesOf(one)}`;
+          const state = one.status === 'booked' ? '' : ` (${status[one.status] ?? one.status})`;
+          const day = time && localDayOf(time.start, config.timeZone);
+          return (
+            <li key={one.id} aria-current={one.id === appointment.id ? 'step' : undefined}>
+              {one.id === appointment.id ? (
+                text
+              ) : (
+                <Link href={`/calendar?${day ? `date=${day}&` : ''}open=Appointment/${one.id}`}>{text}</Link>
+              )}
+              {state}
+            </li>
+          );
+        })}
+      </ol>
+    )
+  );
+}
+
 /** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { language, appointment: words, status, kind, payers } = useTexts();
@@ -53,6 +82,7 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
     [words.withWhom, calendars],
+    [words.visit, details.visit.length > 1 && <VisitSteps details={details} />],
     [words.patient, who],
     [words.birthDate, patient?.birthDate && dateText(patient.birthDate, language)],
     [words.phone, phone && <Phone number={phone} />],

@@ -2,8 +2,10 @@ import type { Appointment, Patient, QuestionnaireResponse } from '@medplum/fhirt
 import { useEffect } from 'react';
 import { type ConsentBy, consentKept } from '../../../../core/booking/appointment/consent.ts';
 import { answersReferredTo } from '../../../../core/booking/supporting-information.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
+import { visitGroupOf } from '../../../../core/visits/group.ts';
 import { historyOf, type Step } from '../../appointment/history.ts';
 import { patientIdOf, patientNameOf } from '../../appointment/people.ts';
 import { calendarData } from '../../day/entries.ts';
@@ -25,6 +27,8 @@ export interface AppointmentDetails {
   readonly answers: readonly QuestionnaireResponse[];
   /** How and when its person has agreed, if an assistant has booked it. */
   readonly consent: { readonly by: ConsentBy; readonly at: number | undefined } | undefined;
+  /** The appointments of the visit that it belongs to, itself included, in the order of time; empty if it stands alone. */
+  readonly visit: readonly Appointment[];
   readonly steps: readonly Step[];
   /** The names of portals, people and programs, by the ids of their profiles. */
   readonly names: ReadonlyMap<string, string>;
@@ -50,21 +54,26 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
   const owner = ownerOf(appointment, config);
   const patient = patientIdOf(appointment);
   const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
+  const group = visitGroupOf(appointment, config);
+  const token = encodeURIComponent(`${artefactUri(config, 'LocalVisitGroup')}|${group}`);
+  const visit = group ? [`Appointment?identifier=${token}&_sort=date&_count=20`] : [];
   const consents = `Provenance?target=Appointment/${id}&_sort=-_lastUpdated&_count=1`;
-  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers, consents];
+  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers, consents, ...visit];
   const [related, names, calendars] = await Promise.all([
     readAll(more),
     namesOf([...steps.flatMap(({ by }) => by ?? []), owner ?? '']),
     calendarsOf([appointment]),
   ]);
   const resources = isRefusal(related) ? [] : resourcesIn(related);
+  const found = resources.flatMap((one) => (isResource(one, 'Bundle') ? resourcesIn(one) : []));
   return {
     appointment,
     patient: resources.find((one) => isResource(one, 'Patient')),
     name: patientNameOf(appointment, calendarData(resources).patients),
     calendars: calendars.get(id) ?? '',
     answers: resources.filter((one) => isResource(one, 'QuestionnaireResponse')),
-    consent: resources.flatMap((one) => (isResource(one, 'Bundle') ? resourcesIn(one) : [])).map(consentKept)[0],
+    consent: found.map(consentKept).find((one) => one !== undefined),
+    visit: found.filter((one) => isResource(one, 'Appointment')),
     steps,
     names,
     owner,

@@ -3,6 +3,7 @@ import { type CSSProperties, memo, useMemo } from 'react';
 import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
 import { isOverbooking } from '../../../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../../../core/time/interval.ts';
+import { visitGroupOf } from '../../../../core/visits/group.ts';
 import { canTake } from '../../appointment/booking.ts';
 import { patientNameOf, servicesOf } from '../../appointment/people.ts';
 import type { Entry } from '../../day/entries.ts';
@@ -126,6 +127,9 @@ export const Column = memo(function Column({
               kind={item.entry.kind}
               {...wordsOf(item.entry, patients)}
               isOverbooked={item.entry.appointment !== undefined && isOverbooking(item.entry.appointment, config)}
+              isInVisit={
+                item.entry.appointment !== undefined && visitGroupOf(item.entry.appointment, config) !== undefined
+              }
               isMovable={isMovable(item.entry)}
               isTabStop={item.entry.key === tabStop}
               isTarget={moving !== undefined && isTarget(item.entry, moving, schedule)}

@@ -15,6 +15,7 @@ export const EntryButton = memo(function EntryButton({
   name,
   service,
   isOverbooked,
+  isInVisit,
   isMovable,
   isTabStop,
   isTarget,
@@ -32,6 +33,8 @@ export const EntryButton = memo(function EntryButton({
   readonly service: string;
   /** Whether it was booked over another one on purpose. */
   readonly isOverbooked: boolean;
+  /** Whether it is a step of a visit: others belong to it. */
+  readonly isInVisit: boolean;
   /** Whether it can be dragged to another time. The other way to move it is a button in the panel that opens. */
   readonly isMovable: boolean;
   /** Whether the Tab key reaches it; arrow keys go on from there. */
@@ -49,10 +52,14 @@ export const EntryButton = memo(function EntryButton({
       data-entry={id}
       tabIndex={isTabStop ? 0 : -1}
       draggable={isMovable}
-      aria-label={[spanText({ start, end }, language), word, name, service].filter(Boolean).join(', ')}
+      aria-label={[spanText({ start, end }, language), word, name, service, isInVisit && appointment.inVisit]
+        .filter(Boolean)
+        .join(', ')}
       onClick={() => onOpen(id)}
     >
-      <span data-time={`${timeText(start, language)} ${signOf[kind]} ${isOverbooked ? '⧉ ' : ''}`}>
+      <span
+        data-time={`${timeText(start, language)} ${signOf[kind]} ${isOverbooked ? '⧉ ' : ''}${isInVisit ? '⋯ ' : ''}`}
+      >
         {name ? <b>{name}</b> : word}
         {service && ` ${service}`}
       </span>
