@@ -24,6 +24,7 @@ import { knowledgeOf, type Thread, threadOf, threadTask } from '../../core/messa
 import { isRow } from '../../core/rows/row.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { cancelEntries, cancellationIssues } from '../lib/booking/cancel.ts';
+import { type Companion, groupSearch, readTold } from '../lib/booking/companions.ts';
 import { type RelatedAppointment, readRelatedAppointment } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -35,19 +36,30 @@ import { ofType, readInTransaction } from '../lib/read.ts';
 interface Asked {
   readonly row: Task;
   readonly thread: Thread;
+  /** The appointment; of a visit the first that is open and has not begun, or none of them. */
   readonly found: RelatedAppointment;
+  /** What else of the visit is open and has not begun. */
+  readonly companions: readonly Companion[];
+  /** All of them, as they are stored. */
+  readonly appointments: readonly Appointment[];
   /** The Communication of the last message. */
   readonly last: Communication | undefined;
 }
 
+/** What a person answers about: the appointment, or what is left of the visit. */
+const openOf = ({ found, companions }: Asked): Appointment[] =>
+  [found.appointment, ...companions.map(({ appointment }) => appointment)].filter((one) => one !== undefined);
+
 /** The entries that note that a patient comes. */
-function comingEntries(stored: Appointment, { thread, row }: Asked): BundleEntry[] {
-  const participant = stored.participant.map((one) =>
-    one.actor?.reference === thread.patient ? { ...one, status: 'accepted' as const } : one,
-  );
-  const isNoted = JSON.stringify(participant) === JSON.stringify(stored.participant);
+function comingEntries(all: readonly Appointment[], { thread, row }: Asked): BundleEntry[] {
   return [
-    ...(isNoted ? [] : [updateEntry(stored, { ...stored, participant })]),
+    ...all.flatMap((stored) => {
+      const participant = stored.participant.map((one) =>
+        one.actor?.reference === thread.patient ? { ...one, status: 'accepted' as const } : one,
+      );
+      const isNoted = JSON.stringify(participant) === JSON.stringify(stored.participant);
+      return isNoted ? [] : [updateEntry(stored, { ...stored, participant })];
+    }),
     ...(thread.isComing
       ? []
       : [updateEntry(row, threadTask({ ...thread, isComing: true, answerBy: undefined }, config, row))]),
@@ -77,8 +89,8 @@ async function entriesOf(medplum: MedplumClient, answer: MessageAnswer, asked: A
     return [];
   }
   return answer === 'cancel'
-    ? cancelEntries(medplum, asked.found, appointment, byPatient)
-    : comingEntries(appointment, asked);
+    ? cancelEntries(medplum, asked.found, appointment, byPatient, asked.companions)
+    : comingEntries(openOf(asked), asked);
 }
 
 /** Whoever answers has received the message. */
@@ -92,7 +104,11 @@ async function acceptOffer(
   offer: Appointment,
   isOwn: boolean,
 ): Promise<Parameters | OperationOutcome> {
-  const { meta: _, extension: __, ...accepted } = offer;
+  const accepted = openOf(asked).map(({ meta: _, extension: __, ...one }) => one);
+  const body: Parameters = {
+    resourceType: 'Parameters',
+    parameter: accepted.map((resource) => ({ name: 'appt-resource', resource })),
+  };
   const owner = ownerOf(offer, config) ?? '';
   const extended = (entry: BundleEntry[]): BundleEntry[] => [
     ...(asksForConsent(offer, config)
@@ -102,7 +118,7 @@ async function acceptOffer(
   ];
   const result = await bookAppointment(
     medplum,
-    parseBookRequest(accepted, config),
+    parseBookRequest(accepted.length > 1 ? body : accepted[0], config),
     // What staff have made belongs to no portal.
     { id: owner, role: owner === '' ? 'repository' : 'requestor', limits: [] },
     { extend: (transaction) => ({ ...transaction, entry: extended(transaction.entry ?? []) }) },
@@ -110,19 +126,27 @@ async function acceptOffer(
   if (result.kind !== 'booked' && result.kind !== 'existing') {
     return toOperationOutcome(result.kind === 'refused' ? result.issues : [], config);
   }
-  const [appointment = offer] = result.appointments;
-  const known = knowledgeOf(appointment, config);
-  const possible = possibleAnswers({ ...asked.thread, known }, appointment, { isOwn, isClosed: false }, config);
-  return answerParameters(asked.thread, appointment, possible, config);
+  const { appointments } = result;
+  const known = knowledgeOf(appointments, config);
+  const possible = possibleAnswers({ ...asked.thread, known }, appointments, { isOwn, isClosed: false }, config);
+  return answerParameters(asked.thread, appointments, possible, config);
 }
 
 async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   const thread = threadOf(row);
-  const [found, [sent]] = await Promise.all([
-    readRelatedAppointment(medplum, thread.appointment),
-    readInTransaction(medplum, [communicationSearch(thread, config)]),
+  const { group } = thread;
+  const [visit, sent] = await readInTransaction(medplum, [
+    group === undefined ? `Appointment?_id=${thread.appointment}` : groupSearch(group),
+    communicationSearch(thread, config),
   ]);
-  return { row, thread, found, last: ofType('Communication', sent)[0] };
+  const stored = ofType('Appointment', visit);
+  const steps = knowledgeOf(stored, config)?.steps ?? [];
+  const [next] = steps.filter(({ start }) => start > Date.now());
+  const found = await readRelatedAppointment(medplum, next?.appointment ?? thread.appointment);
+  const companions = group !== undefined && found.appointment ? await readTold(medplum, found.appointment) : [];
+  const read = [found, ...companions].map(({ appointment }) => appointment).filter((one) => one !== undefined);
+  const appointments = [...new Map([...stored, ...read].map((one) => [one.id, one])).values()];
+  return { row, thread, found, companions, appointments, last: ofType('Communication', sent)[0] };
 }
 
 async function attempt(
@@ -136,14 +160,19 @@ async function attempt(
     return absentOutcome('unknown');
   }
   const asked = await read(medplum, row);
+  const { appointments } = asked;
   const { appointment } = asked.found;
-  const isLimited = appointment !== undefined && !isHold(appointment, config);
-  const closed = isLimited ? await cancellationIssues(medplum, appointment, asked.found) : [];
-  const isOwn = appointment !== undefined && belongsTo(appointment, callerOf({ ...event, input }).id, config);
-  const possible = possibleAnswers(asked.thread, appointment, { isOwn, isClosed: closed.length > 0 }, config);
+  const limited = [asked.found, ...asked.companions].flatMap((one) =>
+    one.appointment && !isHold(one.appointment, config) ? [cancellationIssues(medplum, one.appointment, one)] : [],
+  );
+  const closed = (await Promise.all(limited)).flat();
+  const isAlone = asked.thread.group === undefined;
+  const isOwn =
+    isAlone && appointment !== undefined && belongsTo(appointment, callerOf({ ...event, input }).id, config);
+  const possible = possibleAnswers(asked.thread, appointments, { isOwn, isClosed: closed.length > 0 }, config);
   const { answer } = request;
   if (answer === undefined) {
-    return answerParameters(asked.thread, appointment, possible, config);
+    return answerParameters(asked.thread, appointments, possible, config);
   }
   if (!possible.includes(answer)) {
     const diagnostics = `The appointment is no longer as the message says, or it is too late for the answer ${answer}.`;
@@ -162,7 +191,8 @@ async function attempt(
     const diagnostics = 'The FHIR server did not answer, or refused the answer: try again in a moment.';
     return toOperationOutcome([{ code: 'upstream-unavailable', diagnostics }], config);
   }
-  const after = answer === 'cancel' && appointment ? { ...appointment, status: 'cancelled' as const } : appointment;
+  const ended = new Set(answer === 'cancel' ? openOf(asked).map(({ id }) => id) : []);
+  const after = appointments.map((one) => (ended.has(one.id) ? { ...one, status: 'cancelled' as const } : one));
   return answerParameters(
     asked.thread,
     after,

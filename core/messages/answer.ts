@@ -3,7 +3,7 @@ import type { ArtefactConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isId } from '../fhir/reference/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
-import { type Known, knowledgeOf, type Thread } from './thread.ts';
+import { ahead, type Known, knowledgeOf, type Thread } from './thread.ts';
 
 /** What a person can answer to a message: they come, they cannot, they need another time, they want no more messages. */
 const answers = ['come', 'cancel', 'move', 'stop'] as const;
@@ -32,25 +32,30 @@ export function parseAnswer(input: unknown): AnswerRequest | undefined {
   return isId(row) && /^[0-9a-f]{32}$/.test(key) && (said === undefined || answer) ? { row, key, answer } : undefined;
 }
 
-/** Whether a link is good: its secret is that of the last news, and the appointment has not begun. */
+/** Whether a link is good: its secret is that of the last news, and the appointment, or a step of the visit, has not begun. */
 export const isGood = ({ key: sent }: AnswerRequest, { key, known }: Thread, now: number): boolean =>
-  key === sent && known !== undefined && known.start > now;
+  key === sent && known !== undefined && ahead(known, now).steps.length > 0;
 
 /** Whether the appointment is still as the message says. */
-const isStill = (known: Known | undefined, appointment: Appointment | undefined, config: ArtefactConfig): boolean =>
-  (known?.status === 'booked' || known?.status === 'offered') &&
-  appointment !== undefined &&
-  JSON.stringify(knowledgeOf(appointment, config)) === JSON.stringify(known);
+function isStill(known: Known | undefined, appointments: readonly Appointment[], config: ArtefactConfig): boolean {
+  const [now, current] = [Date.now(), knowledgeOf(appointments, config, known)];
+  return (
+    (known?.status === 'booked' || known?.status === 'offered') &&
+    current !== undefined &&
+    JSON.stringify(ahead(current, now)) === JSON.stringify(ahead(known, now))
+  );
+}
 
 /**
  * What can be answered now.
  *
- * @param isOwn - whether the appointment is that of the portal that asks: there it can be moved
+ * @param appointments - as they are stored: one, or those of a visit
+ * @param isOwn - whether it is one alone, and that of the portal that asks: there it can be moved
  * @param isClosed - whether it is too late to cancel
  */
 export function possibleAnswers(
   { known }: Thread,
-  appointment: Appointment | undefined,
+  appointments: readonly Appointment[],
   { isOwn, isClosed }: { readonly isOwn: boolean; readonly isClosed: boolean },
   config: ArtefactConfig,
 ): MessageAnswer[] {
@@ -58,18 +63,18 @@ export function possibleAnswers(
     'come',
     ...(isClosed ? [] : (['cancel', ...(isOwn && known?.status === 'booked' ? ['move' as const] : [])] as const)),
   ];
-  return [...(isStill(known, appointment, config) ? open : []), 'stop'];
+  return [...(isStill(known, appointments, config) ? open : []), 'stop'];
 }
 
 /** What `$answer` returns: what the message is about, and what can be answered. */
 export function answerParameters(
   thread: Thread,
-  appointment: Appointment | undefined,
+  appointments: readonly Appointment[],
   possible: readonly MessageAnswer[],
   config: ArtefactConfig,
 ): Parameters {
   const now =
-    (appointment && knowledgeOf(appointment, config)) ??
+    knowledgeOf(appointments, config, thread.known) ??
     (thread.known && { ...thread.known, status: 'cancelled' as const });
   return {
     resourceType: 'Parameters',
@@ -80,8 +85,8 @@ export function answerParameters(
       ...(now
         ? [
             { name: 'status', valueCode: now.status === 'offered' ? 'proposed' : now.status },
-            { name: 'start', valueInstant: formatInstant(now.start) },
-            { name: 'end', valueInstant: formatInstant(now.end) },
+            { name: 'start', valueInstant: formatInstant(now.steps[0]?.start ?? 0) },
+            { name: 'end', valueInstant: formatInstant(Math.max(...now.steps.map(({ end }) => end))) },
           ]
         : []),
       ...possible.map((answer) => ({ name: 'answer', valueCode: answer })),

@@ -2,13 +2,13 @@ import type { Address, Appointment, Communication, Location } from '@medplum/fhi
 import { endOf } from '../booking/appointment/expiry.ts';
 import { offerReason } from '../booking/appointment/offer.ts';
 import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
-import { formatInstant } from '../fhir/instant.ts';
+import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { rowCoding } from '../rows/row.ts';
 import { isShownTwice } from '../time/time-zone.ts';
-import { calendarFile } from './calendar-file.ts';
+import { type CalendarEvent, calendarFile, methodOf } from './calendar-file.ts';
 import type { Recipient } from './recipient.ts';
 import { messageTexts } from './texts.ts';
-import type { Known, MessageKind, Thread } from './thread.ts';
+import { ahead, areOff, type Known, type KnownStep, type MessageKind, type Thread } from './thread.ts';
 
 /** The part of the configuration that messages depend on. */
 export type MessageConfig = Pick<BookingConfig, 'messages' | 'timeZone' | 'uris'>;
@@ -55,7 +55,7 @@ export function senderOf({ from = '' }: BookingConfig['messages']): {
 }
 
 /** When an appointment is, by the clocks of the clinic: for a subject, and for a text. */
-function timesOf({ start, end }: Known, language: MessageLanguage, timeZone: string) {
+function timesOf({ start, end }: Pick<KnownStep, 'start' | 'end'>, language: MessageLanguage, timeZone: string) {
   const { locale } = messageTexts[language];
   const format = (time: number, options: Intl.DateTimeFormatOptions): string =>
     new Intl.DateTimeFormat(locale, { timeZone, ...options }).format(time);
@@ -90,9 +90,9 @@ export interface Subject {
   readonly thread: Thread & { readonly known: Known };
   /** Id of its row. */
   readonly row: string;
-  /** As it is stored; `undefined` if it was deleted. */
-  readonly appointment: Appointment | undefined;
-  readonly place: Location | undefined;
+  /** As they are stored: one, or all of a visit; none if they were deleted. */
+  readonly appointments: readonly Appointment[];
+  readonly places: readonly Location[];
   readonly recipient: Recipient;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
@@ -108,61 +108,93 @@ export const messageNumber = ({ appointment, count }: Thread): string => `${appo
 const pageOf = ({ thread, row }: Subject, { messages }: MessageConfig): string | undefined =>
   messages.page && `${messages.page}/message/${row}.${thread.key}`;
 
+/** A step as a message shows it. */
+interface ShownStep {
+  readonly step: KnownStep;
+  readonly appointment: Appointment | undefined;
+  readonly what: readonly string[];
+  readonly where: readonly string[];
+}
+
+function shownStep(
+  step: KnownStep,
+  { appointments, places, recipient }: Subject,
+  { messages }: MessageConfig,
+): ShownStep {
+  const appointment = appointments.find(({ id }) => id === step.appointment);
+  const place = places.find(({ id }) => `Location/${id}` === step.place);
+  const where = [messages.details ? plain(place?.name) : '', place?.address ? addressLine(place.address) : ''];
+  return {
+    step,
+    appointment,
+    what: messages.details && appointment ? detailsOf(appointment, recipient) : [],
+    where: where.filter((one) => one !== ''),
+  };
+}
+
+/** What a message says is no more, of a visit of which other steps are left. */
+function cancelledSteps({ appointments, thread: { known }, now }: Subject): KnownStep[] {
+  return appointments.flatMap((one) => {
+    const [appointment = '', start, end] = [one.id, parseInstant(one.start), parseInstant(one.end)];
+    const isOver = !areOff([one]) || start === undefined || end === undefined || start <= now;
+    return isOver || known.steps.some((step) => step.appointment === appointment)
+      ? []
+      : [{ appointment, start, end, place: '' }];
+  });
+}
+
 /** Writes a message. It says when and where; more only if the clinic lets it. */
 export function messageOf(subject: Subject, config: MessageConfig): Message {
-  const { kind, thread, appointment, place, recipient, now } = subject;
+  const { kind, thread, appointments, recipient, now } = subject;
   const { known } = thread;
   const { language, medium, address } = recipient;
-  const { details } = config.messages;
   const texts = messageTexts[language];
   const sender = senderOf(config.messages);
-  const [clinic, times, page] = [
-    plain(sender.name),
-    timesOf(known, language, config.timeZone),
-    pageOf(subject, config),
-  ];
-  const word = kind === 'offer' && appointment && offerReason(appointment, config) === 'absence' ? 'absence' : kind;
-  const title = texts.subjects[word].replace('{when}', () => times.short);
-  const kept = appointment && known.status === 'offered' ? endOf('offer', appointment, config) : undefined;
+  const [clinic, page] = [plain(sender.name), pageOf(subject, config)];
+  const { steps } = ahead(known, now);
+  const shown = (steps.length > 0 ? steps : known.steps).map((step) => shownStep(step, subject, config));
+  const times = (one: Pick<KnownStep, 'start' | 'end'>) => timesOf(one, language, config.timeZone);
+  const isForAbsence = appointments.some((one) => offerReason(one, config) === 'absence');
+  const word = kind === 'offer' && isForAbsence ? 'absence' : kind;
+  const title = texts.subjects[word].replace('{when}', () => (shown[0] ? times(shown[0].step).short : ''));
+  const offers = known.status === 'offered' ? appointments : [];
+  const [kept] = offers.flatMap((one) => endOf('offer', one, config) ?? []);
   const last = kept ?? (kind === 'reminder' ? thread.answerBy : undefined);
-  const by = last && timesOf({ ...known, start: last, end: last }, language, config.timeZone).short;
+  const by = last && times({ start: last, end: last }).short;
   const limit = by ? [(kept ? texts.until : texts.answerBy).replace('{when}', () => by)] : [];
   if (medium === 'sms') {
     const said = [`${clinic}: ${title}.`, ...limit].join(' ');
     return { medium, to: address, text: page ? `${said} ${page}` : said };
   }
-  const where = [details ? plain(place?.name) : '', place?.address ? addressLine(place.address) : ''].filter(
-    (one) => one !== '',
-  );
-  const what = details && appointment ? detailsOf(appointment, recipient) : [];
   const isOff = known.status === 'cancelled';
   const text = [
     texts.greeting,
     texts.leads[word],
-    [times.long, ...what, ...where].join('\n'),
+    ...shown.map(({ step, what, where }) => [times(step).long, ...what, ...where].join('\n')),
     ...limit,
     ...(page && !isOff ? [`${texts.answer}\n${page}`] : []),
     clinic,
     [texts.automatic, ...(page ? [`${texts.stop}\n${page}#stop`] : [])].join('\n'),
   ].join('\n\n');
   const host = config.messages.page ? new URL(config.messages.page).hostname : sender.address.replace(/^.*@/, '');
+  const eventOf = ({ step, appointment, what, where }: ShownStep, isGone: boolean): CalendarEvent => ({
+    id: step.appointment,
+    status: isGone ? 'cancelled' : 'confirmed',
+    start: step.start,
+    end: step.end,
+    summary: [...(what.length > 0 ? what : [texts.title]), clinic].join(', '),
+    place: where.join(', ') || clinic,
+    description: page && !isGone ? `${texts.answer} ${page}` : '',
+    changed: Date.parse(appointment?.meta?.lastUpdated ?? '') || now,
+  });
+  const events = [
+    ...shown.map((one) => eventOf(one, isOff)),
+    ...cancelledSteps(subject).map((step) => eventOf(shownStep(step, subject, config), true)),
+  ];
   const event = inCalendar.includes(kind) && {
-    method: isOff ? 'CANCEL' : 'REQUEST',
+    method: methodOf(events),
     filename: 'appointment.ics',
-    content: calendarFile({
-      id: thread.appointment,
-      host,
-      clinic,
-      language,
-      status: isOff ? 'cancelled' : 'confirmed',
-      start: known.start,
-      end: known.end,
-      summary: [...(what.length > 0 ? what : [texts.title]), clinic].join(', '),
-      place: where.join(', ') || clinic,
-      description: page && !isOff ? `${texts.answer} ${page}` : '',
-      changed: Date.parse(appointment?.meta?.lastUpdated ?? '') || now,
-      sent: { from: sender.address, to: address },
-    }),
+    content: calendarFile({ host, clinic, language, sent: { from: sender.address, to: address } }, events),
   };
   return {
     medium,
@@ -201,7 +233,7 @@ export function communicationOf(
       { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v3-ParticipationMode', code: media[medium] }] },
     ],
     ...(thread.patient && { subject: { reference: thread.patient } }),
-    about: [{ reference: `Appointment/${thread.appointment}` }],
+    about: thread.known.steps.map(({ appointment }) => ({ reference: `Appointment/${appointment}` })),
     topic: { text: kind },
     language,
     recipient: [{ reference }],

@@ -3,7 +3,7 @@ import { hasEnded } from '../booking/appointment/expiry.ts';
 import { asksForConsent } from '../booking/appointment/offer.ts';
 import type { ArtefactConfig } from '../config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
-import { type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
+import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];
 
@@ -25,20 +25,22 @@ const pauses: readonly number[] = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 
 /** An attempt without an answer may have succeeded: it is made once more, not oftener. */
 const MOST_UNANSWERED = 2;
 
-/** What is to be done about the messages of an appointment. */
+/** What is to be done about the messages of an appointment or visit. */
 export type Step =
   | { readonly do: 'nothing' }
   /** Only remember; nothing is sent. */
   | { readonly do: 'keep'; readonly thread: Thread }
   /** Send a message, for the first time or again. The thread has claimed it. */
   | { readonly do: 'send'; readonly thread: Thread; readonly kind: MessageKind; readonly isNew: boolean }
-  /** Nobody has said in time that they come: the appointment is cancelled. */
+  /** Nobody has said in time that they come: the appointment or visit is cancelled. */
   | { readonly do: 'release'; readonly thread: Thread }
   /** Whether it arrived is not known, and it is not sent again: staff are told. */
   | { readonly do: 'give-up'; readonly thread: Thread; readonly kind: MessageKind };
 
 /** What the rules depend on besides. */
 export interface StepContext {
+  /** What the appointments have in common (`visitGroupOf`); `undefined` if it is about one alone. */
+  readonly group: string | undefined;
   /** Whether anyone wants messages and can be reached. If not, it is only remembered what would have been said. */
   readonly isWanted: boolean;
   /** Whether a telephone would ring. */
@@ -76,15 +78,28 @@ const changes: Readonly<Record<Known['status'] | 'nothing', Readonly<Partial<Rec
 const isSame = (one: Known | undefined, other: Known | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** The moments at which somebody is reminded who was last told something at `sent`. */
-const remindersAfter = ({ status, start }: Known, sent: number): number[] =>
-  status === 'booked' ? reminders.map((before) => start - before).filter((time) => time > sent + FRESH) : [];
+/** When the first step begins that is ahead. */
+const startOf = ({ steps }: Known): number => steps[0]?.start ?? 0;
+
+/**
+ * The moments at which somebody is reminded who was last told something at `sent`. A message names all steps: those of one
+ * day have one reminder.
+ *
+ * @param known - of what is ahead
+ */
+const remindersAfter = ({ status, steps }: Known, sent: number): number[] =>
+  status === 'booked'
+    ? steps.flatMap(({ start }) => reminders.map((before) => start - before)).filter((time) => time > sent + FRESH)
+    : [];
 
 /** When to look again at a thread about which there is nothing to say now. */
 function nextDue({ known, answerBy }: Thread, sent: number, now: number): number | undefined {
-  return known === undefined || known.status === 'cancelled'
-    ? undefined
-    : Math.min(known.start, answerBy ?? known.start, ...remindersAfter(known, sent).filter((time) => time > now));
+  if (known === undefined || known.status === 'cancelled') {
+    return undefined;
+  }
+  const left = ahead(known, now);
+  const end = left.steps.at(-1)?.start ?? now;
+  return Math.min(end, answerBy ?? end, ...remindersAfter(left, sent).filter((time) => time > now));
 }
 
 /** Nobody has to answer sooner than this after they were asked, in milliseconds. */
@@ -96,7 +111,8 @@ const NOTICE = 6 * HOUR;
  * @param attendanceBy - how long before the start that is, in milliseconds; `undefined` if the clinic does not ask for it
  */
 export function askedToCome(thread: Thread, attendanceBy: number | undefined, now: number): Thread {
-  const answerBy = attendanceBy === undefined ? undefined : (thread.known?.start ?? 0) - attendanceBy;
+  const start = thread.known && startOf(ahead(thread.known, now));
+  const answerBy = attendanceBy === undefined ? undefined : (start ?? 0) - attendanceBy;
   return thread.isComing || answerBy === undefined || answerBy < now + NOTICE ? thread : { ...thread, answerBy };
 }
 
@@ -147,19 +163,19 @@ const nothing: Step = { do: 'nothing' };
 /** What the person is to know: of an appointment that is taking place, what was known before it began. */
 function knownNext(
   known: Known | undefined,
-  appointment: Appointment | undefined,
+  appointments: readonly Appointment[],
   { now, config }: StepContext,
 ): Known | undefined {
-  const isOff = !appointment || appointment.status === 'cancelled' || appointment.status === 'entered-in-error';
   // An offer that is over, tidied up or not, is no news.
-  const isOver = appointment !== undefined && hasEnded(appointment, now, config);
+  const current = appointments.filter((one) => !hasEnded(one, now, config));
+  const isOver = appointments.length > 0 && current.length === 0;
   return (
-    (isOver ? known : appointment && knowledgeOf(appointment, config)) ??
-    (known && isOff ? { ...known, status: 'cancelled' } : known)
+    (isOver ? known : knowledgeOf(current, config, known)) ??
+    (known && areOff(current) ? { ...known, status: 'cancelled' } : known)
   );
 }
 
-const none: Omit<Thread, 'appointment' | 'key'> = {
+const none: Omit<Thread, 'appointment' | 'group' | 'key'> = {
   patient: '',
   count: 0,
   sent: undefined,
@@ -171,49 +187,53 @@ const none: Omit<Thread, 'appointment' | 'key'> = {
 };
 
 /**
- * What is to be done about the messages of an appointment. It depends on what its person knows and on what is stored now,
+ * What is to be done about the messages of an appointment or visit. It depends on what its person knows and on what is stored now,
  * not on the changes between the two: several changes in a moment are one message, and a missed or repeated run does no
  * harm.
  *
  * @param thread - what was said; `undefined` if nothing was
- * @param appointment - as it is stored; `undefined` if it was deleted
+ * @param appointments - as they are stored: one, or those of a visit in the order of time; none if they were deleted
  */
-export function nextStep(thread: Thread | undefined, appointment: Appointment | undefined, context: StepContext): Step {
-  const { isWanted, isPhone, now, timeZone, newKey } = context;
-  const known = knownNext(thread?.known, appointment, context);
+export function nextStep(thread: Thread | undefined, appointments: readonly Appointment[], context: StepContext): Step {
+  const { group, isWanted, isPhone, now, timeZone, newKey } = context;
+  const known = knownNext(thread?.known, appointments, context);
+  const left = known && ahead(known, now);
+  const isOver = left?.steps.length === 0;
   if (
     !known ||
-    (!thread && (!isWanted || known.start <= now)) ||
+    !left ||
+    (!thread && (!isWanted || isOver)) ||
     (thread?.claimed?.isUnderWay && (thread.due ?? 0) > now)
   ) {
     return nothing;
   }
-  if (thread && known.start <= now) {
+  if (thread && isOver) {
     return thread.due === undefined
       ? nothing
       : { do: 'keep', thread: { ...thread, claimed: undefined, due: undefined } };
   }
-  const patient = appointment?.participant
-    .map(({ actor }) => actor?.reference ?? '')
+  const patient = appointments
+    .flatMap(({ participant }) => participant.map(({ actor }) => actor?.reference ?? ''))
     .find((one) => one.startsWith('Patient/'));
-  const stored = thread ?? { ...none, appointment: appointment?.id ?? '', key: newKey() };
-  const isNews = !isSame(thread?.known, known);
+  const stored = thread ?? { ...none, group, appointment: left.steps[0]?.appointment ?? '', key: newKey() };
+  const isNews = !isSame(thread?.known && ahead(thread.known, now), left);
   const unanswered = isNews && { answerBy: undefined, isComing: false };
   const next: Thread = { ...stored, known, ...(patient && { patient }), ...unanswered };
   if (isWanted && !isNews && thread?.claimed) {
     return (thread.due ?? 0) > now ? nothing : again(next, context);
   }
-  const isSilent = isWanted && appointment?.status === 'booked' && !next.isComing;
+  const isBooked = known.status === 'booked' && appointments.some(({ status }) => status === 'booked');
+  const isSilent = isWanted && isBooked && !next.isComing;
   if (isSilent && next.answerBy !== undefined && next.answerBy <= now) {
     return { do: 'release', thread: { ...next, answerBy: undefined, due: now } };
   }
   const sent = stored.sent ?? Number.NEGATIVE_INFINITY;
-  const isLate = appointment?.status === 'booked' && remindersAfter(known, sent).some((time) => time <= now);
+  const isLate = isBooked && remindersAfter(left, sent).some((time) => time <= now);
   const news = changes[thread?.known?.status ?? 'nothing'][known.status];
-  const isAsked = news === 'offer' && appointment !== undefined && asksForConsent(appointment, context.config);
+  const isAsked = news === 'offer' && appointments.some((one) => asksForConsent(one, context.config));
   const kind = isNews ? (isAsked ? 'consent' : news) : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {
-    const due = kind === 'reminder' || isPhone ? afterNight(now, known.start, timeZone) : now;
+    const due = kind === 'reminder' || isPhone ? afterNight(now, startOf(left), timeZone) : now;
     const isWaiting = thread?.due === due && !thread.claimed;
     const key = kind === 'reminder' ? next.key : newKey();
     return due <= now

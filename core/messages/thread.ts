@@ -1,6 +1,6 @@
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { isWaiting } from '../booking/appointment/expiry.ts';
-import type { ArtefactConfig } from '../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn } from '../rows/row.ts';
@@ -22,13 +22,21 @@ export type MessageKind = (typeof messageKinds)[number];
 
 const knownStatuses = ['offered', 'pending', 'booked', 'cancelled'] as const;
 
-/** What a person knows of an appointment; times are milliseconds since 1970 UTC. */
-export interface Known {
-  readonly status: (typeof knownStatuses)[number];
+/** What a person knows of one appointment; times are milliseconds since 1970 UTC. */
+export interface KnownStep {
+  /** Its id. */
+  readonly appointment: string;
   readonly start: number;
   readonly end: number;
   /** Reference to the Location; empty if none takes part. */
   readonly place: string;
+}
+
+/** What a person knows of an appointment, or of a whole visit. */
+export interface Known {
+  readonly status: (typeof knownStatuses)[number];
+  /** In the order of time; one, unless it is a visit. */
+  readonly steps: readonly KnownStep[];
 }
 
 /** A message that was claimed: it is being sent, or has to be sent again. */
@@ -40,10 +48,12 @@ export interface Claimed {
   readonly isUnderWay: boolean;
 }
 
-/** The messages about one appointment: what was said last, and when to look at it again. */
+/** The messages about one appointment, or one whole visit: what was said last, and when to look at it again. */
 export interface Thread {
-  /** Id of the appointment. */
+  /** Id of the appointment; of a visit of that which was its first step when the first message was made. */
   readonly appointment: string;
+  /** What the appointments of the visit have in common (`visitGroupOf`); `undefined` if it is about one appointment alone. */
+  readonly group: string | undefined;
   /** Reference to the Patient. */
   readonly patient: string;
   /** The secret of the links in its messages. A change has another one: the links of earlier messages end. */
@@ -63,25 +73,64 @@ export interface Thread {
   readonly due: number | undefined;
 }
 
-/** What a person will know who is told of an appointment; `undefined` if there is nothing to know yet, or any more. */
-export function knowledgeOf(appointment: Appointment, config: ArtefactConfig): Known | undefined {
-  const { status: stored, start, end, participant } = appointment;
+const isOff = ({ status }: Appointment): boolean => status === 'cancelled' || status === 'entered-in-error';
+
+/** Whether nothing is left of some appointments: they are cancelled, or deleted. */
+export const areOff = (appointments: readonly Appointment[]): boolean => appointments.every(isOff);
+
+function stepIn(appointment: Appointment, config: ArtefactConfig) {
+  const { id = '', status: stored, start, end, participant } = appointment;
   const status = isWaiting('offer', appointment, config) ? 'offered' : stored;
   const [from, to] = [parseInstant(start), parseInstant(end)];
   const place = participant.map(({ actor }) => actor?.reference ?? '').find((one) => one.startsWith('Location/'));
   return (status === 'pending' || status === 'booked' || status === 'offered') && from !== undefined && to !== undefined
-    ? { status, start: from, end: to, place: place ?? '' }
+    ? { status, step: { appointment: id, start: from, end: to, place: place ?? '' } }
     : undefined;
 }
 
-const formatKnown = ({ status, start, end, place }: Known): string =>
-  [status, formatInstant(start), formatInstant(end), place].join(' ');
+const inOrder = (one: KnownStep, other: KnownStep): number =>
+  one.start - other.start || (one.appointment < other.appointment ? -1 : 1);
 
-function parseKnown(text = ''): Known | undefined {
-  const [word, from, to, place = ''] = text.split(' ');
-  const status = knownStatuses.find((one) => one === word);
-  const [start, end] = [parseInstant(from), parseInstant(to)];
-  return status && start !== undefined && end !== undefined ? { status, start, end, place } : undefined;
+/**
+ * What a person will know who is told of an appointment, or of those of a visit; `undefined` if there is nothing to know yet,
+ * or any more.
+ *
+ * @param before - what the person knows: it stays so of the steps that are taking place
+ */
+export function knowledgeOf(
+  appointments: readonly Appointment[],
+  config: ArtefactConfig,
+  before?: Known,
+): Known | undefined {
+  const found = appointments.map((one) => ({ one, open: stepIn(one, config) }));
+  const status = (['offered', 'pending', 'booked'] as const).find((word) =>
+    found.some(({ open }) => open?.status === word),
+  );
+  const steps = found.flatMap(
+    ({ one, open }) =>
+      open?.step ?? (isOff(one) ? [] : (before?.steps ?? []).filter(({ appointment }) => appointment === one.id)),
+  );
+  return status && { status, steps: steps.sort(inOrder) };
+}
+
+/** What of it has not begun. */
+export const ahead = (known: Known, now: number): Known => ({
+  ...known,
+  steps: known.steps.filter(({ start }) => start > now),
+});
+
+const formatStep = ({ status }: Known, { appointment, start, end, place }: KnownStep): string =>
+  [status, formatInstant(start), formatInstant(end), place, appointment].join(' ');
+
+/** @param focus - the appointment that is meant where none is named, as earlier versions kept it */
+function parseKnown(texts: readonly string[], focus: string): Known | undefined {
+  const steps = texts.flatMap((text): KnownStep[] => {
+    const [, from, to, place = '', appointment = focus] = text.split(' ');
+    const [start, end] = [parseInstant(from), parseInstant(to)];
+    return start !== undefined && end !== undefined ? [{ appointment, start, end, place }] : [];
+  });
+  const status = knownStatuses.find((one) => one === texts[0]?.split(' ')[0]);
+  return status && steps.length > 0 ? { status, steps } : undefined;
 }
 
 /**
@@ -90,11 +139,12 @@ function parseKnown(text = ''): Known | undefined {
  * @param stored - the row that it replaces, if there is one
  */
 export function threadTask(thread: Thread, config: ArtefactConfig, stored?: Task): Task {
-  const { appointment, patient, key, count, sent, known, claimed, answerBy, isComing, due } = thread;
+  const { appointment, group, patient, key, count, sent, known, claimed, answerBy, isComing, due } = thread;
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: due === undefined ? 'completed' : claimed?.isUnderWay ? 'in-progress' : 'ready',
     description: 'Messages to a person about an appointment',
     focus: { reference: `Appointment/${appointment}` },
+    ...(group !== undefined && { groupIdentifier: { system: artefactUri(config, 'LocalVisitGroup'), value: group } }),
     ...(patient && { for: { reference: patient } }),
     ...(due !== undefined && { executionPeriod: { start: formatInstant(due) } }),
     input: [
@@ -103,7 +153,7 @@ export function threadTask(thread: Thread, config: ArtefactConfig, stored?: Task
       ...moment('sent', sent),
       ...moment('answer-by', answerBy),
       ...(isComing ? [{ type: { text: 'coming' }, valueBoolean: true }] : []),
-      ...(known ? [{ type: { text: 'known' }, valueString: formatKnown(known) }] : []),
+      ...(known ? known.steps.map((step) => ({ type: { text: 'known' }, valueString: formatStep(known, step) })) : []),
       ...(claimed ? [{ type: { text: 'kind' }, valueString: claimed.kind }] : []),
       ...(claimed ? [{ type: { text: 'attempts' }, valueInteger: claimed.attempts }] : []),
     ],
@@ -112,16 +162,19 @@ export function threadTask(thread: Thread, config: ArtefactConfig, stored?: Task
 }
 
 /** The messages that a row keeps. */
-export function threadOf({ focus, input, status, executionPeriod, for: patient }: Task): Thread {
+export function threadOf({ focus, groupIdentifier, input, status, executionPeriod, for: patient }: Task): Thread {
   const kind = messageKinds.find((one) => one === valueIn(input, 'kind')?.valueString);
   const attempts = valueIn(input, 'attempts')?.valueInteger ?? 0;
+  const appointment = idIn(focus, 'Appointment') ?? '';
+  const texts = (input ?? []).flatMap(({ type, valueString = '' }) => (type.text === 'known' ? valueString : []));
   return {
-    appointment: idIn(focus, 'Appointment') ?? '',
+    appointment,
+    group: groupIdentifier?.value,
     patient: patient?.reference ?? '',
     key: valueIn(input, 'key')?.valueString ?? '',
     count: valueIn(input, 'count')?.valueInteger ?? 0,
     sent: momentIn(input, 'sent'),
-    known: parseKnown(valueIn(input, 'known')?.valueString),
+    known: parseKnown(texts, appointment),
     claimed: kind && { kind, attempts, isUnderWay: status === 'in-progress' },
     answerBy: momentIn(input, 'answer-by'),
     isComing: valueIn(input, 'coming')?.valueBoolean === true,
@@ -132,6 +185,10 @@ export function threadOf({ focus, input, status, executionPeriod, for: patient }
 /** The search for the row of an appointment. */
 export const threadSearch = (appointment: string, config: ArtefactConfig): string =>
   rowSearch(['message'], { focus: `Appointment/${appointment}` }, config);
+
+/** The search for the row of a visit. */
+export const visitThreadSearch = (group: string, config: ArtefactConfig): string =>
+  rowSearch(['message'], { 'group-identifier': `${artefactUri(config, 'LocalVisitGroup')}|${group}` }, config);
 
 /** The search for the rows that are due. */
 export const dueThreads = (now: number, config: ArtefactConfig): string =>

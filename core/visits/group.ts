@@ -2,6 +2,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { isId } from '../fhir/reference/reference.ts';
+import { RECURRENCE_ID } from '../fhir/reserved.ts';
 import { isObject } from '../fhir/resource.ts';
 import type { StepMark } from './visit.ts';
 
@@ -52,3 +53,7 @@ export function visitGroupOf({ identifier }: Appointment, config: ArtefactConfig
   const all: readonly ({ system?: string; value?: string } | null)[] = Array.isArray(identifier) ? identifier : [];
   return all.find((one) => one?.system === system)?.value;
 }
+
+/** The group of an appointment of which people are told as one visit: not one of a series, which are apart from each other. */
+export const toldGroupOf = (appointment: Appointment, config: ArtefactConfig): string | undefined =>
+  appointment.extension?.some(({ url }) => url === RECURRENCE_ID) ? undefined : visitGroupOf(appointment, config);

@@ -6,13 +6,14 @@ import { policyIssues } from '../../../core/booking/policy/judge.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
-import { followingEntries, readCompanions } from './companions.ts';
+import { type Companion, followingEntries, readCompanions } from './companions.ts';
 import { completeRelated, type RelatedAppointment, readRelatedSlots, readSchedulesOf } from './related-reads.ts';
 
 /**
- * The entries that cancel an appointment, with all of its visit where that ends as a whole: slots and Tasks follow.
+ * The entries that cancel an appointment, with others of its visit: slots and Tasks follow.
  *
  * @param stored - as it is stored
+ * @param companions - what ends with it; if absent, all of a visit that ends as a whole
  * @throws ReadError when the server could not be read
  */
 export async function cancelEntries(
@@ -20,9 +21,10 @@ export async function cancelEntries(
   found: RelatedAppointment,
   stored: Appointment,
   cancelationReason: CodeableConcept,
+  companions?: readonly Companion[],
 ): Promise<BundleEntry[]> {
   const related = { ...found, ...(await completeRelated(medplum, stored, found)), appointment: stored };
-  const all = [related, ...(await readCompanions(medplum, stored))].map((one) => {
+  const all = [related, ...(companions ?? (await readCompanions(medplum, stored)))].map((one) => {
     const cancelled: Appointment = { ...one.appointment, status: 'cancelled', cancelationReason };
     return { ...one, cancelled };
   });

@@ -7,8 +7,9 @@ import { searchUrl } from '../../../core/booking/search.ts';
 import { usesOf } from '../../../core/booking/slots/holders.ts';
 import { type RelatedSlots, slotEntriesOf } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { visitGroupOf } from '../../../core/visits/group.ts';
+import { toldGroupOf, visitGroupOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../new-id.ts';
@@ -27,6 +28,13 @@ export interface Companion extends RelatedAppointment {
   readonly tasks: readonly Task[];
 }
 
+/** The search for the appointments that were booked together. */
+export const groupSearch = (group: string): string =>
+  searchUrl('Appointment', [
+    ['identifier', `${artefactUri(config, 'LocalVisitGroup')}|${group}`],
+    ['_count', '100'],
+  ]);
+
 /**
  * The other open appointments of a visit that ends as a whole; none if the appointment is no step of one. They are read with
  * the Bot's own rights, and belong to the same requestor.
@@ -38,16 +46,33 @@ export async function readCompanions(medplum: MedplumClient, one: Appointment): 
   if (group === undefined || !mark) {
     return [];
   }
-  const identifier = `${artefactUri(config, 'LocalVisitGroup')}|${group}`;
   const found = await readInBatch(medplum, [
-    searchUrl('Appointment', [
-      ['identifier', identifier],
-      ['_count', '100'],
-    ]),
+    groupSearch(group),
     searchUrl('HealthcareService', [['_id', mark.service]]),
   ]);
   const state = resourceSet(found.flat());
   const others = isByItself(one, state, config) ? [] : siblingsOf(one, state, Date.now(), config);
+  return relatedTo(medplum, one, others);
+}
+
+/**
+ * The other open appointments of the visit of which a person is told at once: what has not begun of it.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readTold(medplum: MedplumClient, one: Appointment): Promise<Companion[]> {
+  const group = toldGroupOf(one, config);
+  const [found = []] = group === undefined ? [] : await readInBatch(medplum, [groupSearch(group)]);
+  const now = Date.now();
+  const others = siblingsOf(one, resourceSet(found), now, config);
+  return relatedTo(
+    medplum,
+    one,
+    others.filter(({ start }) => (parseInstant(start) ?? now) > now),
+  );
+}
+
+function relatedTo(medplum: MedplumClient, one: Appointment, others: readonly Appointment[]): Promise<Companion[]> {
   const own = others.filter((other) => ownerOf(other, config) === ownerOf(one, config));
   return Promise.all(
     own.map(async (appointment): Promise<Companion> => {

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import '../crypto.ts';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
-import { formatInstant } from '../../../core/fhir/instant.ts';
+import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
-import { isResource } from '../../../core/fhir/resource.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { byPatient } from '../../../core/messages/answer.ts';
 import {
@@ -17,18 +16,31 @@ import {
 } from '../../../core/messages/message.ts';
 import { afterAttempt, askedToCome, nextStep, type Step } from '../../../core/messages/next-step.ts';
 import { isOfClinic, type Recipient, recipientOf } from '../../../core/messages/recipient.ts';
-import { type Known, type Thread, threadOf, threadSearch, threadTask } from '../../../core/messages/thread.ts';
+import {
+  areOff,
+  type Known,
+  type Thread,
+  threadOf,
+  threadSearch,
+  threadTask,
+  visitThreadSearch,
+} from '../../../core/messages/thread.ts';
 import { creation, newRow } from '../../../core/rows/row.ts';
+import { toldGroupOf } from '../../../core/visits/group.ts';
 import { cancelEntries, policiesOf } from '../booking/cancel.ts';
+import { groupSearch, readTold } from '../booking/companions.ts';
 import { readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { mediaOf, sendMessage } from './send.ts';
 
-/** What is stored about an appointment and the messages about it. */
+/** What is stored about an appointment, or the visit that it belongs to, and the messages about it. */
 interface State {
-  readonly appointment: Appointment | undefined;
+  /** What the appointments of the visit have in common; `undefined` if it is one alone. */
+  readonly group: string | undefined;
+  /** One, or those of the visit in the order of time; none if they were deleted. */
+  readonly appointments: readonly Appointment[];
   readonly row: Task | undefined;
   readonly thread: Thread | undefined;
   /** The Communication of the last message. */
@@ -37,18 +49,32 @@ interface State {
 
 const what = (id: string): string => `The messages about Appointment/${id}`;
 
-async function readState(medplum: MedplumClient, id: string): Promise<State> {
+/** The appointment, or all of its visit, with its row; also when the appointment itself was deleted. */
+async function readSubject(medplum: MedplumClient, id: string) {
   const [found, rows] = await readInTransaction(medplum, [`Appointment?_id=${id}`, threadSearch(id, config)]);
-  const [[appointment], [row]] = [ofType('Appointment', found), ofType('Task', rows)];
-  const thread = row && threadOf(row);
-  const [sent] = thread?.claimed ? await readInTransaction(medplum, [communicationSearch(thread, config)]) : [];
-  return { appointment, row, thread, last: ofType('Communication', sent)[0] };
+  const [appointments, [row]] = [ofType('Appointment', found), ofType('Task', rows)];
+  const group = appointments[0] ? toldGroupOf(appointments[0], config) : row && threadOf(row).group;
+  if (group === undefined) {
+    return { group, appointments, row };
+  }
+  const [visit, visitRows] = await readInTransaction(medplum, [groupSearch(group), visitThreadSearch(group, config)]);
+  const timeOf = ({ start }: Appointment): number => parseInstant(start) ?? 0;
+  const steps = ofType('Appointment', visit).sort((one, other) => timeOf(one) - timeOf(other));
+  return { group, appointments: steps, row: ofType('Task', visitRows)[0] };
 }
 
-/** The people who take part, and the place. */
-async function readOthers(medplum: MedplumClient, { participant }: Appointment): Promise<Resource[]> {
+async function readState(medplum: MedplumClient, id: string): Promise<State> {
+  const { group, appointments, row } = await readSubject(medplum, id);
+  const thread = row && threadOf(row);
+  const [sent] = thread?.claimed ? await readInTransaction(medplum, [communicationSearch(thread, config)]) : [];
+  return { group, appointments, row, thread, last: ofType('Communication', sent)[0] };
+}
+
+/** The people who take part, and the places. */
+async function readOthers(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Resource[]> {
+  const participants = appointments.flatMap(({ participant }) => participant);
   const searches = (['Patient', 'RelatedPerson', 'Location'] as const).flatMap((type) => {
-    const ids = participant.flatMap(({ actor }) => idIn(actor, type) ?? []);
+    const ids = [...new Set(participants.flatMap(({ actor }) => idIn(actor, type) ?? []))];
     return ids.length > 0 ? [`${type}?_id=${ids.slice(0, 20).join(',')}`] : [];
   });
   return (await readInTransaction(medplum, searches)).flat();
@@ -75,7 +101,9 @@ const unknown = 'Nobody has answered whether it was sent.';
 /** The entry that makes the row of an appointment about which nothing was said, unless it has one. */
 function newRowEntry(thread: Thread, now: number): BundleEntry {
   const empty: Thread = { ...thread, count: 0, sent: undefined, known: undefined, claimed: undefined, due: now };
-  return creation(threadTask(empty, config), threadSearch(thread.appointment, config));
+  const { group, appointment } = thread;
+  const search = group === undefined ? threadSearch(appointment, config) : visitThreadSearch(group, config);
+  return creation(threadTask(empty, config), search);
 }
 
 /** The entries that keep what was decided; what was claimed before and is no longer true is not sent. */
@@ -97,16 +125,9 @@ async function send(
   { recipient, others }: { readonly recipient: Recipient; readonly others: readonly Resource[] },
 ): Promise<void> {
   const { kind, thread } = step;
-  const { appointment } = state;
+  const { appointments } = state;
   const known: Known | undefined = thread.known;
-  const place = others.find((one) => isResource(one, 'Location') && `Location/${one.id}` === known?.place);
-  const subject = {
-    kind,
-    appointment,
-    recipient,
-    now: Date.now(),
-    place: isResource(place, 'Location') ? place : undefined,
-  };
+  const subject = { kind, appointments, recipient, now: Date.now(), places: ofType('Location', others) };
   if (!known || !state.row?.id) {
     return;
   }
@@ -143,35 +164,46 @@ async function send(
   await writeRows(medplum, entry, what(thread.appointment));
 }
 
+/** The first that is booked and has not begun. */
+const nextOf = (appointments: readonly Appointment[]): Appointment | undefined =>
+  appointments.find(({ status, start }) => status === 'booked' && (parseInstant(start) ?? 0) > Date.now());
+
 /** A reminder that asks its person to say that they come, where the policy of its Schedule wants that. */
 async function withDeadline(
   medplum: MedplumClient,
   step: Extract<Step, { do: 'send' }>,
-  id: string,
+  appointments: readonly Appointment[],
 ): Promise<Extract<Step, { do: 'send' }>> {
   if (step.kind !== 'reminder' || !step.isNew || config.messages.page === undefined) {
     return step;
   }
+  const { id = '' } = nextOf(appointments) ?? {};
   const policies = await policiesOf(medplum, await readRelatedAppointment(medplum, id));
   const wanted = policies.flatMap(({ policy }) => policy.attendanceBy ?? []);
   const attendanceBy = wanted.length > 0 ? Math.max(...wanted) : undefined;
   return { ...step, thread: askedToCome(step.thread, attendanceBy, Date.now()) };
 }
 
-/** Cancels an appointment of which nobody has said in time that they come; the next run tells its person. */
-async function release(medplum: MedplumClient, id: string, kept: readonly BundleEntry[]): Promise<void> {
+/** Cancels what nobody has said in time that they come to; the next run tells its person. */
+async function release(
+  medplum: MedplumClient,
+  appointments: readonly Appointment[],
+  kept: readonly BundleEntry[],
+): Promise<void> {
+  const { id = '' } = nextOf(appointments) ?? {};
   const found = await readRelatedAppointment(medplum, id);
   const { appointment } = found;
   if (appointment?.status === 'booked') {
     const cancelationReason = { ...byPatient, text: 'Nobody has said in time that they come.' };
-    const entry = await cancelEntries(medplum, found, appointment, cancelationReason);
+    const companions = await readTold(medplum, appointment);
+    const entry = await cancelEntries(medplum, found, appointment, cancelationReason, companions);
     await writeRows(medplum, [...entry, ...kept], what(id));
   }
 }
 
 /**
- * Does what is to be done about the messages of an appointment: sends one at most. It can be interrupted at any point. A
- * message is claimed before it is sent; one of which it is not known whether it was sent is sent once more, as the same
+ * Does what is to be done about the messages of an appointment, or of the visit that it belongs to: sends one at most. It can
+ * be interrupted at any point. A message is claimed before it is sent; one of which it is not known whether it was sent is sent once more, as the same
  * message (e-mail: with the same Message-ID).
  *
  * @throws Error when Medplum does not answer; the next run does it
@@ -182,22 +214,24 @@ export async function followAppointment(
   id: string,
 ): Promise<void> {
   const state = await readState(medplum, id);
-  const { appointment, thread } = state;
-  const isAsked = thread !== undefined || (appointment !== undefined && isOfClinic(appointment, config));
+  const { appointments, group, thread } = state;
+  const isAsked = thread !== undefined || appointments.some((one) => isOfClinic(one, config));
   if (!isAsked) {
     return;
   }
   const [now, media] = [Date.now(), mediaOf(secrets)];
   // A deleted appointment has no participants: its patient is told.
-  const told: Appointment = appointment ?? {
-    resourceType: 'Appointment',
-    status: 'cancelled',
-    participant: [{ actor: { reference: thread?.patient ?? '' }, status: 'accepted' }],
-  };
-  const others = await readOthers(medplum, told);
+  const told: Appointment = appointments.find((one) => !areOff([one])) ??
+    appointments[0] ?? {
+      resourceType: 'Appointment',
+      status: 'cancelled',
+      participant: [{ actor: { reference: thread?.patient ?? '' }, status: 'accepted' }],
+    };
+  const others = await readOthers(medplum, [told, ...appointments]);
   const recipient = isOfClinic(told, config) ? recipientOf(told, others, media, now, config) : undefined;
   const next = (known: Thread | undefined): Step =>
-    nextStep(known, appointment, {
+    nextStep(known, appointments, {
+      group,
       isWanted: recipient !== undefined,
       isPhone: recipient?.medium === 'sms',
       now,
@@ -214,9 +248,9 @@ export async function followAppointment(
   const own: State = { ...state, row, thread: row && threadOf(row) };
   const step = state.row ? first : next(own.thread);
   if (step.do === 'send' && recipient) {
-    await send(medplum, secrets, await withDeadline(medplum, step, id), own, { recipient, others });
+    await send(medplum, secrets, await withDeadline(medplum, step, appointments), own, { recipient, others });
   } else if (step.do === 'release') {
-    await release(medplum, id, entriesOf(step, own));
+    await release(medplum, appointments, entriesOf(step, own));
   } else if (step.do !== 'nothing') {
     await writeRows(medplum, entriesOf(step, own), what(id));
   }

@@ -1,12 +1,14 @@
 import '../config.ts';
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Communication, Parameters, Patient, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Communication, Parameters, Patient, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/messages/answer-message.ts';
 import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { communicationOf } from '../../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadTask } from '../../../core/messages/thread.ts';
-import { aSchedule, booked, policy, problems } from '../booking/fixtures.ts';
+import { stepExtension } from '../../../core/visits/visit.ts';
+import { aSchedule, aService, booked, extension, policy, problems } from '../booking/fixtures.ts';
 import { later } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
@@ -18,11 +20,52 @@ const key = 'c0ffee'.padEnd(32, '0');
 async function aMessage(portal = 'portal', hours?: number, more: Partial<Appointment> = {}) {
   const schedule =
     hours === undefined ? undefined : await aSchedule(medplum(), { extension: [policy({ cancelUntil: hours })] });
-  const made = await booked(medplum(), { id: portal }, { ...(schedule && { schedule }), ...more });
-  const known = knowledgeOf(made.appointment, config);
+  return told(await booked(medplum(), { id: portal }, { ...(schedule && { schedule }), ...more }));
+}
+
+/** A visit of two steps, of which its patient was told. */
+async function aVisit(more: Partial<Appointment> = {}) {
+  const system = artefactUri(config, 'LocalVisitGroup');
+  const identifier = [{ system, value: randomUUID() }];
+  const schedules = [await aSchedule(medplum()), await aSchedule(medplum())] as const;
+  const visit = extension('LocalVisit', {
+    extension: ['Blood', 'ECG'].map((name, index) => ({
+      url: 'step',
+      extension: [
+        { url: 'name', valueString: name },
+        { url: 'schedule', valueReference: { reference: `Schedule/${schedules[index]?.id}` } },
+      ],
+    })),
+  });
+  const service = await aService(medplum(), { extension: [visit] });
+  const step = (name: string, schedule: Schedule) => ({
+    ...more,
+    schedule,
+    identifier,
+    extension: [...(more.extension ?? []), stepExtension({ service: service.id ?? '', step: name }, config)],
+  });
+  const made = await booked(medplum(), { id: 'portal' }, step('Blood', schedules[0]));
+  const { patient } = made;
+  const other = await booked(
+    medplum(),
+    { id: 'portal' },
+    { patient, from: '10:00', to: '10:30', ...step('ECG', schedules[1]) },
+  );
+  const steps = [made, other];
+  return { ...(await told(made, steps, identifier[0]?.value)), steps };
+}
+
+async function told(
+  made: Awaited<ReturnType<typeof booked>>,
+  steps: readonly { readonly appointment: Appointment }[] = [made],
+  group?: string,
+) {
+  const appointments = steps.map(({ appointment }) => appointment);
+  const known = knowledgeOf(appointments, config);
   const patient = `Patient/${made.patient.id}`;
   const thread: Thread = {
     appointment: made.appointment.id ?? '',
+    group,
     patient,
     key,
     count: 1,
@@ -31,14 +74,14 @@ async function aMessage(portal = 'portal', hours?: number, more: Partial<Appoint
     claimed: undefined,
     answerBy: undefined,
     isComing: false,
-    due: known?.start,
+    due: known?.steps[0]?.start,
   };
   const row = await medplum().create<Task>(threadTask(thread, config));
   const recipient = { reference: patient, medium: 'email', address: 'a@example.org', language: 'en' } as const;
   const subject = {
     kind: 'confirmation',
-    appointment: made.appointment,
-    place: undefined,
+    appointments,
+    places: [],
     recipient,
     now: Date.now(),
   } as const;
@@ -110,6 +153,36 @@ describe('the link in a message', () => {
     const other = await offered();
     expect(possible(await ask(other, 'cancel'))).toEqual(['stop']);
     expect((await read(other.slot))?.status).toBe('free');
+  });
+
+  it('frees or keeps a visit as a whole', async () => {
+    const made = await aVisit();
+    const answer = await ask(made);
+    expect(possible(answer)).toEqual(['come', 'cancel', 'stop']);
+    expect(answer).toMatchObject({
+      parameter: expect.arrayContaining([
+        { name: 'start', valueInstant: made.steps[0]?.appointment.start },
+        { name: 'end', valueInstant: made.steps[1]?.appointment.end },
+      ]),
+    });
+    expect(possible(await ask(made, 'come'))).toEqual(['come', 'cancel', 'stop']);
+    expect(possible(await ask(made, 'cancel'))).toEqual(['stop']);
+    const states = made.steps.map(async ({ appointment, slot }) => [
+      (await read(appointment))?.status,
+      (await read(slot))?.status,
+    ]);
+    expect(await Promise.all(states)).toEqual([
+      ['cancelled', 'free'],
+      ['cancelled', 'free'],
+    ]);
+  });
+
+  it('books a visit that is offered, as a whole', async () => {
+    const offer = offerExtensions({ reason: 'waitlist', for: [], until: Date.now() + 600_000 }, config);
+    const made = await aVisit({ status: 'proposed', extension: offer });
+    expect(possible(await ask(made, 'come'))).toEqual(['come', 'cancel', 'stop']);
+    const states = made.steps.map(async ({ appointment }) => (await read(appointment))?.status);
+    expect(await Promise.all(states)).toEqual(['booked', 'booked']);
   });
 
   it('notes who comes, and who wants no more messages', async () => {

@@ -19,6 +19,7 @@ import { handler as answer } from '../../../bots/messages/answer-message.ts';
 import { handler } from '../../../bots/messages/send-messages.ts';
 import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
+import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { moment } from '../../../core/rows/row.ts';
 import { atEnd } from '../../lib/at-end.ts';
@@ -299,6 +300,117 @@ describe('an appointment of the clinic', () => {
     await medplum().fhir('DELETE', `Appointment/${booked.id}`);
     await later(until(noon(3)), () => run());
     expect(subjectsTo(address)).toEqual(['Your appointment', 'Cancelled: your appointment']);
+  });
+});
+
+describe('a visit of several steps', () => {
+  /** Steps of an hour each, with an hour between them, the later one first. */
+  async function aVisit(patient: Patient, more: Partial<Appointment> = {}) {
+    const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: randomUUID() }];
+    const second = await anAppointment(patient, noon(10) + 2 * HOUR, { identifier, ...more });
+    const first = await anAppointment(patient, noon(10), { identifier, ...more });
+    return { first, second };
+  }
+  const eventsIn = (file: string) =>
+    file
+      .split('BEGIN:VEVENT')
+      .slice(1)
+      .map((event) => [lineOf(event, 'UID:'), lineOf(event, 'STATUS:')].join(' '));
+
+  it('is confirmed, changed, reminded of and cancelled by one mail each, with an event a step', async () => {
+    const { patient, address } = await aPatient();
+    const { first, second } = await aVisit(patient);
+    await run();
+    await run();
+    expect(mailsTo(address)[0]?.text).toMatch(/12:00–12:30\n\n.*14:00–14:30\n/);
+    const place = await medplum().create<Location>({ resourceType: 'Location', address: { text: 'Seestraße 1' } });
+    const moved = await medplum().change(second, {
+      start: new Date(noon(10) + 3 * HOUR).toISOString(),
+      end: new Date(noon(10) + 4 * HOUR).toISOString(),
+      participant: [...second.participant, { actor: { reference: `Location/${place.id}` }, status: 'accepted' }],
+    });
+    await run();
+    expect(mailsTo(address)[1]?.text).toMatch(/12:00–12:30\n\n.*15:00–16:00\nSeestraße 1\n/);
+    for (const before of [7 * DAY - MINUTE, 7 * DAY - 4 * HOUR, DAY - MINUTE, DAY - 4 * HOUR]) {
+      await later(until(noon(10) - before), () => run());
+    }
+    await medplum().change(first, { status: 'cancelled' });
+    await run();
+    await medplum().change(moved, { status: 'cancelled' });
+    await run();
+    await run();
+    expect(subjectsTo(address)).toEqual([
+      'Your appointment',
+      'Changed: your appointment is now',
+      'Reminder: your appointment',
+      'Reminder: your appointment',
+      'Changed: your appointment is now',
+      'Cancelled: your appointment',
+    ]);
+    expect(mailsTo(address)[4]?.text).not.toContain('12:00');
+    const files = [0, 1, 4, 5].map((index) => mail.calendarOf(mailsTo(address)[index] as never));
+    expect(files.map((file) => lineOf(file, 'METHOD'))).toEqual(files.map(() => 'METHOD:PUBLISH'));
+    const [one, other] = [first, moved].map(({ id }) => `UID:${id}@portal.example STATUS:`);
+    expect(files.map((file) => eventsIn(file).sort())).toEqual(
+      [
+        [`${one}CONFIRMED`, `${other}CONFIRMED`],
+        [`${one}CONFIRMED`, `${other}CONFIRMED`],
+        [`${one}CANCELLED`, `${other}CONFIRMED`],
+        [`${one}CANCELLED`, `${other}CANCELLED`],
+      ].map((all) => all.sort()),
+    );
+    const rows = [...(await rowOf(first)), ...(await rowOf(moved))];
+    expect(rows.map(({ focus, status }) => [focus?.reference, status])).toEqual([
+      [`Appointment/${first.id}`, 'completed'],
+    ]);
+    const [confirmation] = await sentAbout({ patient });
+    expect(confirmation?.about?.map(({ reference }) => reference)).toEqual(
+      [first, second].map(({ id }) => `Appointment/${id}`),
+    );
+  });
+
+  it('is still told as a whole when its first step is deleted', async () => {
+    const { patient, address } = await aPatient();
+    const { first, second } = await aVisit(patient);
+    await run();
+    await medplum().fhir('DELETE', `Appointment/${first.id}`);
+    await later(until(noon(3)), () => run());
+    await medplum().change(second, { status: 'cancelled' });
+    await run();
+    expect(subjectsTo(address).filter((one) => !one?.startsWith('Reminder'))).toEqual([
+      'Your appointment',
+      'Changed: your appointment is now',
+      'Cancelled: your appointment',
+    ]);
+  });
+
+  it('is each appointment by itself in a series', async () => {
+    const { patient, address } = await aPatient();
+    await aVisit(patient, { extension: [{ url: RECURRENCE_ID, valuePositiveInt: 1 }] });
+    await run();
+    expect(subjectsTo(address)).toEqual(['Your appointment', 'Your appointment']);
+  });
+
+  it.each(Array.from({ length: 11 }, (_, index) => index))('killed after %i requests is one message', async (most) => {
+    const { patient, address } = await aPatient();
+    const { first, second } = await aVisit(patient);
+    let count = 0;
+    medplum().interfere(() => {
+      count += 1;
+      if (count > most) {
+        throw new Error('killed');
+      }
+      return undefined;
+    });
+    await run().catch(() => undefined);
+    medplum().interfere(() => undefined);
+    await Promise.allSettled([run(), run()]);
+    await later(3 * MINUTE, () => run());
+    await later(6 * MINUTE, () => run());
+    expect(new Set(mailsTo(address).map(({ messageId }) => messageId)).size).toBe(1);
+    expect(mailsTo(address).length).toBeLessThanOrEqual(2);
+    expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['completed']);
+    expect([...(await rowOf(first)), ...(await rowOf(second))]).toHaveLength(1);
   });
 });
 

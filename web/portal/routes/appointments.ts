@@ -244,7 +244,7 @@ export const showState = forOwn(async (visit, own) => {
 /** `GET /appointments/:id/calendar.ics` */
 export const showCalendarFile = forOwn(async (visit, { appointment, view }) => {
   const { options } = visit.portal;
-  const text = fileOf(view, visit.texts, {
+  const text = fileOf([view], visit.texts, {
     clinic: (await visit.portal.clinic()).name,
     host: new URL(options.origin).hostname,
     url: `${options.origin}${options.path}/appointments/${view.id}`,

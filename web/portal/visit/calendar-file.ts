@@ -1,4 +1,4 @@
-import { type CalendarEvent, calendarFile } from '../../../core/messages/calendar-file.ts';
+import { type CalendarEvent, type CalendarFile, calendarFile } from '../../../core/messages/calendar-file.ts';
 import type { Texts } from '../texts/texts.ts';
 import type { AppointmentView } from './appointment.ts';
 
@@ -8,23 +8,35 @@ const statuses: Readonly<Partial<Record<AppointmentView['state'], CalendarEvent[
 };
 
 /** What the calendar file of an appointment says besides the appointment. */
-export type CalendarFileOptions = Pick<CalendarEvent, 'clinic' | 'host' | 'changed'> & { readonly url: string };
+export type CalendarFileOptions = Pick<CalendarFile, 'clinic' | 'host'> &
+  Pick<CalendarEvent, 'changed'> & { readonly url: string };
 
-/** An appointment as an iCalendar file; `undefined` if it has no time. */
-export function fileOf(view: AppointmentView, texts: Texts, options: CalendarFileOptions): string | undefined {
+function eventOf(view: AppointmentView, texts: Texts, { clinic, url, changed }: CalendarFileOptions): CalendarEvent[] {
   const { start, end, id, what, withWhom, where, notes, state } = view;
-  const { clinic, url } = options;
   return start === undefined || end === undefined
-    ? undefined
-    : calendarFile({
-        ...options,
-        id,
-        language: texts.language,
-        status: statuses[state] ?? 'confirmed',
-        start,
-        end,
-        summary: [what ?? texts.appointment.title, withWhom, clinic].filter((one) => one).join(', '),
-        place: where ?? clinic,
-        description: [notes, view.bring, `${texts.appointment.change} ${url}`].filter((one) => one).join('\n\n'),
-      });
+    ? []
+    : [
+        {
+          id,
+          status: statuses[state] ?? 'confirmed',
+          start,
+          end,
+          summary: [what ?? texts.appointment.title, withWhom, clinic].filter((one) => one).join(', '),
+          place: where ?? clinic,
+          description: [notes, view.bring, `${texts.appointment.change} ${url}`].filter((one) => one).join('\n\n'),
+          url,
+          changed,
+        },
+      ];
+}
+
+/** An appointment, or each step of a visit, in an iCalendar file; `undefined` if none has a time. */
+export function fileOf(
+  views: readonly AppointmentView[],
+  texts: Texts,
+  options: CalendarFileOptions,
+): string | undefined {
+  const { clinic, host } = options;
+  const events = views.flatMap((view) => eventOf(view, texts, options));
+  return events.length > 0 ? calendarFile({ clinic, host, language: texts.language }, events) : undefined;
 }
