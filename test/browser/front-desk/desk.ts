@@ -27,30 +27,29 @@ if (!first || !second) {
 }
 export const [maria, jan] = [first, second];
 
+const signInPage = ({ pathname }: URL): boolean => pathname === '/oauth';
+
 /** Does what the sign-in page of Medplum's app does: a login by `auth/login`, and back to the client with its code. */
 async function answerForApp(page: Page, { email, password }: Person): Promise<void> {
-  await page.route(
-    ({ pathname }) => pathname === '/oauth',
-    async (route) => {
-      const { searchParams: asked } = new URL(route.request().url());
-      const response = await fetch(new URL('auth/login', process.env.MEDPLUM_BASE_URL), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          email,
-          password,
-          clientId: asked.get('client_id'),
-          scope: asked.get('scope'),
-          codeChallenge: asked.get('code_challenge'),
-          codeChallengeMethod: asked.get('code_challenge_method'),
-        }),
-      });
-      const { code } = (await response.json()) as { code?: string };
-      const back = new URL(asked.get('redirect_uri') ?? '');
-      back.search = new URLSearchParams({ code: code ?? '', state: asked.get('state') ?? '' }).toString();
-      await route.fulfill({ status: 302, headers: { location: back.href } });
-    },
-  );
+  await page.route(signInPage, async (route) => {
+    const { searchParams: asked } = new URL(route.request().url());
+    const response = await fetch(new URL('auth/login', process.env.MEDPLUM_BASE_URL), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        email,
+        password,
+        clientId: asked.get('client_id'),
+        scope: asked.get('scope'),
+        codeChallenge: asked.get('code_challenge'),
+        codeChallengeMethod: asked.get('code_challenge_method'),
+      }),
+    });
+    const { code } = (await response.json()) as { code?: string };
+    const back = new URL(asked.get('redirect_uri') ?? '');
+    back.search = new URLSearchParams({ code: code ?? '', state: asked.get('state') ?? '' }).toString();
+    await route.fulfill({ status: 302, headers: { location: back.href } });
+  });
 }
 
 /** The day of a moment in the clinic, as addresses name it. */
@@ -81,6 +80,8 @@ export async function visitDesk(page: Page, address: string, person = maria): Pr
   await page.goto(address);
   await signInThere(page, person);
   await expect(page.getByRole('button', { name: /Sign out|Abmelden/ })).toBeVisible();
+  // A page whose requests are looked at loses those that it sends as it is left.
+  await page.unroute(signInPage);
 }
 
 /** Does not take back what was done last: it is written at once. */
