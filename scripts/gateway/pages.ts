@@ -37,6 +37,7 @@ function portalOptions(config: BookingConfig, settings: PortalSettings): PortalO
       clinic: artefactUri(config, 'LocalPortal'),
       payerKind: artefactUri(config, 'LocalPayerKind'),
       offer: artefactUri(config, 'LocalOffer'),
+      visitGroup: artefactUri(config, 'LocalVisitGroup'),
       place: artefactUri(config, 'LocalPlace'),
     },
     messages: config.messages.from === undefined ? undefined : artefactUri(config, 'LocalMessages'),

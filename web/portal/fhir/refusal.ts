@@ -30,6 +30,8 @@ export interface ExtensionUrls {
   readonly policy?: string;
   /** What makes an appointment an offer to one person; without it offers are not shown. */
   readonly offer?: string;
+  /** The system of the identifier that all appointments of a visit have; without it each is shown by itself. */
+  readonly visitGroup?: string;
   /** The place on the waitlist; without it the page does not name it. */
   readonly place?: string;
 }

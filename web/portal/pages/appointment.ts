@@ -19,7 +19,19 @@ export function when(
   }
   return start === undefined
     ? html`${texts.appointment.unknownTime}`
-    : html`${clock.longDay(start)}, ${clock.time(start)}${end !== undefined && html`–${clock.time(end)}`}`;
+    : html`${clock.longDay(start)}, ${clock.time(start)}${end !== undefined && clock.longDay(end) === clock.longDay(start) ? html`–${clock.time(end)}` : end !== undefined && html` – ${clock.longDay(end)}, ${clock.time(end)}`}`;
+}
+
+/** The steps of a visit: when, what, with whom and where. */
+function stepsPart(visit: Visit, { steps, state }: AppointmentView): Html | false {
+  const { texts } = visit;
+  const items = steps.map(
+    (
+      step,
+    ) => html`<li><strong>${when(visit, step)}</strong>${[step.what, step.withWhom].map((one) => one && html`<br>${one}`)}
+${step.where && html`<br>${step.where}${mapLink(visit, step.map)}`}${step.state !== state && html`<br>${texts.states[step.state]}`}</li>`,
+  );
+  return steps.length > 0 && html`<h2>${texts.visit.steps}</h2><ol>${items}</ol>`;
 }
 
 /**
@@ -34,7 +46,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
   const rows: [string, Content][] = [
     [texts.appointment.when, when(visit, view)],
     [texts.wait.place, view.place],
-    [texts.appointment.what, view.what],
+    [texts.appointment.what, view.steps.length === 0 && view.what],
     [texts.appointment.withWhom, view.withWhom],
     [texts.appointment.where, view.where && html`${view.where}${mapLink(visit, view.map)}`],
     [texts.appointment.forWhom, view.forWhom],
@@ -52,6 +64,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
 ${notes[state] && html`<p>${notes[state]}</p>`}
 ${state === 'waiting' && html`<p>${view.isTold ? texts.wait.told : texts.wait.hear}</p>`}
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${stepsPart(visit, view)}
 ${(view.notes || (isOpen && view.bring)) && html`<h2>${texts.appointment.notes}</h2><p class="notes">${[view.notes, isOpen && view.bring].filter((one) => one).join('\n\n')}</p>`}
 </section>`;
 }
@@ -90,7 +103,9 @@ export function isNews(text: string): text is AppointmentNews {
 
 /** What a patient can do with an appointment. The script replaces it together with the state. */
 export function actionsPart({ texts, say, clock, portal }: Visit, view: AppointmentView): Html {
-  const { appointment, book, wait } = texts;
+  const { book, wait } = texts;
+  const isVisit = view.steps.length > 0;
+  const appointment = { ...texts.appointment, ...(isVisit && texts.visit) };
   const own = `${portal.options.path}/appointments/${view.id}`;
   const move =
     view.serviceKey &&
@@ -105,7 +120,7 @@ ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cance
 ${view.isOpen && view.isRefilled && html`<a href="${portal.options.path}/wait?standing=${view.id}" class="button">${wait.earlier}</a>`}
 ${view.state === 'waiting' && html`<a href="${own}/cancel" class="button">${wait.leave}</a>`}
 ${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${book}</a>`}
-</p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}</div>`;
+</p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}${view.isOpen && isVisit && html`<p class="note">${texts.visit.noMove}</p>`}</div>`;
 }
 
 /** An offer to this person, by when to answer, and the two answers. */
@@ -177,24 +192,27 @@ export const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined)
 const passing: readonly RefusalReason[] = ['unknown', 'busy', 'changed', 'visitorLimit'];
 
 /** What is asked before an appointment is cancelled, the waitlist is left, or an offer is declined. */
-function questionOf({ appointment, wait, offer }: Visit['texts'], { state, offer: offered }: AppointmentView) {
+function questionOf(
+  { appointment, wait, offer, visit }: Visit['texts'],
+  { state, offer: offered, steps }: AppointmentView,
+) {
   if (state === 'waiting') {
-    return { title: wait.leaveTitle, question: wait.leaveQuestion, yes: wait.leaveYes };
+    return { cancelTitle: wait.leaveTitle, cancelQuestion: wait.leaveQuestion, yes: wait.leaveYes };
   }
   return state === 'offered'
     ? {
-        title: offer.declineTitle,
-        question: offered?.isForAbsence ? offer.absenceQuestion : offer.declineQuestion,
+        cancelTitle: offer.declineTitle,
+        cancelQuestion: offered?.isForAbsence ? offer.absenceQuestion : offer.declineQuestion,
         yes: offer.decline,
       }
-    : { title: appointment.cancelTitle, question: appointment.cancelQuestion, yes: appointment.cancelYes };
+    : { ...appointment, ...(steps.length > 0 && visit), yes: appointment.cancelYes };
 }
 
 /** The page that asks before an appointment is cancelled. */
 export function cancelPage(visit: Visit, view: AppointmentView, refusal?: RefusalReason): Reply {
   const { texts, portal } = visit;
   const { appointment } = texts;
-  const { title, question, yes } = questionOf(texts, view);
+  const { cancelTitle: title, cancelQuestion: question, yes } = questionOf(texts, view);
   const own = `${portal.options.path}/appointments/${view.id}`;
   // What the clinic no longer allows cannot be tried again.
   const isPossible = refusal === undefined || passing.includes(refusal);

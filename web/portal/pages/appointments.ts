@@ -3,13 +3,22 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { linkBox, offerPart, type PersonalLink, when } from './appointment.ts';
 
+/** A step of a visit, with its day if that is not the first one. */
+function stepLine({ clock }: Visit, { start: first = 0 }: AppointmentView, step: AppointmentView): string {
+  const { start, what, withWhom, where } = step;
+  const isLater = start !== undefined && clock.longDay(start) !== clock.longDay(first);
+  const at = start !== undefined && [...(isLater ? [clock.longDay(start)] : []), clock.time(start)].join(', ');
+  return [at, what, withWhom, where].filter((one) => one).join(' · ');
+}
+
 function list(visit: Visit, title: string, views: readonly AppointmentView[]): Html | false {
   const { texts, portal } = visit;
   const items = views.map(
     (
       view,
     ) => html`<li><a href="${portal.options.path}/appointments/${view.id}" class="card"><span class="name">${when(visit, view)}</span>
-<span>${[view.what, view.withWhom, view.forWhom].filter((one) => one).join(' · ')}</span>
+<span>${[view.steps.length === 0 && view.what, view.withWhom, view.forWhom].filter((one) => one).join(' · ')}</span>
+${view.steps.map((step) => html`<span>${stepLine(visit, view, step)}</span>`)}
 ${view.place && html`<span>${texts.wait.place}: ${view.place}</span>`}
 <span class="state ${view.state}">${texts.states[view.state]}</span></a></li>`,
   );

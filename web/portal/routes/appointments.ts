@@ -22,7 +22,15 @@ import {
 import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointments.ts';
 import { failurePage } from '../pages/failure.ts';
 import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink, withMore } from '../session/session.ts';
-import { type AppointmentView, isHold, offeredFor, patientsOf, viewOf } from '../visit/appointment.ts';
+import {
+  type AppointmentView,
+  groupOf,
+  isHold,
+  offeredFor,
+  patientsOf,
+  viewOf,
+  visitView,
+} from '../visit/appointment.ts';
 import { fileOf } from '../visit/calendar-file.ts';
 import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
 import { emailOf } from '../visit/person.ts';
@@ -31,10 +39,12 @@ import { watchOf } from './news.ts';
 import { alternativesTo, failureOf, reasonOf, visitorLimit } from './refusals.ts';
 import { serviceOf } from './under-way.ts';
 
-/** An appointment of the visitor. */
+/** An appointment of the visitor, or a visit under one of its appointments. */
 interface Own {
   readonly appointment: Appointment;
   readonly view: AppointmentView;
+  /** The appointments of the visit; none unless it is one of several. */
+  readonly steps?: readonly Own[];
 }
 
 const MOST = '100';
@@ -48,6 +58,7 @@ const mayRead = ({ session, portal }: Pick<Visit, 'session' | 'portal'>, appoint
 export async function search(
   visit: Pick<Visit, 'portal' | 'session'>,
   query: Readonly<Record<string, string>>,
+  mayShow: (appointment: Appointment) => boolean = (appointment) => mayRead(visit, appointment),
 ): Promise<Own[] | Refusal> {
   const { portal } = visit;
   const [found, services] = await Promise.all([
@@ -59,12 +70,39 @@ export async function search(
   }
   const slots = resourcesIn(found, 'Slot');
   return resourcesIn(found, 'Appointment')
-    .filter((appointment) => mayRead(visit, appointment))
+    .filter(mayShow)
     .map((appointment) => ({
       appointment,
       view: viewOf(appointment, slots, isRefusal(services) ? [] : services, portal.options.extensions, portal.now()),
     }))
     .filter(({ appointment, view }) => view.offer || !isHold(appointment, portal.options.extensions.heldUntil));
+}
+
+/** Visits in the place of their appointments. Whoever sees one of them sees all that were booked with it for the same patient. */
+async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly Own[] | Refusal> {
+  const { visitGroup: system } = visit.portal.options.extensions;
+  const keyOf = ({ appointment }: Pick<Own, 'appointment'>): string | undefined => groupOf(appointment, system);
+  const groups = [...new Set(own.flatMap((one) => keyOf(one) ?? []))];
+  const isSamePatient = (appointment: Appointment): boolean =>
+    own.some(
+      (one) =>
+        keyOf(one) === keyOf({ appointment }) &&
+        patientsOf(one.appointment).some((id) => patientsOf(appointment).includes(id)),
+    );
+  const identifier = groups.map((group) => `${system}|${group}`).join(',');
+  const found = groups.length > 0 ? await search(visit, { identifier }, isSamePatient) : [];
+  if (isRefusal(found)) {
+    return found;
+  }
+  const shown = new Map<string, Own>();
+  for (const one of own) {
+    const group = keyOf(one);
+    const steps = group === undefined ? [] : found.filter((other) => keyOf(other) === group);
+    const views = steps.map(({ view }) => view);
+    const key = steps.length > 1 && group !== undefined ? group : one.view.id;
+    shown.set(key, shown.get(key) ?? (steps.length > 1 ? { ...one, view: visitView(one.view, views), steps } : one));
+  }
+  return [...shown.values()];
 }
 
 /** What is offered to those of the visitor who wait: only what is for them, whoever else waits with the same portal. */
@@ -104,7 +142,7 @@ async function allOwn(visit: Visit): Promise<readonly Own[] | Refusal> {
   const offers = await offersTo(visit, named);
   return isRefusal(offers)
     ? offers
-    : [...new Map([...ofPatients, ...named, ...offers].map((one) => [one.view.id, one])).values()];
+    : withVisits(visit, [...new Map([...ofPatients, ...named, ...offers].map((one) => [one.view.id, one])).values()]);
 }
 
 /** All appointments of the visitor. */
@@ -129,7 +167,8 @@ export async function findOwn(visit: Visit, id: string): Promise<Own | Reply> {
   if (isEmpty(visit.session)) {
     return noSessionPage(visit, false);
   }
-  const found = isId(id) ? await search(visit, { _id: id }) : [];
+  const own = isId(id) ? await search(visit, { _id: id }) : [];
+  const found = isRefusal(own) ? own : await withVisits(visit, own);
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found));
   }
@@ -242,13 +281,15 @@ export const showState = forOwn(async (visit, own) => {
 });
 
 /** `GET /appointments/:id/calendar.ics` */
-export const showCalendarFile = forOwn(async (visit, { appointment, view }) => {
+export const showCalendarFile = forOwn(async (visit, { appointment, view, steps = [] }) => {
   const { options } = visit.portal;
-  const text = fileOf([view], visit.texts, {
+  const times = [appointment, ...steps.map((one) => one.appointment)].map(({ meta }) => meta?.lastUpdated ?? '');
+  const changed = times.map((time) => Date.parse(time)).filter((time) => time > 0);
+  const text = fileOf(steps.length > 0 ? view.steps : [view], visit.texts, {
     clinic: (await visit.portal.clinic()).name,
     host: new URL(options.origin).hostname,
     url: `${options.origin}${options.path}/appointments/${view.id}`,
-    changed: Date.parse(appointment.meta?.lastUpdated ?? '') || visit.portal.now(),
+    changed: changed.length > 0 ? Math.max(...changed) : visit.portal.now(),
   });
   return text === undefined
     ? failurePage(visit, 'notFound')
@@ -258,19 +299,51 @@ export const showCalendarFile = forOwn(async (visit, { appointment, view }) => {
 /** `GET /appointments/:id/cancel`: asks first. */
 export const askCancel = forOwn(async (visit, { view }) => cancelPage(visit, view));
 
+/**
+ * Cancels an appointment, or all of a visit, the first step first: it is the first that can no longer be cancelled. Where the
+ * visit ends as a whole, that is all; other steps are read again and cancelled one by one.
+ */
+async function cancelAll(
+  { portal, session }: Visit,
+  { appointment, view, steps = [] }: Own,
+): Promise<Refusal | undefined> {
+  const ids = view.steps.filter(({ openUntil }) => openUntil !== undefined).map(({ id }) => id);
+  const [first = appointment] = steps.filter((one) => one.view.id === ids[0]).map((one) => one.appointment);
+  const answer = await portal.service.cancel(first);
+  if (isRefusal(answer)) {
+    return answer;
+  }
+  const others = ids.slice(1);
+  const mayShow = ({ id = '', status }: Appointment): boolean => others.includes(id) && status !== 'cancelled';
+  const left = others.length > 0 ? await search({ portal, session }, { _id: others.join(',') }, mayShow) : [];
+  if (isRefusal(left)) {
+    return left;
+  }
+  for (const one of left) {
+    const more = await portal.service.cancel(one.appointment);
+    if (isRefusal(more)) {
+      return more;
+    }
+  }
+  return undefined;
+}
+
 /** `POST /appointments/:id/cancel`. One that is cancelled already stays so. */
-export const cancel = forOwn(async (visit, { appointment, view }) => {
+export const cancel = forOwn(async (visit, found) => {
+  const { view } = found;
   const own = `${visit.portal.options.path}/appointments`;
   const to = view.offer ? own : `${own}/${view.id}?news=${view.wish ? 'left' : 'cancelled'}`;
   if (view.state === 'cancelled') {
     return { kind: 'redirect', to };
   }
-  const answer = await visit.portal.service.cancel(appointment);
-  if (isRefusal(answer)) {
-    return cancelPage(visit, view, reasonOf(answer));
+  const refusal = await cancelAll(visit, found);
+  if (refusal) {
+    return cancelPage(visit, view, reasonOf(refusal));
   }
   // The clinic's service tells the portal nothing of what it has done itself.
-  visit.portal.news.note(view.id);
+  for (const { id } of [view, ...view.steps]) {
+    visit.portal.news.note(id);
+  }
   return { kind: 'redirect', to };
 });
 

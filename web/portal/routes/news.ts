@@ -9,10 +9,16 @@ const WATCH_LENGTH = 24 * 3_600_000;
  * The address that tells a page whether an appointment may have changed since it was read for this request. It is sealed: a
  * browser that was shown the appointment may ask, and nothing has to be read for the answer.
  */
-export async function watchOf({ portal, at, session }: Visit, { id, state }: AppointmentView): Promise<string> {
+export async function watchOf({ portal, at, session }: Visit, { id, state, steps }: AppointmentView): Promise<string> {
   const watch = await portal.seal.close(
     'watch',
-    { id, at, browser: session.browser, waits: state === 'waiting' },
+    {
+      id,
+      at,
+      browser: session.browser,
+      waits: state === 'waiting',
+      ...(steps.length > 0 && { steps: steps.map((one) => one.id) }),
+    },
     at + WATCH_LENGTH,
   );
   return `${portal.options.path}/appointments/${id}/news?${new URLSearchParams({ w: watch }).toString()}`;
@@ -30,9 +36,14 @@ export const showNews: PageHandler = async (visit) => {
     return failurePage(visit, 'notFound');
   }
   portal.news.keepComing();
+  const { at, steps: named } = watch;
+  const steps = Array.isArray(named) ? named.map(String) : [];
   return {
     kind: 'data',
     // What is offered to those who wait is an appointment of its own: of that the portal hears nothing.
-    data: { changed: portal.news.hasChanged(id, watch.at), complete: !watch.waits && portal.news.isComplete() },
+    data: {
+      changed: [id, ...steps].some((one) => portal.news.hasChanged(one, at)),
+      complete: !watch.waits && portal.news.isComplete(),
+    },
   };
 };

@@ -240,6 +240,15 @@ export const english = {
     leaveYes: 'Yes, leave it',
     left: 'You have left the waitlist.',
   },
+  visit: {
+    steps: 'The steps of your visit',
+    cancel: 'Cancel the visit',
+    cancelTitle: 'Cancel the whole visit?',
+    cancelQuestion: 'All its steps are cancelled, and their times become free for others. This cannot be undone.',
+    openUntil: 'You can cancel it here until {time}. After that, please call the clinic.',
+    openNoMore: 'It could be cancelled here until {time}. Please call the clinic.',
+    noMove: 'A visit of several steps cannot be moved here. Cancel it and book another one, or call the clinic.',
+  },
   offer: {
     title: 'A time is free for you',
     until: 'We keep it for you until {time}.',

@@ -1,5 +1,6 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
+import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import type { BookableService } from '../clinic/services.ts';
 import { listOf, textOf } from '../fhir/elements.ts';
 import type { ExtensionUrls } from '../fhir/refusal.ts';
@@ -41,6 +42,8 @@ export interface AppointmentView {
   readonly isTold?: boolean;
   /** Whether something earlier could be waited for. */
   readonly isRefilled: boolean;
+  /** The appointments of the visit in the order of time, each as it is; empty unless it is one of several. */
+  readonly steps: readonly AppointmentView[];
   /** Until when it is offered, in milliseconds since 1970 UTC, and whether a later appointment is given up for it. */
   readonly offer: { readonly until: number; readonly isInstead: boolean; readonly isForAbsence: boolean } | undefined;
 }
@@ -165,7 +168,53 @@ export function viewOf(
     openUntil,
     isOpen: openUntil !== undefined && openUntil > now,
     isRefilled: schedule?.isRefilled ?? false,
+    steps: [],
     wish: wishIn(appointment),
     offer,
+  };
+}
+
+/** What the appointments of a visit have in common; `undefined` for one alone, and for those of a series, which are apart. */
+export function groupOf({ identifier, extension }: Appointment, system: string | undefined): string | undefined {
+  const isOccurrence = listOf(extension).some(({ url }) => url === RECURRENCE_ID);
+  return isOccurrence || system === undefined
+    ? undefined
+    : listOf(identifier).find((one) => one.system === system)?.value;
+}
+
+const least = (times: readonly (number | undefined)[]): number | undefined => {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+};
+
+/**
+ * A visit as patients see it: one thing from the first step to the last that takes place.
+ *
+ * @param view - of one of its appointments, under whose address it is shown
+ * @param all - of all its appointments
+ */
+export function visitView(view: AppointmentView, all: readonly AppointmentView[]): AppointmentView {
+  const steps = all.toSorted((one, other) => (one.start ?? 0) - (other.start ?? 0));
+  const standing = steps.filter(({ state }) => state !== 'cancelled');
+  const parts = standing.length > 0 ? standing : steps;
+  const open = standing.filter(({ openUntil }) => openUntil !== undefined);
+  const [first = view] = open.length > 0 ? open : parts;
+  const ends = parts.flatMap(({ end }) => end ?? []);
+  return {
+    ...first,
+    id: view.id,
+    start: parts[0]?.start,
+    end: ends.length > 0 ? Math.max(...ends) : undefined,
+    what: [...new Set(parts.flatMap(({ what }) => what ?? []))].join(', ') || undefined,
+    withWhom: undefined,
+    where: undefined,
+    // All of its steps would have to be chosen anew.
+    serviceKey: undefined,
+    isRefilled: false,
+    notes: [...new Set(parts.flatMap(({ notes }) => notes ?? []))].join('\n\n') || undefined,
+    bring: [...new Set(parts.flatMap(({ bring }) => bring ?? []))].join('\n\n') || undefined,
+    openUntil: least(open.map(({ openUntil }) => openUntil)),
+    isOpen: open.length > 0 && open.every(({ isOpen }) => isOpen),
+    steps,
   };
 }
