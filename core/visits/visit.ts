@@ -245,26 +245,29 @@ function cycleIn(steps: readonly VisitStep[]): readonly string[] | undefined {
   }
 }
 
-function orderIssues(steps: readonly VisitStep[], path: string): Issue[] {
+/** @param paths - of the steps, and of the visit for what no single step is to blame for */
+function orderIssues(steps: readonly VisitStep[], paths: readonly string[], path: string): Issue[] {
   const names = steps.map(({ name }) => name);
-  const twice = [...new Set(names.filter((name, index) => names.indexOf(name) < index))];
-  const unknown = steps.flatMap(({ name, after }) =>
-    after.filter((other) => other === name || !names.includes(other)).map((other) => ({ name, other })),
-  );
+  const ofStep = ({ name, after, sameAs }: VisitStep, index: number): Issue[] => {
+    const isOther = (one: string): boolean => one !== name && names.includes(one);
+    const at = paths[index] ?? path;
+    return [
+      ...(names.indexOf(name) < index ? [invalid(`Two steps have the name ${name}.`, at)] : []),
+      ...after
+        .filter((one) => !isOther(one))
+        .map((one) =>
+          one === name
+            ? invalid(`The step ${name} cannot come after itself.`, at)
+            : invalid(`The step ${name} comes after ${one}, which is not a step.`, at),
+        ),
+      ...(sameAs !== undefined && !isOther(sameAs)
+        ? [invalid(`The step ${name} is the same as ${sameAs}, which is no other step.`, at)]
+        : []),
+    ];
+  };
   const cycle = cycleIn(steps);
-  const stranger = steps.find(
-    ({ name, sameAs }) => sameAs !== undefined && (sameAs === name || !names.includes(sameAs)),
-  );
   const found = [
-    ...twice.map((name) => invalid(`Two steps have the name ${name}.`, path)),
-    ...unknown.map(({ name, other }) =>
-      name === other
-        ? invalid(`The step ${name} cannot come after itself.`, path)
-        : invalid(`The step ${name} comes after ${other}, which is not a step.`, path),
-    ),
-    ...(stranger
-      ? [invalid(`The step ${stranger.name} is the same as ${stranger.sameAs}, which is no other step.`, path)]
-      : []),
+    ...steps.flatMap(ofStep),
     ...(cycle ? [invalid(`These steps wait for each other: ${cycle.join(' before ')}.`, path)] : []),
     ...(steps.every(({ isOptional }) => isOptional) ? [invalid('At least one step must not be optional.', path)] : []),
   ];
@@ -305,7 +308,8 @@ export function readVisit(service: HealthcareService, config: ArtefactConfig): R
   const readSteps = steps.flatMap(({ part, path: at }) => reader.step(part, at) ?? []);
   const readSeries = series && reader.series(series.part, series.path);
   if (steps.length > 0 && reader.issues.length === 0) {
-    reader.issues.push(...orderIssues(readSteps, path));
+    const paths = steps.map((one) => one.path);
+    reader.issues.push(...orderIssues(readSteps, paths, path));
   }
   const isByStep = reader.boolean(read, 'byStep');
   const visit: Visit = { service: service.id ?? '', steps: readSteps, series: readSeries, isByStep };
