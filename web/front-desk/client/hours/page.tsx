@@ -8,6 +8,7 @@ import { ClosedForm } from './closed-form.tsx';
 import { FeedLink } from './feed.tsx';
 import { ScheduleForm } from './schedule-form.tsx';
 import { useHours } from './use-hours.ts';
+import { VisitForm } from './visit-form.tsx';
 import { WeeklyForm } from './weekly-form.tsx';
 
 const CLOSED = 'closed-days';
@@ -59,6 +60,14 @@ export function HoursPage() {
           {service && (
             <WeeklyForm
               key={`${service.id} ${service.meta?.versionId}`}
+              service={service}
+              data={data}
+              onSaved={() => void reload()}
+            />
+          )}
+          {service && (
+            <VisitForm
+              key={`visit ${service.id} ${service.meta?.versionId}`}
               service={service}
               data={data}
               onSaved={() => void reload()}
