@@ -1,10 +1,23 @@
 import type { WithId } from '@medplum/core';
 import type { Appointment, Parameters, Slot } from '@medplum/fhirtypes';
+import type { Silence } from '../../core/booking/absence/request.ts';
+import { offerReason } from '../../core/booking/appointment/offer.ts';
+import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { visitGroupOf } from '../../core/visits/group.ts';
 import { stepExtension } from '../../core/visits/visit.ts';
-import { availableTime, type Clinic, instant, MINUTE, periodOf, STEPS, type Stored, typeOf } from './clinic.ts';
+import {
+  availableTime,
+  type Clinic,
+  instant,
+  MINUTE,
+  momentOf,
+  periodOf,
+  STEPS,
+  type Stored,
+  typeOf,
+} from './clinic.ts';
 import { config } from './config.ts';
 import type { Request, Token } from './medplum.ts';
 import { LostAnswer, type World } from './world.ts';
@@ -48,6 +61,10 @@ interface Acts {
   /** Whoever waits takes, or declines, what is offered. */
   take: ByPortal & Named;
   decline: ByPortal & Named;
+  /** Staff say that the calendars are absent, and confirm the plan as it is made; `instead`: who may step in. */
+  absence: Timed & { readonly silence: Silence; readonly instead?: readonly string[] };
+  /** It ends at a time of day, `hh:mm`. */
+  'end-absence': Timed & { readonly at: string };
   /** Staff write a new Slot that takes time. */
   block: Timed & { readonly status?: Slot['status'] };
   /** Staff change or delete a free Slot that is there. */
@@ -70,7 +87,8 @@ interface Acts {
   'native-confirm': Named;
   /** Staff change the opening hours. */
   open: { readonly hours: string; readonly in?: readonly string[] };
-  clock: object;
+  /** The Bots that the clock starts, or one of them. */
+  clock: { readonly only?: BotName };
   pass: { readonly minutes: number };
 }
 
@@ -508,7 +526,34 @@ const decline: Doer<ActOf<'decline'>> = async (stage, act) => {
   }
   const own = `the offer to ${act.what}`;
   stage.named.set(own, `Appointment/${offer.id}`);
+  // Whoever declines the time in place of one that cannot take place has none.
+  for (const id of offerReason(offer, config) === 'absence' ? offeredFor(offer) : []) {
+    release(stage, id);
+  }
   return accept(stage, { ...act, does: 'cancel', what: own });
+};
+
+const absence: Doer<ActOf<'absence'> | ActOf<'end-absence'>> = async (stage, act) => {
+  const calendars = calendarsFor(stage, act.in);
+  const [first] = calendars;
+  const { start, end } = periodOf(act.time, first?.plan);
+  const named = (name: string, all: readonly Stored[]) =>
+    all.map(({ schedule }) => ({ name, valueReference: { reference: `Schedule/${schedule.id}` } }));
+  const answer = await stage.world.medplum.call('absence', 'front-desk', {
+    resourceType: 'Parameters',
+    parameter: [
+      ...named('schedule', calendars),
+      { name: 'period', valuePeriod: { start: instant(start), end: instant(end) } },
+      ...(act.does === 'absence'
+        ? [
+            ...named('substitute', act.instead ? calendarsFor(stage, act.instead) : []),
+            { name: 'silence', valueCode: act.silence },
+          ]
+        : [{ name: 'end', valueInstant: instant(momentOf(act.at, first?.plan)) }]),
+    ],
+  });
+  const text = refusalIn(answer);
+  return text === undefined ? { kind: 'done', text: '' } : { kind: uncertain.test(text) ? 'failed' : 'refused', text };
 };
 
 const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
@@ -522,6 +567,8 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   join,
   take,
   decline,
+  absence,
+  'end-absence': absence,
   async block(stage, { time, status = 'busy', as, in: names }) {
     const [calendar] = calendarsFor(stage, names);
     const { start, end } = periodOf(time, calendar?.plan);
@@ -619,8 +666,8 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
     const body = { ...rest, availableTime: availableTime(hours, plan) };
     return byStaff(stage, { method: 'PUT', path: `/HealthcareService/${service.id}`, body });
   },
-  async clock({ world }) {
-    for (const name of world.medplum.byClock) {
+  async clock({ world }, { only }) {
+    for (const name of only ? [only] : world.medplum.byClock) {
       await world.medplum.runByClock(name);
     }
     return { kind: 'done', text: '' };

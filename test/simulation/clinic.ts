@@ -1,8 +1,18 @@
 import type { WithId } from '@medplum/core';
-import type { Extension, HealthcareService, Patient, Practitioner, Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import type {
+  Extension,
+  HealthcareService,
+  Patient,
+  Practitioner,
+  Resource,
+  Schedule,
+  Slot,
+  Subscription,
+} from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference/service-reference.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
+import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { config } from './config.ts';
 import type { Snapshot } from './medplum.ts';
 import { createWorld, type World } from './world.ts';
@@ -212,6 +222,20 @@ export async function createClinic(installed: Snapshot, plans: Readonly<Record<s
     return `Patient/${patient}`;
   };
   const patients = { A: await patientOf('portal-a'), B: await patientOf('portal-b') };
+  // The people of portal A hear of what is offered; those of portal B are called.
+  const [, listener = ''] = medplum.profileOf('portal-a').split('/');
+  await medplum.system.createResource<Subscription>({
+    resourceType: 'Subscription',
+    status: 'active',
+    reason: 'offers',
+    criteria: topicUrl('appointment-offer', config),
+    channel: { type: 'rest-hook', endpoint: 'https://portal.example/events' },
+    meta: {
+      profile: [artefactUri(config, 'LocalSubscriptionTermin')],
+      tag: [requestorTag(listener, config)],
+      ...(project && { project }),
+    },
+  });
   const calendars = new Map<string, Stored>();
   let visit: string | undefined;
   const opening = world.act('clinic', async () => {

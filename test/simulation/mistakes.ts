@@ -8,22 +8,24 @@ import type { Mistake } from './world.ts';
 type Method = 'PUT' | 'POST' | 'DELETE';
 type Type = 'Slot' | 'Appointment' | 'Task';
 
-/** Which entries of the transactions of Bots a mistake is about. */
+/** Which entries of the transactions of Bots a mistake is about; `code`: of a Task. */
 interface Entries {
+  readonly code?: string;
   readonly by: Occasion;
   readonly type?: Type;
   readonly methods?: readonly Method[];
   readonly status?: string;
 }
 
-function isMeant({ request, resource }: BundleEntry, { type = 'Slot', methods, status }: Entries): boolean {
+function isMeant({ request, resource }: BundleEntry, { type = 'Slot', methods, status, code }: Entries): boolean {
   const [of] = (request?.url ?? '').split(/[/?]/);
   const is = resource && 'status' in resource ? resource.status : undefined;
   return (
     of === type &&
     request?.method !== 'GET' &&
     (methods === undefined || methods.some((method) => method === request?.method)) &&
-    (status === undefined || status === is)
+    (status === undefined || status === is) &&
+    (code === undefined || (isResource(resource, 'Task') && resource.code?.coding?.[0]?.code === code))
   );
 }
 
@@ -173,6 +175,27 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
       );
       return occasion === 'call' && isResource(body, 'Bundle') && made.length > 1
         ? { ...request, body: { ...body, entry: body.entry?.map((one) => (one === made.at(-1) ? nothing : one)) } }
+        : request;
+    },
+  },
+  'an offer of an absence is written without its row': leavesOut({
+    by: 'call',
+    type: 'Task',
+    code: 'affected',
+    methods: put,
+    status: 'in-progress',
+  }),
+  'a row of an absence ends without its offer': {
+    spoilt: (occasion, request) => {
+      const { body } = request;
+      const isEnd =
+        isResource(body, 'Bundle') &&
+        body.entry?.some((one) => isMeant(one, { by: occasion, type: 'Task', code: 'affected', status: 'cancelled' }));
+      const isLeft = (one: BundleEntry): boolean =>
+        isMeant(one, { by: occasion, type: 'Appointment', methods: put }) ||
+        isMeant(one, { by: occasion, type: 'Slot', methods: put });
+      return isEnd && isResource(body, 'Bundle')
+        ? { ...request, body: { ...body, entry: body.entry?.map((one) => (isLeft(one) ? nothing : one)) } }
         : request;
     },
   },

@@ -1,5 +1,6 @@
 import type { WithId } from '@medplum/core';
-import type { Appointment, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
+import { offerReason } from '../../core/booking/appointment/offer.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -287,7 +288,15 @@ function slotsTaken(stage: Stage, isQuiet: boolean): Violation[] {
 }
 
 /** What somebody was told, and what is stored. */
-function kept({ world: { medplum }, acknowledged, blocked, released, refused }: Stage): Violation[] {
+function kept(stage: Stage): Violation[] {
+  const { acknowledged, blocked, released, refused } = stage;
+  const { medplum } = stage.world;
+  // What becomes of those who do not answer for an absence.
+  const silenced = new Set(
+    rowsOf(stage, 'affected')
+      .filter((row) => inputOf(row, 'silence')[0]?.valueCode !== 'keep')
+      .map(({ focus }) => reference(focus ?? {})),
+  );
   const stored = new Map(medplum.all<Appointment>('Appointment').map((one) => [one.id, one]));
   const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
   const found: Violation[] = [];
@@ -306,7 +315,7 @@ function kept({ world: { medplum }, acknowledged, blocked, released, refused }: 
     const one = stored.get(id);
     const isOver = isHold && one !== undefined && !isOpen({ ...one, status: 'proposed' }, medplum.now());
     const wasGivenWay = one?.cancelationReason?.coding?.some(({ code }) => code === 'slot-not-free');
-    if (released.has(id) || isOver || wasGivenWay) {
+    if (released.has(id) || isOver || wasGivenWay || silenced.has(id)) {
       continue;
     }
     const isThere = one && isOpen(one, medplum.now()) && times(one).start === start && times(one).end === end;
@@ -394,6 +403,95 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
   return found;
 }
 
+const rowsOf = ({ world: { medplum } }: Stage, code: 'absence' | 'affected'): WithId<Task>[] =>
+  medplum.all<Task>('Task').filter((row) => row.code?.coding?.some((one) => one.code === code));
+
+const inputOf = ({ input = [] }: Task, name: string) => input.filter(({ type }) => type.text === name);
+
+const offerIn = (row: Task): string => reference(inputOf(row, 'offer')[0]?.valueReference ?? {});
+
+/** What is offered in place of appointments that cannot take place, and until when. */
+export function absenceOffers({ world: { medplum } }: Stage): { readonly id: string; readonly until: number }[] {
+  return medplum
+    .all<Appointment>('Appointment')
+    .filter((one) => one.status === 'proposed' && isOpen(one, medplum.now()) && offerReason(one, config) === 'absence')
+    .map(({ id, extension }) => ({
+      id,
+      until: Date.parse(extension?.find(({ url }) => url === HELD_UNTIL)?.valueInstant ?? ''),
+    }));
+}
+
+/** What must hold of absences after every step: an offer stands as long as a row waits for its answer. */
+function offeredInstead(stage: Stage): Violation[] {
+  const waiting = new Set(
+    rowsOf(stage, 'affected')
+      .filter(({ status }) => status === 'in-progress')
+      .map(offerIn),
+  );
+  return absenceOffers(stage)
+    .filter(({ id }) => !waiting.has(id))
+    .map(({ id }) => ({ rule: 'an offer of an absence has a row that waits for its answer', text: id }));
+}
+
+/** How an appointment that an absence affects has ended; `undefined` if it has not. */
+function endOf({ status, businessStatus }: Task): string | undefined {
+  const said = businessStatus?.coding?.[0]?.code;
+  return said ?? (status === 'cancelled' ? 'over' : undefined);
+}
+
+/** Whether an appointment is where its row says. */
+function isAsSaid(stage: Stage, row: Task): boolean {
+  const { medplum } = stage.world;
+  const all = medplum.all<Appointment>('Appointment');
+  const one = all.find(({ id }) => id === reference(row.focus ?? {}));
+  const isThere = one !== undefined && isOpen(one, medplum.now());
+  const before = inputOf(row, 'start')[0]?.valueDateTime ?? inputOf(row, 'start')[0]?.valueInstant;
+  const offered = all.find(({ id }) => id === offerIn(row));
+  switch (endOf(row)) {
+    case 'moved':
+      return (
+        (isThere && Date.parse(one.start ?? '') !== Date.parse(before ?? '')) ||
+        (!isThere && offered !== undefined && (isOpen(offered, medplum.now()) || stage.released.has(offered.id)))
+      );
+    case 'declined':
+      return !isThere;
+    default:
+      return true;
+  }
+}
+
+/** What must hold of absences when all is quiet: each appointment under one has ended in exactly one way. */
+export function judgeAbsences(stage: Stage): Violation[] {
+  const { medplum } = stage.world;
+  const now = medplum.now();
+  const rows = rowsOf(stage, 'affected');
+  const found: Violation[] = [];
+  const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
+  const absent = rowsOf(stage, 'absence')
+    .filter(({ status }) => status === 'in-progress' || status === 'completed')
+    .flatMap((row) =>
+      inputOf(row, 'block').flatMap(({ valueReference = {} }) => slots.get(reference(valueReference)) ?? []),
+    );
+  for (const one of medplum.all<Appointment>('Appointment')) {
+    const own = rows.filter(({ focus }) => reference(focus ?? {}) === one.id);
+    const isUnder =
+      (one.status === 'booked' || one.status === 'pending') &&
+      times(one).start > now &&
+      (one.slot ?? []).some((slot) => {
+        const schedule = slots.get(reference(slot))?.schedule.reference;
+        return absent.some((block) => block.schedule.reference === schedule && overlaps(times(block), times(one)));
+      });
+    const ends = own.map((row) => endOf(row) ?? 'nothing yet').filter((end) => end !== 'over');
+    const isWell = isUnder ? ends.includes('call') : !ends.includes('nothing yet');
+    const isOnce = own.filter(({ status }) => status === 'ready').length <= 1 && new Set(ends).size <= 1;
+    if (!isWell || !isOnce || !own.every((row) => isAsSaid(stage, row))) {
+      const rule = 'an appointment under an absence ends in exactly one of moved, declined, to call';
+      found.push({ rule, text: `${one.status} ${text(times(one))}: ${ends.join(' and ') || 'nothing'}` });
+    }
+  }
+  return found;
+}
+
 /** What must hold after every step. */
 export function judge(stage: Stage, isQuiet = false): Violation[] {
   const contents = [...stage.clinic.calendars.values()].map((calendar) => contentOf(stage, calendar, isQuiet));
@@ -403,6 +501,7 @@ export function judge(stage: Stage, isQuiet = false): Violation[] {
     ...whole(stage),
     ...kept(stage),
     ...waited(stage, contents, isQuiet),
+    ...offeredInstead(stage),
   ];
 }
 

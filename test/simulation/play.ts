@@ -4,7 +4,7 @@ import { type Clinic, createClinic, instant, typeOf } from './clinic.ts';
 import { settled } from './inside.ts';
 import type { Snapshot } from './medplum.ts';
 import { createMemory, type Memory } from './memory.ts';
-import { judge, judgeAnswers, judgeOffers, offersOf, type Violation } from './oracle.ts';
+import { absenceOffers, judge, judgeAbsences, judgeAnswers, judgeOffers, offersOf, type Violation } from './oracle.ts';
 import type { Scene } from './scenes.ts';
 import { createWorld, type Fate, type Held, type Mistake, type World } from './world.ts';
 
@@ -75,8 +75,8 @@ async function playActs(stage: Stage, actor: string, acts: readonly Act[], lines
   }
 }
 
-/** The quiet that comes after the acts: all jobs have run, and the clock has. */
-async function comeToRest(stage: Stage): Promise<void> {
+/** All jobs run, and the clock does. */
+async function settle(stage: Stage): Promise<void> {
   const { world } = stage;
   await world.drain();
   for (let round = 0; round < 6; round++) {
@@ -86,6 +86,17 @@ async function comeToRest(stage: Stage): Promise<void> {
     if (round > 0 && calendarText(stage) === before) {
       return;
     }
+  }
+}
+
+/** The quiet that comes after the acts: all jobs have run, the clock has, and nothing is left that an absence offers. */
+async function comeToRest(stage: Stage): Promise<void> {
+  const { medplum } = stage.world;
+  await settle(stage);
+  const ends = absenceOffers(stage).map(({ until }) => until);
+  if (ends.length > 0) {
+    medplum.turn(Math.max(...ends) - medplum.now());
+    await settle(stage);
   }
 }
 
@@ -220,5 +231,5 @@ export async function play(
 
 async function judgeQuiet(stage: Stage): Promise<Violation[]> {
   await comeToRest(stage);
-  return [...judge(stage, true), ...judgeOffers(stage), ...(await tryOffers(stage))];
+  return [...judge(stage, true), ...judgeOffers(stage), ...judgeAbsences(stage), ...(await tryOffers(stage))];
 }

@@ -83,6 +83,23 @@ const replacing: readonly Act[] = [
   { does: 'cancel', portal: 'B', what: 'x' },
 ];
 
+/** The second calendar may take the place of the first. */
+const withSubstitute: Scene['calendars'] = { c: plain, s: { ...plain, serviceOf: 'c' } };
+
+/** All of the time of an absence of this length is booked: what follows a block has nothing to withdraw. */
+const bothBooked: readonly Act[] = [a('09:00-09:30', { in: ['c'], as: 'x' }), a('09:30-10:00', { in: ['c'], as: 'y' })];
+
+const absence = (silence: 'keep' | 'cancel' | 'move', time = '09:00-11:00'): Act => ({
+  does: 'absence',
+  time,
+  in: ['c'],
+  instead: ['s'],
+  silence,
+});
+
+/** The Bot that looks after absences runs by the clock. */
+const carriedOut: Act = { does: 'clock', only: 'end-requests' };
+
 const inTwo: Scene['calendars'] = { c: { ...plain, visit: true }, d: { ...plain, visit: true } };
 
 type Step = readonly [time: string, calendar: string];
@@ -671,6 +688,83 @@ export const scenes: readonly Scene[] = [
         { does: 'take', portal: 'B', what: 'v' },
       ],
     ],
+  },
+  // Absences
+  {
+    name: 'absence: announced and confirmed while portals book into it',
+    calendars: withSubstitute,
+    before: [a('09:00-09:30', { in: ['c'], as: 'x' })],
+    acts: [[absence('keep')], [a('09:30-10:00', { in: ['c'] })], [b('10:00-10:30', { in: ['c'] })]],
+  },
+  {
+    name: 'absence: what it offers is booked, or its time is blocked',
+    calendars: withSubstitute,
+    before: [a('09:00-09:30', { in: ['c'], as: 'x' })],
+    acts: [[absence('cancel')], [b('09:00-09:30', { in: ['s'] })], [{ does: 'block', time: '09:30-10:00', in: ['s'] }]],
+  },
+  {
+    name: 'absence: an offer is accepted while its time runs out, and nobody is kept',
+    calendars: withSubstitute,
+    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('cancel')],
+    acts: [[{ does: 'take', what: 'x' }], [{ does: 'pass', minutes: 4_000 }, carriedOut]],
+  },
+  {
+    name: 'absence: an offer is accepted while its time runs out, and all are moved',
+    calendars: withSubstitute,
+    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('move')],
+    acts: [
+      [{ does: 'take', what: 'x' }],
+      [{ does: 'pass', minutes: 4_000 }, carriedOut],
+      [b('09:00-09:30', { in: ['s'] })],
+    ],
+  },
+  {
+    name: 'absence: an offer is declined while it is accepted, and its appointment is cancelled',
+    calendars: withSubstitute,
+    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('keep')],
+    acts: [
+      [{ does: 'decline', what: 'x' }, carriedOut],
+      [{ does: 'take', what: 'x' }],
+      [{ does: 'cancel', what: 'x' }],
+    ],
+  },
+  {
+    name: 'absence: it ends early while an offer is accepted',
+    calendars: withSubstitute,
+    before: [...bothBooked, absence('move')],
+    acts: [[{ does: 'end-absence', time: '09:00-11:00', in: ['c'], at: '09:00' }], [{ does: 'take', what: 'x' }]],
+  },
+  {
+    name: 'absence: two overlap, and one is that of the substitute',
+    calendars: withSubstitute,
+    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), a('10:00-10:30', { in: ['s'], as: 'y' })],
+    acts: [
+      [absence('keep')],
+      [{ does: 'absence', time: '09:00-10:00', in: ['c', 's'], silence: 'cancel' }, carriedOut],
+    ],
+  },
+  {
+    name: 'absence: faults: confirmed, with nobody answering: kept',
+    calendars: withSubstitute,
+    faults: 1,
+    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), b('09:30-10:00', { in: ['c'] })],
+    acts: [[absence('keep', '09:00-10:00')]],
+  },
+  ...(['keep', 'cancel', 'move'] as const).map(
+    (silence): Scene => ({
+      name: `absence: faults: carried out by the clock, nobody answers: ${silence}`,
+      calendars: withSubstitute,
+      faults: 1,
+      before: [...bothBooked, absence(silence, '09:00-10:00')],
+      acts: [[{ does: 'take', what: 'y' }, { does: 'pass', minutes: 4_000 }, carriedOut, carriedOut]],
+    }),
+  ),
+  {
+    name: 'absence: faults: it ends early',
+    calendars: withSubstitute,
+    faults: 1,
+    before: [...bothBooked, absence('move', '09:00-10:00')],
+    acts: [[{ does: 'end-absence', time: '09:00-10:00', in: ['c'], at: '09:00' }, carriedOut]],
   },
   // Visits of several steps
   {
