@@ -103,8 +103,14 @@ async function call({ connections }: Client, request: ServerRequest): Promise<An
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 }
 
+/** What is said where Medplum takes nothing more from this Bot for now: each further request makes that longer. */
+export const RATE_LIMIT = "Medplum's rate limit is reached: nothing was written; try again in a minute.";
+
 function failed(status: number): BundleAnswer {
-  const diagnostics = `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
+  const diagnostics =
+    status === 429
+      ? RATE_LIMIT
+      : `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
   return { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics } };
 }
 
@@ -211,7 +217,8 @@ export async function writeUnlessOvertaken(
 ): Promise<Bundle | undefined> {
   const answer = await sendTransaction(medplum, entry);
   if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
-    throw new Error(`${what} could not be written (${answer.kind}).`);
+    const isLimited = answer.kind === 'failed' && answer.issue.diagnostics === RATE_LIMIT;
+    throw new Error(`${what} could not be written (${answer.kind}).${isLimited ? ` ${RATE_LIMIT}` : ''}`);
   }
   return answer.kind === 'done' ? answer.bundle : undefined;
 }

@@ -4,7 +4,7 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
 import { creation, moment, momentIn, newRow, type RowCode, rowSearch } from '../../core/rows/row.ts';
 import { config } from './config.ts';
-import { writeUnlessOvertaken } from './medplum.ts';
+import { RATE_LIMIT, writeUnlessOvertaken } from './medplum.ts';
 
 /**
  * After this many milliseconds a Bot that works through a list begins nothing more: Medplum gives it ten seconds, and
@@ -44,7 +44,7 @@ export async function moveCheckpoint(
 
 /**
  * Does one thing after the other until the time is over; what is left waits for the next run. One that fails does not hold up
- * the others.
+ * the others, unless Medplum takes no more requests for now: each would make that longer.
  *
  * @param end - nothing is begun after it; milliseconds since 1970 UTC
  * @throws Error with all failures
@@ -59,6 +59,9 @@ export async function carryOut(
       break;
     }
     await act().catch((error: unknown) => failures.push(String(error)));
+    if (failures.at(-1)?.includes(RATE_LIMIT)) {
+      break;
+    }
   }
   if (failures.length > 0) {
     throw new Error(failures.join('\n'));

@@ -5,6 +5,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import type { ServerRequest } from '../../../bots/lib/medplum.ts';
 import * as bot from '../../../bots/lib/medplum.ts';
 import * as reading from '../../../bots/lib/read.ts';
+import { carryOut } from '../../../bots/lib/rows.ts';
 
 const original = globalThis.fetch;
 afterEach(() => {
@@ -80,6 +81,7 @@ describe('a request of a Bot', () => {
     ['400 without an outcome', [400, {}], refused(400)],
     ['401', [401, outcome], refused(401)],
     ['499', [499, outcome], refused(499)],
+    ['429', [429, outcome], { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics: bot.RATE_LIMIT } }],
     ['500', [500, outcome], lost('The FHIR server answered with status 500.')],
     ['200 without a Bundle', [200, outcome], lost('The FHIR server answered with status 200.')],
     ['504', [504, outcome], lost('The FHIR server did not answer in time.', 'upstream-timeout')],
@@ -101,6 +103,15 @@ describe('a request of a Bot', () => {
     answering(new Error('ECONNREFUSED'));
     expect(await bot.get(client, 'auth/me', {})).toBeUndefined();
   });
+});
+
+it('Medplum takes no more requests for now: that is said, and what is left waits for the next run', async () => {
+  const sent = answering([429, outcome]);
+  const act = () => bot.writeUnlessOvertaken(client, [], 'Task/1');
+  await expect(carryOut([act, act], Date.now() + 60_000)).rejects.toThrow(
+    `Task/1 could not be written (failed). ${bot.RATE_LIMIT}`,
+  );
+  expect(sent).toHaveLength(1);
 });
 
 describe('connections that last', () => {
