@@ -205,11 +205,17 @@ type TriggerName = keyof typeof triggers;
  * An expression for what the service has written. Medplum loads and evaluates it with each write of the project: one
  * search in a list of references of equal length takes a fraction of the time of as many comparisons.
  */
-const writtenBy = (authors: readonly string[]): string =>
+export const writtenBy = (authors: readonly string[]): string =>
   `'${authors.join(' ')}'.contains(%current.meta.author.reference)`;
 
-function expressionOf({ author, expression }: Trigger, authors: readonly string[], config: BookingConfig) {
-  const isOurs = writtenBy(authors);
+/** The same before the ids of the Bots are known, by their names; whoever may name a Bot may also change these. */
+export function writtenByNamed(names: readonly string[], client?: string): string {
+  const author = '%current.meta.author';
+  const isBot = `${author}.reference.startsWith('Bot/') and '|${names.join('|')}|'.contains('|' & ${author}.display & '|')`;
+  return `iif(${client ? `${isBot} or ${author}.reference = '${client}'` : isBot}, true, false)`;
+}
+
+function expressionOf({ author, expression }: Trigger, isOurs: string, config: BookingConfig) {
   if (typeof author === 'object') {
     return `iif(${isOurs}, ${author.service(config)}, ${author.others(config)})`;
   }
@@ -220,9 +226,9 @@ function expressionOf({ author, expression }: Trigger, authors: readonly string[
   return conditions.length > 1 ? conditions.map((one) => `(${one})`).join(' and ') : conditions[0];
 }
 
-function extensionsOf(trigger: Trigger, authors: readonly string[], config: BookingConfig): Extension[] {
+function extensionsOf(trigger: Trigger, isOurs: string, config: BookingConfig): Extension[] {
   const { interaction, preCommit, maxAttempts } = trigger;
-  const expression = expressionOf(trigger, authors, config);
+  const expression = expressionOf(trigger, isOurs, config);
   return [
     ...(preCommit ? [{ url: `${MEDPLUM}/pre-commit-bot`, valueBoolean: true }] : []),
     ...(interaction ? [{ url: `${MEDPLUM}/subscription-supported-interaction`, valueCode: interaction }] : []),
@@ -237,11 +243,8 @@ export interface InternalSubscription {
   readonly bot: BotName;
   /** As it is before the ids of the Bots are known. */
   readonly resource: Subscription;
-  /**
-   * Its extensions, which may depend on all authors that write for the service: references to its Bots and to the
-   * gateway's client.
-   */
-  readonly extension: (authors: readonly string[]) => Extension[];
+  /** Its extensions, which may depend on the expression for what the service has written. */
+  readonly extension: (isOurs: string) => Extension[];
 }
 
 /**
@@ -263,6 +266,6 @@ export function internalSubscriptions(config: BookingConfig): InternalSubscripti
       criteria: trigger.criteria(config),
       channel: { type: 'rest-hook', payload: 'application/fhir+json' },
     },
-    extension: (authors) => extensionsOf(trigger, authors, config),
+    extension: (isOurs) => extensionsOf(trigger, isOurs, config),
   }));
 }

@@ -4,6 +4,7 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { gatewayAuthor } from '../core/fhir/service-author.ts';
 import type { PolicyName } from '../profiles/access-policies.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
+import { writtenBy } from '../profiles/subscriptions.ts';
 import { buildBots } from './build/bots.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { configPath, loadConfig } from './cli/load-config.ts';
@@ -71,14 +72,15 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
   const gatewayClient = await deployGatewayClient({ ...common, bots: options.config.bots });
   const config: BookingConfig = { ...options.config, gatewayClient };
   const bots = await deployBots({ ...common, config }, await codeFor(options, config));
-  await upsert(connection, operations(artefacts, bots), report, dryRun);
+  const references = Object.fromEntries(Object.entries(bots).map(([name, id]) => [name, `Bot/${id}`]));
+  await upsert(connection, operations(artefacts, references), report, dryRun);
   const obsolete = await findObsolete(connection, config);
-  const authors = authorsOf(Object.values(bots), config);
+  const authors = authorsOf(Object.values(references), config);
   const all = [...authors, ...obsolete.bots.map(({ id }) => `Bot/${id}`)];
-  await upsert(connection, subscriptions(artefacts, bots, all, config), report, dryRun);
+  await upsert(connection, subscriptions(artefacts, references, writtenBy(all), config), report, dryRun);
   if (obsolete.bots.length + obsolete.subscriptions.length > 0) {
     await remove(connection, obsolete, config, report, dryRun);
-    await upsert(connection, subscriptions(artefacts, bots, authors, config), silent, dryRun);
+    await upsert(connection, subscriptions(artefacts, references, writtenBy(authors), config), silent, dryRun);
   }
   if (!dryRun) {
     await markSlots(connection.medplum, config, Date.now(), log);
@@ -97,7 +99,7 @@ async function codeFor({ code }: DeployOptions, config: BookingConfig): Promise<
 /** References to everyone whose writes are the service's. */
 function authorsOf(bots: readonly string[], config: BookingConfig): string[] {
   const gateway = gatewayAuthor(config);
-  return [...bots.map((id) => `Bot/${id}`), ...(gateway ? [gateway] : [])];
+  return [...bots, ...(gateway ? [gateway] : [])];
 }
 
 /** Discards the report of what is written a second time in one deployment. */

@@ -4,10 +4,9 @@ import type { Command } from 'commander';
 import { build } from 'esbuild';
 import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { configPath, loadConfig } from '../cli/load-config.ts';
 import { CLI_CONFIG, readCliConfig } from '../deploy/cli-config.ts';
-import { packageBundle } from './package.ts';
+import { installationBundle } from './package.ts';
 
 /**
  * Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. In a VM context, top-level
@@ -72,7 +71,7 @@ export async function buildBots(config: BookingConfig, output = 'dist/bots'): Pr
 /** The command line. */
 export function define(command: Command): void {
   command
-    .description('Bundles the Bots to dist/bots, and the other artefacts to dist/package/bundle.json.')
+    .description('Bundles the Bots to dist/bots, and a whole installation to dist/package/bundle.json.')
     .option('--config <file>', `configuration (default: BOOKING_CONFIG, that of ${CLI_CONFIG}, or booking.config.json)`)
     .action(main);
 }
@@ -83,11 +82,12 @@ async function main({ config }: { config?: string }): Promise<void> {
   const path = config ?? process.env.BOOKING_CONFIG ?? bookingConfig ?? configPath();
   const resolved = { ...loadConfig(path), gatewayClient };
   console.log(`Configuration: ${path}`);
-  for (const [name, code] of Object.entries(await buildBots(resolved))) {
+  const built = await buildBots(resolved);
+  for (const [name, code] of Object.entries(built)) {
     console.log(`dist/bots/${name}.js  ${(code.length / 1024).toFixed(1)} KB`);
   }
   await mkdir('dist/package', { recursive: true });
-  const bundle = packageBundle(buildArtefacts(resolved));
-  await writeFile('dist/package/bundle.json', `${JSON.stringify(bundle, undefined, 2)}\n`);
+  const bundle = installationBundle(resolved, built);
+  await writeFile('dist/package/bundle.json', JSON.stringify(bundle));
   console.log(`dist/package/bundle.json  ${bundle.entry?.length} resources`);
 }

@@ -1,43 +1,97 @@
-import type { Bundle, BundleEntry, CodeSystem, Resource } from '@medplum/fhirtypes';
-import type { Artefacts } from '../../profiles/artefacts.ts';
+import { createHash } from 'node:crypto';
+import type { Bot, Bundle, BundleEntry, ProjectMembership } from '@medplum/fhirtypes';
+import { type BotName, bots } from '../../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { gatewayAuthor } from '../../core/fhir/service-author.ts';
+import { type Artefacts, buildArtefacts } from '../../profiles/artefacts.ts';
+import { writtenByNamed } from '../../profiles/subscriptions.ts';
+import { botSettings, codeTitle, isAdmin } from '../deploy/bots.ts';
+import { artefactsBeforeBots, operations, subscriptions } from '../deploy/desired-state.ts';
+import type { DesiredResource } from '../medplum/upsert.ts';
 
-type Described = Resource & { readonly url?: string; readonly name?: string };
+const names = Object.keys(bots) as BotName[];
 
-const queryOf = ({ resourceType, url, name }: Described): string =>
-  url && resourceType !== 'AccessPolicy'
-    ? `url=${encodeURIComponent(url)}`
-    : `name:exact=${encodeURIComponent(name ?? '')}`;
+/** Creates the resource, or replaces the one that is there; what the clinic may have changed stays as it is. */
+function toEntry({ resource, query, merge }: DesiredResource): BundleEntry {
+  const type = resource.resourceType;
+  return merge
+    ? { resource, request: { method: 'POST', url: type, ifNoneExist: query } }
+    : { resource, request: { method: 'PUT', url: `${type}?${query}` } };
+}
 
-/** Creates the resource, or replaces the one that is there. */
-const upsert = (resource: Described): BundleEntry => ({
-  resource,
-  request: { method: 'PUT', url: `${resource.resourceType}?${queryOf(resource)}` },
-});
-
-/** Creates the resource if it is not there: the codes of a clinic's services are the clinic's. */
-const keep = (resource: CodeSystem): BundleEntry => ({
-  resource,
-  request: { method: 'POST', url: resource.resourceType, ifNoneExist: queryOf(resource) },
-});
+/** The `fullUrl` by which other entries refer to an entry: the same each time. */
+function fullUrl(name: string): string {
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
+  return hash.replace(/^(.{8})(.{4})(.{4})(.{4})/, 'urn:uuid:$1-$2-$3-$4-');
+}
 
 /**
- * The part of an installation that can be installed as a Medplum package: terminology, profiles and AccessPolicies.
- * Installed again, it changes nothing but what is out of date. The Bots are not in it, nor is anything that refers to them:
- * a Bot that is created as a resource has no membership in the project, and so no rights of its own; `npm run deploy` makes
- * both.
- *
- * @returns a batch Bundle, as `PackageRelease/{id}/$install` takes it, and any FHIR server's batch endpoint
+ * A Bot with its code and its membership, which Medplum's own app makes with each Bot: without one it has no rights of its
+ * own. A project administrator may read the memberships of one project only, by which this one is found.
+ */
+function botEntries(name: BotName, code: string, policy: string, config: BookingConfig): BundleEntry[] {
+  const [self, binary] = [fullUrl(`Bot ${name}`), fullUrl(`Binary ${name}`)];
+  const identifier = encodeURIComponent(`${artefactUri(config, 'LocalBot')}|${name}`);
+  const contentType = 'text/javascript';
+  const bot: Bot = {
+    resourceType: 'Bot',
+    ...botSettings(name, config),
+    executableCode: { contentType, title: codeTitle(name, code), url: binary },
+  };
+  const membership: ProjectMembership = {
+    resourceType: 'ProjectMembership',
+    project: { reference: 'Project?_has:ProjectMembership:project:_lastUpdated=gt1970-01-01' },
+    user: { reference: self, display: name },
+    profile: { reference: self, display: name },
+    accessPolicy: { reference: policy },
+    ...(isAdmin(name, config) && { admin: true }),
+  };
+  const data = Buffer.from(code).toString('base64');
+  return [
+    {
+      fullUrl: binary,
+      resource: { resourceType: 'Binary', contentType, data },
+      request: { method: 'POST', url: 'Binary' },
+    },
+    { fullUrl: self, resource: bot, request: { method: 'PUT', url: `Bot?identifier=${identifier}` } },
+    {
+      resource: membership,
+      request: { method: 'PUT', url: `ProjectMembership?profile:Bot.identifier=${identifier}` },
+    },
+  ];
+}
+
+/**
+ * Terminology, profiles and AccessPolicies as a Bundle that any FHIR server takes, the snapshots of the profiles complete.
  */
 export function packageBundle(artefacts: Artefacts): Bundle {
+  const entry = artefactsBeforeBots(artefacts, (definition) => definition).map(toEntry);
+  return { resourceType: 'Bundle', type: 'batch', entry };
+}
+
+/**
+ * A whole installation as a Bundle for Medplum, with the Bots, their code, and all that refers to them: for
+ * `PackageRelease/{id}/$install`, and for the batch page of Medplum's app. Installed again, it brings up to date. What it
+ * cannot do is left to a deployment: it removes nothing, makes no client for the gateway, and does not give code to AWS.
+ *
+ * Medplum replaces one placeholder in a string, so that a Subscription cannot list the ids of all Bots: it names them.
+ */
+export function installationBundle(config: BookingConfig, code: Readonly<Record<BotName, string>>): Bundle {
+  const artefacts = buildArtefacts(config);
+  const references = Object.fromEntries(names.map((name) => [name, fullUrl(`Bot ${name}`)]));
+  const isOurs = writtenByNamed(names, gatewayAuthor(config));
+  const policy = artefacts.accessPolicies.bots;
+  const before = artefactsBeforeBots(artefacts).map((one) =>
+    one.resource === policy ? { fullUrl: fullUrl('bots'), ...toEntry(one) } : toEntry(one),
+  );
   return {
     resourceType: 'Bundle',
     type: 'batch',
     entry: [
-      ...artefacts.codeSystems.map((codeSystem) => (codeSystem.useContext ? keep(codeSystem) : upsert(codeSystem))),
-      ...artefacts.valueSets.map(upsert),
-      ...artefacts.namingSystems.map(upsert),
-      ...artefacts.structureDefinitions.map(upsert),
-      ...Object.values(artefacts.accessPolicies).map(upsert),
+      ...before,
+      ...names.flatMap((name) => botEntries(name, code[name], fullUrl('bots'), config)),
+      ...operations(artefacts, references).map(toEntry),
+      ...subscriptions(artefacts, references, isOurs, config).map(toEntry),
     ],
   };
 }

@@ -31,7 +31,8 @@ export function codeTitle(name: string, code: string): string {
 const isOnClock = (name: BotName, { messages }: BookingConfig): boolean =>
   name !== 'send-messages' || messages.from !== undefined;
 
-function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'meta' | 'resourceType'> {
+/** What a Bot is, besides its code. */
+export function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'meta' | 'resourceType'> {
   return {
     identifier: [{ system: artefactUri(config, 'LocalBot'), value: name }],
     name,
@@ -42,6 +43,10 @@ function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'me
     ...(clock[name] && isOnClock(name, config) && { cronString: clock[name] }),
   };
 }
+
+/** Medplum lets only administrators send e-mails. */
+export const isAdmin = (name: BotName, config: BookingConfig): boolean =>
+  name === 'send-messages' && isOnClock(name, config);
 
 /** A Bot that an interrupted deployment left behind: created, but not yet given its identifier. */
 async function findUnfinished({ medplum }: Connection, name: BotName): Promise<WithId<Bot> | undefined> {
@@ -119,11 +124,7 @@ async function deployBot(plan: BotPlan, name: BotName, code: string): Promise<st
   const changes = [
     await updateSettings(plan, name, bot),
     await deployCode(plan, name, bot, code),
-    // Medplum lets only administrators send e-mails.
-    await assignPolicy(connection, `Bot/${bot.id}`, policyId, {
-      dryRun,
-      isAdmin: name === 'send-messages' && isOnClock(name, plan.config),
-    }),
+    await assignPolicy(connection, `Bot/${bot.id}`, policyId, { dryRun, isAdmin: isAdmin(name, plan.config) }),
   ];
   const change: Change = changes.includes(true) ? 'updated' : 'unchanged';
   report.note(found ? change : 'created', `Bot ${name}`);

@@ -22,10 +22,12 @@ const byName = <T extends Resource & { name?: string }>(resource: T): DesiredRes
   label: `${resource.resourceType} ${resource.name}`,
 });
 
-/** The codes of a clinic's services are the clinic's: once the CodeSystem is there, its concepts stay. */
+/** Whether the codes are the clinic's: those of its services, for instance. */
+const isClinics = ({ useContext }: CodeSystem): boolean => useContext !== undefined;
+
+/** Once the CodeSystem of the clinic is there, its concepts stay. */
 function keepConcepts(desired: CodeSystem, stored: Resource): CodeSystem {
-  const isClinics = desired.useContext !== undefined && stored.resourceType === 'CodeSystem' && stored.concept;
-  return isClinics ? { ...desired, concept: stored.concept } : desired;
+  return stored.resourceType === 'CodeSystem' && stored.concept ? { ...desired, concept: stored.concept } : desired;
 }
 
 const systemOf = ({ compose }: ValueSet): string | undefined => compose?.include[0]?.system;
@@ -43,42 +45,52 @@ function expandAnew(desired: ValueSet, stored: Resource, others: readonly Resour
   return stored.expansion && codesOf(anew) === codesOf(stored) ? { ...desired, expansion: stored.expansion } : anew;
 }
 
-/** What is deployed before the Bots: terminology, profiles, and last the AccessPolicies, in their given order. */
-export function artefactsBeforeBots(artefacts: Artefacts): DesiredResource[] {
+/**
+ * What is deployed before the Bots: terminology, profiles, and last the AccessPolicies, in their given order.
+ *
+ * @param stored - the form in which profiles are stored
+ */
+export function artefactsBeforeBots(artefacts: Artefacts, stored = forValidation): DesiredResource[] {
   return [
-    ...artefacts.codeSystems.map((codeSystem) => generalise({ ...byUrl(codeSystem), merge: keepConcepts })),
+    ...artefacts.codeSystems.map((codeSystem) =>
+      generalise({ ...byUrl(codeSystem), ...(isClinics(codeSystem) && { merge: keepConcepts }) }),
+    ),
     ...artefacts.valueSets.map((valueSet) => generalise({ ...byUrl(valueSet), merge: expandAnew })),
     ...artefacts.namingSystems.map((namingSystem) => generalise(byName(namingSystem))),
-    ...artefacts.structureDefinitions.map((definition) => generalise(byUrl(forValidation(definition)))),
+    ...artefacts.structureDefinitions.map((definition) => generalise(byUrl(stored(definition)))),
     ...Object.values(artefacts.accessPolicies).map((policy) => generalise(byName(policy))),
   ];
 }
 
+/** References to the Bots that exist. */
+export type BotReferences = Readonly<Partial<Record<BotName, string>>>;
+
 /** The operations, each with the Bot that carries it out. */
-export function operations(artefacts: Artefacts, botIds: Readonly<Record<string, string>>): DesiredResource[] {
+export function operations(artefacts: Artefacts, bots: BotReferences): DesiredResource[] {
+  const references: Readonly<Record<string, string>> = bots;
   return artefacts.operationDefinitions.map((operation) => {
-    const id = botIds[operation.code];
-    const extension = id && [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: `Bot/${id}` } }];
+    const reference = references[operation.code];
+    const extension = reference && [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference } }];
     return generalise(byUrl({ ...operation, ...(extension && { extension }) }));
   });
 }
 
 /**
- * The Subscriptions that start Bots, each with the id of its Bot; found again by their tag.
+ * The Subscriptions that start Bots, each with its Bot; found again by their tag.
  *
- * @param authors - references to all whose writes count as the service's
+ * @param isOurs - expression for what the service has written
  */
 export function subscriptions(
   artefacts: Artefacts,
-  botIds: Readonly<Partial<Record<BotName, string>>>,
-  authors: readonly string[],
+  bots: BotReferences,
+  isOurs: string,
   config: BookingConfig,
 ): DesiredResource[] {
   return artefacts.subscriptions.map(({ name, bot, resource, extension }) => ({
     resource: {
       ...resource,
-      channel: { ...resource.channel, endpoint: `Bot/${botIds[bot]}` },
-      extension: extension(authors),
+      channel: { ...resource.channel, ...(bots[bot] && { endpoint: bots[bot] }) },
+      extension: extension(isOurs),
     },
     query: `_tag=${encodeURIComponent(`${artefactUri(config, 'LocalBot')}|${name}`)}`,
     label: `Subscription ${name}`,

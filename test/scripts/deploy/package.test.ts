@@ -6,9 +6,9 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { buildArtefacts } from '../../../profiles/artefacts.ts';
-import { packageBundle } from '../../../scripts/build/package.ts';
+import { installationBundle, packageBundle } from '../../../scripts/build/package.ts';
 import { type Connection, connect } from '../../../scripts/medplum/connect.ts';
-import { config, countAll, type Installation, present, startInstallation } from '../installation.ts';
+import { codeOf, config, countAll, type Installation, present, startInstallation } from '../installation.ts';
 
 const packageFile = JSON.parse(readFileSync('package.json', 'utf8'));
 
@@ -52,6 +52,47 @@ test('a deployment after it adds what the package cannot carry, and no more', as
   const created = installation.lines.filter((line) => line.startsWith('created'));
   expect(created.length).toBeGreaterThan(0);
   expect(created.filter((line) => !/ {2}(Bot|OperationDefinition|Subscription) /.test(line))).toEqual([]);
+});
+
+describe('a whole installation', () => {
+  let empty: Installation;
+  let admin: Connection;
+
+  beforeAll(async () => {
+    empty = await startInstallation();
+    const { baseUrl, clientId, clientSecret } = empty.sandbox;
+    admin = await connect({ baseUrl, clientId, clientSecret });
+  });
+
+  afterAll(async () => {
+    await empty.sandbox.close();
+  });
+
+  const installAll = (code: string) => admin.medplum.executeBatch(installationBundle(config, codeOf(code)));
+  const answer = async (): Promise<unknown> =>
+    admin.medplum.executeBot({ system: artefactUri(config, 'LocalBot'), value: 'book' }, {});
+  const says = (text: string) =>
+    `exports.handler = async (medplum) => ({ said: '${text}', id: (await medplum.createResource({ resourceType: 'Task', status: 'draft', intent: 'order' })).id });`;
+
+  test('has Bots that run with rights of their own, and are replaced by the next version', async () => {
+    expect(statuses(await installAll(says('first')))).toEqual(new Set(['201']));
+    const before = await countAll(admin.medplum);
+    const [bot] = await admin.medplum.searchResources('Bot', { 'name:exact': 'book' });
+    const said: { said?: string; id?: string } = Object(await answer());
+    expect(said.said).toBe('first');
+    const written = await admin.medplum.readResource('Task', said.id ?? '');
+    expect(written.meta?.author).toEqual({ reference: `Bot/${bot?.id}`, display: 'book' });
+    expect([...statuses(await installAll(says('second')))].every((one) => /^2|304/.test(one ?? ''))).toBe(true);
+    expect(await answer()).toMatchObject({ said: 'second' });
+    expect(await countAll(admin.medplum)).toEqual(before);
+  });
+
+  test('lacks nothing for a deployment to create, only the ids in Subscriptions', async () => {
+    await empty.deploy({ code: says('second') });
+    const changed = empty.lines.filter((line) => !line.startsWith('unchanged') && !line.startsWith('marked'));
+    expect(changed.length).toBeGreaterThan(0);
+    expect(changed.filter((line) => !/^updated +Subscription /.test(line))).toEqual([]);
+  });
 });
 
 describe.each(['default', 'isik'])('what is shipped for the preset %s', (preset) => {
