@@ -15,12 +15,15 @@ type Json = Readonly<Record<string, unknown>>;
 interface InteractionText {
   readonly summary: string;
   readonly answers: Readonly<Record<string, string>>;
-  /** The type of the answer's resource, if it is not the type of the route. */
-  readonly gives?: string;
+  /** The types of the answer's resource, if it is not the type of the route. */
+  readonly gives?: string | readonly string[];
 }
 
 const found = { '200': 'Found' };
 const done = { '200': 'Done' };
+
+/** One appointment, or a Bundle of those that were sent together. */
+const booked = ['Appointment', 'Bundle'];
 
 /** The interactions of FHIR and the operations of the service, as `RouteDescription.interaction` names them. */
 const interactions: Readonly<Record<string, InteractionText>> = {
@@ -35,10 +38,15 @@ const interactions: Readonly<Record<string, InteractionText>> = {
   patch: { summary: 'Change parts, or cancel', answers: { '200': 'Changed' } },
   delete: { summary: 'Delete', answers: { '204': 'Deleted' } },
   $book: {
-    summary: 'Book, move or replace an appointment',
+    summary: 'Book, move or replace an appointment, or several together',
+    gives: booked,
     answers: { '200': 'Booked before, or a dry run', '201': 'Confirmed', '202': 'Waiting for the clinic, or accepted' },
   },
-  $hold: { summary: 'Hold a time for some minutes', answers: { '200': 'Held before', '201': 'Held' } },
+  $hold: {
+    summary: 'Hold a time, or several together, for some minutes',
+    gives: booked,
+    answers: { '200': 'Held before', '201': 'Held' },
+  },
   $find: {
     summary: 'Visits that can be booked now, each with all of its appointments',
     answers: found,
@@ -58,7 +66,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
   'async-read': {
     summary: 'The result of an asynchronous booking',
     answers: { '200': 'Booked', '202': 'Not finished yet' },
-    gives: 'Appointment',
+    gives: booked,
   },
   'async-delete': {
     summary: 'Cancel an asynchronous booking',
@@ -125,7 +133,9 @@ function bodyOf({ body, interaction, type }: RouteDescription): Json {
 function operationOf(route: RouteDescription): Json {
   const { interaction, type, isPublic, method, path } = route;
   const { summary = interaction, answers = done, gives } = interactions[interaction] ?? {};
-  const content = contentOf(fhirTypes, ref(gives ?? type ?? 'OperationOutcome'));
+  const [given = 'OperationOutcome', ...more] = [gives ?? type ?? []].flat();
+  const schema = more.length > 0 ? { oneOf: [given, ...more].map(ref) } : ref(given);
+  const content = contentOf(fhirTypes, schema);
   const succeeded = Object.entries(answers).map(([status, description]): [string, Json] => [
     status,
     { description, ...(!['204', '304'].includes(status) && { content }) },
