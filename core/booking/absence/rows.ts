@@ -42,6 +42,9 @@ export interface Absence extends Pick<AbsenceRequest, 'period' | 'reason'> {
   readonly silence: Silence | undefined;
 }
 
+/** What the row of an absence says where no reason was given. */
+export const NO_REASON = 'Absence';
+
 const encode = ({ appointment, reach, proposal }: Entry): string =>
   [
     appointment,
@@ -97,7 +100,7 @@ export function absenceRow(
   const { schedules, substitutes, blocks, plan, silence, period, reason } = absence;
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status,
-    description: reason || 'Absence',
+    description: reason || NO_REASON,
     focus: { reference: `Schedule/${schedules[0]}` },
     authoredOn: stored?.authoredOn ?? formatInstant(now),
     executionPeriod: { start: formatInstant(period.start), end: formatInstant(period.end) },

@@ -5,6 +5,7 @@ import { nameOf } from '../../../core/fhir/human-name.ts';
 import type { Language } from '../../server/language.ts';
 import { FRONT_DESK_PATH } from '../settings.ts';
 import { textsOf } from '../texts/texts.ts';
+import { AbsencesPage } from './absences/page.tsx';
 import { ClinicPage } from './clinic/page.tsx';
 import { CalendarPage } from './day/page.tsx';
 import { HoursPage } from './hours/page.tsx';
@@ -76,6 +77,7 @@ function Header({
     ['/calendar', nav.calendar, 0],
     ['/requests', nav.requests, counts.requests],
     ['/messages', nav.messages, counts.messages],
+    ['/absences', nav.absences, 0],
     ['/hours', nav.hours, 0],
     ['/clinic', nav.clinic, 0],
     ['/notifications', nav.notifications, counts.notifications],
@@ -116,6 +118,7 @@ function Pages() {
         <Route path="/calendar" component={CalendarPage} />
         <Route path="/requests" component={RequestsPage} />
         <Route path="/messages" component={MessagesPage} />
+        <Route path="/absences" component={AbsencesPage} />
         <Route path="/hours" component={HoursPage} />
         <Route path="/clinic" component={ClinicPage} />
         <Route path="/notifications" component={NotificationsPage} />

@@ -1,5 +1,6 @@
 import { Button, Checkbox, Group, Popover, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
+import { Link } from 'wouter';
 import { addDays, instantAt, isLocalDay, type LocalDay, localDayOf } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -58,7 +59,7 @@ export function Toolbar({
   readonly schedules: readonly Schedule[];
   readonly shown: readonly string[];
 }) {
-  const { day: words, slot } = useTexts();
+  const { day: words, slot, absences } = useTexts();
   const step = place.span === 'day' ? 1 : 7;
   return (
     <Group gap="xs" className="toolbar" role="toolbar" aria-label={words.date}>
@@ -93,6 +94,13 @@ export function Toolbar({
           </Button>
           <Button variant="default" onClick={() => go({ open: 'Block/new' })}>
             {slot.blockTime}
+          </Button>
+          <Button
+            component={Link}
+            variant="default"
+            href={`/absences?new=${place.day}${shown.length === 1 ? `&calendars=${shown[0]}` : ''}`}
+          >
+            {absences.announce}
           </Button>
         </>
       )}

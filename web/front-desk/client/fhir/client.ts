@@ -187,6 +187,10 @@ export const book = (request: Appointment | Parameters, version?: string): Promi
     ...(version !== undefined && { headers: { 'if-match': `W/"${version}"` } }),
   });
 
+/** Says that somebody is absent, confirms what was planned for it, or ends it early (`$absence`). */
+export const absence = (body: Parameters): Promise<Parameters | Refusal> =>
+  call('Parameters', `${config.baseUrl}/Schedule/$absence`, { method: 'POST', body });
+
 /** The secret link of a calendar. */
 export interface Feed {
   readonly isActive: boolean;

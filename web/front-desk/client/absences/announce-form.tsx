@@ -1,0 +1,162 @@
+import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
+import type { Schedule } from '@medplum/fhirtypes';
+import { useState } from 'react';
+import { absenceIn, announcement, possibleSubstitutes, usualPeriod } from '../../absence/absences.ts';
+import type { LocalDay } from '../../day/local-day.ts';
+import { titleOf } from '../../day/queries.ts';
+import { periodText, typedPeriod } from '../../slots/blocks.ts';
+import { absence } from '../fhir/client.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useDraft } from '../parts/use-draft.ts';
+import { useSubmit } from '../parts/use-submit.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+interface Draft {
+  readonly schedules: readonly string[];
+  readonly substitutes: readonly string[];
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string;
+}
+
+/** Calendars to choose from. */
+function Choices({
+  schedules,
+  label,
+  chosen,
+  onChoose,
+}: {
+  readonly schedules: readonly Schedule[];
+  readonly label: string;
+  readonly chosen: readonly string[];
+  readonly onChoose: (ids: readonly string[]) => void;
+}) {
+  return (
+    <Checkbox.Group label={label} value={[...chosen]} onChange={onChoose}>
+      <Stack gap={6} mt={6} className="choices">
+        {schedules.map((schedule) => (
+          <Checkbox key={schedule.id} value={schedule.id ?? ''} label={titleOf(schedule)} />
+        ))}
+      </Stack>
+    </Checkbox.Group>
+  );
+}
+
+/**
+ * Says who is absent, and when: the time is blocked at once, and what becomes of the appointments is planned.
+ *
+ * @param chosen - ids of the calendars that are chosen before anything else is
+ * @param onPlanned - called with the id of the absence
+ */
+export function AnnounceForm({
+  schedules,
+  chosen,
+  day,
+  onPlanned,
+  onClose,
+}: {
+  readonly schedules: readonly Schedule[];
+  readonly chosen: readonly string[];
+  readonly day: LocalDay;
+  readonly onPlanned: (id: string | undefined) => void;
+  readonly onClose: () => void;
+}) {
+  const { absences: words, slot, close } = useTexts();
+  const { draft, change, clear } = useDraft<Draft>(`absence ${day} ${chosen.join()}`, {
+    schedules: chosen,
+    substitutes: [],
+    ...periodText(usualPeriod(day, Date.now(), config.timeZone), config.timeZone),
+    reason: '',
+  });
+  const [missing, setMissing] = useState('');
+  const { submit, refusal, isBusy, forget } = useSubmit();
+  const known = draft.schedules.filter((id) => schedules.some((one) => one.id === id));
+  const possible = possibleSubstitutes(schedules, known);
+  const substitutes = draft.substitutes.filter((id) => possible.some((one) => one.id === id));
+  const edit = (part: Partial<Draft>): void => {
+    forget();
+    setMissing('');
+    change(part);
+  };
+  const plan = async (): Promise<void> => {
+    const period = typedPeriod(draft, config.timeZone);
+    setMissing(known.length === 0 ? words.missing : period ? '' : slot.missingTime);
+    if (known.length === 0 || !period) {
+      return;
+    }
+    const body = announcement({ schedules: known, substitutes, period, reason: draft.reason });
+    const answer = await submit(
+      () => absence(body),
+      ({ parameter = [] }) => {
+        const count = parameter.filter(({ name }) => name === 'plan').length;
+        return count === 0 ? words.notAffected : words.planned(count);
+      },
+    );
+    if (answer) {
+      clear();
+      onPlanned(absenceIn(answer));
+    }
+  };
+  const field = (name: 'from' | 'to') => (
+    <TextInput
+      type="datetime-local"
+      required
+      label={slot[name]}
+      value={draft[name]}
+      onChange={(event) => edit({ [name]: event.currentTarget.value })}
+    />
+  );
+  return (
+    <form
+      noValidate
+      className="pane"
+      aria-label={words.announce}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void plan();
+      }}
+    >
+      <Stack gap="xs">
+        <p className="help">{words.help}</p>
+        <Choices schedules={schedules} label={words.who} chosen={known} onChoose={(ids) => edit({ schedules: ids })} />
+        <Group gap="xs" grow align="end">
+          {field('from')}
+          {field('to')}
+        </Group>
+        <TextInput
+          label={slot.blockReason}
+          description={slot.blockReasonHelp}
+          maxLength={200}
+          value={draft.reason}
+          onChange={(event) => edit({ reason: event.currentTarget.value })}
+        />
+        {known.length > 0 && (
+          <details>
+            <summary>{words.substitutes(substitutes.length)}</summary>
+            {possible.length === 0 ? (
+              <p>{words.noSubstitutes}</p>
+            ) : (
+              <Choices
+                schedules={possible}
+                label={words.sameService}
+                chosen={substitutes}
+                onChoose={(ids) => edit({ substitutes: ids })}
+              />
+            )}
+          </details>
+        )}
+        {missing && <p role="alert">{missing}</p>}
+        {refusal && <Problem refusal={refusal} />}
+        <Group gap="xs">
+          <Button type="submit" loading={isBusy}>
+            {words.plan}
+          </Button>
+          <Button variant="default" onClick={onClose}>
+            {close}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,279 @@
+import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { type Silence, silences } from '../../../../core/booking/absence/request.ts';
+import {
+  type Concerned,
+  confirmation,
+  counted,
+  countsOf,
+  ending,
+  isSameTime,
+  type Line,
+  type OpenAbsence,
+} from '../../absence/absences.ts';
+import { patientIdOf, patientNameOf } from '../../appointment/people.ts';
+import { timeOf } from '../../day/entries.ts';
+import { periodText, typedPeriod } from '../../slots/blocks.ts';
+import { absence as send } from '../fhir/client.ts';
+import { momentText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useDraft } from '../parts/use-draft.ts';
+import { useSubmit } from '../parts/use-submit.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+/** What is known besides the absence itself. */
+interface Known {
+  readonly concerned: Concerned;
+  /** The names of calendars by their ids. */
+  readonly titles: ReadonlyMap<string, string>;
+}
+
+/** The words for one line: whose appointment, when, and what is proposed instead. */
+function useLineWords({ concerned, titles }: Known) {
+  const { language, absences: words, appointment: appointmentWords } = useTexts();
+  return (line: Line) => {
+    const appointment = concerned.appointments.get(line.appointment);
+    const time = appointment && timeOf(appointment);
+    const { proposal } = line;
+    const who = proposal ? (titles.get(proposal.schedule) ?? '') : '';
+    return {
+      name: (appointment && patientNameOf(appointment, concerned.patients)) || appointmentWords.noPatient,
+      patient: appointment && patientIdOf(appointment),
+      time: time ? momentText(time.start, language) : '',
+      proposed:
+        proposal &&
+        (isSameTime(line, appointment)
+          ? words.sameTime(who)
+          : words.otherTime(momentText(proposal.start, language), who)),
+    };
+  };
+}
+
+/** How many lines are shown before somebody asks for all. */
+const FIRST = 50;
+
+/** Lines of an absence, the first ones unless all are asked for. */
+function Lines({
+  lines,
+  known,
+  children,
+}: {
+  readonly lines: readonly Line[];
+  readonly known: Known;
+  readonly children: (line: Line, words: { name: string; proposed: string | undefined }) => React.ReactNode;
+}) {
+  const { absences: words } = useTexts();
+  const [isWhole, setWhole] = useState(false);
+  const wordsOf = useLineWords(known);
+  return (
+    <>
+      <ul className="affected" aria-label={words.proposals}>
+        {(isWhole ? lines : lines.slice(0, FIRST)).map((line) => {
+          const { name, patient, time, proposed } = wordsOf(line);
+          return (
+            <li key={line.appointment}>
+              <p>
+                <strong>{patient ? <Link href={`/people/${patient}`}>{name}</Link> : name}</strong>
+                {time && <>, {time}</>}
+              </p>
+              {children(line, { name, proposed })}
+            </li>
+          );
+        })}
+      </ul>
+      {!isWhole && lines.length > FIRST && (
+        <Button variant="default" size="xs" onClick={() => setWhole(true)}>
+          {words.more(lines.length)}
+        </Button>
+      )}
+    </>
+  );
+}
+
+interface CardProps {
+  readonly absence: OpenAbsence;
+  readonly lines: readonly Line[];
+  readonly known: Known;
+  readonly onChanged: () => Promise<void>;
+}
+
+/** A plan that was not confirmed yet: what is offered to whom, and what happens in silence. */
+function Plan({ absence, lines, known, onChanged }: CardProps) {
+  const { absences: words } = useTexts();
+  const { draft, change, clear } = useDraft<{ readonly toCall: readonly string[]; readonly silence: Silence }>(
+    `plan ${absence.id}`,
+    { toCall: [], silence: 'keep' },
+  );
+  const { submit, refusal, isBusy } = useSubmit();
+  if (lines.length === 0) {
+    return <p>{words.notAffected}</p>;
+  }
+  const confirm = async (): Promise<void> => {
+    const toCall = draft.toCall.filter((id) => lines.some(({ appointment }) => appointment === id));
+    if (await submit(() => send(confirmation(absence, draft.silence, toCall)), words.confirmed)) {
+      clear();
+    }
+    await onChanged();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void confirm();
+      }}
+    >
+      <Stack gap="xs">
+        <p>
+          {words.planned(lines.length)} {words.toConfirm}
+        </p>
+        {lines.some(({ proposal }) => proposal) && <p className="help">{words.offerHelp}</p>}
+        <Lines lines={lines} known={known}>
+          {(line, { name, proposed }) => {
+            const isOffered = !draft.toCall.includes(line.appointment);
+            return proposed ? (
+              <Checkbox
+                label={proposed}
+                description={isOffered ? words.reach[line.reach] : words.byCall}
+                aria-label={`${words.offer(name)}: ${proposed}`}
+                checked={isOffered}
+                onChange={() =>
+                  change({
+                    toCall: isOffered
+                      ? [...draft.toCall, line.appointment]
+                      : draft.toCall.filter((id) => id !== line.appointment),
+                  })
+                }
+              />
+            ) : (
+              <p>{words.nothing}</p>
+            );
+          }}
+        </Lines>
+        <NativeSelect
+          label={words.silence}
+          value={draft.silence}
+          onChange={({ currentTarget: { value } }) =>
+            change({ silence: silences.find((one) => one === value) ?? 'keep' })
+          }
+          data={silences.map((value) => ({ value, label: words.silences[value] }))}
+        />
+        {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
+        <Group gap="xs">
+          <Button type="submit" loading={isBusy}>
+            {words.confirm}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** How it stands with the appointments of an absence that was confirmed. */
+function Progress({ lines, known }: Pick<CardProps, 'lines' | 'known'>) {
+  const { absences: words } = useTexts();
+  const counts = countsOf(lines);
+  const shown = counted.filter((one) => counts[one] > 0 || one !== 'done').map((one) => words.counts[one](counts[one]));
+  return (
+    <>
+      <p role="status">
+        <strong>{shown.join(' · ')}</strong>
+      </p>
+      {counts.call > 0 && (
+        <p>
+          <Link href="/messages">{words.toCall}</Link>
+        </p>
+      )}
+      <Lines lines={lines} known={known}>
+        {({ step }, { proposed }) => (
+          <p>
+            {[words.step[step], proposed && step !== 'call' && step !== 'called' && proposed]
+              .filter(Boolean)
+              .join(' · ')}
+          </p>
+        )}
+      </Lines>
+    </>
+  );
+}
+
+/** Ends an absence earlier than was said: now, or at a time that is typed. */
+function EndEarly({ absence, onChanged }: Pick<CardProps, 'absence' | 'onChanged'>) {
+  const { absences: words, appointment } = useTexts();
+  const [at, setAt] = useState<string>();
+  const [isMissing, setMissing] = useState(false);
+  const { submit, refusal, isBusy } = useSubmit();
+  const textOf = (time: number): string => periodText({ start: time, end: time }, config.timeZone).from;
+  const last = textOf(absence.period.end);
+  if (at === undefined) {
+    return (
+      <Group>
+        <Button variant="default" size="xs" onClick={() => setAt(textOf(Date.now()))}>
+          {words.end}
+        </Button>
+      </Group>
+    );
+  }
+  const end = async (): Promise<void> => {
+    const typed = typedPeriod({ from: at, to: last }, config.timeZone);
+    setMissing(!typed);
+    if (typed && (await submit(() => send(ending(absence, typed.start)), words.ended))) {
+      setAt(undefined);
+      await onChanged();
+    }
+  };
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void end();
+      }}
+    >
+      <Stack gap="xs">
+        <TextInput
+          type="datetime-local"
+          required
+          label={words.endAt}
+          description={words.endHelp}
+          value={at}
+          onChange={(event) => setAt(event.currentTarget.value)}
+        />
+        {isMissing && <p role="alert">{words.endMissing}</p>}
+        {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
+        <Group gap="xs">
+          <Button type="submit" loading={isBusy}>
+            {words.endSure}
+          </Button>
+          <Button variant="default" onClick={() => setAt(undefined)}>
+            {appointment.back}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** One absence: its plan until that is confirmed, then how it stands. */
+export function AbsenceCard(props: CardProps) {
+  const { language } = useTexts();
+  const { absence, known } = props;
+  const { schedules, period, reason, isConfirmed } = absence;
+  const who = schedules.map((id) => known.titles.get(id) ?? `Schedule/${id}`).join(', ');
+  return (
+    <section className="pane" aria-labelledby={`absence-${absence.id}`}>
+      <h2 id={`absence-${absence.id}`} tabIndex={-1}>
+        {who}
+      </h2>
+      <p>
+        {momentText(period.start, language)} – {momentText(period.end, language)}
+        {reason && `: ${reason}`}
+      </p>
+      <Stack gap="xs" mt="xs">
+        {isConfirmed ? <Progress {...props} /> : <Plan {...props} />}
+        <EndEarly absence={absence} onChanged={props.onChanged} />
+      </Stack>
+    </section>
+  );
+}

@@ -1,0 +1,152 @@
+import { Button, Loader, Stack } from '@mantine/core';
+import { useEffect } from 'react';
+import { useLocation, useSearch } from 'wouter';
+import {
+  absenceSearch,
+  absencesIn,
+  affectedSearch,
+  type Concerned,
+  concernedIn,
+  inOrderOfTime,
+  linesOf,
+  type OpenAbsence,
+} from '../../absence/absences.ts';
+import { isLocalDay, localDayOf } from '../../day/local-day.ts';
+import { titleOf } from '../../day/queries.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { useSchedules } from '../day/use-calendar.ts';
+import { searchAll, searchUrl } from '../fhir/client.ts';
+import { inChunks } from '../fhir/names.ts';
+import { Behind } from '../parts/behind.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { useFound } from '../parts/use-found.ts';
+import { useLoaded } from '../parts/use-loaded.ts';
+import { useNow } from '../parts/use-now.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+import { AnnounceForm } from './announce-form.tsx';
+import { AbsenceCard } from './card.tsx';
+
+const nothing: Concerned = concernedIn([]);
+
+async function readConcerned(ids: readonly string[]): Promise<Concerned | Refusal> {
+  const found = await searchAll(
+    inChunks(ids).map((chunk) =>
+      searchUrl('Appointment', [
+        ['_id', chunk.join(',')],
+        ['_include', 'Appointment:patient'],
+      ]),
+    ),
+  );
+  return isRefusal(found) ? found : concernedIn(found.flat());
+}
+
+/** Absences, with what becomes of their appointments; all of it is read again by itself. */
+function AbsenceList({
+  absences,
+  titles,
+  open,
+  onChanged,
+}: {
+  readonly absences: readonly OpenAbsence[];
+  /** The names of calendars by their ids. */
+  readonly titles: ReadonlyMap<string, string>;
+  /** Id of the one that gets the focus. */
+  readonly open: string | undefined;
+  readonly onChanged: () => Promise<void>;
+}) {
+  const ids = absences.map(({ id }) => id).toSorted();
+  const rows = useFound(`affected ${ids.join()}`, [affectedSearch(ids, config)], (resources) => [...resources]);
+  const lines = new Map(absences.map((one) => [one.id, linesOf(one, rows.value ?? [])]));
+  const named = [...new Set([...lines.values()].flat().map(({ appointment }) => appointment))].toSorted();
+  const { value, refusal, reload } = useLoaded(`concerned ${named.join()}`, async () =>
+    named.length > 0 ? readConcerned(named) : nothing,
+  );
+  const concerned = value ?? nothing;
+  const reloadAll = async (): Promise<void> => {
+    await Promise.all([onChanged(), rows.reload(), reload()]);
+  };
+  const isThere = ids.includes(open ?? '');
+  useEffect(() => {
+    if (open && isThere) {
+      const heading = document.getElementById(`absence-${open}`);
+      heading?.focus({ preventScroll: true });
+      heading?.scrollIntoView();
+    }
+  }, [open, isThere]);
+  const problem = rows.refusal ?? refusal;
+  return (
+    <>
+      <Behind isBehind={rows.isBehind} />
+      {problem && <Problem refusal={problem} onReload={() => void reloadAll()} />}
+      {absences.map((one) => (
+        <AbsenceCard
+          key={one.id}
+          absence={one}
+          lines={inOrderOfTime(lines.get(one.id) ?? [], concerned)}
+          known={{ concerned, titles }}
+          onChanged={reloadAll}
+        />
+      ))}
+    </>
+  );
+}
+
+/** Who is absent: it is said, planned, confirmed and followed here. */
+export function AbsencesPage() {
+  const texts = useTexts();
+  const { absences: words } = texts;
+  const now = useNow();
+  const schedules = useSchedules();
+  const { value, refusal, reload, isBehind } = useFound('absences', [absenceSearch(config)], (found) =>
+    absencesIn(found, now, config),
+  );
+  const [, navigate] = useLocation();
+  const query = new URLSearchParams(useSearch());
+  const day = query.get('new');
+  const today = localDayOf(now, config.timeZone);
+  const titles = new Map((schedules.value ?? []).map((one) => [one.id ?? '', titleOf(one)]));
+  const go = (address: string): void => navigate(address, { replace: true });
+  const problem = refusal ?? schedules.refusal;
+  return (
+    <>
+      <h1>
+        {words.title} {value && `(${value.length})`}
+      </h1>
+      <Behind isBehind={isBehind} />
+      {problem && (
+        <Problem
+          refusal={problem}
+          onReload={() => {
+            void schedules.reload();
+            void reload();
+          }}
+        />
+      )}
+      {!(value && schedules.value) && !problem && <Loader aria-label={texts.loading} />}
+      <Stack gap="md" className="absences">
+        {schedules.value &&
+          (day === null ? (
+            <div>
+              <Button onClick={() => go(`/absences?new=${today}`)}>{words.announce}</Button>
+            </div>
+          ) : (
+            <AnnounceForm
+              schedules={schedules.value}
+              chosen={query.get('calendars')?.split(',').filter(Boolean) ?? []}
+              day={isLocalDay(day) ? day : today}
+              onPlanned={(id) => {
+                go(id ? `/absences?open=${id}` : '/absences');
+                void reload();
+              }}
+              onClose={() => go('/absences')}
+            />
+          ))}
+        {value?.length === 0 && day === null && <p>{words.none}</p>}
+        {value && value.length > 0 && (
+          <AbsenceList absences={value} titles={titles} open={query.get('open') ?? undefined} onChanged={reload} />
+        )}
+      </Stack>
+    </>
+  );
+}
