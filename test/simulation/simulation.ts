@@ -107,8 +107,12 @@ export async function loadSimulation() {
     name: string,
     { seed, until = Number.POSITIVE_INFINITY, among = '' }: Pick<SceneBounds, 'seed' | 'until'> & { among?: string },
   ) {
+    const isAbout = (scene: Scene): boolean =>
+      scene.name.includes(':') && name.includes(scene.name.split(':', 1)[0] ?? '');
+    const wanted = scenes.filter((one) => one.name.includes(among));
+    const ordered = [...wanted.filter(isAbout), ...wanted.filter((one) => !isAbout(one))];
     for (const plays of [4, 30, MOST_SOUGHT]) {
-      for (const scene of scenes.filter((one) => one.name.includes(among))) {
+      for (const scene of ordered) {
         const says = performance.now() < until ? await noticed(scene, name, seed, plays) : undefined;
         if (says !== undefined) {
           return { scene: scene.name, says };
