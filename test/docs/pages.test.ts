@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 /** How many words each page may have; to raise one is a decision of its own. */
 const budgets: Readonly<Record<string, number>> = {
   'README.md': 900,
-  'CHANGELOG.md': 1_500,
+  'CHANGELOG.md': 1_600,
   'CONTRIBUTING.md': 1_750,
   'SECURITY.md': 2_130,
   'docs/absences.md': 360,
@@ -22,8 +22,8 @@ const budgets: Readonly<Record<string, number>> = {
   'docs/front-desk.md': 1_480,
   'docs/how-it-works.md': 1_400,
   'docs/messages.md': 600,
-  'docs/notifications.md': 2_050,
-  'docs/operators.md': 3_770,
+  'docs/notifications.md': 2_110,
+  'docs/operators.md': 3_900,
   'docs/portal.md': 1_200,
   'docs/portals.md': 4_300,
 };
