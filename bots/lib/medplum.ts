@@ -104,7 +104,7 @@ async function call({ connections }: Client, request: ServerRequest): Promise<An
 }
 
 /** What is said where Medplum takes nothing more from this Bot for now: each further request makes that longer. */
-export const RATE_LIMIT = "Medplum's rate limit is reached: nothing was written; try again in a minute.";
+export const RATE_LIMIT = "Medplum's rate limit is reached. Nothing was written; try again in a minute.";
 
 function failed(status: number): BundleAnswer {
   const diagnostics =

@@ -277,11 +277,18 @@ export function openStep(
   return { ...step, openings, knownUntil, shortest, longest };
 }
 
-/** The service types of an appointment in these Slots: of each the first that is coded and fits the role. */
-export function serviceTypesIn(taken: readonly CalendarSlot[], pools: readonly Pool[]): CodeableConcept[] {
+/**
+ * The service types of an appointment: of each calendar the first that is coded and fits the role.
+ *
+ * @param named - by calendar what its Slot names, and then what its Schedule does
+ */
+export function serviceTypesIn(
+  named: readonly (readonly CodeableConcept[])[],
+  pools: readonly Pool[],
+): CodeableConcept[] {
   const services = new Set(pools.flatMap((pool) => (pool.kind === 'service' ? [pool.service] : [])));
-  const types = taken.flatMap((slot) => {
-    const coded = (slot.services ?? []).filter(({ coding = [] }) => coding.length > 0);
+  const types = named.flatMap((all) => {
+    const coded = all.filter(({ coding = [] }) => coding.length > 0);
     const own = coded.find((one) => services.has(serviceIdOf(one) ?? ''));
     return own ?? coded[0] ?? [];
   });

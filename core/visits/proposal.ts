@@ -35,7 +35,7 @@ function participantsIn(schedules: readonly string[], { bookable, patient }: Pro
 
 /** One visit as a Bundle of the appointments that `$book` takes as they stand. */
 export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle<Appointment> {
-  const { visit, isPlain, slotOf, newId, insteadOf, config } = proposing;
+  const { visit, isPlain, bookable, slotOf, newId, insteadOf, config } = proposing;
   const group = { system: artefactUri(config, 'LocalVisitGroup'), value: newId().replace('urn:uuid:', '') };
   return {
     resourceType: 'Bundle',
@@ -46,7 +46,10 @@ export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle
         { kind: 'service', service: visit.service },
       ];
       const serviceType = serviceTypesIn(
-        fillers.flatMap(({ slots }) => slotOf(slots[0] ?? '') ?? []),
+        fillers.map(({ schedule, slots }) => [
+          ...(slotOf(slots[0] ?? '')?.services ?? []),
+          ...(bookable.get(schedule)?.schedule.serviceType ?? []),
+        ]),
         pools,
       );
       const mark = stepExtension({ service: visit.service, step }, config);

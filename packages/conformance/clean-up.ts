@@ -27,8 +27,13 @@ const parts: Readonly<Partial<Record<ResourceType, { readonly of: ResourceType; 
   QuestionnaireResponse: { of: 'Patient', query: 'subject' },
 };
 
-function note({ made }: Ledger, resource: unknown): void {
-  if (isObject(resource) && typeof resource.resourceType === 'string' && typeof resource.id === 'string') {
+function note(ledger: Ledger, resource: unknown): void {
+  const { made } = ledger;
+  if (isResource(resource, 'Bundle')) {
+    for (const one of resource.entry ?? []) {
+      note(ledger, one.resource);
+    }
+  } else if (isObject(resource) && typeof resource.resourceType === 'string' && typeof resource.id === 'string') {
     const references = made.get(resource.resourceType) ?? new Set();
     made.set(resource.resourceType, references.add(`${resource.resourceType}/${resource.id}`));
   }

@@ -9,7 +9,7 @@ import { outboxTurnsTo, rowOf, submit, toWebsocket, unsubscribeAll } from '../no
 import { aRequest, tasksOf } from '../requests/fixtures.ts';
 
 const system = artefactUri(config, 'LocalTask');
-const forStaff: readonly string[] = ['confirm', 'collision', 'undelivered'];
+const forStaff: readonly string[] = ['affected', 'confirm', 'collision', 'undelivered'];
 const ofService = codesWhere(() => true).filter((code) => !forStaff.includes(code));
 
 const desk = (method: string, path: string, body?: unknown, headers = {}) =>
@@ -119,16 +119,16 @@ describe('staff and the Tasks that are theirs', () => {
   });
 });
 
-it('no reminder of staff passes for a message to the websockets of a subscriber: 403', async () => {
+it('no message of staff passes for a message to the websockets of a subscriber: 403', async () => {
   const id = outbox.focus?.reference?.split('/')[1];
   const forged = {
     resourceType: 'Communication',
     status: 'completed',
-    category: [{ coding: [{ system, code: 'confirm' }] }],
+    category: [{ coding: [{ system, code: 'message' }] }],
     identifier: [{ system: artefactUri(config, 'LocalEvent'), value: `${id}/last` }],
     payload: [{ contentString: JSON.stringify({ resourceType: 'Bundle', type: 'history' }) }],
   };
   expect((await desk('POST', '/Communication', forged)).status).toBe(403);
-  const { identifier: _, ...reminder } = forged;
-  expect((await desk('POST', '/Communication', reminder)).status).toBe(201);
+  const { identifier: _, ...message } = forged;
+  expect((await desk('POST', '/Communication', message)).status).toBe(201);
 });

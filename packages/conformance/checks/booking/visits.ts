@@ -1,6 +1,6 @@
 import type { Check, RequestStep } from '../../check.ts';
 import { codedOutcome, resource, status, that } from '../../expectation.ts';
-import { parameters, participant, proposal } from '../../preparation/bodies.ts';
+import { parameters, proposal } from '../../preparation/bodies.ts';
 import { bookSlot, inOther, isBookedOrPending } from './common.ts';
 
 const service = { name: 'service', valueReference: { reference: '{visitService}' } };
@@ -43,14 +43,21 @@ export const visitChecks: readonly Check[] = [
       },
       {
         request: 'POST /Appointment/$book',
-        body: {
-          resourceType: 'Appointment',
-          status: 'proposed',
+        body: proposal({
           start: `{${first}.start}`,
           end: `{${first}.end}`,
           slot: [{ reference: `{${first}.slot.0.reference}` }],
-          participant: [participant('{patient}')],
-        },
+          serviceType: [
+            {
+              coding: [
+                {
+                  system: `{${first}.serviceType.0.coding.0.system}`,
+                  code: `{${first}.serviceType.0.coding.0.code}`,
+                },
+              ],
+            },
+          ],
+        }),
         expect: [isBookedOrPending],
       },
       { ...find(service, period), expect: [status(200), that('entry.empty()')] },
