@@ -34,10 +34,10 @@ A series: --series "10 times every 1 wk; tolerance 1 d; same person"
 Units are min, h, d, wk.
 `;
 
-const UNIT = '(?<value>\\d+(?:\\.\\d+)?) ?(?<unit>min|h|d|wk)';
+const LENGTH = /^(?<value>\d+(?:\.\d+)?) ?(?<unit>min|h|d|wk)$/;
 
 function durationPart(url: string, text: string): Extension {
-  const { value, unit } = new RegExp(`^${UNIT}$`).exec(text.trim())?.groups ?? {};
+  const { value, unit } = LENGTH.exec(text.trim())?.groups ?? {};
   if (value === undefined || unit === undefined) {
     throw new Error(`'${text.trim()}' is not a length of time such as 20 min or 2 h.`);
   }

@@ -57,7 +57,11 @@ const tags = {
       metaOfSubmitted({ tag: tags, profile: known }, owner, context.config, profiles),
     ),`,
   ),
-  everywhere: edit('core/fhir/tags.ts', 'tag: [...kept, external, own] };', 'tag: [...kept, own] };'),
+  everywhere: edit(
+    'core/fhir/tags.ts',
+    'tag: [...kept, ...(own.length > 0 ? [external] : []), ...own] };',
+    'tag: [...kept, ...own] };',
+  ),
 };
 
 const statusOfJob = "return answer ?? problem('bad-gateway', 'The result of the booking cannot be read.');";
@@ -254,7 +258,13 @@ export const breaks: readonly Break[] = [
   },
   {
     rule: '`POST /Appointment/$book`: `proposed` becomes `booked`',
-    edits: [edit('core/booking/book/result.ts', "if (isKept || confirmation === 'automatic') {", 'if (isKept) {')],
+    edits: [
+      edit(
+        'core/booking/book/result.ts',
+        "if (isKept || confirmationOf(schedulesOf(slots, state), servicesOf, config) === 'automatic') {",
+        'if (isKept) {',
+      ),
+    ],
   },
   {
     rule: 'not confirmed at once: `pending`, 202',

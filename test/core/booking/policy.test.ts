@@ -30,7 +30,7 @@ describe('policy', () => {
   });
 
   const parts =
-    'leadTime, window, cancelUntil, holdFor, longest, confirmWithin, refillNotice, offerFor, maxOpenPerPatient, ' +
+    'leadTime, window, cancelUntil, holdFor, longest, confirmWithin, refillNotice, offerFor, attendanceBy, maxOpenPerPatient, ' +
     'maxPerPortalAndDay, refill, quietHours';
   const units = 's, min, h, d, wk';
   const path = 'Schedule.extension[0]';
