@@ -9,6 +9,15 @@ import { newSession, type Session, type SessionEffect, type SessionEvent, step, 
 /** What a client may leave unread on all its websockets together, in bytes. */
 const unreadBytes = 8 * 1024 * 1024;
 
+/** How long a client may take to close its end, in milliseconds; then what it left unread is dropped. */
+const graceMs = 1_000;
+
+/** Ends a websocket, and says why to a client that still reads. */
+export function end(client: WebSocket, code: number, reason: string): void {
+  client.close(code, reason);
+  setTimeout(() => client.terminate(), graceMs).unref();
+}
+
 /** The longest time that a timer can have, in milliseconds. */
 const longestTimer = 2 ** 31 - 1;
 
@@ -138,7 +147,7 @@ function createPerformer(
     start: ({ timer, ms }) => timers.start(timer, ms),
     cancel: ({ timer }) => timers.cancel(timer),
     close: ({ code, reason }) => {
-      client.close(code, reason);
+      end(client, code, reason);
       medplum?.terminate();
     },
   };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { addressNetwork } from '../../core/address-group.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -12,7 +12,7 @@ import { refuseConnection } from '../operations/error-handler.ts';
 import { hostProblem } from '../operations/protocol.ts';
 import type { Binding } from './binding-token.ts';
 import { createWebsocketPlaces } from './places.ts';
-import { relay } from './relay.ts';
+import { end, relay } from './relay.ts';
 import { closing } from './session.ts';
 
 const PATH = '/ws';
@@ -33,9 +33,6 @@ export function isWebsocket({ url, headers }: IncomingMessage, { basePath }: Add
 
 /** The maximum size of a client's message: it only contains a token. */
 const clientBytes = 64 * 1024;
-
-/** How long a client may take to close its end, in milliseconds. */
-const graceMs = 1_000;
 
 /** Pings all clients regularly, and drops those that do not answer. */
 function keepAlive(server: WebSocketServer, everyMs: number): NodeJS.Timeout {
@@ -92,8 +89,11 @@ function createRelays(context: GatewayContext, medplumUrl: string, failed: (erro
     relay(client, medplumUrl, context, {
       claim: (binding) => claim(client, binding),
       release: (id) => tokens.delete(id),
+      // One that is being closed has paid: the others are not closed for it.
       unread: () =>
-        [...new Set([client, ...places.ofClient(client)])].reduce((sum, one) => sum + one.bufferedAmount, 0),
+        [...new Set([client, ...places.ofClient(client)])]
+          .filter(({ readyState }) => readyState === WebSocket.OPEN)
+          .reduce((sum, one) => sum + one.bufferedAmount, 0),
       failed,
     });
   };
@@ -147,8 +147,7 @@ export function addWebsockets(
     isClosing = true;
     clearInterval(pings);
     for (const client of server.clients) {
-      client.close(closing.goingAway, 'Reconnect, and get missed events with $events');
-      setTimeout(() => client.terminate(), graceMs).unref();
+      end(client, closing.goingAway, 'Reconnect, and get missed events with $events');
     }
   });
   return { bound: places.bound, unbound: places.unbound };
