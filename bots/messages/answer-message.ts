@@ -4,14 +4,16 @@ import { withConsent } from '../../core/booking/appointment/consent.ts';
 import { isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
 import { asksForConsent } from '../../core/booking/appointment/offer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import type { Role } from '../../core/booking/caller-role.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import { formatInstant } from '../../core/fhir/instant.ts';
+import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { belongsTo, ownerOf } from '../../core/fhir/tags.ts';
+import { belongsTo, markChange, ownerOf } from '../../core/fhir/tags.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
 import {
+  type AnswerRequest,
   answerParameters,
   byPatient,
   isGood,
@@ -97,30 +99,33 @@ async function entriesOf(medplum: MedplumClient, answer: MessageAnswer, asked: A
 const receivedEntries = ({ last }: Asked): BundleEntry[] =>
   last && last.received === undefined ? [updateEntry(last, { ...last, received: formatInstant(Date.now()) })] : [];
 
-/** Books what is offered to a person, as its portal would; the link is all that it takes. */
-async function acceptOffer(
+/** What is written for its portal, which has not done it: it is told. */
+const byPerson = (entry: readonly BundleEntry[]): BundleEntry[] =>
+  entry.map((one) =>
+    isResource(one.resource, 'Appointment')
+      ? { ...one, resource: { ...one.resource, meta: markChange(one.resource.meta, '', undefined, config) } }
+      : one,
+  );
+
+/** Books, as the appointment's portal would, and by its rules; the link is all that it takes. */
+async function book(
   medplum: MedplumClient,
   asked: Asked,
-  offer: Appointment,
-  isOwn: boolean,
+  stored: Appointment,
+  body: unknown,
+  role: Role,
 ): Promise<Parameters | OperationOutcome> {
-  const accepted = openOf(asked).map(({ meta: _, extension: __, ...one }) => one);
-  const body: Parameters = {
-    resourceType: 'Parameters',
-    parameter: accepted.map((resource) => ({ name: 'appt-resource', resource })),
-  };
-  const owner = ownerOf(offer, config) ?? '';
+  const owner = ownerOf(stored, config) ?? '';
   const extended = (entry: BundleEntry[]): BundleEntry[] => [
-    ...(asksForConsent(offer, config)
+    ...(asksForConsent(stored, config)
       ? withConsent(entry, { assistant: { id: owner }, by: 'link', agreed: Date.now() }, newId, config)
-      : entry),
+      : byPerson(entry)),
     ...receivedEntries(asked),
   ];
   const result = await bookAppointment(
     medplum,
-    parseBookRequest(accepted.length > 1 ? body : accepted[0], config),
-    // What staff have made belongs to no portal.
-    { id: owner, role: owner === '' ? 'repository' : 'requestor', limits: [] },
+    parseBookRequest(body, config),
+    { id: owner, role, limits: [] },
     { extend: (transaction) => ({ ...transaction, entry: extended(transaction.entry ?? []) }) },
   );
   if (result.kind !== 'booked' && result.kind !== 'existing') {
@@ -128,8 +133,29 @@ async function acceptOffer(
   }
   const { appointments } = result;
   const known = knowledgeOf(appointments, config);
-  const possible = possibleAnswers({ ...asked.thread, known }, appointments, { isOwn, isClosed: false }, config);
+  const isAlone = asked.thread.group === undefined;
+  const possible = possibleAnswers({ ...asked.thread, known }, appointments, { isAlone, isClosed: false }, config);
   return answerParameters(asked.thread, appointments, possible, config);
+}
+
+/** Books what is offered to a person. */
+function acceptOffer(medplum: MedplumClient, asked: Asked, offer: Appointment) {
+  const accepted = openOf(asked).map(({ meta: _, extension: __, ...one }) => one);
+  const body: Parameters = {
+    resourceType: 'Parameters',
+    parameter: accepted.map((resource) => ({ name: 'appt-resource', resource })),
+  };
+  // What staff offer, they offer for certain.
+  const role = ownerOf(offer, config) === undefined ? 'repository' : 'requestor';
+  return book(medplum, asked, offer, accepted.length > 1 ? body : accepted[0], role);
+}
+
+/** Moves to a time that a person has chosen: what is not named stays as it is. */
+function moveTo(medplum: MedplumClient, asked: Asked, stored: Appointment, to: AnswerRequest['to']) {
+  const { id, identifier, participant } = stored;
+  const patients = participant.filter(({ actor }) => actor?.reference?.startsWith('Patient/'));
+  const kept = { id, ...(identifier && { identifier }), participant: patients };
+  return book(medplum, asked, stored, { resourceType: 'Appointment', status: 'proposed', ...kept, ...to }, 'requestor');
 }
 
 async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
@@ -167,10 +193,14 @@ async function attempt(
   );
   const closed = (await Promise.all(limited)).flat();
   const isAlone = asked.thread.group === undefined;
-  const isOwn =
-    isAlone && appointment !== undefined && belongsTo(appointment, callerOf({ ...event, input }).id, config);
-  const possible = possibleAnswers(asked.thread, appointments, { isOwn, isClosed: closed.length > 0 }, config);
-  const { answer } = request;
+  const possible = possibleAnswers(asked.thread, appointments, { isAlone, isClosed: closed.length > 0 }, config);
+  const { answer, to } = request;
+  const isThere = (stored: Appointment): boolean =>
+    parseInstant(stored.start) === parseInstant(to?.start) && parseInstant(stored.end) === parseInstant(to?.end);
+  if (to && appointment?.status !== 'cancelled' && appointment && isThere(appointment)) {
+    // The same answer sent again.
+    return answerParameters(asked.thread, appointments, possible, config);
+  }
   if (answer === undefined) {
     return answerParameters(asked.thread, appointments, possible, config);
   }
@@ -180,7 +210,10 @@ async function attempt(
     return toOperationOutcome(answer === 'cancel' && closed.length > 0 ? closed : [issue], config);
   }
   if (answer === 'come' && appointment && isOffered(appointment, Date.now(), config)) {
-    return acceptOffer(medplum, asked, appointment, isOwn);
+    return acceptOffer(medplum, asked, appointment);
+  }
+  if (to && appointment) {
+    return moveTo(medplum, asked, appointment, to);
   }
   const entry = [...(await entriesOf(medplum, answer, asked)), ...receivedEntries(asked)];
   const written = entry.length > 0 ? await sendTransaction(medplum, entry) : undefined;
@@ -196,15 +229,19 @@ async function attempt(
   return answerParameters(
     asked.thread,
     after,
-    possibleAnswers(asked.thread, after, { isOwn, isClosed: false }, config),
+    possibleAnswers(asked.thread, after, { isAlone, isClosed: false }, config),
     config,
+    answer === 'move' && appointment
+      ? { appointment, isOwn: belongsTo(appointment, callerOf({ ...event, input }).id, config) }
+      : undefined,
   );
 }
 
 /**
  * Carries out `$answer`: what a person answers to a message, by the link in it. The link is all that it takes, whoever calls.
  *
- * @param event - input: Parameters with `token`, from the link, and `answer` (come, cancel, stop), or none to look first
+ * @param event - input: Parameters with `token`, from the link, and `answer` (come, cancel, stop, move, this with
+ *   `slot`, `start` and `end` once a time is chosen), or none to look first
  * @returns Parameters with the appointment's time and state, and what can be answered; an OperationOutcome (not found) for a
  *   link that is unknown, has been replaced by that of a later message, or is over
  */

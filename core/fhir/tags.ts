@@ -41,9 +41,10 @@ export function ownerOf(resource: Pick<Resource, 'meta'>, config: TagConfig): st
   return ownerTags(resource, config)[0]?.code;
 }
 
-/** Whether a resource belongs to a requestor. */
+/** Whether a resource belongs to a requestor; to an empty one belongs what the clinic itself has. */
 export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, config: TagConfig): boolean {
-  return ownerTags(resource, config).some(({ code }) => isSameToken(code, requestor));
+  const owners = ownerTags(resource, config);
+  return requestor === '' ? owners.length === 0 : owners.some(({ code }) => isSameToken(code, requestor));
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { Appointment, CodeableConcept, Parameters } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../config/config.ts';
+import type { Appointment, CodeableConcept, Parameters, ParametersParameter } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isId } from '../fhir/reference/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
@@ -19,17 +19,26 @@ export interface AnswerRequest {
   readonly key: string;
   /** What the person has answered; `undefined` to see first what it is about. */
   readonly answer: MessageAnswer | undefined;
+  /** The time to which the person moves, as it was sent: a Slot or a part of it. */
+  readonly to: Pick<Appointment, 'slot' | 'start' | 'end'> | undefined;
 }
 
-/** Reads Parameters with `token` and, perhaps, `answer`; `undefined` if they are something else. */
+/** Reads Parameters with `token` and, perhaps, `answer`, and to where; `undefined` if they are something else. */
 export function parseAnswer(input: unknown): AnswerRequest | undefined {
   const parameter: unknown = isResource(input, 'Parameters') ? input.parameter : undefined;
-  const valueNamed = (name: string, type: 'valueString' | 'valueCode'): unknown =>
+  const valueNamed = (name: string, type: `value${'String' | 'Code' | 'Reference' | 'Instant'}`): unknown =>
     (Array.isArray(parameter) ? parameter.filter(isObject) : []).find((one) => one.name === name)?.[type];
   const [token, said] = [valueNamed('token', 'valueString'), valueNamed('answer', 'valueCode')];
   const [row, key = ''] = typeof token === 'string' ? token.split('.', 2) : [];
   const answer = answers.find((one) => one === said);
-  return isId(row) && /^[0-9a-f]{32}$/.test(key) && (said === undefined || answer) ? { row, key, answer } : undefined;
+  const slot = valueNamed('slot', 'valueReference');
+  const time = { start: valueNamed('start', 'valueInstant'), end: valueNamed('end', 'valueInstant') };
+  const to = isObject(slot) && answer === 'move' ? { slot: [slot], ...time } : undefined;
+  const isKnown = said === undefined || answer !== undefined;
+  // Whether it is a time at all is seen where it is booked.
+  return isId(row) && /^[0-9a-f]{32}$/.test(key) && isKnown
+    ? { row, key, answer, to: to as AnswerRequest['to'] }
+    : undefined;
 }
 
 /** Whether a link is good: its secret is that of the last news, and the appointment, or a step of the visit, has not begun. */
@@ -50,28 +59,41 @@ function isStill(known: Known | undefined, appointments: readonly Appointment[],
  * What can be answered now.
  *
  * @param appointments - as they are stored: one, or those of a visit
- * @param isOwn - whether it is one alone, and that of the portal that asks: there it can be moved
+ * @param isAlone - whether it is no visit, all of whose steps would have to be chosen anew
  * @param isClosed - whether it is too late to cancel
  */
 export function possibleAnswers(
   { known }: Thread,
   appointments: readonly Appointment[],
-  { isOwn, isClosed }: { readonly isOwn: boolean; readonly isClosed: boolean },
+  { isAlone, isClosed }: { readonly isAlone: boolean; readonly isClosed: boolean },
   config: ArtefactConfig,
 ): MessageAnswer[] {
   const open: MessageAnswer[] = [
     'come',
-    ...(isClosed ? [] : (['cancel', ...(isOwn && known?.status === 'booked' ? ['move' as const] : [])] as const)),
+    ...(isClosed ? [] : (['cancel', ...(isAlone && known?.status === 'booked' ? ['move' as const] : [])] as const)),
   ];
   return [...(isStill(known, appointments, config) ? open : []), 'stop'];
 }
 
-/** What `$answer` returns: what the message is about, and what can be answered. */
+/** What a portal needs to look for another time: for what, and who pays. */
+const wantedPart = ({ serviceType, extension }: Appointment, config: ArtefactConfig): ParametersParameter[] => [
+  ...(serviceType ?? []).slice(0, 1).map((valueCodeableConcept) => ({ name: 'serviceType', valueCodeableConcept })),
+  ...(extension ?? []).flatMap(({ url, valueCoding }) =>
+    url === artefactUri(config, 'LocalPayerKind') && valueCoding ? [{ name: 'payer-kind', valueCoding }] : [],
+  ),
+];
+
+/**
+ * What `$answer` returns: what the message is about, and what can be answered.
+ *
+ * @param moving - whoever asks for another time learns for what; nobody else does
+ */
 export function answerParameters(
   thread: Thread,
   appointments: readonly Appointment[],
   possible: readonly MessageAnswer[],
   config: ArtefactConfig,
+  moving?: { readonly appointment: Appointment; readonly isOwn: boolean },
 ): Parameters {
   const now =
     knowledgeOf(appointments, config, thread.known) ??
@@ -79,9 +101,10 @@ export function answerParameters(
   return {
     resourceType: 'Parameters',
     parameter: [
-      ...(possible.includes('move')
+      ...(moving?.isOwn
         ? [{ name: 'appointment', valueReference: { reference: `Appointment/${thread.appointment}` } }]
         : []),
+      ...(moving ? wantedPart(moving.appointment, config) : []),
       ...(now
         ? [
             { name: 'status', valueCode: now.status === 'offered' ? 'proposed' : now.status },

@@ -8,7 +8,7 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { communicationOf } from '../../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadTask } from '../../../core/messages/thread.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
-import { aSchedule, aService, booked, extension, policy, problems } from '../booking/fixtures.ts';
+import { aSchedule, aService, aSlot, booked, extension, inMinutes, policy, problems } from '../booking/fixtures.ts';
 import { later } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
@@ -93,7 +93,12 @@ async function told(
 
 type Made = Awaited<ReturnType<typeof aMessage>>;
 
-const ask = ({ row }: Pick<Made, 'row'>, answer?: string, token = `${row.id}.${key}`) =>
+const ask = (
+  { row }: Pick<Made, 'row'>,
+  answer?: string,
+  token = `${row.id}.${key}`,
+  time: NonNullable<Parameters['parameter']> = [],
+) =>
   handler(medplum().medplum, {
     bot: { reference: 'Bot/1' },
     contentType: 'application/fhir+json',
@@ -101,7 +106,11 @@ const ask = ({ row }: Pick<Made, 'row'>, answer?: string, token = `${row.id}.${k
     secrets: {},
     input: {
       resourceType: 'Parameters',
-      parameter: [{ name: 'token', valueString: token }, ...(answer ? [{ name: 'answer', valueCode: answer }] : [])],
+      parameter: [
+        { name: 'token', valueString: token },
+        ...(answer ? [{ name: 'answer', valueCode: answer }] : []),
+        ...time,
+      ],
     } satisfies Parameters,
   });
 
@@ -118,7 +127,7 @@ describe('the link in a message', () => {
     const own = await aMessage();
     const before = await read(own.appointment);
     expect(possible(await ask(own))).toEqual(['come', 'cancel', 'move', 'stop']);
-    expect(possible(await ask(await aMessage('another')))).toEqual(['come', 'cancel', 'stop']);
+    expect(possible(await ask(await aMessage('another')))).toEqual(['come', 'cancel', 'move', 'stop']);
     expect((await read(own.appointment))?.meta?.versionId).toBe(before?.meta?.versionId);
   });
 
@@ -133,6 +142,45 @@ describe('the link in a message', () => {
     expect(possible(await ask(made, 'cancel'))).toEqual(['transition-not-allowed Parameters.parameter']);
     expect((await read(made.sent as Communication))?.received).toBeDefined();
   });
+
+  it.each([
+    ['another portal', { id: 'another' }],
+    ['the clinic', undefined],
+  ])(
+    'moves an appointment of %s by the rules of who has made it, once, and nobody passes for its author',
+    async (_, portal) => {
+      const schedule = await aSchedule(medplum(), { extension: [policy({ leadTime: 60 })] });
+      const meta = portal ? {} : { meta: {} };
+      const made = await told(await booked(medplum(), portal ?? { id: '' }, { schedule, ...meta }));
+      const { appointment, patient } = made;
+      const time = (slot: Slot) => [
+        { name: 'slot', valueReference: { reference: `Slot/${slot.id}` } },
+        { name: 'start', valueInstant: slot.start },
+        { name: 'end', valueInstant: slot.end },
+      ];
+      const move = (to: NonNullable<Parameters['parameter']>) => ask(made, 'move', undefined, to);
+      const [free, late] = [
+        await aSlot(medplum(), schedule, '11:00', '11:30'),
+        await aSlot(medplum(), schedule, '12:00', '12:30', { start: inMinutes(20), end: inMinutes(50) }),
+      ];
+      const sought = await ask(made, 'move');
+      expect(sought).toMatchObject({ parameter: expect.not.arrayContaining([{ name: 'appointment' }]) });
+      expect(possible(await move(time(late)))).toEqual(['too-soon Appointment.start']);
+      expect(possible(await move(time({ ...free, start: 'soon' })))).toEqual(['malformed-request Appointment.start']);
+      for (const _time of ['first', 'again']) {
+        expect(await move(time(free))).toMatchObject({
+          parameter: expect.arrayContaining([{ name: 'start', valueInstant: free.start }]),
+        });
+      }
+      const after = await read(appointment);
+      expect(after).toMatchObject({ status: 'booked', start: free.start });
+      expect(after?.participant.map(({ actor }) => actor?.reference)).toContain(`Patient/${patient.id}`);
+      const tags = after?.meta?.tag?.map(({ system }) => system) ?? [];
+      expect(tags.includes(artefactUri(config, 'LocalRequestor'))).toBe(portal !== undefined);
+      expect(tags).not.toContain(artefactUri(config, 'LocalChangedBy'));
+      expect([(await read(made.slot))?.status, (await read(free))?.status]).toEqual(['free', 'busy']);
+    },
+  );
 
   it('keeps the clinic’s limit for cancellations', async () => {
     const made = await aMessage('portal', 24 * 60);

@@ -33,6 +33,9 @@ export function has({ problems }: Refusal, ...codes: readonly string[]): boolean
   return problems.some(({ code }) => code !== undefined && codes.includes(code));
 }
 
+/** A time to which an appointment is moved. */
+export type Moved = Required<Pick<Appointment, 'start' | 'end'>> & { readonly slot: string };
+
 /** The booking service, as a portal calls it. */
 export interface BookingService {
   readonly read: <T extends ResourceType>(type: T, id: string) => Promise<Answer<T>>;
@@ -49,8 +52,12 @@ export interface BookingService {
   readonly wait: (request: Parameters | Pick<Appointment, 'resourceType' | 'id'>) => Promise<Answer<'Appointment'>>;
   /** Makes a Subscription, or changes the one with its id. */
   readonly subscribe: (subscription: Subscription) => Promise<Answer<'Subscription'>>;
-  /** Passes on what a person answers to a message, by the last part of its link; without an answer it only looks. */
-  readonly answer: (token: string, answer?: string) => Promise<Answer<'Parameters'>>;
+  /**
+   * Passes on what a person answers to a message, by the last part of its link; without an answer it only looks.
+   *
+   * @param to - the time to which they move
+   */
+  readonly answer: (token: string, answer?: string, to?: Moved) => Promise<Answer<'Parameters'>>;
   /** The calendar of a secret link. */
   readonly feed: (token: string) => Promise<Answer<'Parameters'>>;
   readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
@@ -153,10 +160,17 @@ export function bookingService(options: ServiceOptions): BookingService {
       const body = JSON.stringify({ resourceType: 'Parameters', parameter } satisfies Parameters);
       return call('Parameters', { method: 'POST', url: `${baseUrl}/Schedule/$feed`, body }, true);
     },
-    answer: (token, answer) => {
+    answer: (token, answer, to) => {
       const parameter = [
         { name: 'token', valueString: token },
         ...(answer === undefined ? [] : [{ name: 'answer', valueCode: answer }]),
+        ...(to === undefined
+          ? []
+          : [
+              { name: 'slot', valueReference: { reference: to.slot } },
+              { name: 'start', valueInstant: to.start },
+              { name: 'end', valueInstant: to.end },
+            ]),
       ];
       const body = JSON.stringify({ resourceType: 'Parameters', parameter } satisfies Parameters);
       return call('Parameters', { method: 'POST', url: `${baseUrl}/Appointment/$answer`, body }, answer === undefined);

@@ -1,9 +1,10 @@
 import { type Content, type Html, html } from '../../server/html.ts';
+import type { BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import type { RefusalReason, State } from '../texts/texts.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
-import { otherTimes } from './taken.ts';
+import { bookingFields, otherTimes } from './taken.ts';
 
 /** The way to a map, which another site shows. */
 export const mapLink = ({ texts, isEmbedded }: Visit, map: string | undefined): Content =>
@@ -226,22 +227,32 @@ ${isPossible && html`<button class="danger">${refusal ? texts.again : yes}</butt
   return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
 }
 
+/** What is moved. */
+export interface Movable
+  extends Pick<AppointmentView, 'start' | 'end'>,
+    Partial<Pick<AppointmentView, 'what' | 'withWhom'>> {
+  /** The address of its page. */
+  readonly own: string;
+  /** For what the new time is, where the appointment itself is not seen. */
+  readonly service?: BookableService | undefined;
+}
+
 /** The page that asks before an appointment is moved, and offers others if the new time is gone. */
 export function movePage(
   visit: Visit,
-  view: AppointmentView,
+  view: Movable,
   time: ChosenTime,
   refusal?: { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined },
 ): Reply {
-  const { texts, portal } = visit;
+  const { texts } = visit;
   const { appointment } = texts;
-  const own = `${portal.options.path}/appointments/${view.id}`;
+  const { own, service } = view;
   const what = [view.what, view.withWhom].filter((one) => one).join(', ');
   const others = refusal?.alternatives;
   const isPossible = refusal === undefined || refusal.alternatives !== undefined || passing.includes(refusal.reason);
   const body = html`<h1>${appointment.moveTitle}</h1>
 ${refusalNote(visit, refusal?.reason)}
-<form method="post" action="${own}/move" data-wait="${texts.details.wait}">
+<form method="post" action="${own}/move" data-wait="${texts.details.wait}">${service && bookingFields(service)}
 <dl>${what && html`<div><dt>${appointment.what}</dt><dd>${what}</dd></div>`}
 <div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
 ${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong></dd></div>`}</dl>

@@ -29,12 +29,13 @@ export function messagePage(
   visit: Visit,
   { start, end, isCancelled, possible }: Answerable,
   phone: string | undefined,
-  done?: { readonly answer: MessageAnswer } | { readonly refusal: RefusalReason },
+  done?: { readonly answer: MessageAnswer | 'moved' } | { readonly refusal: RefusalReason },
 ): Reply {
   const { texts, portal, id } = visit;
   const { message } = texts;
   const refusal = done && 'refusal' in done ? done.refusal : undefined;
-  const said = done && 'answer' in done ? message.done[done.answer] : undefined;
+  const answers = { ...message.done, moved: texts.appointment.moved };
+  const said = done && 'answer' in done ? answers[done.answer] : undefined;
   const title = said ?? message.title;
   const button = (answer: MessageAnswer, style: string): Html | false =>
     possible.includes(answer) &&

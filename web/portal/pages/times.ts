@@ -4,11 +4,12 @@ import type { Doctor } from '../clinic/doctors.ts';
 import type { BookableSchedule, BookableService } from '../clinic/services.ts';
 import type { FreeTime } from '../clinic/times.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import type { AppointmentView } from '../visit/appointment.ts';
 import { formatTime } from '../visit/chosen-time.ts';
-import { when } from './appointment.ts';
+import { type Movable, when } from './appointment.ts';
 import { payerChoice } from './services.ts';
 import { bookingFields } from './taken.ts';
+
+type Query = Readonly<Record<string, string | undefined>>;
 
 /** What the page of free times shows. */
 export interface TimesPage {
@@ -41,18 +42,16 @@ export interface TimesPage {
   readonly later: string | undefined;
   /** The next free time after a span that has none. */
   readonly next: FreeTime | undefined;
-  /** The appointment that is being moved. */
-  readonly move: AppointmentView | undefined;
+  /** What is being moved, and what of it stays in the address. */
+  readonly move: (Movable & { readonly query: Query }) | undefined;
 }
-
-type Query = Readonly<Record<string, string | undefined>>;
 
 /** What was chosen already, and stays in every address of the page. */
 const choiceOf = ({ service, schedule, move, isMonth }: TimesPage): Query => ({
   service: service.key,
   payer: service.payer?.valueCoding?.code,
   schedule: schedule?.reference,
-  move: move?.id,
+  ...move?.query,
   view: isMonth ? 'month' : undefined,
 });
 
@@ -173,7 +172,7 @@ function timeButton(time: FreeTime, style: 'time' | 'secondary', label: Content)
 /** Holds the time whose button is pressed, or asks whether to move to it. */
 function timeForm({ portal }: Visit, { move, service }: TimesPage, content: Content): Html {
   const { path } = portal.options;
-  const action = move === undefined ? `${path}/hold` : `${path}/appointments/${move.id}/move`;
+  const action = move === undefined ? `${path}/hold` : `${move.own}/move`;
   return html`<form method="${move === undefined ? 'post' : 'get'}" action="${action}">
 ${bookingFields(service)}
 ${content}

@@ -13,6 +13,7 @@ import {
   appointmentPage,
   cancelPage,
   isNews,
+  type Movable,
   movePage,
   offerOverPage,
   offersPart,
@@ -347,22 +348,27 @@ export const cancel = forOwn(async (visit, found) => {
   return { kind: 'redirect', to };
 });
 
+const movableOf = ({ portal }: Visit, view: AppointmentView): Movable => ({
+  ...view,
+  own: `${portal.options.path}/appointments/${view.id}`,
+});
+
 /** `GET /appointments/:id/move`: asks first. */
 export const askMove = forOwn(async (visit, { view }) => {
   const time = parseTime(visit.query.get('time'));
-  return time ? movePage(visit, view, time) : failurePage(visit, 'notFound');
+  return time ? movePage(visit, movableOf(visit, view), time) : failurePage(visit, 'notFound');
 });
 
 /** What stands for an answer of the service where the portal does not know what it offers. */
 const unavailable: Refusal = { refused: true, status: 503, problems: [] };
 
 /** Moves to a time that is offered, which counts as a booking. */
-async function moveTo(
+async function moveTo<T extends object>(
   { portal, visitor }: Visit,
-  appointment: Appointment,
   service: BookableService,
   time: ChosenTime,
-): Promise<Appointment | Refusal> {
+  send: () => Promise<T | Refusal>,
+): Promise<T | Refusal> {
   const problem = await refusalOf(portal.service, service, time);
   if (problem) {
     return problem;
@@ -371,27 +377,54 @@ async function moveTo(
   if (!takeBack) {
     return visitorLimit;
   }
-  const moved = await portal.service.book(moveRequest(appointment, time));
+  const moved = await send();
   if (isRefusal(moved) && reasonOf(moved) !== 'unknown') {
     takeBack();
   }
   return moved;
 }
 
-/** `POST /appointments/:id/move` */
-export const move = forOwn(async (visit, { appointment, view }) => {
+/**
+ * Moves to the time in the form, and says what came of it.
+ *
+ * @param key - of the service for which it is
+ * @param send - asks the service
+ * @param done - what is shown then
+ */
+export async function moveBy<T extends object>(
+  visit: Visit,
+  movable: Movable,
+  [key, payer]: readonly [string, string | undefined],
+  send: (time: ChosenTime) => Promise<T | Refusal>,
+  done: (moved: T) => Reply | Promise<Reply>,
+): Promise<Reply> {
   const { portal, form } = visit;
   const time = parseTime(form.get('time'));
   if (!time) {
     return failurePage(visit, 'notFound');
   }
-  const found = await serviceOf(visit, view.serviceKey ?? '', view.payer);
+  const found = await serviceOf(visit, key, payer);
   const service = found && !isRefusal(found) ? found : undefined;
-  const answer = service ? await moveTo(visit, appointment, service, time) : unavailable;
+  const answer = service ? await moveTo(visit, service, time, () => send(time)) : unavailable;
   if (!isRefusal(answer)) {
-    portal.news.note(view.id);
-    return { kind: 'redirect', to: `${portal.options.path}/appointments/${view.id}?news=moved` };
+    return done(answer);
   }
   const alternatives = await alternativesTo(portal, answer, service, time);
-  return movePage(visit, view, time, { reason: reasonOf(answer), alternatives });
+  return movePage(visit, movable, time, { reason: reasonOf(answer), alternatives });
+}
+
+/** `POST /appointments/:id/move` */
+export const move = forOwn((visit, { appointment, view }) => {
+  const { portal } = visit;
+  const movable = movableOf(visit, view);
+  return moveBy(
+    visit,
+    movable,
+    [view.serviceKey ?? '', view.payer],
+    (time) => portal.service.book(moveRequest(appointment, time)),
+    () => {
+      portal.news.note(view.id);
+      return { kind: 'redirect', to: `${movable.own}?news=moved` };
+    },
+  );
 });

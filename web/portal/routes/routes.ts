@@ -5,7 +5,7 @@ import { sendDetails } from './booking.ts';
 import { showDetails } from './details.ts';
 import { holdTime } from './hold.ts';
 import { leave, openLinkHere, showLink, switchLanguage } from './links.ts';
-import { answerMessage, showMessage } from './message.ts';
+import { answerMessage, askMessageMove, moveByMessage, showMessage } from './message.ts';
 import { showNews } from './news.ts';
 import { showSlot } from './slot.ts';
 import { showColour, showEmbedScript, showPicture, showServices, showTimes } from './times.ts';
@@ -49,6 +49,8 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'POST', path: '/link', handler: openLinkHere },
   { method: 'GET', path: '/message/:id', handler: showMessage },
   { method: 'POST', path: '/message/:id', handler: answerMessage },
+  { method: 'GET', path: '/message/:id/move', handler: askMessageMove },
+  { method: 'POST', path: '/message/:id/move', handler: moveByMessage },
   { method: 'GET', path: '/leave', handler: appointments.askLeave },
   { method: 'POST', path: '/leave', handler: leave },
   { method: 'POST', path: '/language', handler: switchLanguage },

@@ -9,6 +9,7 @@ import { failurePage } from '../pages/failure.ts';
 import { servicesPage } from '../pages/services.ts';
 import { peopleOf, timesPage, withCard } from '../pages/times.ts';
 import { findOwn } from './appointments.ts';
+import { movedBy } from './message.ts';
 import { failureOf } from './refusals.ts';
 
 /** How many days one page looks at, and how far ahead the next free time is looked for. */
@@ -96,6 +97,19 @@ async function nextTime(
 const monthOf = (day: string, later = 0): string =>
   new Date(Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)) - 1 + later, 1)).toISOString().slice(0, 10);
 
+/** What is being moved: an appointment of the visitor, or that of a message. */
+async function movedIn(visit: Visit) {
+  const { query, portal } = visit;
+  const [move, message] = [query.get('move'), query.get('message')];
+  if (move !== '') {
+    const own = await findOwn(visit, move);
+    const address = `${portal.options.path}/appointments/${move}`;
+    return 'kind' in own ? own : { ...own.view, own: address, query: { move }, isOwn: true };
+  }
+  const told = message === '' ? undefined : await movedBy(visit, message);
+  return told && !('kind' in told) ? { ...told, query: { message }, isOwn: false, payer: undefined } : told;
+}
+
 /** `GET /times`: the free times of a service, two weeks or a month at a time. */
 export const showTimes: PageHandler = async (visit) => {
   const { portal, query, clock } = visit;
@@ -103,11 +117,11 @@ export const showTimes: PageHandler = async (visit) => {
   if (isRefusal(services)) {
     return failurePage(visit, 'unavailable');
   }
-  const moved = query.get('move') === '' ? undefined : await findOwn(visit, query.get('move'));
-  if (moved && 'kind' in moved) {
-    return moved;
+  const move = await movedIn(visit);
+  if (move && 'kind' in move) {
+    return move;
   }
-  const payer = moved ? moved.view.payer : query.get('payer');
+  const payer = move?.isOwn ? move.payer : query.get('payer');
   const service = servicesFor(services, payer).find(({ key }) => key === query.get('service'));
   if (!service) {
     return failurePage(visit, 'notFound');
@@ -139,7 +153,7 @@ export const showTimes: PageHandler = async (visit) => {
   const before = isMonth ? monthOf(from, -1) : clock.dayOf(clock.startOf(from, -SPAN));
   return timesPage(visit, {
     service,
-    payers: moved ? new Map() : payersOf(services.filter(({ key }) => key === service.key)),
+    payers: move ? new Map() : payersOf(services.filter(({ key }) => key === service.key)),
     schedule,
     days,
     day,
@@ -156,6 +170,6 @@ export const showTimes: PageHandler = async (visit) => {
     earlier: start > today ? (before > today ? before : today) : undefined,
     later: days.size > 0 && clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
     next: days.size > 0 ? undefined : await nextTime(visit, service, schedules, end),
-    move: moved?.view,
+    move,
   });
 };
