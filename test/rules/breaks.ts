@@ -303,7 +303,7 @@ export const breaks: readonly Break[] = [
   },
   {
     rule: '`patientSubmittedInformation`',
-    edits: [edit(transaction, '...(resolved.patient && { subject: resolved.patient }),', '')],
+    edits: [edit(transaction, '...(patient && { subject: patient }),', '')],
   },
   {
     rule: 'asynchronous execution: POST with `Prefer: respond-async`',

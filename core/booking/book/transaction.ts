@@ -97,10 +97,13 @@ function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visi
 }
 
 /** The entries that store the submitted answers, with the patient of the booking as subject. */
-function answersEntries({ request, resolved, context }: Situation): BundleEntry[] {
-  const { requestor, config, newId } = context;
+export function answersEntries(
+  { answers }: Pick<Situation['request'], 'answers'>,
+  { patient }: Pick<Situation['resolved'], 'patient'>,
+  { requestor, config, newId }: Pick<BookingContext, 'requestor' | 'config' | 'newId'>,
+): BundleEntry[] {
   const profile = artefactUri(config, 'LocalQuestionnaireResponse');
-  return request.answers.map(({ value }) => {
+  return answers.map(({ value }) => {
     const { id: _, meta, ...response } = value;
     return {
       fullUrl: newId(),
@@ -108,7 +111,7 @@ function answersEntries({ request, resolved, context }: Situation): BundleEntry[
       resource: {
         ...response,
         meta: metaOfSubmitted(meta, requestor, config, [profile]),
-        ...(resolved.patient && { subject: resolved.patient }),
+        ...(patient && { subject: patient }),
       },
     };
   });
@@ -275,7 +278,9 @@ function usedQuotaEntries(situations: readonly Situation[], { known, context: { 
  */
 export function transactionOf(situations: readonly Situation[]): Bundle {
   const last = situations.reduce((one, other) => (other.before.length > one.before.length ? other : one));
-  const answers = situations.slice(0, 1).flatMap(answersEntries);
+  const answers = situations
+    .slice(0, 1)
+    .flatMap(({ request, resolved, context }) => answersEntries(request, resolved, context));
   const visits = visitsOf(situations);
   const outcomes = new Map(
     situations.map((situation): [Situation, Outcome] => [

@@ -12,8 +12,10 @@ import { canBeMoved } from '../appointment/status.ts';
 import { bookingReads } from '../book/reads.ts';
 import { readInputs } from '../book/request/parameters.ts';
 import { readParticipants } from '../book/request/participants.ts';
+import { questionnaireResponseIssues } from '../book/request/questionnaire-response.ts';
 import { type BookRequest, type ParsedRequest, readReference, rootOf } from '../book/request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from '../book/resolve-participants.ts';
+import { answersEntries } from '../book/transaction.ts';
 import { withoutConsequences } from '../issues.ts';
 import { hasCommonIdentifier } from '../patient/identity.ts';
 import { lengthText } from '../policy/duration.ts';
@@ -73,6 +75,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
       : []),
     ...profileIssues(appointment, config),
     ...publisherIssues(appointment, config),
+    ...inputs.answers.flatMap(questionnaireResponseIssues),
   ];
   const found = [...issues, ...withoutConsequences(more, unreadable)];
   return {
@@ -83,7 +86,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
       replaced: standing.ids[0],
       patient,
       relatedPerson,
-      answers: [],
+      answers: inputs.answers,
     },
     issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
     unreadable,
@@ -203,6 +206,11 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
     valueReference: { reference: `Appointment/${request.replaced.value}` },
   };
   const extension = [...(said.extension ?? []), ...(standing ? [standing] : [])];
+  const answers = answersEntries(request, resolved, joining);
+  const information = [
+    ...(said.supportingInformation ?? []),
+    ...answers.flatMap(({ fullUrl }) => (fullUrl ? [{ reference: fullUrl }] : [])),
+  ];
   const entry: Appointment = {
     ...said,
     meta: markChange(
@@ -212,6 +220,7 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
       config,
     ),
     ...(extension.length > 0 && { extension }),
+    ...(information.length > 0 && { supportingInformation: information }),
     created: formatInstant(now),
     participant: [...resolved.participants],
   };
@@ -221,7 +230,7 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
     transaction: {
       resourceType: 'Bundle',
       type: 'transaction',
-      entry: [{ request: { method: 'POST', url: 'Appointment' }, resource: entry }, ...resolved.entries],
+      entry: [{ request: { method: 'POST', url: 'Appointment' }, resource: entry }, ...resolved.entries, ...answers],
     },
   };
 }

@@ -17,12 +17,18 @@ let clinic: FastifyInstance;
 let app: FastifyInstance;
 let parts: object[];
 let booked: Parameters | undefined;
+let waiting: Parameters | undefined;
 
 beforeAll(async () => {
   clinic = aClinic();
   const extension = [{ url: SERVICE_TYPE_REFERENCE, valueReference: { reference: 'HealthcareService/h' } }];
   clinic.get('/fhir/R4/Schedule', async () =>
-    bundle({ resourceType: 'Schedule', id: 's', serviceType: [{ text: 'CT', extension }] }),
+    bundle({
+      resourceType: 'Schedule',
+      id: 's',
+      serviceType: [{ text: 'CT', extension }],
+      extension: [{ url: 'urn:policy', extension: [{ url: 'refill', valueBoolean: true }] }],
+    }),
   );
   clinic.get('/fhir/R4/HealthcareService', async () =>
     bundle(
@@ -61,6 +67,10 @@ beforeAll(async () => {
   clinic.post('/fhir/R4/Appointment/$book', async ({ body }, reply) => {
     booked = JSON.parse(String(body));
     return reply.code(201).send(appointment);
+  });
+  clinic.post('/fhir/R4/Appointment/$waitlist', async ({ body }, reply) => {
+    waiting = JSON.parse(String(body));
+    return reply.code(201).send({ ...appointment, status: 'waitlist' });
   });
   clinic.get('/fhir/R4/Appointment', async () => bundle(appointment, slot));
   const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
@@ -104,8 +114,18 @@ test('the clinic is shown as its Organization says, and a booking holds what was
   await browser.send(address, person);
   expect(booked).toBeUndefined();
   await browser.send(address, { ...person, consent: '0' });
-  const answers = booked?.parameter?.find(({ name }) => name === 'patientSubmittedInformation')?.resource;
-  expect((answers as QuestionnaireResponse | undefined)?.item?.[0]?.answer).toEqual([{ valueString: consent }]);
+  const agreed = (request: Parameters | undefined) => {
+    const answers = request?.parameter?.find(({ name }) => name === 'patientSubmittedInformation')?.resource;
+    return (answers as QuestionnaireResponse | undefined)?.item?.[0]?.answer;
+  };
+  expect(agreed(booked)).toEqual([{ valueString: consent }]);
+
+  const days = { first: '2040-01-02', last: '2040-01-03' };
+  const unread = await browser.send('/portal/wait?service=', { ...person, ...days });
+  expect([unread.statusCode, waiting]).toEqual([422, undefined]);
+  expect(unread.body).toContain(consent);
+  await browser.send('/portal/wait?service=', { ...person, ...days, consent: '0' });
+  expect(agreed(waiting)).toEqual([{ valueString: consent }]);
   const own = await browser.send('/portal/appointments/b');
   expect(own.body).toContain('Bring your &lt;b&gt;card&lt;/b&gt;.\nCome sober.');
   expect(own.body).toContain('<a href="https://www.openstreetmap.org/?mlat=52.5&amp;mlon=13.4"');

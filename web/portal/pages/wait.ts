@@ -1,11 +1,13 @@
 import { html } from '../../server/html.ts';
 import type { BookableSchedule, BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
+import type { QuestionForm } from '../questionnaire/questions.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { refusalNote, when } from './appointment.ts';
 import { type KnownPatient, whoFields } from './details.ts';
 import { type FormState, problemSummary, textField } from './fields.ts';
+import { questionFields } from './questions.ts';
 
 /** What the page shows on which somebody joins the waitlist. */
 export interface WaitPage {
@@ -15,6 +17,8 @@ export interface WaitPage {
   /** The appointment that stands until something earlier is taken: then nobody is asked who comes. */
   readonly standing: AppointmentView | undefined;
   readonly known: readonly KnownPatient[];
+  /** The clinic's text to agree to, as a question. */
+  readonly questions: QuestionForm | undefined;
   /** The address of the clinic's privacy notice. */
   readonly privacy: string | undefined;
   readonly state: FormState;
@@ -25,10 +29,18 @@ export interface WaitPage {
 export function waitPage(visit: Visit, page: WaitPage): Reply {
   const { texts, portal, url } = visit;
   const { wait, details } = texts;
-  const { service, schedule, standing, state, privacy, refusal } = page;
+  const { service, schedule, standing, state, questions, privacy, refusal } = page;
   const title = standing ? wait.earlier : wait.title;
   const { given, family, birthDate, email, phone, you } = details;
-  const names: Readonly<Record<string, string>> = { ...wait, given, family, birthDate, email, phone };
+  const names: Readonly<Record<string, string>> = {
+    ...wait,
+    given,
+    family,
+    birthDate,
+    email,
+    phone,
+    consent: details.consent,
+  };
   const own: Readonly<Record<string, string>> = { ownGiven: `${you}: ${given}`, ownFamily: `${you}: ${family}` };
   const day = (name: 'first' | 'last') =>
     textField(visit, state, { name, label: wait[name], type: 'date', isRequired: true });
@@ -41,6 +53,7 @@ ${standing && html`<p>${texts.appointment.isMoved}: ${when(visit, standing)}</p>
 <form method="post" action="${url}" class="details" data-wait="${details.wait}">
 <fieldset class="group"><legend>${wait.days}</legend>${day('first')}${day('last')}</fieldset>
 ${!standing && whoFields(visit, page)}
+${questions && questionFields(visit, state, questions.questions)}
 ${!standing && portal.options.messages && html`<p><label><input type="checkbox" name="messages" value="yes"${state.form.get('messages') && html` checked`}> ${details.messages}</label></p>`}
 ${privacy && html`<p class="note">${details.privacy} <a href="${privacy}" target="_blank" rel="noopener">${texts.privacy}</a></p>`}
 <button class="primary">${refusal === 'unknown' ? texts.again : wait.submit}</button>

@@ -4,7 +4,8 @@ import { refusalOf } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import { isKept, type Reply, type Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
-import { toQuestionnaireResponse } from '../questionnaire/answers.ts';
+import { type Answers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
+import type { QuestionForm } from '../questionnaire/questions.ts';
 import { withMore } from '../session/session.ts';
 import { type Language, languages } from '../texts/texts.ts';
 import { patientsOf } from '../visit/appointment.ts';
@@ -84,9 +85,19 @@ async function book(
   return booked;
 }
 
+/** What was answered, as it is sent. */
+export function responseOf(
+  { portal, texts }: Visit,
+  questions: QuestionForm | undefined,
+  answers: Answers | undefined,
+) {
+  const { yes, no } = texts.details;
+  return questions && answers && toQuestionnaireResponse(questions, answers, [yes, no], formatInstant(portal.now()));
+}
+
 /** Books what the form says, if nothing is wrong with it. */
 async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Promise<Reply> {
-  const { portal, form, texts } = visit;
+  const { portal, form } = visit;
   const { answers, known, problems } = checked(visit, page, form);
   const chosen = parseTime(form.get('time')) ?? booking.pending.time;
   if (problems.size > 0) {
@@ -95,12 +106,7 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
       ? { kind: 'redirect', to: addressOf(visit, { check: '1' }), draft: form }
       : detailsPage(visit, { ...page, state: { form, problems } });
   }
-  const { yes, no } = texts.details;
-  const response =
-    page.questions &&
-    answers &&
-    toQuestionnaireResponse(page.questions, answers, [yes, no], formatInstant(portal.now()));
-  const submission = submissionOf(visit, booking.pending.key, known, response);
+  const submission = submissionOf(visit, booking.pending.key, known, responseOf(visit, page.questions, answers));
   const booked = await book(visit, booking, chosen, submission);
   if (isRefusal(booked)) {
     const alternatives = await alternativesTo(portal, booked, booking.service, chosen);

@@ -15,8 +15,15 @@ async function questionsOf({ portal }: Visit, service: BookableService): Promise
   return found && !isRefusal(found) ? questionForm(found) : found;
 }
 
-/** The clinic's questions, and its text to agree to: the answer holds what was agreed to, word by word. */
-function withConsent({ texts }: Visit, asked: QuestionForm | undefined, consent: string): QuestionForm {
+/** The clinic's questions, and its text to agree to, if it has one: the answer holds what was agreed to, word by word. */
+export function withConsent(
+  { texts }: Visit,
+  asked: QuestionForm | undefined,
+  consent: string | undefined,
+): QuestionForm | undefined {
+  if (!consent) {
+    return asked;
+  }
   const question: Question = {
     field: 'consent',
     linkId: 'consent',
@@ -67,7 +74,7 @@ export async function pageOf(
   if (asked && isRefusal(asked)) {
     return failurePage(visit, failureOf(asked));
   }
-  const questions = clinic.consent ? withConsent(visit, asked, clinic.consent) : asked;
+  const questions = withConsent(visit, asked, clinic.consent);
   const schedule = service.schedules.find(({ reference }) => reference === pending.time.schedule);
   return {
     service,

@@ -7,6 +7,7 @@ import { listOf } from '../fhir/elements.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import { type WaitPage, waitPage } from '../pages/wait.ts';
+import { readAnswers } from '../questionnaire/answers.ts';
 import { withMore } from '../session/session.ts';
 import type { FieldProblem } from '../texts/texts.ts';
 import { patientsOf } from '../visit/appointment.ts';
@@ -14,8 +15,8 @@ import { type FormValues, formValues } from '../visit/form.ts';
 import { personProblems } from '../visit/person.ts';
 import { type Submission, type Waiting, waitRequest } from '../visit/requests.ts';
 import { findOwn } from './appointments.ts';
-import { submissionOf } from './booking.ts';
-import { knownPatients } from './details.ts';
+import { responseOf, submissionOf } from './booking.ts';
+import { knownPatients, withConsent } from './details.ts';
 import { reasonOf, visitorLimit } from './refusals.ts';
 import { identifierOf, serviceOf } from './under-way.ts';
 
@@ -62,6 +63,8 @@ async function askedFor(visit: Visit): Promise<Asked | Reply> {
       schedule: service.schedules.find(({ reference }) => reference === query.get('schedule')),
       standing: view,
       known,
+      // Whoever has an appointment has agreed.
+      questions: view ? undefined : withConsent(visit, undefined, clinic.consent),
       privacy: clinic.privacy,
       state: { form: formValues(proposed.toString()), problems: new Map() },
     },
@@ -114,7 +117,8 @@ export const joinWaitlist: PageHandler = async (visit) => {
   const known = page.known.find(({ id }) => id === form.get('for'));
   const days = daysIn(visit, form);
   const person = standing ? [] : personProblems(form, clock.dayOf(portal.now()), known !== undefined);
-  const problems = new Map([...days.problems, ...person]);
+  const answers = page.questions && readAnswers(page.questions, form, portal.options.timeZone);
+  const problems = new Map([...days.problems, ...person, ...(answers?.problems ?? [])]);
   if (problems.size > 0) {
     return waitPage(visit, { ...page, state: { form, problems } });
   }
@@ -132,7 +136,7 @@ export const joinWaitlist: PageHandler = async (visit) => {
   const submission =
     standing && patient !== undefined
       ? sameAs(visit, standing, patient, page.standing?.forWhom)
-      : submissionOf(visit, key, known, undefined);
+      : submissionOf(visit, key, known, responseOf(visit, page.questions, answers));
   const takeBack = portal.shares.take(visitor, key, 0);
   const entry = takeBack ? await portal.service.wait(waitRequest(waiting, submission)) : visitorLimit;
   if (isRefusal(entry)) {

@@ -58,7 +58,7 @@ export interface Submission {
 }
 
 /** What a request says of the people, and of who pays. */
-function said({ payer }: BookableService, { patient, name, relatedPerson, messages }: Submission) {
+function said({ payer }: BookableService, { patient, name, relatedPerson, messages, answers }: Submission) {
   const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
   const person: AppointmentParticipant = { actor: { reference, ...(name && { display: name }) }, status: 'accepted' };
   const extension: Extension[] = [
@@ -68,6 +68,7 @@ function said({ payer }: BookableService, { patient, name, relatedPerson, messag
   const parameter: ParametersParameter[] = [
     ...(typeof patient === 'string' ? [] : [{ name: 'patient', resource: patient }]),
     ...(relatedPerson ? [{ name: 'related-person', resource: relatedPerson }] : []),
+    ...(answers ? [{ name: 'patientSubmittedInformation', resource: answers }] : []),
   ];
   return { person, extension, parameter };
 }
@@ -78,7 +79,7 @@ function said({ payer }: BookableService, { patient, name, relatedPerson, messag
  * @param hold - the id of the hold that becomes the booking
  */
 export function bookRequest(booking: Booking, submission: Submission, hold?: string): Parameters {
-  const { comment, answers } = submission;
+  const { comment } = submission;
   const { extension, person, parameter } = said(booking.service, submission);
   const appointment: Appointment = {
     ...proposed(booking),
@@ -89,11 +90,7 @@ export function bookRequest(booking: Booking, submission: Submission, hold?: str
   };
   return {
     resourceType: 'Parameters',
-    parameter: [
-      { name: 'appt-resource', resource: appointment },
-      ...parameter,
-      ...(answers ? [{ name: 'patientSubmittedInformation', resource: answers }] : []),
-    ],
+    parameter: [{ name: 'appt-resource', resource: appointment }, ...parameter],
   };
 }
 

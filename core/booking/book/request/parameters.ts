@@ -81,6 +81,7 @@ const waitlistDefinitions: Definitions = {
   appointment,
   patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds },
   'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
+  patientSubmittedInformation: { input: 'answers', resourceType: 'QuestionnaireResponse', most: 20 },
   'standing-appt-id': { input: 'replaced', uri: true },
 };
 
