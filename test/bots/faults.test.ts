@@ -63,15 +63,7 @@ const types: readonly ResourceType[] = [
   ...(['Schedule', 'HealthcareService'] as const),
 ];
 
-const all = async (): Promise<Resource[]> =>
-  (await Promise.all(types.map((type) => medplum().find<Resource>(`${type}?_count=1000`)))).flat();
-
-const clear = async () => {
-  const entry = (await all()).map(({ resourceType, id }) => ({
-    request: { method: 'DELETE', url: `${resourceType}/${id}` },
-  }));
-  await medplum().transaction(entry as never);
-};
+const clear = () => medplum().clear(types);
 
 afterEach(() => {
   medplum().interfere(() => undefined);
@@ -99,7 +91,7 @@ function shown(resource: Resource): string {
 const isInternal = (one: Resource): boolean => /"code":"(quota|publish|look)/.test(JSON.stringify(one));
 
 const stored = async (): Promise<string[]> =>
-  (await all())
+  (await medplum().all(types))
     .filter((one) => !isInternal(one))
     .map(shown)
     .sort();

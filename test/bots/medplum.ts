@@ -1,7 +1,7 @@
 import { startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
-import type { AccessPolicy, Bundle, ClientApplication, Resource } from '@medplum/fhirtypes';
+import type { AccessPolicy, Bundle, ClientApplication, Resource, ResourceType } from '@medplum/fhirtypes';
 import type { Answer, Connections, ServerRequest, Unanswered } from '../../bots/lib/medplum.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type Client, clientOf } from '../sandbox/start.ts';
@@ -28,6 +28,10 @@ export interface BotServer extends Client {
   interfere(interference: Interference): void;
   /** What a search finds. */
   find<T extends Resource>(query: string): Promise<T[]>;
+  /** All resources of these types. */
+  all(types: readonly ResourceType[]): Promise<Resource[]>;
+  /** Deletes all resources of these types, so that no test sees those of the one before. */
+  clear(types: readonly ResourceType[]): Promise<void>;
   /** A resource by `Type/id`; `undefined` if there is none. */
   read<T extends Resource>(reference: string): Promise<T | undefined>;
   /** Stores another version of a resource; what changes is given. */
@@ -74,8 +78,26 @@ export function withMedplum(): () => BotServer {
       fhirUrl: (...path: readonly string[]) => new URL(['fhir/R4', ...path].join('/'), baseUrl),
       connections: { send },
     };
+    const batch = async (type: 'batch' | 'transaction', entry: Bundle['entry']): Promise<Resource[]> => {
+      const sent = { resourceType: 'Bundle', type, entry };
+      const { body } = await client.fhir<Bundle>('POST', '', sent, { 'x-medplum': 'extended' });
+      return (body.entry ?? []).flatMap(({ resource }) => resource ?? []);
+    };
+    const all = async (types: readonly ResourceType[]): Promise<Resource[]> => {
+      const entry = types.map((type) => ({ request: { method: 'GET' as const, url: `${type}?_count=1000` } }));
+      return (await batch('batch', entry)).flatMap((one) =>
+        one.resourceType === 'Bundle' ? (one.entry ?? []).flatMap(({ resource }) => resource ?? []) : [],
+      );
+    };
     server = {
       ...client,
+      all,
+      async clear(types) {
+        const entry = (await all(types)).map(({ resourceType, id }) => ({
+          request: { method: 'DELETE' as const, url: `${resourceType}/${id}` },
+        }));
+        await batch('transaction', entry);
+      },
       medplum: medplum as unknown as BotServer['medplum'],
       interfere(next) {
         interference = next;

@@ -68,7 +68,8 @@ export interface Cron {
 const minute = 60_000;
 
 /**
- * Runs the Bots that have a `cronString` at the minutes it names; their input is the Bot itself.
+ * Runs the Bots that have a `cronString` at the minutes it names; their input is the Bot itself. A Bot that still runs is
+ * not started again: where minutes are short, or the machine is slow, runs would pile up.
  *
  * @param unit - where Bots are read
  * @param delayScale - how long a minute lasts; 1 for a real one
@@ -78,23 +79,28 @@ export function startCron(platform: Platform, unit: Pick<UnitOfWork, 'find' | 'n
   const now = platform.now().getTime();
   let next = (Math.floor(now / minute) + 1) * minute;
   let timer = setTimeout(tick, (next - now) * delayScale);
+  const running = new Set<string>();
 
-  function run(bot: WithId<Bot>): void {
+  async function run(bot: WithId<Bot>): Promise<void> {
     const runAs = findMembership(unit, { reference: `Bot/${bot.id}` });
     const project = unit.find('Project', bot.meta?.project ?? '')?.resource;
     const isEnabled = project?.resourceType === 'Project' && project.features?.includes('cron');
     if (runAs && isEnabled) {
       const request = { bot, runAs, input: bot, contentType: ContentType.FHIR_JSON, traceId: platform.newId() };
-      platform.executeBot(request).catch((error: unknown) => {
+      running.add(bot.id);
+      try {
+        await platform.executeBot(request);
+      } catch (error) {
         platform.logger.warn('Cron Bot failed', { bot: bot.name, error: String(error) });
-      });
+      }
+      running.delete(bot.id);
     }
   }
 
   function tick(): void {
     for (const { resource } of unit.newest('Bot')) {
-      if (resource?.resourceType === 'Bot' && isDue(resource, new Date(next))) {
-        run(resource);
+      if (resource?.resourceType === 'Bot' && !running.has(resource.id) && isDue(resource, new Date(next))) {
+        void run(resource);
       }
     }
     next += minute;

@@ -21,7 +21,6 @@ import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { moment } from '../../../core/rows/row.ts';
 import { atEnd } from '../../lib/at-end.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../../lib/mail-server.ts';
 import { aSchedule, booked, policy } from '../booking/fixtures.ts';
@@ -47,7 +46,8 @@ beforeAll(async () => {
   await medplum().change(project as Project, { secret: mailSecrets(mail.port) });
 });
 
-beforeEach(() => {
+beforeEach(async () => {
+  await medplum().clear(['Appointment', 'Task', 'Communication', 'Patient', 'Slot', 'Schedule']);
   mail.mails.length = 0;
   mail.offered.length = 0;
   mail.behaviour = 'accept';
@@ -576,17 +576,13 @@ describe('without an e-mail address', () => {
     await once(server, 'listening');
     const address = server.address();
     const port = typeof address === 'object' ? address?.port : 0;
+    await run();
     const { patient } = await aPatient({ telecom: [{ system: 'phone', value: '0049 (151) 234-567' }] });
     const booked = await anAppointment(patient, noon(10));
     secrets = {
       smsWebhook: { name: 'smsWebhook', valueString: `http://127.0.0.1:${port}/sms` },
       smsSecret: { name: 'smsSecret', valueString: 'secret' },
     };
-    // What has changed since now is looked at when the clock is turned.
-    const checkpoint = `Task?code=${artefactUri(config, 'LocalTask')}|message-all`;
-    for (const task of await found<Task>(checkpoint)) {
-      await medplum().change(task, { input: moment('until', Date.now()) });
-    }
     const night = noon(1) + 12 * HOUR;
     await later(until(night), () => run());
     expect(received.map(({ headers }) => headers['webhook-id'])).not.toContain(`${booked.id}/1`);

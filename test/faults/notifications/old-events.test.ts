@@ -89,9 +89,11 @@ async function told(): Promise<{ id: string | undefined; appointment: Appointmen
   await fixtures.turnsTo('active', id);
   const appointment = await fixtures.confirm(await fixtures.aBooking());
   await until(
-    () => messagesOf(id),
+    () => eventsAbout(appointment),
     (found) => found.length === 1,
   );
+  await fixtures.outboxTurnsTo('accepted', id);
+  expect(await messagesOf(id)).toHaveLength(1);
   return { id, appointment };
 }
 
