@@ -6,7 +6,7 @@ export const common = {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
 };
 
-/** Tests that kill, race, wait or try very many texts, and take longer than all others together. */
+/** Tests that kill, race, wait, start many services or try very many texts, and take longer than all others together. */
 const slow = [
   '/test/faults/.*[.]test[.]ts$',
   '/test/contract/races/.*[.]test[.]ts$',
@@ -14,7 +14,11 @@ const slow = [
   '/test/contract/asynchronous/burst[.]test[.]ts$',
   '/test/contract/notifications/limit[.]test[.]ts$',
   '/test/contract/status/table[.]test[.]ts$',
-  '/test/conformance/presets[.]test[.]ts$',
+  '/test/contract/calendar/crowded[.]test[.]ts$',
+  '/test/conformance/(broken|command|presets)[.]test[.]ts$',
+  '/test/scripts/deploy/(deploy-one-bot|gateway-client|upgrade-while-booking)[.]test[.]ts$',
+  '/test/scripts/start/start(-up-errors)?[.]test[.]ts$',
+  '/test/bots/faults[.]test[.]ts$',
   '/test/core/booking/absence/assign[.]test[.]ts$',
   '/test/gateway/texts[.]test[.]ts$',
   '/test/web/portal/texts[.]test[.]ts$',

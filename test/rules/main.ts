@@ -30,7 +30,8 @@ interface Verdict {
   readonly passed: number;
 }
 
-const jest = ['--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+const preload = ['--import', './test/lib/worker-data.ts'];
+const jest = ['--disable-warning=ExperimentalWarning', ...preload, 'node_modules/jest/bin/jest.js'];
 
 /** What waits for something that never happens is to end soon; the unbroken project passes with the same limits. */
 const limits = { TIME_SCALE: process.env.TIME_SCALE ?? '3' };
