@@ -113,3 +113,34 @@ test('whoever was chosen is shown, with all of their times', async () => {
   expect(body).toContain('aria-current="true"');
   expect(body).toContain('李小龍 9996');
 });
+
+test('of two hundred services some are listed, and all are found by name or person', async () => {
+  const hospital = aClinic();
+  hospital.get('/fhir/R4/HealthcareService', async () => bundle());
+  hospital.get('/fhir/R4/Schedule', async () =>
+    bundle(
+      ...Array.from({ length: 200 }, (_, index) => ({
+        resourceType: 'Schedule',
+        id: `s${index}`,
+        serviceType: [{ coding: [{ system: 'urn:s', code: `${index}`, display: `Sprechstunde ${index}` }] }],
+        actor: [{ display: `Dr. Müller ${index}` }],
+      })),
+    ),
+  );
+  const baseUrl = `${await hospital.listen({ port: 0 })}/fhir/R4`;
+  const own = fastify();
+  const { assets } = files;
+  void own.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+  const { send } = aBrowser(own, '192.0.2.3');
+  const cards = async (query: string) => {
+    const { body } = await send(`/portal/${query}`);
+    return { body, found: [...body.matchAll(/class="name">([^<]+)</g)].map(([, name]) => name) };
+  };
+  const all = await cards('');
+  expect(all.found.length).toBe(40);
+  expect(all.body).toContain('and 160 others');
+  expect((await cards('?find=muller+157')).found).toEqual(['Sprechstunde 157']);
+  expect((await cards('?find=nothing')).found).toEqual([]);
+  await own.close();
+  await hospital.close();
+});

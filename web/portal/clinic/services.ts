@@ -255,3 +255,11 @@ export async function readServices(service: BookingService, urls: Urls): Promise
     clinic: clinicOf([...clinic.organizations.values()], urls.clinic),
   };
 }
+
+const folded = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLocaleLowerCase();
+
+/** Whether a text holds all of some words. */
+export const hasWords = (text: string, words: string): boolean =>
+  folded(words)
+    .split(/\s+/)
+    .every((word) => folded(text).includes(word));

@@ -1,6 +1,6 @@
 import type { Extension } from '@medplum/fhirtypes';
 import { type Html, html } from '../../server/html.ts';
-import type { BookableService } from '../clinic/services.ts';
+import { type BookableService, hasWords } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 
 /** How many names a card has room for. */
@@ -44,6 +44,15 @@ function payersNote(visit: Visit, { schedules }: BookableService): Html | false 
   return !isForAll && html`<span class="note">${new Intl.ListFormat(visit.texts.locale).format(names)}</span>`;
 }
 
+/** How many services are listed; the others are found by name. */
+const MOST_SERVICES = 40;
+
+/** Finds services by their names and people, where there are many. */
+function serviceSearch({ texts, portal }: Visit, find: string, payer: string | undefined): Html {
+  return html`<form action="${portal.options.path}/" class="from">${payer !== undefined && html`<input type="hidden" name="payer" value="${payer}">`}<label for="find">${texts.services.find}</label>
+<input type="search" id="find" name="find" maxlength="100" value="${find}"> <button class="secondary">${texts.times.show}</button></form>`;
+}
+
 /** The first page: what can be booked, and who pays where that makes a difference. */
 export function servicesPage(
   visit: Visit,
@@ -53,7 +62,13 @@ export function servicesPage(
   const { texts, say, portal } = visit;
   const { path } = portal.options;
   const { title, lead, none } = texts.services;
-  const items = services.map((service) => {
+  const isMany = services.length > MOST_SERVICES;
+  const find = isMany ? visit.query.get('find').slice(0, 100) : '';
+  const found = services.filter(({ name, description = '', schedules }) =>
+    hasWords([name, description, ...schedules.map((one) => one.name)].join(' '), find),
+  );
+  const left = found.length - MOST_SERVICES;
+  const items = found.slice(0, MOST_SERVICES).map((service) => {
     const payer = service.payer?.valueCoding?.code;
     const query = new URLSearchParams({ service: service.key, ...(payer && { payer }) }).toString();
     const description = service.description ?? namesOf(service, visit);
@@ -65,6 +80,6 @@ ${description !== service.name && description && html`<span class="note">${descr
   const choice = payerChoice(visit, payers, services[0]?.payer, addressFor);
   const body = html`<p class="step">${say(texts.step, { step: 1, steps: 3 })}</p>
 <h1>${title}</h1>
-${services.length > 0 ? html`${choice}<p>${lead}</p><ul class="cards">${items}</ul>` : html`<p>${none}</p>`}`;
+${services.length > 0 ? html`${choice}<p>${lead}</p>${isMany && serviceSearch(visit, find, services[0]?.payer?.valueCoding?.code)}<ul class="cards">${items}</ul>${left > 0 ? html`<p>${say(texts.services.others, { number: left })}</p>` : found.length === 0 && html`<p>${none}</p>`}` : html`<p>${none}</p>`}`;
   return { kind: 'page', title, body, isPublic: true };
 }

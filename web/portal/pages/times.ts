@@ -1,7 +1,7 @@
 import type { Extension } from '@medplum/fhirtypes';
 import { type Content, type Html, html } from '../../server/html.ts';
 import type { Doctor } from '../clinic/doctors.ts';
-import type { BookableSchedule, BookableService } from '../clinic/services.ts';
+import { type BookableSchedule, type BookableService, hasWords } from '../clinic/services.ts';
 import type { FreeTime } from '../clinic/times.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { formatTime } from '../visit/chosen-time.ts';
@@ -65,17 +65,14 @@ function address({ portal }: Visit, page: TimesPage, query: Query): string {
 const MOST_CARDS = 24;
 const MOST_OTHERS = 100;
 
-const folded = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLocaleLowerCase();
-
 /** A calendar of somebody, and its next free time. */
 type Person = { readonly schedule: BookableSchedule; readonly next: FreeTime | undefined };
 
 /** The people of a service whose names hold all of some words, those who are free first. */
 export function peopleOf({ schedules }: BookableService, times: readonly FreeTime[], who: string): Person[] {
-  const words = folded(who).split(/\s+/);
   const first = new Map(times.toReversed().map((time) => [time.schedule.reference, time]));
   return schedules
-    .filter(({ name }) => name !== '' && words.every((word) => folded(name).includes(word)))
+    .filter(({ name }) => name !== '' && hasWords(name, who))
     .map((schedule) => ({ schedule, next: first.get(schedule.reference) }))
     .toSorted((a, b) => (a.next?.start ?? Number.MAX_VALUE) - (b.next?.start ?? Number.MAX_VALUE));
 }

@@ -24,6 +24,7 @@ export const english = {
   services: {
     title: 'What do you need?',
     others: { one: 'and {number} other', other: 'and {number} others' },
+    find: 'Find a service or a person',
     lead: 'Choose a service. You will then see the free times.',
     none: 'Nothing can be booked online at the moment. Please call the clinic.',
   },
