@@ -40,8 +40,8 @@ test('staff book by telephone, see who asked, confirm, decline; axe finds nothin
   await expect(page.getByRole('status').getByText('Confirmed.')).toBeVisible();
   await settle(page);
   await expect(drawer(page).getByRole('button', { name: 'Move' })).toBeVisible();
-  expect((await stored('Appointment', `_id=${asked.id}`))[0]?.status).toBe('booked');
   await expect(drawer(page).locator('.history li')).toHaveCount(2);
+  expect((await stored('Appointment', `_id=${asked.id}`))[0]?.status).toBe('booked');
   await expect(drawer(page).locator('.history li').first()).toContainText(await signedInName(page));
   await page.keyboard.press('Escape');
   await expect(entry(page, '09:00–09:30, booked, Kim Albers')).toBeFocused();

@@ -6,13 +6,12 @@ import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
 import { bookedBy, visitDesk } from './desk.ts';
 
-/** Opens the field, types, and takes the first that is found. */
+/** Opens the field, types, and takes the first that is found, before it is. */
 async function find(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+k');
   const field = page.getByRole('combobox', { name: 'Name, date of birth or telephone' });
   await expect(field).toBeFocused();
   await page.keyboard.type(text, { delay: 20 });
-  await expect(page.getByRole('option').first()).toHaveAttribute('aria-selected', 'true');
   await page.keyboard.press('Enter');
 }
 

@@ -1,5 +1,5 @@
 import { Button, Modal, TextInput } from '@mantine/core';
-import { type KeyboardEvent, useEffect, useState } from 'react';
+import { type KeyboardEvent, useCallback, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { contactOf } from '../../appointment/people.ts';
@@ -41,11 +41,12 @@ function useNamed(text: string): readonly Found[] {
   return [{ path, name: name || words.noPatient, more: more.filter(Boolean).join(', ') }];
 }
 
-/** The field and what it finds. The focus stays in the field; arrow keys choose, Enter opens. */
+/** The field and what it finds. The focus stays in the field; arrow keys choose, Enter opens as soon as it is found. */
 function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
   const { language, booking: words } = useTexts();
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
+  const [isWanted, setWanted] = useState(false);
   const { value: patients, refusal, asked } = usePatients(text);
   const named = useNamed(text);
   const found: readonly Found[] = [
@@ -59,15 +60,22 @@ function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
     })),
   ];
   const current = Math.min(chosen, found.length - 1);
+  // Until what was typed last has been found, the list is that of fewer letters: its first is somebody else.
+  const isFound = asked === text.trim() && patients !== undefined;
+  const wanted = isWanted && isFound ? found[current]?.path : undefined;
+  useEffect(() => {
+    if (wanted !== undefined) {
+      onOpen(wanted);
+    }
+  }, [wanted, onOpen]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const [path] = event.key === 'Enter' ? [found[current]?.path] : [];
     if (step !== undefined && found.length > 0) {
       event.preventDefault();
       setChosen((current + step + found.length) % found.length);
-    } else if (path) {
+    } else if (event.key === 'Enter') {
       event.preventDefault();
-      onOpen(path);
+      setWanted(true);
     }
   };
   return (
@@ -87,6 +95,7 @@ function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
         onChange={(event) => {
           setText(event.currentTarget.value);
           setChosen(0);
+          setWanted(false);
         }}
       />
       {refusal && <Problem refusal={refusal} />}
@@ -117,6 +126,13 @@ export function Finder() {
   const { find: words, close } = useTexts();
   const [isOpen, setOpen] = useState(false);
   const [, navigate] = useLocation();
+  const open = useCallback(
+    (path: string): void => {
+      setOpen(false);
+      navigate(path);
+    },
+    [navigate],
+  );
   useEffect(() => {
     const onKey = (event: globalThis.KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
@@ -141,12 +157,7 @@ export function Finder() {
             <Modal.CloseButton aria-label={close} />
           </Modal.Header>
           <Modal.Body>
-            <Search
-              onOpen={(path) => {
-                setOpen(false);
-                navigate(path);
-              }}
-            />
+            <Search onOpen={open} />
           </Modal.Body>
         </Modal.Content>
       </Modal.Root>
