@@ -24,15 +24,7 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { isResource } from '../../core/fhir/resource.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
 import { creation } from '../../core/rows/row.ts';
-import {
-  absenceActs,
-  plan,
-  readAbsent,
-  readAffected,
-  readByIds,
-  readLock,
-  readOpenAbsences,
-} from '../lib/booking/absence.ts';
+import { absenceActs, plan, readAbsent, readAffected, readLock, readOpenAbsences } from '../lib/booking/absence.ts';
 import { type Requestor, unavailable } from '../lib/booking/decide.ts';
 import { readRole } from '../lib/booking/read-more.ts';
 import { readSchedules } from '../lib/booking/related-reads.ts';
@@ -40,7 +32,7 @@ import { callerOf } from '../lib/caller.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
-import { ofType, ReadError, readAll } from '../lib/read.ts';
+import { ofType, ReadError, readAll, readByIds } from '../lib/read.ts';
 import { carryOut } from '../lib/rows.ts';
 
 type Answer = Parameters | OperationOutcome;

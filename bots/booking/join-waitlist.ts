@@ -20,6 +20,7 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { unavailable } from '../lib/booking/decide.ts';
+import { readRole } from '../lib/booking/read-more.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { sendBundle } from '../lib/medplum.ts';
@@ -47,7 +48,9 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   if (!reached) {
     return { issues: [unavailable] };
   }
-  const joining = { request, state, requestor: caller.id, now, newId, config };
+  // What of others stands is for staff alone to replace.
+  const isStaff = request.replaced !== undefined && (await readRole(medplum, caller.authorization)) === 'repository';
+  const joining = { request, state, requestor: caller.id, now, newId, config, isStaff };
   const existing = existingEntry(joining);
   if (existing) {
     return { entry: existing, isExisting: true };

@@ -12,9 +12,9 @@ import { carryOut, RUN_LIMIT } from '../lib/rows.ts';
  * @param event - input: the row, as the Subscription delivers it, or the Bot itself, as the clock does
  * @throws Error when the server could not be reached; the clock takes it up again
  */
-export async function handler(medplum: MedplumClient, { input }: BotEvent<Task | Bot>): Promise<void> {
+export async function handler(medplum: MedplumClient, { input, secrets = {} }: BotEvent<Task | Bot>): Promise<void> {
   if (input.resourceType === 'Task') {
-    await refill(medplum, input.id ?? '');
+    await refill(medplum, input.id ?? '', secrets);
     return;
   }
   const now = Date.now();
@@ -25,7 +25,7 @@ export async function handler(medplum: MedplumClient, { input }: BotEvent<Task |
       yield* due.map(
         ({ id = '' }) =>
           () =>
-            refill(medplum, id),
+            refill(medplum, id, secrets),
       );
     }
   }

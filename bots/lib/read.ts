@@ -143,6 +143,22 @@ export const readInTransaction = (
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);
 
+/** How many ids are asked for in one search. */
+const TOGETHER = 100;
+
+/** So many of something, and so on, up to the last. */
+export const portions = <T>(all: readonly T[], size = TOGETHER): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
+
+/** Reads resources of a type by their ids. */
+export const readByIds = async (medplum: MedplumClient, type: string, ids: readonly string[]): Promise<Resource[]> =>
+  (
+    await readInBatch(
+      medplum,
+      portions([...new Set(ids)]).map((some) => `${type}?_id=${some.join(',')}&_count=${TOGETHER}`),
+    )
+  ).flat();
+
 /**
  * The answers to a batch that is sent with somebody's rights, whatever they say.
  *

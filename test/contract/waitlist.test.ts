@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { until } from '../lib/until.ts';
@@ -192,6 +193,59 @@ describe('freed time', () => {
     await cancel(soon.booked.id, 'portal-b');
     await offerFor(there.entry, there.patient);
     expect(await offersFor(entry, patient)).toEqual([]);
+  });
+});
+
+describe('whom staff put on the list', () => {
+  const byStaff = { extension: [{ url: artefactUri(config, 'LocalMessages'), valueBoolean: true }] };
+  const callsAbout = ({ id }: Appointment) =>
+    stored(
+      'Task',
+      `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|undelivered`)}&focus=Appointment/${id}`,
+    );
+
+  it('is asked in order with others; who cannot be reached is called, until the offer is declined', async () => {
+    const { service, booked } = await aFullClinic();
+    const first = await aWaiting(service, 'front-desk', byStaff);
+    const second = await aWaiting(service);
+    expect([placeIn(first.entry), placeIn(second.entry)]).toEqual([1, 2]);
+    await cancel(booked.id, 'portal-b');
+    const offer = await offerFor(first.entry, first.patient);
+    expect(await callsAbout(offer)).toMatchObject([
+      {
+        status: 'requested',
+        for: { reference: `Patient/${first.patient.id}` },
+        restriction: { period: { end: heldUntil(offer) } },
+      },
+    ]);
+    const body = { ...offer, status: 'cancelled' };
+    expect((await medplum('front-desk', 'PUT', `/Appointment/${offer.id}`, { body })).status).toBe(200);
+    await offerFor(second.entry, second.patient);
+    const [call] = await callsAbout(offer);
+    expect(call?.status).toBe('completed');
+  });
+
+  it('may keep the appointment of a portal until staff accept for them', async () => {
+    const { service, schedule, booked } = await aFullClinic();
+    const patient = await aPatient();
+    const standing = await bookWhole(await aSlotIn(72, schedule), patient, service);
+    const body = {
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'appt-resource', resource: waiting(patient, service, byStaff) },
+        { name: 'standing-appt-id', valueUri: `Appointment/${standing.id}` },
+      ],
+    };
+    const entry = succeeded('Appointment', await join(body, 'front-desk'));
+    await cancel(booked.id, 'portal-b');
+    const offer = await offerFor(entry, patient);
+    const own = await request('portal-a', 'GET', `/Appointment/${offer.id}`);
+    expect(own.status).toBe(200);
+    expect(succeeded('Appointment', await book(accepting(offer), 'front-desk')).status).toBe('booked');
+    const calls = await callsAbout(offer);
+    const given = await request('portal-a', 'GET', `/Appointment/${standing.id}`);
+    expect(calls.every(({ status }) => status === 'completed')).toBe(true);
+    expect(resourceIn('Appointment', given).status).toBe('cancelled');
   });
 });
 

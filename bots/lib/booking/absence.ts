@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { absenceReason, offerInstead } from '../../../core/booking/absence/offer.ts';
 import { type Absent, LOOKED_AHEAD, planAbsence } from '../../../core/booking/absence/plan.ts';
 import { nextStep, type Step } from '../../../core/booking/absence/progress.ts';
@@ -18,7 +18,6 @@ import {
   newAffected,
   openAbsences,
   openAffected,
-  type Reach,
   type Standing,
   standingOf,
   withStanding,
@@ -29,30 +28,24 @@ import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch } from '../../../core/booking/slots/holders.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
 import { offerEnd } from '../../../core/booking/waitlist/refill.ts';
-import { artefactUri } from '../../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
-import { isOfClinic, recipientOf } from '../../../core/messages/recipient.ts';
-import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { visitGroupOf } from '../../../core/visits/group.ts';
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
-import { mediaOf } from '../messages/send.ts';
 import { newId } from '../new-id.ts';
-import { ofType, readAll, readInBatch, readInTransaction, readPages } from '../read.ts';
+import { ofType, portions, readAll, readByIds, readInBatch, readInTransaction, readPages } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { bookAppointment, isTransient } from './book.ts';
+import { type BookingResult, bookAppointment, isTransient } from './book.ts';
 import { cancelEntries } from './cancel.ts';
+import { readReaches } from './reach.ts';
 import { readRelatedAppointment, readSchedules } from './related-reads.ts';
-
-/** How many ids are asked for in one search. */
-const TOGETHER = 100;
 
 /** How many rows of appointments are made at once. */
 const PORTION = 40;
@@ -60,19 +53,7 @@ const PORTION = 40;
 /** How often another time is looked for, when what was to be offered is gone. */
 const MOST_TRIES = 3;
 
-const portions = <T>(all: readonly T[], size = TOGETHER): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
-
 const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
-
-/** Reads resources of a type by their ids. */
-export const readByIds = async (medplum: MedplumClient, type: string, ids: readonly string[]): Promise<Resource[]> =>
-  (
-    await readInBatch(
-      medplum,
-      portions(unique(ids)).map((some) => `${type}?_id=${some.join(',')}&_count=${TOGETHER}`),
-    )
-  ).flat();
 
 /** When which Schedule is absent by the Slots that block it, as they are stored. */
 export const readAbsent = async (medplum: MedplumClient, blocks: readonly string[]): Promise<Absent[]> =>
@@ -110,41 +91,6 @@ export async function readAffected(
     .filter((one) => (parseInstant(one.start) ?? 0) > now && isAffected(one, slots, absent))
     .sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1));
   return { appointments, slots };
-}
-
-/** Whose Subscriptions are told of offers. */
-async function readListeners(medplum: MedplumClient): Promise<Set<string>> {
-  const profile = encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'));
-  const [found] = await readInTransaction(medplum, [`Subscription?status=active&_profile=${profile}&_count=1000`]);
-  const topic = topicUrl('appointment-offer', config);
-  return new Set(
-    ofType('Subscription', found).flatMap((one) => (one.criteria === topic ? (ownerOf(one, config) ?? []) : [])),
-  );
-}
-
-/** How the people of some appointments hear of an offer. */
-async function readReaches(
-  medplum: MedplumClient,
-  appointments: readonly Appointment[],
-  secrets: BotEvent['secrets'],
-): Promise<Reach[]> {
-  const now = Date.now();
-  const listeners = await readListeners(medplum);
-  const idsOf = (type: 'Patient' | 'RelatedPerson') =>
-    appointments.flatMap(({ participant }) => participant.flatMap(({ actor }) => idIn(actor, type) ?? []));
-  const people = [
-    ...(await readByIds(medplum, 'Patient', idsOf('Patient'))),
-    ...(await readByIds(medplum, 'RelatedPerson', idsOf('RelatedPerson'))),
-  ];
-  const byReference = new Map(people.map((one) => [`${one.resourceType}/${one.id}`, one]));
-  const media = config.messages.from ? mediaOf(secrets) : [];
-  return appointments.map((one): Reach => {
-    if (listeners.has(ownerOf(one, config) ?? '')) {
-      return 'portal';
-    }
-    const own = one.participant.flatMap(({ actor }) => byReference.get(actor?.reference ?? '') ?? []);
-    return isOfClinic(one, config) && recipientOf(one, own, media, now, config) ? 'message' : 'call';
-  });
 }
 
 /** What a plan is made for. */
@@ -358,6 +304,20 @@ const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): P
 const rowEntry = (row: Task, standing: Standing, more: Parameters<typeof withStanding>[2] = {}): BundleEntry =>
   updateEntry(row, withStanding(row, standing, more));
 
+/**
+ * Whether others were faster with a booking: they do what is to be done, or the next run.
+ *
+ * @throws Error when the server could not be reached
+ */
+function isLeftToNext(result: BookingResult | undefined): boolean {
+  const issues = result?.kind === 'refused' ? result.issues : [];
+  const isOvertaken = issues.length > 0 && issues.every(({ code }) => code === 'booking-conflict');
+  if (!isOvertaken && isTransient(issues)) {
+    throw new Error(issues.map(({ diagnostics }) => diagnostics).join(' '));
+  }
+  return isOvertaken;
+}
+
 /** Takes back what is offered, and puts the row where it then stands. */
 async function withdraw(medplum: MedplumClient, { row, offer }: Acting, after: BundleEntry): Promise<void> {
   const found = await readRelatedAppointment(medplum, offer?.id ?? '');
@@ -424,12 +384,8 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
   if (result?.kind === 'booked') {
     return;
   }
-  // Whoever was faster does it, or the next run.
-  if (result?.kind === 'refused' && result.issues.every(({ code }) => code === 'booking-conflict')) {
+  if (isLeftToNext(result)) {
     return;
-  }
-  if (result?.kind === 'refused' && isTransient(result.issues)) {
-    throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
   }
   if (affected.tries + 1 >= MOST_TRIES || !result) {
     await write(medplum, row, [rowEntry(row, 'call')]);
@@ -472,10 +428,7 @@ async function move(medplum: MedplumClient, { row, offer: offered }: Acting): Pr
     { id: '', role: 'repository', limits: [] },
     { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), rowEntry(row, 'moved')] }) },
   );
-  if (result.kind === 'refused' && isTransient(result.issues)) {
-    throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
-  }
-  if (result.kind !== 'booked') {
+  if (result.kind !== 'booked' && !isLeftToNext(result)) {
     await write(medplum, row, [rowEntry(row, result.kind === 'existing' ? 'moved' : 'call')]);
   }
 }

@@ -1,5 +1,5 @@
-import type { MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, Bundle, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { isOffered } from '../../../core/booking/appointment/expiry.ts';
 import { offeredFor } from '../../../core/booking/appointment/offer.ts';
 import { canBeMoved } from '../../../core/booking/appointment/status.ts';
@@ -11,6 +11,7 @@ import { atTime } from '../../../core/booking/slots/reads.ts';
 import { compareEntries, fits, type Offered, proposalFor, standingOf } from '../../../core/booking/waitlist/entry.ts';
 import {
   askedSearch,
+  callRow,
   earliestOffer,
   isRefilled,
   MOST_ASKED,
@@ -20,12 +21,17 @@ import {
   refillOf,
   refillRow,
 } from '../../../core/booking/waitlist/refill.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { isOfClinic } from '../../../core/messages/recipient.ts';
+import { creation } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
-import { ofType, readAll, readInTransaction } from '../read.ts';
+import { newId } from '../new-id.ts';
+import { ofType, readAll, readByIds, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { bookAppointment, isTransient } from './book.ts';
+import { readReaches } from './reach.ts';
 import { readSchedules } from './related-reads.ts';
 
 /** How many free Slots of one release are offered at once. */
@@ -47,19 +53,12 @@ interface Waiting {
   readonly asked: Set<string>;
 }
 
-/** The searches for appointments by id, a hundred in each. */
-const searchesById = (ids: readonly string[]): string[] =>
-  Array.from(
-    { length: Math.ceil(ids.length / 100) },
-    (_, index) => `Appointment?_id=${ids.slice(index * 100, (index + 1) * 100).join(',')}`,
-  );
-
 async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting> {
   const searches = ['waitlist', 'proposed'].map((status) => `Appointment?status=${status}`);
   const found = ofType('Appointment', await readAll(medplum, searches));
   const entries = found.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
   const ids = entries.flatMap((one) => standingOf(one) ?? []);
-  const standing = await readAll(medplum, searchesById([...new Set(ids)]));
+  const standing = await readByIds(medplum, 'Appointment', ids);
   const offers = found.filter((one) => isOffered(one, now, config));
   return {
     entries,
@@ -74,6 +73,17 @@ function touched(entry: Appointment): BundleEntry {
   return updateEntry(entry, { ...entry, meta });
 }
 
+/** What is written with an offer: its entry is touched, and staff call whoever hears of it in no other way. */
+function withOffer(transaction: Bundle, entry: Appointment, isCalled: boolean): Bundle {
+  const [first, ...others] = transaction.entry ?? [];
+  const fullUrl = first?.fullUrl ?? newId();
+  const offered = first?.resource;
+  const call = isCalled && isResource(offered, 'Appointment') ? [creation(callRow(offered, fullUrl, config))] : [];
+  return first
+    ? { ...transaction, entry: [{ ...first, fullUrl }, ...others, touched(entry), ...call] }
+    : { ...transaction, entry: [touched(entry)] };
+}
+
 /** Offers a time to one of those who wait. */
 async function offer(
   medplum: MedplumClient,
@@ -82,14 +92,18 @@ async function offer(
   offered: Offered,
   until: number,
   standing: Appointment | undefined,
+  secrets: BotEvent['secrets'],
 ): Promise<'offered' | 'not-theirs' | 'gone'> {
+  const owner = ownerOf(entry, config);
+  // A portal that puts somebody on the list knows how to tell them.
+  const [reach] = isOfClinic(entry, config) ? await readReaches(medplum, [entry], secrets) : [];
   const result = await bookAppointment(
     medplum,
     parseBookRequest(proposalFor(entry, offered, slot.id ?? ''), config),
-    { id: ownerOf(entry, config) ?? '', role: 'requestor', limits: [] },
+    { id: owner ?? '', role: owner === undefined ? 'repository' : 'requestor', limits: [] },
     {
       offer: { reason: 'waitlist', for: [entry.id ?? '', ...(standing?.id ? [standing.id] : [])], until },
-      extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), touched(entry)] }),
+      extend: (transaction) => withOffer(transaction, entry, reach === 'call'),
     },
   );
   if (result.kind !== 'refused') {
@@ -108,20 +122,17 @@ async function offerSlot(
   offered: Offered,
   until: number,
   { entries, standing, asked }: Waiting,
+  secrets: BotEvent['secrets'],
 ): Promise<void> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
   const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
   const standingFor = (one: Appointment) => standing.get(standingOf(one) ?? '');
   const wanted = entries.filter(
-    (one) =>
-      !asked.has(one.id ?? '') &&
-      !askedForIt.has(one.id ?? '') &&
-      ownerOf(one, config) !== undefined &&
-      fits(one, offered, standingFor(one)),
+    (one) => !asked.has(one.id ?? '') && !askedForIt.has(one.id ?? '') && fits(one, offered, standingFor(one)),
   );
   for (const entry of before.length < MOST_ASKED ? wanted.slice(0, MOST_REFUSED) : []) {
-    const result = await offer(medplum, entry, slot, offered, until, standingFor(entry));
+    const result = await offer(medplum, entry, slot, offered, until, standingFor(entry), secrets);
     if (result !== 'not-theirs') {
       asked.add(result === 'offered' ? (entry.id ?? '') : '');
       return;
@@ -133,9 +144,10 @@ async function offerSlot(
  * Offers the released time of a row to those who wait for it. Nothing is kept of who is asked but the offers themselves: a
  * run that is interrupted, or comes twice, goes on from what is stored.
  *
+ * @param secrets - of the project, by which it is known how people are reached
  * @throws Error when the server could not be read or written; the next run goes on
  */
-export async function refill(medplum: MedplumClient, id: string): Promise<void> {
+export async function refill(medplum: MedplumClient, id: string, secrets: BotEvent['secrets']): Promise<void> {
   const now = Date.now();
   const [rows, somebody = []] = await readInTransaction(medplum, [
     `Task?_id=${id}`,
@@ -174,7 +186,7 @@ export async function refill(medplum: MedplumClient, id: string): Promise<void> 
     const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
     if (time && waiting) {
       const until = offerEnd(policy, time.start, now);
-      await offerSlot(medplum, slot, { ...time, schedule: calendar.schedule }, until, waiting);
+      await offerSlot(medplum, slot, { ...time, schedule: calendar.schedule }, until, waiting, secrets);
     }
   }
   await close(undefined);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import '../crypto.ts';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
+import { endOf } from '../../../core/booking/appointment/expiry.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
@@ -81,14 +82,21 @@ async function readOthers(medplum: MedplumClient, appointments: readonly Appoint
 }
 
 /** What staff are asked to do about a message that did not arrive. */
-function undelivered({ thread, kind }: Extract<Step, { kind: unknown }>, reason: string): BundleEntry {
+function undelivered(
+  { thread, kind }: Extract<Step, { kind: unknown }>,
+  reason: string,
+  appointments: readonly Appointment[],
+): BundleEntry {
   const { appointment, patient } = thread;
+  const until = kind === 'offer' ? appointments.flatMap((one) => endOf('offer', one, config) ?? []) : [];
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: 'requested',
     description: `Tell the patient: the message (${kind}) about this appointment has not arrived, as far as is known. ${reason}`,
     focus: { reference: `Appointment/${appointment}` },
     ...(patient && { for: { reference: patient } }),
     authoredOn: formatInstant(Date.now()),
+    // Nobody is to be called about an offer that is over.
+    ...(until.length > 0 && { restriction: { period: { end: formatInstant(Math.min(...until)) } } }),
   };
   return creation(newRow('undelivered', more, config));
 }
@@ -107,10 +115,10 @@ function newRowEntry(thread: Thread, now: number): BundleEntry {
 }
 
 /** The entries that keep what was decided; what was claimed before and is no longer true is not sent. */
-function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last }: State): BundleEntry[] {
+function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, appointments }: State): BundleEntry[] {
   const kept = row ? [updateEntry(row, threadTask(step.thread, config, row))] : [];
   if (step.do === 'give-up') {
-    return [...kept, ...ended(last, 'unknown', unknown), undelivered(step, unknown)];
+    return [...kept, ...ended(last, 'unknown', unknown), undelivered(step, unknown, appointments)];
   }
   const isSuperseded = thread?.claimed && !(step.do === 'send' && !step.isNew);
   return [...kept, ...(isSuperseded ? ended(last, 'stopped') : [])];
@@ -159,7 +167,7 @@ async function send(
   const entry = [
     updateEntry(claimed, threadTask(after.thread, config, claimed)),
     ...(after.message === 'waiting' ? [] : ended(communication, after.message, reason)),
-    ...(after.message === 'given-up' ? [undelivered(step, reason ?? '')] : []),
+    ...(after.message === 'given-up' ? [undelivered(step, reason ?? '', appointments)] : []),
   ];
   await writeRows(medplum, entry, what(thread.appointment));
 }

@@ -152,9 +152,9 @@ const patients: When<'patients'> = ({ resolved, earlier, state, known, context }
     : someOf(mergedPatients(named, earlier, state, context.config.baseUrl));
 };
 
-/** The Tasks of appointments that are moved or replaced and that waited for the clinic. */
+/** The Tasks of appointments that are moved or replaced and that waited for the clinic, and of offers. */
 const tasks: When<'tasks'> = ({ known, earlier, context: { config } }) => {
-  const waited = changedBy(earlier).filter((one) => endOf('request', one, config) !== undefined);
+  const waited = changedBy(earlier).filter((one) => endOf('request', one, config) ?? endOf('offer', one, config));
   return known.tasks ? undefined : someOf(waited.flatMap(({ id }) => id ?? []));
 };
 

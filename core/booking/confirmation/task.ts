@@ -5,7 +5,7 @@ import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { creation, moment, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
+import { creation, isRow, moment, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { endOf, hasRunOut, isWaiting } from '../appointment/expiry.ts';
 
 /** The part of the configuration that the Tasks of requests depend on. */
@@ -33,9 +33,13 @@ export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(s
 export const openTasks = (more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
   rowSearch(['confirm'], { status: openStatuses.join(','), ...more }, config);
 
-/** The search for the open Tasks of some appointments. */
+/** The search for the open Tasks that end with some appointments. */
 export const openTasksOf = (appointments: readonly string[], config: ArtefactConfig): string =>
-  openTasks({ focus: appointments.map((id) => `Appointment/${id}`).join(',') }, config);
+  rowSearch(
+    ['confirm', 'undelivered'],
+    { status: openStatuses.join(','), focus: appointments.map((id) => `Appointment/${id}`).join(',') },
+    config,
+  );
 
 /** What a new Task depends on besides its appointment. */
 export interface RequestContext {
@@ -113,21 +117,25 @@ function renewed(task: Task, appointment: Appointment, now: number, config: Requ
   return isSamePatient ? current : { ...current, for: patient };
 }
 
+/** Whether somebody is to be called about what has an end: an offer. Any other call is for staff to tick off. */
+const isCall = (task: Task, config: ArtefactConfig): boolean => isRow(task, ['undelivered'], config);
+
 /**
- * The Task of a request as its appointment requires it: still open while the request waits, `completed` once it is confirmed
- * or cancelled, `cancelled` if there was no answer in time.
+ * The Task of a request, or of a call about an offer, as its appointment requires it: still open while that waits,
+ * `completed` once it is answered, `cancelled` if there was no answer in time.
  *
  * @param appointment - as it is or is about to be
  * @returns the same object if nothing has to change
  */
 function taskAfter(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
-  if (!isOpenTask(task)) {
+  if (!isOpenTask(task) || (isCall(task, config) && !task.restriction?.period?.end)) {
     return task;
   }
-  if (isWaiting('request', appointment, config)) {
-    return renewed(task, appointment, now, config);
+  const kind = isCall(task, config) ? 'offer' : 'request';
+  if (isWaiting(kind, appointment, config)) {
+    return kind === 'offer' ? task : renewed(task, appointment, now, config);
   }
-  return hasRunOut('request', appointment, now, config)
+  return hasRunOut(kind, appointment, now, config)
     ? {
         ...task,
         status: 'cancelled',
@@ -184,7 +192,7 @@ export function withRequestTasks(
   const isNew = first.request?.method === 'POST';
   const fullUrl = first.fullUrl ?? (isNew ? newId() : undefined);
   const focus = fullUrl ?? first.request?.url ?? '';
-  const made: BundleEntry[] = tasks.some((task) => isAbout(task, focus))
+  const made: BundleEntry[] = tasks.some((task) => isAbout(task, focus) && !isCall(task, config))
     ? []
     : [creation(newTask(appointment, focus, patient, context))];
   return [{ ...first, ...(fullUrl && { fullUrl }) }, ...others, ...kept, ...made];

@@ -5,7 +5,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { conditionalReferenceIssues } from '../../fhir/reference/conditional-reference.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
-import { belongsTo, markChange, metaOfSubmitted, requestorQuery } from '../../fhir/tags.ts';
+import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from '../../fhir/tags.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { canBeMoved } from '../appointment/status.ts';
@@ -119,6 +119,8 @@ export interface Joining {
   readonly now: number;
   readonly newId: () => string;
   readonly config: BookingConfig;
+  /** Whether staff of the clinic put somebody on the list. */
+  readonly isStaff?: boolean;
 }
 
 /** The entry that was meant, if it is there: it is named by its id, or was made by the same request before. */
@@ -154,7 +156,7 @@ function serviceIssues({ request, state, now, config }: Joining): Issue[] {
 
 /** What keeps the appointment that stands until something earlier is taken from being replaced. */
 function standingIssues(
-  { request, state, requestor, config }: Joining,
+  { request, state, requestor, config, isStaff }: Joining,
   { participants }: ResolvedParticipants,
 ): Issue[] {
   const { replaced } = request;
@@ -163,7 +165,7 @@ function standingIssues(
   }
   const { value: id, path: expression } = replaced;
   const standing = findResource(state, 'Appointment', id);
-  if (!standing || !belongsTo(standing, requestor, config)) {
+  if (!standing || !(isStaff || belongsTo(standing, requestor, config))) {
     return [{ code: 'replaced-appointment-not-found', diagnostics: `There is no Appointment/${id}.`, expression }];
   }
   if (!canBeMoved(standing) || standing.status === 'proposed') {
@@ -185,6 +187,12 @@ export type JoinPlan =
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] }
   /** `patient` is the reference to a patient who is stored already; `transaction` begins with the entry. */
   | { readonly kind: 'write'; readonly patient: string | undefined; readonly transaction: Bundle };
+
+/** Whose an entry is: beside an appointment that of its portal, who is offered the time then; else the caller's. */
+function ownerOfEntry({ request, state, requestor, config }: Joining): string {
+  const standing = request.replaced && findResource(state, 'Appointment', request.replaced.value);
+  return standing ? (ownerOf(standing, config) ?? '') : requestor;
+}
 
 /** Judges a request to join. */
 export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joining: Joining): JoinPlan {
@@ -214,7 +222,7 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
   const entry: Appointment = {
     ...said,
     meta: markChange(
-      metaOfSubmitted({ ...meta, profile: withoutProfile(meta?.profile, config) }, requestor, config),
+      metaOfSubmitted({ ...meta, profile: withoutProfile(meta?.profile, config) }, ownerOfEntry(joining), config),
       requestor,
       undefined,
       config,

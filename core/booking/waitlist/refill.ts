@@ -9,6 +9,7 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { granularityOf, type LengthsConfig, type ScheduleServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
+import { endOf } from '../appointment/expiry.ts';
 import { offeredFor } from '../appointment/offer.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
 import { searchUrl } from '../search.ts';
@@ -93,6 +94,20 @@ export function refillOf({ status, focus, executionPeriod, restriction }: Task):
   return status === 'requested' && schedule !== undefined && due !== undefined
     ? { schedule, due, ...intervalOf(executionPeriod ?? {}) }
     : undefined;
+}
+
+/** The row by which staff call whoever is offered a time and hears of it in no other way; it is over when the offer is. */
+export function callRow(offer: Appointment, focus: string, config: RefillConfig): Task {
+  const patient = offer.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
+  const end = formatInstant(endOf('offer', offer, config) ?? 0);
+  const more = {
+    status: 'requested' as const,
+    description: `A time is free for somebody who waits: call, and note the answer by ${end}`,
+    focus: { reference: focus },
+    ...(patient && { for: patient }),
+    restriction: { period: { end } },
+  };
+  return newRow('undelivered', more, config);
 }
 
 /** The search for the rows that are not done. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, QuestionnaireResponse, Schedule, Slot } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
 import { nameOf } from '../../../core/fhir/human-name.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { answersOf } from '../../../web/front-desk/appointment/answers.ts';
@@ -76,7 +77,7 @@ describe('requests to $book', () => {
   const wanted = { slot, start, end: start + 1_800_000 };
   test('by telephone name the slot, and make a new patient', () => {
     const who = { given: 'Kim  Robin', family: 'Neu', birthDate: '', phone: '030 1', email: '' };
-    expect(bookingRequest(wanted, who, { coding: [{ code: 'ct' }] }, '', 'u')).toEqual({
+    expect(bookingRequest(wanted, who, { coding: [{ code: 'ct' }] }, '', 'u', config)).toEqual({
       resourceType: 'Parameters',
       parameter: [
         {
@@ -85,6 +86,7 @@ describe('requests to $book', () => {
             resourceType: 'Appointment',
             status: 'proposed',
             identifier: [{ system: 'urn:ietf:rfc:3986', value: 'urn:uuid:u' }],
+            extension: [{ url: artefactUri(config, 'LocalMessages'), valueBoolean: true }],
             start: '2027-01-11T08:00:00.000Z',
             end: '2027-01-11T08:30:00.000Z',
             slot: [{ reference: 'Slot/1' }],

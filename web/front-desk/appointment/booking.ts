@@ -109,6 +109,7 @@ export function bookingRequest(
   service: CodeableConcept | undefined,
   comment: string,
   uuid: string,
+  config: ArtefactConfig,
 ): Parameters {
   const isKnown = 'id' in who;
   const actor = isKnown
@@ -118,6 +119,8 @@ export function bookingRequest(
     resourceType: 'Appointment',
     status: 'proposed',
     identifier: [{ system: IDENTIFIER_SYSTEM, value: `urn:uuid:${uuid}` }],
+    // Whom the clinic books, the clinic writes to.
+    extension: [{ url: artefactUri(config, 'LocalMessages'), valueBoolean: true }],
     start: formatInstant(wanted.start),
     end: formatInstant(wanted.end),
     ...(comment && { comment }),
@@ -207,6 +210,11 @@ export function moveRequest({ id, participant }: Appointment, patientName: strin
     ],
   };
   return requestOf(appointment, wanted, []);
+}
+
+/** The request that accepts an offer for its person, as it is. */
+export function acceptance({ meta: _, extension: __, ...offer }: Appointment): Appointment {
+  return { ...offer, status: 'proposed' };
 }
 
 /** How long an appointment in a Slot is: as long as the one that is moved, else as long as the Slot, but at most an hour. */

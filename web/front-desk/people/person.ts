@@ -2,10 +2,13 @@ import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { timeOf } from '../day/entries.ts';
 
-/** The appointments of a person as they are looked for: what comes, the next first; all others, the last first. */
+/**
+ * The appointments of a person as they are looked for: what comes, the next first; what they wait for; all others, the last
+ * first.
+ */
 export interface PersonData {
   readonly patient: Patient | undefined;
-  readonly appointments: Readonly<Record<'coming' | 'past' | 'cancelled', readonly Appointment[]>>;
+  readonly appointments: Readonly<Record<'coming' | 'waiting' | 'past' | 'cancelled', readonly Appointment[]>>;
 }
 
 /** The searches for a person and all their appointments. */
@@ -34,7 +37,8 @@ export function personIn(resources: readonly unknown[], now: number): PersonData
     patient: resources.find((one) => isResource(one, 'Patient')),
     appointments: {
       coming: all.filter(isComing).toReversed(),
-      past: all.filter((one) => !isOff(one) && !isComing(one)),
+      waiting: all.filter(({ status }) => status === 'waitlist'),
+      past: all.filter((one) => !isOff(one) && !isComing(one) && one.status !== 'waitlist'),
       cancelled: all.filter(isOff),
     },
   };

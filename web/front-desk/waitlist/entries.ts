@@ -19,7 +19,7 @@ export interface Entry {
   readonly since: number | undefined;
   readonly wishes: readonly Interval[];
   /** What is offered to them now, and until when. */
-  readonly offer: (Interval & { readonly until: number }) | undefined;
+  readonly offer: (Interval & { readonly until: number; readonly appointment: Appointment }) | undefined;
 }
 
 /** The searches for those who wait, with their people, and for what is held or offered. */
@@ -48,7 +48,7 @@ export function entriesIn(resources: readonly unknown[], now: number, config: Ar
         const [start, end] = [parseInstant(wish?.start), parseInstant(wish?.end)];
         return start === undefined || end === undefined ? [] : [{ start, end }];
       }),
-      offer: time && until !== undefined ? { ...time, until } : undefined,
+      offer: offer && time && until !== undefined ? { ...time, until, appointment: offer } : undefined,
     };
   });
 }

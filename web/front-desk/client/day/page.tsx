@@ -1,6 +1,7 @@
 import { Alert, Button, Loader } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
-import { useCallback, useMemo } from 'react';
+import { type ReactNode, useCallback, useMemo } from 'react';
+import { Link } from 'wouter';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { patientNameOf } from '../../appointment/people.ts';
@@ -45,11 +46,17 @@ function Legend() {
 }
 
 /** What a time is being chosen for. */
-function Choosing(props: { readonly title: string; readonly stop: string; readonly onStop: () => void }) {
+function Choosing(props: {
+  readonly title: string;
+  readonly stop: string;
+  readonly onStop: () => void;
+  readonly children?: ReactNode;
+}) {
   const { appointment: words } = useTexts();
   return (
     <Alert className="moving" variant="outline" title={props.title}>
       <p>{words.movingHelp}</p>
+      {props.children}
       <Button size="xs" variant="default" onClick={props.onStop}>
         {props.stop}
       </Button>
@@ -117,7 +124,11 @@ export function CalendarPage() {
           title={texts.person.bookingFor(nameOf(person))}
           stop={texts.person.stopBooking}
           onStop={() => go({ person: undefined })}
-        />
+        >
+          <p>
+            <Link href={`/people/${person.id}?wait`}>{texts.waitlist.noTime}</Link>
+          </p>
+        </Choosing>
       )}
       <Behind isBehind={calendar.isBehind} />
       {(schedules.refusal ?? calendar.refusal) && (

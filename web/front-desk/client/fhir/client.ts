@@ -187,6 +187,10 @@ export const book = (request: Appointment | Parameters, version?: string): Promi
     ...(version !== undefined && { headers: { 'if-match': `W/"${version}"` } }),
   });
 
+/** Puts somebody on the waiting list (`$waitlist`). */
+export const waitlist = (body: Parameters): Promise<Appointment | Refusal> =>
+  call('Appointment', `${config.baseUrl}/Appointment/$waitlist`, { method: 'POST', body });
+
 /** Says that somebody is absent, confirms what was planned for it, or ends it early (`$absence`). */
 export const absence = (body: Parameters): Promise<Parameters | Refusal> =>
   call('Parameters', `${config.baseUrl}/Schedule/$absence`, { method: 'POST', body });

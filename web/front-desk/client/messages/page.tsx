@@ -1,5 +1,6 @@
 import { Button, Group, Loader } from '@mantine/core';
 import { Link } from 'wouter';
+import { endOf, isOffered } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { contactOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
@@ -14,6 +15,7 @@ import { useFound } from '../parts/use-found.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
+import { OfferAnswer } from '../waitlist/offer.tsx';
 
 /** Somebody to call: whom to call, about which appointment, and that it was done. */
 function Card({ message, onChanged }: { readonly message: Undelivered; readonly onChanged: () => Promise<void> }) {
@@ -23,6 +25,8 @@ function Card({ message, onChanged }: { readonly message: Undelivered; readonly 
   const name = (patient && nameOf(patient)) || (appointment && patientNameOf(appointment, new Map()));
   const shown = name || appointmentWords.noPatient;
   const time = appointment && timeOf(appointment);
+  const until =
+    appointment && isOffered(appointment, Date.now(), config) ? endOf('offer', appointment, config) : undefined;
   const about = appointment && [time && momentText(time.start, language), servicesOf(appointment)];
   const told = async (): Promise<void> => {
     const write = () => update('Task', { ...task, status: 'completed' });
@@ -47,20 +51,29 @@ function Card({ message, onChanged }: { readonly message: Undelivered; readonly 
       ) : (
         <p>{words.noAppointment}</p>
       )}
-      {task.description && <ServerSays sentences={[task.description]} />}
-      {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
-      <Group gap="xs">
-        <TakeBack of={task.id ?? ''}>
-          <Button loading={isBusy} onClick={() => void told()}>
-            {words.told}
-          </Button>
-        </TakeBack>
-      </Group>
+      {until === undefined ? (
+        <>
+          {task.description && <ServerSays sentences={[task.description]} />}
+          {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
+          <Group gap="xs">
+            <TakeBack of={task.id ?? ''}>
+              <Button loading={isBusy} onClick={() => void told()}>
+                {words.told}
+              </Button>
+            </TakeBack>
+          </Group>
+        </>
+      ) : (
+        <>
+          <p>{words.held(momentText(until, language))}</p>
+          {appointment && <OfferAnswer offer={appointment} onChanged={onChanged} />}
+        </>
+      )}
     </li>
   );
 }
 
-/** The people to call: a message did not arrive, as far as is known, or an appointment falls into an absence. */
+/** The people to call: a message did not arrive, as far as is known, an appointment falls into an absence, or a time is free. */
 export function MessagesPage() {
   const texts = useTexts();
   const { messages: words } = texts;

@@ -1,4 +1,4 @@
-import { Button, Loader } from '@mantine/core';
+import { Button, Group, Loader } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { useLocation, useParams, useSearch } from 'wouter';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
@@ -17,6 +17,7 @@ import { useFound } from '../parts/use-found.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
+import { JoinForm } from '../waitlist/join-form.tsx';
 
 /** One appointment of the person, with what was noted about it. */
 function Row({
@@ -46,6 +47,8 @@ function Row({
   );
 }
 
+const whens = ['coming', 'waiting', 'past', 'cancelled'] as const;
+
 /** One person with all appointments: what comes, what was, and what was cancelled. From here one books, moves and cancels. */
 export function PersonPage() {
   const texts = useTexts();
@@ -53,7 +56,8 @@ export function PersonPage() {
   const { id = '' } = useParams();
   const now = useNow();
   const [, navigate] = useLocation();
-  const open = new URLSearchParams(useSearch()).get('open') ?? undefined;
+  const query = new URLSearchParams(useSearch());
+  const open = query.get('open') ?? undefined;
   const show = (appointment?: string) => navigate(`/people/${id}${appointment ? `?open=${appointment}` : ''}`);
   const { value, refusal, reload, isBehind } = useFound(`person ${id}`, personSearches(id), async (found) => {
     const person = personIn(found, Date.now());
@@ -81,23 +85,41 @@ export function PersonPage() {
         <span>{contactOf(patient, 'email')}</span>
       </p>
       {patient && patient.active !== false && (
-        <Button onClick={() => navigate(`/calendar?for=${id}`)}>{words.book}</Button>
+        <Group gap="xs">
+          <Button onClick={() => navigate(`/calendar?for=${id}`)}>{words.book}</Button>
+          <Button variant="default" onClick={() => navigate(`/people/${id}?wait`)}>
+            {texts.waitlist.join}
+          </Button>
+        </Group>
       )}
-      {(['coming', 'past', 'cancelled'] as const).map((when) => (
-        <section key={when} className="of-person" aria-labelledby={when}>
-          <h2 id={when}>{words[when](appointments[when].length)}</h2>
-          <ol className="requests">
-            {appointments[when].map((one) => (
-              <Row
-                key={one.id}
-                appointment={one}
-                calendar={value.calendars.get(one.id ?? '')}
-                onOpen={() => show(one.id)}
-              />
-            ))}
-          </ol>
-        </section>
-      ))}
+      {patient && query.has('wait') && (
+        <JoinForm
+          who={{ id, name: nameOf(patient) }}
+          coming={appointments.coming}
+          onJoined={() => {
+            show();
+            void reload();
+          }}
+          onClose={() => show()}
+        />
+      )}
+      {whens
+        .filter((when) => when !== 'waiting' || appointments.waiting.length > 0)
+        .map((when) => (
+          <section key={when} className="of-person" aria-labelledby={when}>
+            <h2 id={when}>{words[when](appointments[when].length)}</h2>
+            <ol className="requests">
+              {appointments[when].map((one) => (
+                <Row
+                  key={one.id}
+                  appointment={one}
+                  calendar={value.calendars.get(one.id ?? '')}
+                  onOpen={() => show(one.id)}
+                />
+              ))}
+            </ol>
+          </section>
+        ))}
       <SidePanel
         title={(patient && nameOf(patient)) || booking.unnamed}
         isOpen={open !== undefined}

@@ -164,7 +164,7 @@ export function BookingForm({
         if (isOnPurpose) {
           return sendOnPurpose(wanted, uuid, isOverbooking);
         }
-        const answer = await book(bookingRequest(wanted, who, services[chosen], draft.comment.trim(), uuid));
+        const answer = await book(bookingRequest(wanted, who, services[chosen], draft.comment.trim(), uuid, config));
         if (isRefusal(answer) || answer.status !== 'pending') {
           return answer;
         }

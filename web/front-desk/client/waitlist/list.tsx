@@ -1,10 +1,14 @@
 import { Button } from '@mantine/core';
+import type { Appointment } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { contactOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
+import { cancelled } from '../../appointment/status-steps.ts';
 import { localDayOf } from '../../day/local-day.ts';
 import { type Entry, entriesIn, filledIn, waitlistSearches, weekSearch } from '../../waitlist/entries.ts';
+import { useChange } from '../appointment/actions.tsx';
 import { Phone } from '../appointment/facts.tsx';
+import { TakeBack } from '../parts/announce.tsx';
 import { Behind } from '../parts/behind.tsx';
 import { momentText, shortDayText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -12,8 +16,38 @@ import { useFound } from '../parts/use-found.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
+import { OfferAnswer } from './offer.tsx';
 
-function Waiting({ entry }: { readonly entry: Entry }) {
+/** Takes somebody off the list. */
+function Leave({
+  entry,
+  name,
+  onChanged,
+}: {
+  readonly entry: Appointment;
+  readonly name: string;
+  readonly onChanged: () => Promise<void>;
+}) {
+  const { waitlist: words } = useTexts();
+  const { change, refusal, isBusy } = useChange();
+  const leave = async (): Promise<void> => {
+    if (await change(cancelled(entry, ''), words.left(name))) {
+      await onChanged();
+    }
+  };
+  return (
+    <>
+      {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
+      <TakeBack of={entry.id ?? ''}>
+        <Button variant="default" size="xs" loading={isBusy} onClick={() => void leave()}>
+          {words.leave}
+        </Button>
+      </TakeBack>
+    </>
+  );
+}
+
+function Waiting({ entry, onChanged }: { readonly entry: Entry; readonly onChanged: () => Promise<void> }) {
   const { language, waitlist: words, appointment: appointmentWords } = useTexts();
   const { appointment, patient, since, wishes, offer } = entry;
   const patients = new Map(patient?.id ? [[patient.id, patient]] : []);
@@ -34,12 +68,17 @@ function Waiting({ entry }: { readonly entry: Entry }) {
           .filter(Boolean)
           .join(' · ')}
       </p>
-      {offer && (
-        <p>
-          <Link href={`/calendar?date=${localDayOf(offer.start, config.timeZone)}`}>
-            {words.offered(momentText(offer.start, language), momentText(offer.until, language))}
-          </Link>
-        </p>
+      {offer ? (
+        <>
+          <p>
+            <Link href={`/calendar?date=${localDayOf(offer.start, config.timeZone)}`}>
+              {words.offered(momentText(offer.start, language), momentText(offer.until, language))}
+            </Link>
+          </p>
+          <OfferAnswer offer={offer.appointment} onChanged={onChanged} />
+        </>
+      ) : (
+        <Leave entry={appointment} name={name} onChanged={onChanged} />
       )}
     </li>
   );
@@ -89,7 +128,7 @@ export function Waitlist() {
           <Behind isBehind={isBehind} />
           <ol className="deliveries">
             {value.map((entry) => (
-              <Waiting key={entry.id} entry={entry} />
+              <Waiting key={entry.id} entry={entry} onChanged={reload} />
             ))}
           </ol>
           {isFilledShown ? (

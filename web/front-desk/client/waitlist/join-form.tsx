@@ -1,0 +1,160 @@
+import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { useState } from 'react';
+import { YEAR } from '../../../../core/booking/policy/duration.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
+import { conceptText, otherNamesIn, servicesOf } from '../../appointment/people.ts';
+import { timeOf } from '../../day/entries.ts';
+import { addDays, intervalOf, isLocalDay, localDayOf } from '../../day/local-day.ts';
+import { joinRequest, placeIn, waitedFor, waitedSearches, waitedServices } from '../../waitlist/joining.ts';
+import { waitlist } from '../fhir/client.ts';
+import { momentText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useDraft } from '../parts/use-draft.ts';
+import { useFound } from '../parts/use-found.ts';
+import { useSubmit } from '../parts/use-submit.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+/** How many days are proposed: those from today on. */
+const DAYS = 28;
+
+/** Puts a patient on the waiting list: for what, when, with whom, and what stands until then. */
+export function JoinForm({
+  who,
+  coming,
+  onJoined,
+  onClose,
+}: {
+  readonly who: { readonly id: string; readonly name: string };
+  /** Their appointments that come, one of which may stand until something earlier is taken. */
+  readonly coming: readonly Appointment[];
+  readonly onJoined: () => void;
+  readonly onClose: () => void;
+}) {
+  const { language, waitlist: words, appointment: appointmentWords, slot: slotWords, close } = useTexts();
+  const today = localDayOf(Date.now(), config.timeZone);
+  const { draft, change, clear } = useDraft(`wait ${who.id}`, {
+    service: 0,
+    actor: '',
+    standing: '',
+    from: today,
+    to: addDays(today, DAYS),
+    uuid: '',
+  });
+  const [isMissing, setMissing] = useState(false);
+  const { submit, refusal, isBusy } = useSubmit();
+  const found = useFound('waited', waitedSearches, (resources) => ({
+    services: waitedServices(resources, config),
+    schedules: resources.filter((one) => isResource(one, 'Schedule')),
+  }));
+  const { services = [], schedules = [] } = found.value ?? {};
+  const service = services[draft.service] ?? services[0];
+  const actors = waitedFor(service, schedules);
+  const standing = coming.filter(({ status }) => status === 'booked' || status === 'pending');
+  const join = async (): Promise<void> => {
+    const [from, to] = [draft.from, draft.to].map((day) =>
+      isLocalDay(day) ? intervalOf(day, config.timeZone) : undefined,
+    );
+    const isValid = from && to && from.start < to.end && to.end <= Date.now() + YEAR;
+    setMissing(!isValid);
+    if (!isValid || !service) {
+      return;
+    }
+    const uuid = draft.uuid || crypto.randomUUID();
+    change({ uuid });
+    const wish = {
+      who,
+      service,
+      actor: actors.find(({ reference }) => reference === draft.actor),
+      standing: standing.find(({ id }) => id === draft.standing)?.id,
+      start: from.start,
+      end: to.end,
+      uuid,
+    };
+    const joined = await submit(
+      () => waitlist(joinRequest(wish, config)),
+      (entry) => words.joined(who.name, placeIn(entry, config) ?? 1),
+    );
+    if (joined) {
+      clear();
+      onJoined();
+    }
+  };
+  const day = (name: 'from' | 'to') => (
+    <TextInput
+      type="date"
+      required
+      label={slotWords[name]}
+      value={draft[name]}
+      onChange={(event) => change({ [name]: event.currentTarget.value })}
+    />
+  );
+  if (found.value && services.length === 0) {
+    return <p role="status">{words.noService}</p>;
+  }
+  return (
+    <form
+      noValidate
+      className="pane"
+      aria-label={words.join}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void join();
+      }}
+    >
+      <Stack gap="xs">
+        <p className="help">{words.joinHelp}</p>
+        {found.refusal && <Problem refusal={found.refusal} onReload={() => void found.reload()} />}
+        <NativeSelect
+          data-autofocus
+          label={appointmentWords.service}
+          value={draft.service}
+          onChange={(event) => change({ service: Number(event.currentTarget.value), actor: '' })}
+          data={services.map((one, index) => ({ value: String(index), label: conceptText(one) }))}
+        />
+        <Group gap="xs" grow align="end">
+          {day('from')}
+          {day('to')}
+        </Group>
+        {actors.length > 1 && (
+          <NativeSelect
+            label={words.with}
+            value={draft.actor}
+            onChange={(event) => change({ actor: event.currentTarget.value })}
+            data={[
+              { value: '', label: words.anybody },
+              ...actors.map(({ reference = '', display }) => ({ value: reference, label: display ?? reference })),
+            ]}
+          />
+        )}
+        {standing.length > 0 && (
+          <NativeSelect
+            label={words.standing}
+            value={draft.standing}
+            onChange={(event) => change({ standing: event.currentTarget.value })}
+            data={[
+              { value: '', label: words.nothingStands },
+              ...standing.map((one) => ({
+                value: one.id ?? '',
+                label: [momentText(timeOf(one)?.start ?? 0, language), servicesOf(one) || otherNamesIn(one)]
+                  .filter(Boolean)
+                  .join(', '),
+              })),
+            ]}
+          />
+        )}
+        {isMissing && <p role="alert">{words.missing}</p>}
+        {refusal && <Problem refusal={refusal} />}
+        <Group gap="xs">
+          <Button type="submit" loading={isBusy} disabled={!service}>
+            {words.join}
+          </Button>
+          <Button variant="default" onClick={onClose}>
+            {close}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
