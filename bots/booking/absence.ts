@@ -24,14 +24,22 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { isResource } from '../../core/fhir/resource.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
 import { creation } from '../../core/rows/row.ts';
-import { absenceActs, plan, readAbsent, readAffected, readLock, readOpenAbsences } from '../lib/booking/absence.ts';
-import { type Requestor, unavailable } from '../lib/booking/decide.ts';
+import {
+  absenceActs,
+  plan,
+  readAbsent,
+  readAffected,
+  readLock,
+  readOpenAbsences,
+  withdrawOffers,
+} from '../lib/booking/absence.ts';
+import { type Requestor, unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { readRole } from '../lib/booking/read-more.ts';
 import { readSchedules } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
-import { retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
+import { RATE_LIMIT, retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, ReadError, readAll, readByIds } from '../lib/read.ts';
 import { carryOut } from '../lib/rows.ts';
 
@@ -55,6 +63,8 @@ const contested: Issue = {
   code: 'booking-conflict',
   diagnostics: 'Others changed the absence at the same moment: send the request again.',
 };
+
+const limited: Issue = { ...unavailable, diagnostics: RATE_LIMIT };
 
 const unknown: Issue = {
   code: 'transition-not-allowed',
@@ -124,6 +134,9 @@ async function writeAsCaller(
     { resourceType: 'Bundle', type: 'batch', entry: [entry] },
     { authorization: caller.authorization },
   );
+  if (answer.kind === 'failed') {
+    return refuse(answer.issue);
+  }
   const [first] = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
   const status = Number.parseInt(first?.response?.status ?? '503', 10);
   if (status < 300) {
@@ -132,7 +145,8 @@ async function writeAsCaller(
   if (status === 403) {
     return notStaff;
   }
-  return refuse(status === 400 || status === 409 || status === 412 ? contested : unavailable);
+  const isContested = status === 400 || status === 409 || status === 412;
+  return refuse(isContested ? contested : status === 429 ? limited : unavailable);
 }
 
 /** Blocks the time of each Schedule once, with the rights of the caller: as if staff had written the Slots. */
@@ -159,6 +173,8 @@ async function planned({ medplum, request, secrets }: Context, blocks: readonly 
       : request.schedules.map(({ id }) => ({ schedule: id, ...request.period }));
   const { absences, absent: others, rows } = await readOpenAbsences(medplum);
   const read = await readAffected(medplum, own, now);
+  // In a dry run nothing is written.
+  await (blocks.length > 0 ? withdrawOffers(medplum, read) : undefined);
   const appointments = read.appointments.filter(({ id }) => !rows.has(id ?? ''));
   const reserved = new Set([
     ...absences.flatMap(({ absence }) => absence.plan.flatMap(({ proposal }) => proposal?.slots ?? [])),
@@ -360,7 +376,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     return await carryOutRequest({ medplum, request, caller, secrets: event.secrets });
   } catch (error) {
     if (error instanceof ReadError) {
-      return refuse(unavailable);
+      return refuse(unavailableFor(error));
     }
     throw error;
   }

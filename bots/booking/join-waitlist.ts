@@ -19,7 +19,7 @@ import {
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { unavailable } from '../lib/booking/decide.ts';
+import { unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { readRole } from '../lib/booking/read-more.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -106,7 +106,7 @@ export async function handler(
     return formatBookingAnswer({ appointments: [appointment], isExisting }, event.headers);
   } catch (error) {
     if (error instanceof ReadError) {
-      return toOperationOutcome([unavailable], config);
+      return toOperationOutcome([unavailableFor(error)], config);
     }
     throw error;
   }

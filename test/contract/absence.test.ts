@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
+import { until } from '../lib/until.ts';
 import {
   aBooked,
   absence,
@@ -19,7 +20,7 @@ import {
   silence,
   substitute,
 } from './absence/fixtures.ts';
-import { aPatient, book, proposed, stored } from './fixtures.ts';
+import { aPatient, book, parameters, proposed, stored } from './fixtures.ts';
 import { hold } from './holds/fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from './http.ts';
 import { config } from './installation.ts';
@@ -270,6 +271,33 @@ describe('an absence', () => {
       }),
     );
     expect([gone.status, issuesOf(gone)]).toEqual([422, ['transition-not-allowed Parameters']]);
+  });
+
+  it('that nobody confirms is over with its period', async () => {
+    const { own } = await aClinicWithSubstitute();
+    const [start, end] = [0, 2_000].map((time) => new Date(Date.now() + time).toISOString());
+    const { parameter = [] } = await planned(absent([own.schedule], [], { start: start ?? '', end: end ?? '' }));
+    const id = parameter.find(({ name }) => name === 'absence')?.valueReference?.reference?.split('/')[1];
+    const [row] = await until(
+      async () => {
+        await runBot('end-requests');
+        return stored('Task', `_id=${id}`);
+      },
+      ([one]) => one?.status !== 'draft',
+    );
+    expect(row?.status).toBe('cancelled');
+  });
+
+  it('is replaced by its person: moved', async () => {
+    const { own, other, appointment, patient } = await aClinicWithSubstitute();
+    await planned(absent([own.schedule], [substitute(other.schedule), silence('keep')]));
+    const [slot] = await stored('Slot', `schedule=Schedule/${other.schedule.id}&status=free&_sort=-start`);
+    const instead = { ...proposed(patient, slot ? [slot] : []), serviceType: appointment.serviceType ?? [] };
+    const replaced = { name: 'cancelled-appt-id', valueUri: `Appointment/${appointment.id}` };
+    const body = parameters({ ...instead, start: slot?.start ?? '', end: slot?.end ?? '' });
+    const made = await book({ ...body, parameter: [...body.parameter, replaced] });
+    expect(made.status).toBe(201);
+    expect(outcomeOf(await rowOnce(appointment, (one) => outcomeOf(one) !== undefined))).toBe('moved');
   });
 
   it('over another one: each appointment has one row, and an offer in the second is renewed', async () => {

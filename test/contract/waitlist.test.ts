@@ -159,6 +159,20 @@ describe('freed time', () => {
     expect([late.status, issuesOf(late)]).toEqual([409, ['hold-expired Appointment.slot[0]']]);
   });
 
+  it('is offered once to a person who waits by two portals', async () => {
+    const { service, schedule, booked } = await aFullClinic();
+    const identifier = [{ system: 'urn:insured', value: service.coding?.[0]?.code ?? '' }];
+    const [first, second] = [await aPatient('portal-a', { identifier }), await aPatient('portal-b', { identifier })];
+    const entry = succeeded('Appointment', await join(waiting(first, service)));
+    const other = succeeded('Appointment', await join(waiting(second, service), 'portal-b'));
+    const last = await aWaiting(service);
+    await cancel(booked.id, 'portal-b');
+    await cancel((await offerFor(entry, first)).id);
+    await offerFor(last.entry, last.patient);
+    expect(await offersFor(other, second)).toEqual([]);
+    expect(await statusesOf(schedule)).toEqual(['busy-tentative']);
+  });
+
   it('replaces the appointment that stands, whose time is freed in turn', async () => {
     const { service, schedule, booked } = await aFullClinic();
     const patient = await aPatient();

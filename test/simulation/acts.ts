@@ -492,6 +492,21 @@ const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, 
   return text === undefined ? { kind: 'done', text: 'waits' } : { kind: 'refused', text };
 };
 
+/** Whether staff have said that nobody is there: then nothing is kept. */
+function isAbsent({ world }: Stage, { slot = [] }: Pick<Appointment, 'slot'>): boolean {
+  const all = world.medplum.all<Slot>('Slot');
+  const blocks = all.filter(({ status, identifier }) => status === 'busy-unavailable' && identifier?.length);
+  const own = all.filter(({ id }) => slot.some(({ reference }) => reference === `Slot/${id}`));
+  return own.some((one) =>
+    blocks.some(
+      (block) =>
+        block.schedule.reference === one.schedule.reference &&
+        Date.parse(block.start) < Date.parse(one.end) &&
+        Date.parse(one.start) < Date.parse(block.end),
+    ),
+  );
+}
+
 const take: Doer<ActOf<'take'>> = async (stage, act) => {
   const offer = offerFor(stage, act.what);
   if (!offer) {
@@ -513,7 +528,7 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
   const stored = medplum.all<Appointment>('Appointment').find(({ id }) => id === offer.id);
   // Who is told that others were faster may try again.
   const isForGood = outcome.kind === 'refused' && outcome.text !== 'booking-conflict';
-  if (isTheirs && isForGood && stored?.status === 'proposed' && medplum.now() < until) {
+  if (isTheirs && isForGood && stored?.status === 'proposed' && medplum.now() < until && !isAbsent(stage, own)) {
     stage.unkept.push(`${own.start?.slice(11, 16)}: ${outcome.text}`);
   }
   return outcome;

@@ -1,5 +1,5 @@
 import type { WithId } from '@medplum/core';
-import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Extension, Slot, Task } from '@medplum/fhirtypes';
 import { offerReason } from '../../core/booking/appointment/offer.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
@@ -381,8 +381,10 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
     const joined = medplum.unit.versions('Appointment', entry.id).at(-1)?.lastUpdated ?? '';
     const replaced = entry.extension?.find(({ url }) => url === REPLACES)?.valueReference;
     const stood = replaced && all.find((one) => one.id === reference(replaced) && openStatuses.includes(one.status));
-    // Whoever has an offer is not asked for another time that is freed meanwhile: that is everybody's.
-    const isAsked = offers.some((one) => offeredFor(one).includes(entry.id));
+    // Whoever has an offer is not asked for another time that is freed meanwhile: that is everybody's. Nobody is asked twice.
+    const isSamePerson = ({ participant: [one] }: Appointment): boolean =>
+      reference(one?.actor ?? {}) === reference(entry.participant[0]?.actor ?? {});
+    const isAsked = offers.some((one) => offeredFor(one).includes(entry.id) || isSamePerson(one));
     if (own.length > 1) {
       found.push({ rule: 'one offer at a time', text: own.map((one) => text(times(one))).join(' and ') });
     }
@@ -439,6 +441,9 @@ function endOf({ status, businessStatus }: Task): string | undefined {
   return said ?? (status === 'cancelled' ? 'over' : undefined);
 }
 
+const isReplacing = ({ url, valueReference }: Extension, id: string | undefined): boolean =>
+  url === REPLACES && valueReference?.reference === `Appointment/${id}`;
+
 /** Whether an appointment is where its row says. */
 function isAsSaid(stage: Stage, row: Task): boolean {
   const { medplum } = stage.world;
@@ -451,6 +456,7 @@ function isAsSaid(stage: Stage, row: Task): boolean {
     case 'moved':
       return (
         (isThere && Date.parse(one.start ?? '') !== Date.parse(before ?? '')) ||
+        (!isThere && all.some(({ extension = [] }) => extension.some((its) => isReplacing(its, one?.id)))) ||
         (!isThere && offered !== undefined && (isOpen(offered, medplum.now()) || stage.released.has(offered.id)))
       );
     case 'declined':

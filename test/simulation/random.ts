@@ -19,6 +19,9 @@ const anyTime = fc.oneof({ weight: 3, arbitrary: time }, { weight: 1, arbitrary:
 const portal = fc.constantFrom('A' as const, 'B' as const);
 const name = fc.constantFrom('x', 'y', 'z');
 const waiting = fc.constantFrom('v', 'w');
+/** Who is offered a time: because they wait, or because theirs cannot take place. */
+const offered = fc.constantFrom('v', 'w', 'x', 'y');
+const absence = fc.constantFrom('09:00-10:00', '09:30-11:00');
 
 /** An act that is tried, and how often. */
 type Tried = readonly [weight: number, fc.Arbitrary<Act>];
@@ -39,8 +42,8 @@ const byPortals: readonly Tried[] = [
       { requiredKeys: ['does', 'portal', 'time', 'as'] },
     ),
   ],
-  [2, fc.record({ does: does('take'), portal, what: waiting })],
-  [1, fc.record({ does: does('decline'), portal, what: waiting })],
+  [2, fc.record({ does: does('take'), portal, what: offered })],
+  [1, fc.record({ does: does('decline'), portal, what: offered })],
   [1, fc.record({ does: does('cancel'), portal, what: waiting })],
   [1, fc.constant<Act>({ does: 'clock' })],
   [1, fc.constant<Act>({ does: 'pass', minutes: 11 })],
@@ -57,6 +60,15 @@ const byOthers: readonly Tried[] = [
   [2, fc.record({ does: does('native-book'), time, as: name })],
   [1, fc.record({ does: does('native-hold'), time, as: name })],
   [2, fc.record({ does: does('native-cancel'), what: name })],
+  [
+    1,
+    fc.record({
+      does: does('absence'),
+      time: absence,
+      silence: fc.constantFrom('keep' as const, 'cancel' as const, 'move' as const),
+    }),
+  ],
+  [1, fc.record({ does: does('end-absence'), time: absence, at: fc.constantFrom('09:00', '09:45') })],
 ];
 
 /** Who takes part in random runs: all, or portals and the clock alone. */

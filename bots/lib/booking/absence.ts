@@ -22,11 +22,15 @@ import {
   standingOf,
   withStanding,
 } from '../../../core/booking/absence/rows.ts';
+import { isOffered } from '../../../core/booking/appointment/expiry.ts';
+import { isFromWaitlist } from '../../../core/booking/appointment/offer.ts';
+import { holdsSlots } from '../../../core/booking/appointment/status.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch } from '../../../core/booking/slots/holders.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
+import { standingOf as standingOfEntry } from '../../../core/booking/waitlist/entry.ts';
 import { offerEnd } from '../../../core/booking/waitlist/refill.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
@@ -62,6 +66,8 @@ export const readAbsent = async (medplum: MedplumClient, blocks: readonly string
 /** The appointments that an absence affects, with their Slots. */
 export interface AffectedRead {
   readonly appointments: readonly Appointment[];
+  /** What is offered there to those who wait. */
+  readonly offers: readonly Appointment[];
   readonly slots: readonly Slot[];
 }
 
@@ -90,11 +96,29 @@ export async function readAffected(
   const appointments = open
     .filter((one) => (parseInstant(one.start) ?? 0) > now && isAffected(one, slots, absent))
     .sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1));
-  return { appointments, slots };
+  const offers = open.filter(
+    (one) =>
+      isOffered(one, now, config) &&
+      isFromWaitlist(one, config) &&
+      isAffected({ ...one, status: 'booked' }, slots, absent),
+  );
+  return { appointments, offers, slots };
+}
+
+/** Withdraws what is offered to those who wait, and cannot take place. */
+export async function withdrawOffers(medplum: MedplumClient, { offers }: AffectedRead): Promise<void> {
+  for (const { id = '' } of offers) {
+    const found = await readRelatedAppointment(medplum, id);
+    const { appointment } = found;
+    if (appointment?.status === 'proposed') {
+      const entries = await cancelEntries(medplum, found, appointment, absenceReason('withdraw', config));
+      await writeRows(medplum, entries, `Appointment/${id}`);
+    }
+  }
 }
 
 /** What a plan is made for. */
-export interface Wanted extends AffectedRead {
+export interface Wanted extends Omit<AffectedRead, 'offers'> {
   readonly absent: readonly Absent[];
   /** Ids of Schedules. */
   readonly substitutes: readonly string[];
@@ -178,11 +202,15 @@ export async function plan(
   }));
 }
 
-/** The absences that are looked after, when which Schedule is absent by them, and the rows of appointments. */
+/**
+ * The absences that are looked after, when which Schedule is absent by them, and the rows of appointments; and the plans that
+ * wait to be confirmed.
+ */
 export async function readOpenAbsences(medplum: MedplumClient) {
-  const [found] = await readInTransaction(medplum, [`${openAbsences(config, true)}&_count=1000`]);
-  const rows = ofType('Task', found);
-  const absences = rows.map((row) => ({ row, absence: absenceOf(row) }));
+  const [found] = await readInTransaction(medplum, [`${openAbsences(config)}&_count=1000`]);
+  const all = ofType('Task', found).map((row) => ({ row, absence: absenceOf(row) }));
+  const drafts = all.filter(({ row }) => row.status === 'draft');
+  const absences = all.filter(({ row }) => row.status !== 'draft');
   const slots = ofType(
     'Slot',
     await readByIds(
@@ -191,7 +219,7 @@ export async function readOpenAbsences(medplum: MedplumClient) {
       absences.flatMap(({ absence }) => absence.blocks),
     ),
   );
-  return { absences, absent: absentBy(slots), rows: await readOpenRows(medplum) };
+  return { absences, drafts, absent: absentBy(slots), rows: await readOpenRows(medplum) };
 }
 
 /** Creates the row for the lock, only once even if several try at the same moment; and reads it. */
@@ -245,7 +273,9 @@ async function makeRows(
     const absence = absenceOf(row);
     const open = await readOpenRows(medplum);
     const current = await readAbsentOf(medplum, absence);
-    const { appointments, slots } = await readAffected(medplum, current, now);
+    const read = await readAffected(medplum, current, now);
+    const { appointments, slots } = read;
+    await withdrawOffers(medplum, read);
     const isNew = ({ id: one = '' }: Appointment): boolean => !open.has(one) && !known.has(one);
     const planned = new Set(absence.plan.map(({ appointment }) => appointment));
     const unplanned = appointments.filter((one) => isNew(one) && !planned.has(one.id ?? '')).slice(0, PORTION);
@@ -433,6 +463,22 @@ async function move(medplum: MedplumClient, { row, offer: offered }: Acting): Pr
   }
 }
 
+/** Whether its person has booked another time in place of an appointment that is cancelled. */
+async function wasReplaced(medplum: MedplumClient, { row, appointment }: Acting): Promise<boolean> {
+  const patients = (appointment?.participant ?? []).flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
+  if (!appointment || patients.length === 0) {
+    return false;
+  }
+  const [found] = await readInTransaction(medplum, [
+    searchUrl('Appointment', [
+      ['patient', patients.map((id) => `Patient/${id}`).join(',')],
+      ['_lastUpdated', `ge${row.authoredOn}`],
+      ['_count', '100'],
+    ]),
+  ]);
+  return ofType('Appointment', found).some((one) => standingOfEntry(one) === appointment.id && holdsSlots(one));
+}
+
 const acts: {
   readonly [Name in Step['do']]: (
     medplum: MedplumClient,
@@ -442,7 +488,8 @@ const acts: {
 } = {
   nothing: async () => undefined,
   end: async (medplum, acting, { as, withdraws }) => {
-    const entry = rowEntry(acting.row, as);
+    const isReplaced = as === 'declined' && (await wasReplaced(medplum, acting));
+    const entry = rowEntry(acting.row, isReplaced ? 'moved' : as);
     await (withdraws ? withdraw(medplum, acting, entry) : write(medplum, acting.row, [entry]));
   },
   tick: async (medplum, { row }) => write(medplum, row, [updateEntry(row, { ...row, status: 'completed' })]),
@@ -488,7 +535,14 @@ export async function* absenceActs(
   end: number,
   only?: string,
 ): AsyncGenerator<() => Promise<void>> {
-  const { absences, absent } = await readOpenAbsences(medplum);
+  const { absences, drafts, absent } = await readOpenAbsences(medplum);
+  // A plan that nobody has confirmed is over with its period.
+  for (const { row, absence } of drafts.filter((one) => one.absence.period.end <= Date.now())) {
+    yield async () => {
+      const over = absenceRow(absence, 'cancelled', Date.now(), config, row);
+      await writeRows(medplum, [updateEntry(row, over)], `Task/${row.id}`);
+    };
+  }
   const mine = absences.filter(({ row }) => only === undefined || row.id === only);
   const whole = new Set<string | undefined>();
   for (const { row } of mine) {

@@ -28,7 +28,7 @@ import { type ResourceSet, resourceSet } from '../../../core/booking/resource-se
 import { readsById } from '../../../core/booking/search.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { config } from '../config.ts';
-import { leewaysOf } from '../medplum.ts';
+import { leewaysOf, RATE_LIMIT } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ReadError, readAnswers, readRest, readStateAs, stateIn } from '../read.ts';
 import { readMore } from './read-more.ts';
@@ -71,8 +71,15 @@ export const unavailable: Issue = {
   diagnostics: 'The FHIR server could not be read. Nothing was booked; try again in a moment.',
 };
 
-/** The decision when something could not be read, whatever the reason. */
-const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
+/** What is said where something could not be read: that Medplum takes nothing more for now, if that is the reason. */
+export const unavailableFor = ({ message }: ReadError): Issue =>
+  message.includes(RATE_LIMIT) ? { ...unavailable, diagnostics: RATE_LIMIT } : unavailable;
+
+/** The decision when something could not be read. */
+const undecided = (issue = unavailable): BookingDecision => ({
+  plan: { kind: 'refuse', issues: [issue] },
+  state: new Map(),
+});
 
 /** How often the rules are asked while a decision turns out to depend on more. */
 const MOST_ROUNDS = 8;
@@ -97,7 +104,7 @@ async function decideWith(
     const reading = { authorization, now: context.now, intervals, isDry };
     known = learned(known, await readMore(medplum, plan.wanted, reading));
   }
-  return undecided.plan;
+  return undecided().plan;
 }
 
 /** A request that could be read. */
@@ -178,7 +185,7 @@ export async function decideBooking(
     }
     const reached = await counts.reachedIn(answers.slice(wanted.length + led.length));
     if (!reached) {
-      return undecided;
+      return undecided();
     }
     const known = { role, services: servicesLedTo(request, state, services) };
     const context: BookingContext = {
@@ -194,7 +201,7 @@ export async function decideBooking(
     return { plan: await decideWith(medplum, parsed, state, context, known, requestor, isDry), state };
   } catch (error) {
     if (error instanceof ReadError) {
-      return undecided;
+      return undecided(unavailableFor(error));
     }
     throw error;
   }

@@ -4,6 +4,7 @@ import { isOffered } from '../../../core/booking/appointment/expiry.ts';
 import { offeredFor } from '../../../core/booking/appointment/offer.ts';
 import { canBeMoved } from '../../../core/booking/appointment/status.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { hasCommonIdentifier } from '../../../core/booking/patient/identity.ts';
 import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { afterQuietHours } from '../../../core/booking/policy/policy.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
@@ -21,6 +22,7 @@ import {
   refillOf,
   refillRow,
 } from '../../../core/booking/waitlist/refill.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
@@ -115,6 +117,26 @@ async function offer(
   return result.issues.some(({ code }) => gone.has(code)) ? 'gone' : 'not-theirs';
 }
 
+const patientsOf = ({ participant }: Appointment): string[] =>
+  participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
+
+/** Those of some entries whose people were not asked for a time yet, by whatever portal: a person is who has the same identifier. */
+async function withoutAsked(
+  medplum: MedplumClient,
+  entries: readonly Appointment[],
+  before: readonly Appointment[],
+): Promise<Appointment[]> {
+  if (entries.length === 0 || before.length === 0) {
+    return [...entries];
+  }
+  const read = await readByIds(medplum, 'Patient', [...entries, ...before].flatMap(patientsOf));
+  const known = new Map(ofType('Patient', read).map((one) => [one.id ?? '', one.identifier]));
+  const asked = before.flatMap(patientsOf);
+  const wasAsked = (id: string): boolean =>
+    asked.some((other) => other === id || hasCommonIdentifier(known.get(id), known.get(other)));
+  return entries.filter((one) => !patientsOf(one).some(wasAsked));
+}
+
 /** Offers a free Slot to the first whom it fits and who was not asked for it yet. */
 async function offerSlot(
   medplum: MedplumClient,
@@ -131,7 +153,8 @@ async function offerSlot(
   const wanted = entries.filter(
     (one) => !asked.has(one.id ?? '') && !askedForIt.has(one.id ?? '') && fits(one, offered, standingFor(one)),
   );
-  for (const entry of before.length < MOST_ASKED ? wanted.slice(0, MOST_REFUSED) : []) {
+  const others = before.length < MOST_ASKED ? await withoutAsked(medplum, wanted, before) : [];
+  for (const entry of others.slice(0, MOST_REFUSED)) {
     const result = await offer(medplum, entry, slot, offered, until, standingFor(entry), secrets);
     if (result !== 'not-theirs') {
       asked.add(result === 'offered' ? (entry.id ?? '') : '');

@@ -131,12 +131,9 @@ export function absenceOf(row: Task): Absence {
   };
 }
 
-/** The statuses of an absence that is not over. */
-const openStatuses = 'draft,in-progress';
-
-/** The search for the rows of absences that are not over; with `isConfirmed` those alone that are looked after. */
-export const openAbsences = (config: ArtefactConfig, isConfirmed = false): string =>
-  rowSearch(['absence'], { status: isConfirmed ? 'in-progress' : openStatuses }, config);
+/** The search for the rows of absences that are not over. */
+export const openAbsences = (config: ArtefactConfig): string =>
+  rowSearch(['absence'], { status: 'draft,in-progress' }, config);
 
 /** The search for the row of an absence whose plan was confirmed and that is over. */
 export const endedAbsences = (schedule: string, config: ArtefactConfig): string =>
