@@ -1,7 +1,6 @@
-/** Jest's global tear-down: ends the embedded installation, if it was started for the tests. */
+/** Jest's global tear-down: ends the embedded installations, if they were started for the tests. */
 import './start.ts';
 
 export default async function stop(): Promise<void> {
-  const { installation } = globalThis;
-  await installation?.stop().finally(installation.end);
+  await Promise.all(installations.map((one) => one.stop().finally(one.end)));
 }

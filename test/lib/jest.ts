@@ -26,6 +26,11 @@ function limitLast(of: Block['children'] | Block['hooks'], timeout = 0): void {
   }
 }
 
+/** The installations that were started for the tests, for one of which this process is. */
+const { TEST_INSTALLATIONS = '[]', TINYPOOL_WORKER_ID } = process.env;
+const installations: readonly Record<string, string>[] = JSON.parse(TEST_INSTALLATIONS);
+Object.assign(process.env, installations[Number(TINYPOOL_WORKER_ID) % installations.length]);
+
 registerTestHooks();
 addEventHandler((event) => {
   const { currentDescribeBlock: block } = getState();
