@@ -18,6 +18,7 @@ import {
   type UpstreamFailure,
 } from '../../../gateway/medplum/client.ts';
 import type { Caller, Callers, Identification } from '../../../gateway/medplum/current-profile.ts';
+import { scaled } from '../../lib/time-scale.ts';
 import { base, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
 
 describe('in gateway', () => {
@@ -305,9 +306,14 @@ describe('the token of the gateway itself', () => {
   });
 });
 
-const limits = { connectTimeoutMs: 500, upstreamTimeoutMs: 1_000, responseBytes: 1_000, connections: 2 };
+const limits = {
+  connectTimeoutMs: scaled(500),
+  upstreamTimeoutMs: scaled(1_000),
+  responseBytes: 1_000,
+  connections: 2,
+};
 
-async function sent(baseUrl: string, limit = 1_000): Promise<unknown> {
+async function sent(baseUrl: string, limit = scaled(1_000)): Promise<unknown> {
   const upstream = createUpstream(baseUrl, limits);
   const { send } = createBotConnections(upstream, upstream.baseUrl, () => undefined, Date.now);
   const answer = await send({ url: `${upstream.baseUrl}fhir/R4`, headers: {}, body: '{}' }, limit);

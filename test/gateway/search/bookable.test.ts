@@ -8,6 +8,7 @@ import { onlyBookable } from '../../../gateway/search/bookable.ts';
 import { type CalendarList, createCalendars } from '../../../gateway/search/calendars.ts';
 import { parseQuery } from '../../../gateway/search/rewrite.ts';
 import type { ServedTypeName } from '../../../gateway/served-types.ts';
+import { scaled } from '../../lib/time-scale.ts';
 import {
   bearer,
   config,
@@ -110,7 +111,12 @@ describe('a search for free Slots', () => {
 });
 
 describe('calendars', () => {
-  const limits = { connectTimeoutMs: 500, upstreamTimeoutMs: 1_000, responseBytes: 1_000_000, connections: 2 };
+  const limits = {
+    connectTimeoutMs: scaled(500),
+    upstreamTimeoutMs: scaled(1_000),
+    responseBytes: 1_000_000,
+    connections: 2,
+  };
   let fake: FakeMedplum;
   let upstream: Upstream;
   let now = 0;

@@ -188,7 +188,7 @@ describe('server', () => {
 
     test('is closed when its last binding has ended', async () => {
       await start();
-      const client = await bound('one', new Date(Date.now() + scaled(100)).toISOString());
+      const client = await bound('one', new Date(Date.now() + scaled(500)).toISOString());
       await until(() => client.closed !== undefined);
       expect(client.closed).toBe(1008);
       await until(() => medplum.sockets.size === 0);
@@ -563,7 +563,7 @@ describe('lifetime', () => {
 
   describe('a websocket is closed', () => {
     test('if its client does not answer pings; the others stay', async () => {
-      await start({ pingMs: 100 });
+      await start({ pingMs: scaled(100) });
       const { socket: silent } = await openSilently();
       const answering = await open();
       await new Promise((resolve) => silent.once('close', resolve));
