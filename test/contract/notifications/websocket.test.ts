@@ -229,53 +229,24 @@ describe('a websocket that is bound', () => {
 });
 
 describe('what is no good message', () => {
-  it.each([
-    'hello',
-    '{"type":"bind-with-token"}',
-    '{"type":"bind-with-token","payload":{"token":"eyJhbGciOiJub25lIn0.e30."}}',
-    'bind-with-token ',
-    '[]',
-    '{',
-    'null',
-  ])('%s: an OperationOutcome that says what to send', async (message) => {
-    const { id } = await onWebsocket();
-    await until(async () => {
-      // The token is there first: a websocket has ten seconds to be bound.
-      const { token, url } = await bindingTo(id);
-      const socket = await connect(url);
-      socket.send(message);
-      const [first] = await until(
-        async () => socket.received,
-        (received) => received.length > 0,
-      );
-      expect(JSON.stringify(first)).toMatch(/"malformed-request".*\$get-ws-binding-token/);
-      return isBound(socket, id, bindWith(token));
-    });
-  });
-
-  it('a token that Medplum has not given binds nothing', async () => {
-    const { id } = await onWebsocket();
-    const { token, url } = await bindingTo(id);
-    const forged = Buffer.from(token, 'base64url').map((byte, index) => (index === 40 ? byte ^ 1 : byte));
-    const socket = await connect(url);
-    socket.send(bindWith(Buffer.from(forged).toString('base64url')));
-    const [first] = await until(
-      async () => socket.received,
-      (received) => received.length > 0,
-    );
-    expect(JSON.stringify(first)).toContain('malformed-request');
-    expect(told(socket, id, 'handshake')).toEqual([]);
-  });
-
-  it('a message of more than 64 KB closes the websocket', async () => {
-    const { url } = await bindingTo((await onWebsocket()).id);
-    const socket = await connect(url);
-    socket.send('x'.repeat(100_000));
-    await until(
-      async () => socket.closed,
-      (code) => code === 1009,
-    );
-  });
+  it.each(['hello', '{"type":"bind-with-token","payload":{"token":"eyJhbGciOiJub25lIn0.e30."}}'])(
+    '%s: an OperationOutcome that says what to send',
+    async (message) => {
+      const { id } = await onWebsocket();
+      await until(async () => {
+        // The token is there first: a websocket has ten seconds to be bound.
+        const { token, url } = await bindingTo(id);
+        const socket = await connect(url);
+        socket.send(message);
+        const [first] = await until(
+          async () => socket.received,
+          (received) => received.length > 0,
+        );
+        expect(JSON.stringify(first)).toMatch(/"malformed-request".*\$get-ws-binding-token/);
+        return isBound(socket, id, bindWith(token));
+      });
+    },
+  );
 });
 
 it('requestors cannot write the messages for websockets', async () => {
