@@ -19,7 +19,7 @@ import { readAround } from '../lib/calendar/guard.ts';
 import { hoursSearches, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestLook, requestPublication } from '../lib/calendar/request.ts';
-import { publishWindow } from '../lib/calendar/window.ts';
+import { publishWindow, slotsUrl } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, readAhead, readInBatch } from '../lib/read.ts';
@@ -71,14 +71,23 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     await requestPublication(medplum, id);
     return;
   }
-  const { hours } = windows.length > 0 ? await readOpeningHours(medplum, id, slot.serviceType) : {};
+  const along = windows.flatMap(({ start, end }) => windowsFrom(start, end, undefined)).slice(0, 1);
+  const { hours, reader = medplum } =
+    windows.length > 0
+      ? await readOpeningHours(
+          medplum,
+          id,
+          slot.serviceType,
+          along.map((window) => slotsUrl(id, window)),
+        )
+      : {};
   if (!hours) {
     return;
   }
   let isMissing = false;
   for (const window of windows.flatMap(({ start, end }) => windowsFrom(start, end, hours.publishing))) {
     const { kind, problems } = await retryOvertaken(
-      () => publishWindow(medplum, hours, window),
+      () => publishWindow(reader, hours, window),
       (result) => result.kind === 'overtaken',
       { within: RUN_LIMIT },
     );

@@ -1,18 +1,21 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment } from '@medplum/fhirtypes';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
+import { type Changed, recordChange } from '../lib/notifications/events/deletions.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or
- * deletion frees them, and an appointment whose patient is gone does not stay open.
+ * deletion frees them, and an appointment whose patient is gone does not stay open. Its subscribers are told of it in the
+ * same run: to start another Bot would cost more than to read what they subscribe to.
  *
  * @param event - input: the Appointment, or `deletedResource` with it, as the Subscription delivers it
- * @throws Error when it could not be done
+ * @throws Error when one of the two could not be done
  * @see specification section 3
  */
-export async function handler(
-  medplum: MedplumClient,
-  { input }: BotEvent<Appointment | { deletedResource: Appointment }>,
-): Promise<void> {
-  await syncAppointment(medplum, 'deletedResource' in input ? input.deletedResource : input);
+export async function handler(medplum: MedplumClient, { input }: BotEvent<Changed>): Promise<void> {
+  const appointment = 'deletedResource' in input ? input.deletedResource : input;
+  const done = await Promise.allSettled([syncAppointment(medplum, appointment), recordChange(medplum, input)]);
+  const failures = done.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+  if (failures.length > 0) {
+    throw new Error(failures.join('\n'));
+  }
 }

@@ -25,7 +25,7 @@ const byFolder = {
     'validate-policy':
       'Refuses booking policies, opening hours and visits that cannot be used, before Medplum stores them',
     'validate-slot': 'Withholds free slots whose time is about to be taken, and refuses what a booking has overtaken',
-    'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum',
+    'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum, and records its events',
     'publish-slots': 'Publishes free slots from opening hours, and withdraws those whose time is taken',
     'calendar-feed': 'Gives out, renews and ends calendars by secret links: the operation $feed on Schedule',
     reconcile: 'Corrects slots that do not match their appointments because a job was lost',

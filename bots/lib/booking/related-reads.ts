@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Resource, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { takesTime, timeOf } from '../../../core/booking/appointment/overbooking.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
@@ -17,7 +17,7 @@ import { calendarOf, isBooked } from '../../../core/slots/slot.ts';
 import { isHeld, slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { reachOf, type ScheduleServices } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
-import { ofType, readHistories, readInBatch, readWhole } from '../read.ts';
+import { ofType, readAhead, readHistories, readInBatch, readWhole } from '../read.ts';
 
 /** The slots and patients of an appointment, as far as they exist. */
 export interface Related {
@@ -160,6 +160,17 @@ export interface RelatedSlotsRead extends RelatedSlots {
   readonly others: readonly Appointment[];
 }
 
+/** How far around slots others are read before the buffers of their services are known, in milliseconds. */
+const NEAR = 2 * 60 * 60_000;
+
+/** The search for the services of some Schedules; none if they name none. */
+function servicesUrl(schedules: readonly Schedule[]): string[] {
+  const named = [...new Set(schedules.flatMap(serviceIdsOf))];
+  return named.length > 0 ? [`HealthcareService?_id=${named.join(',')}&${MOST}`] : [];
+}
+
+const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
+
 /**
  * Schedules with the services that they offer.
  *
@@ -177,9 +188,7 @@ export async function readSchedules(
       : [];
   const found = [...known, ...read];
   const schedules = ofType('Schedule', found).filter(({ id = '' }) => ids.includes(id));
-  const named = [...new Set(schedules.flatMap(serviceIdsOf))];
-  const [more] =
-    named.length > 0 ? await readInBatch(medplum, [`HealthcareService?_id=${named.join(',')}&${MOST}`]) : [];
+  const [more] = await readInBatch(medplum, servicesUrl(schedules));
   const services = [...ofType('HealthcareService', found), ...ofType('HealthcareService', more)];
   return schedules.map((schedule) => {
     const own = new Set([
@@ -231,37 +240,48 @@ export async function readRelatedSlots(
   if (concerned.length + unnamed.length === 0) {
     return { slots: [], uses: new Map(), schedules: [], lost, latest: undefined, others: [] };
   }
-  const schedules = unnamed.length > 0 ? unnamed : await readSchedulesOf(medplum, concerned, related.calendars);
-  const reach = 2 * reachOf(schedules, config);
   const calendar = [...calendarOf(concerned, config).values()];
-  const own = time ? schedules.map(({ schedule: { id = '' } }) => ({ ...time, schedule: id })) : [];
-  const times = [...calendar, ...own].map(({ schedule, start, end }) => ({
-    schedule,
-    start: start - reach,
-    end: end + reach,
-  }));
-  const around = slotsAtReads(merged(times));
   const references = ids.map((id) => `Slot/${id}`).join(',');
   const statuses = [statusQuery(holdsSlots), statusQuery((one) => !holdsSlots(one))];
-  const found = await readWhole(medplum, [
-    ...around,
-    ...(used.length > 0
-      ? [
-          search('Slot', [
-            ['_id', used.map(({ id }) => id).join(',')],
-            ['_count', '1000'],
-          ]),
-        ]
-      : []),
-    // Those that hold slots apart from those that do not, so that many of the latter cannot keep one of the former off.
-    ...(ids.length > 0 ? statuses : []).map((status) =>
-      search('Appointment', [
-        ['slot', references],
-        ['status', status],
-        ['_count', '1000'],
-      ]),
+  const searches = (schedules: readonly string[], reach: number): BundleEntry[] => {
+    const own = time ? schedules.map((schedule) => ({ ...time, schedule })) : [];
+    const times = [...calendar, ...own].map(({ schedule, start, end }) => ({
+      schedule,
+      start: start - reach,
+      end: end + reach,
+    }));
+    return [
+      ...slotsAtReads(merged(times)),
+      ...(used.length > 0
+        ? [
+            search('Slot', [
+              ['_id', used.map(({ id }) => id).join(',')],
+              ['_count', '1000'],
+            ]),
+          ]
+        : []),
+      // Those that hold slots apart from those that do not, so that many of the latter cannot keep one of the former off.
+      ...(ids.length > 0 ? statuses : []).map((status) =>
+        search('Appointment', [
+          ['slot', references],
+          ['status', status],
+          ['_count', '1000'],
+        ]),
+      ),
+    ];
+  };
+  const services = servicesUrl(ofType('Schedule', related.calendars));
+  const guess = services.length > 0 && unnamed.length === 0 ? searches(scheduleIdsOf(concerned), NEAR) : [];
+  const reader = guess.length > 0 ? await readAhead(medplum, [...services, ...guess.map(urlOf)]) : medplum;
+  const schedules = unnamed.length > 0 ? unnamed : await readSchedulesOf(reader, concerned, related.calendars);
+  const reach = Math.max(NEAR, 2 * reachOf(schedules, config));
+  const found = await readWhole(
+    reader,
+    searches(
+      schedules.map(({ schedule: { id = '' } }) => id),
+      reach,
     ),
-  ]);
+  );
   const slots = [...new Map(ofType('Slot', found).map((slot) => [slot.id, slot])).values()];
   const appointments = ofType('Appointment', found);
   const others = appointments.filter(({ id }) => id !== appointment.id);

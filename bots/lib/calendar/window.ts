@@ -16,18 +16,24 @@ import type { KeyedHours } from './opening-hours.ts';
 /** How many resources one search gives at most. */
 const PAGE = 1000;
 
-/** All Slots of a Schedule that overlap a stretch of time. */
-async function readSlots(medplum: MedplumClient, schedule: string, { start, end }: Interval): Promise<Slot[]> {
+/** The search for the Slots that a window depends on, page by page. */
+export function slotsUrl(schedule: string, window: Interval, offset = 0): string {
+  const { start, end } = slotsToRead(window);
+  const query = new URLSearchParams({
+    schedule: `Schedule/${schedule}`,
+    _filter: `(start lt "${formatInstant(end)}" and end gt "${formatInstant(start)}")`,
+    _count: `${PAGE}`,
+    _offset: `${offset}`,
+    _sort: 'start,_id',
+  });
+  return `Slot?${query}`;
+}
+
+/** All Slots that a window depends on. */
+async function readSlots(medplum: MedplumClient, schedule: string, window: Interval): Promise<Slot[]> {
   const slots: Slot[] = [];
   for (;;) {
-    const query = new URLSearchParams({
-      schedule: `Schedule/${schedule}`,
-      _filter: `(start lt "${formatInstant(end)}" and end gt "${formatInstant(start)}")`,
-      _count: `${PAGE}`,
-      _offset: `${slots.length}`,
-      _sort: 'start,_id',
-    });
-    const [found] = await readInBatch(medplum, [`Slot?${query}`]);
+    const [found] = await readInBatch(medplum, [slotsUrl(schedule, window, slots.length)]);
     const page = ofType('Slot', found);
     slots.push(...page);
     if (page.length < PAGE) {
@@ -53,7 +59,7 @@ async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise
 
 /** What a window depends on, but for the appointments that hold its Slots. */
 async function readWindow(medplum: MedplumClient, hours: KeyedHours, window: Interval): Promise<PublishState> {
-  const slots = await readSlots(medplum, hours.schedule.id, slotsToRead(window));
+  const slots = await readSlots(medplum, hours.schedule.id, window);
   const { horizonWeeks } = config.calendar;
   return { ...hours, slots, held: new Set(), window, now: Date.now(), horizonWeeks };
 }

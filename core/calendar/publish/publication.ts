@@ -147,8 +147,8 @@ const WINDOW = 14;
 const AT_ONCE = 1_500;
 
 /** How much of a calendar is published at once, in milliseconds: the more Slots a day it has, the less. */
-function windowLength(publishing: Publishing): number {
-  const calendars = publishing.kind === 'on' ? publishing.calendars : [];
+function windowLength(publishing: Publishing | undefined): number {
+  const calendars = publishing?.kind === 'on' ? publishing.calendars : [];
   const perDay = calendars.reduce(
     (sum, { parameters }) => sum + slotsADay(parameters.alignment, parameters.capacity),
     0,
@@ -159,9 +159,9 @@ function windowLength(publishing: Publishing): number {
 /**
  * The windows in which a stretch of a calendar is published, one after the other.
  *
- * @param publishing - of the Schedule
+ * @param publishing - of the Schedule; `undefined` if it is not known whether it has many Slots a day
  */
-export function windowsFrom(from: number, to: number, publishing: Publishing): Interval[] {
+export function windowsFrom(from: number, to: number, publishing: Publishing | undefined): Interval[] {
   const length = windowLength(publishing);
   const windows: Interval[] = [];
   for (let start = from; start < to; ) {

@@ -65,7 +65,6 @@ it('killed between the deletion and its jobs: the event arrives, the slot is fre
   expect((await http.medplum('front-desk', 'PUT', `/Appointment/${id}`, { body })).status).toBe(200);
   await listening.events(listener, 1, LONGEST);
   await stopClock();
-  await loseJobs('record-events');
   await loseJobs('sync-slots');
   expect((await http.medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
   const waiting = () => http.medplum('admin', 'GET', `/Task?focus=Appointment/${id}&_summary=count`);
@@ -112,7 +111,7 @@ it('killed between the change and its announcement: the event arrives', async ()
   const { id } = await fixtures.subscribed(listener);
   const appointment = await fixtures.aBooking();
   await stopClock();
-  await loseJobs('record-events');
+  await loseJobs('sync-slots');
   await fixtures.confirm(appointment);
   expect(http.resourceIn('Bundle', await eventsOf(id)).total).toBe(0);
   await restart();

@@ -35,10 +35,22 @@ async function forget(medplum: MedplumClient, tasks: readonly Task[]): Promise<v
   }
 }
 
-/** Forgets the deletion of an appointment, once its events are recorded. */
-export async function forgetDeletion(medplum: MedplumClient, id: string): Promise<void> {
-  const [tasks] = await readInTransaction(medplum, [deletionsOf(id, config)]);
-  await forget(medplum, ofType('Task', tasks));
+/** An appointment that was changed, or `deletedResource` with it, as a Subscription delivers it. */
+export type Changed = Appointment | { readonly deletedResource: Appointment };
+
+/**
+ * Writes the events of an appointment that was changed or deleted, for all subscribers that must know of it.
+ *
+ * @throws Error when it could not be done; the Bot retry-deliveries catches up
+ */
+export async function recordChange(medplum: MedplumClient, changed: Changed): Promise<void> {
+  const isDeletion = 'deletedResource' in changed;
+  const appointment = isDeletion ? changed.deletedResource : changed;
+  const isComplete = await recordEvents(medplum, [appointment]);
+  if (appointment.id && isDeletion && isComplete) {
+    const [tasks] = await readInTransaction(medplum, [deletionsOf(appointment.id, config)]);
+    await forget(medplum, ofType('Task', tasks));
+  }
 }
 
 /** The last version of an appointment that was deleted. */

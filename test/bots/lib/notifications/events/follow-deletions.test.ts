@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import {
   followDeletions,
-  forgetDeletion,
+  recordChange,
   rememberDeletion,
 } from '../../../../../bots/lib/notifications/events/deletions.ts';
 import { deletionTask } from '../../../../../core/notifications/events/deletion.ts';
@@ -81,7 +81,7 @@ describe('a deletion that is about to come', () => {
     await rememberDeletion(medplum().medplum, one);
     await rememberDeletion(medplum().medplum, one);
     await rememberDeletion(medplum().medplum, { ...one, id: 'a2' });
-    await forgetDeletion(medplum().medplum, 'a1');
+    await recordChange(medplum().medplum, { deletedResource: one });
     expect(await remembered()).toEqual(['Appointment/a2']);
   });
 });
