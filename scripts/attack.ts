@@ -9,8 +9,11 @@ import {
   attack,
   type Client,
   clientOf,
+  hasEvents,
   isTestServer,
   kinds,
+  type Listener,
+  listen,
   NEUROLOGY,
   resultOf,
   rules,
@@ -18,6 +21,7 @@ import {
   violationDrawing,
   violationTable,
 } from '@appointment-booking/conformance';
+import type { Bundle } from '@medplum/fhirtypes';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { BookingConfig } from '../core/config/config.ts';
@@ -78,7 +82,18 @@ const step = z.strictObject({
   refused: z.array(answers).optional(),
 });
 
-const acts = ['book', 'hold', 'move', 'replace', 'cancel', 'read', 'block', 'unblock'] as const;
+const acts = [
+  'book',
+  'hold',
+  'move',
+  'replace',
+  'cancel',
+  'read',
+  'block',
+  'unblock',
+  'subscribe',
+  'unsubscribe',
+] as const;
 
 const adapterSchema = z.strictObject({
   title: z.string(),
@@ -135,12 +150,13 @@ async function restartBy(command: string, client: Client): Promise<void> {
   await answersAgain(client);
 }
 
-function summaryOf({ rounds, operations, booked, undecided, ignored }: AttackFindings): string {
+function summaryOf({ rounds, operations, booked, told, undecided, ignored }: AttackFindings): string {
   const unclear = undecided > 0 ? `, ${undecided} rounds with too many orders to decide` : '';
   const others = [...ignored].sort((one, other) => other[1] - one[1]).slice(0, 5);
   const claims = others.map(([told, count]) => `  ${count} × ${told}`);
+  const notified = told === undefined ? 'Notifications were not looked at' : `${told} events were told`;
   return [
-    `${operations} operations in ${rounds} rounds, ${booked} of them took time${unclear}.`,
+    `${operations} operations in ${rounds} rounds, ${booked} of them took time${unclear}. ${notified}.`,
     ...(claims.length > 0 ? ['Answers that claim nothing:', ...claims] : []),
   ].join('\n');
 }
@@ -156,6 +172,19 @@ interface Subject {
   readonly serviceType: { readonly system: string; readonly code: string };
   readonly from: number;
   readonly json?: string;
+  /** Where notifications are sent: a public address and the port that it leads to, or loopback. */
+  readonly hookUrl?: string;
+  readonly hookPort?: string;
+}
+
+/** Of a hundred notifications, how many are refused: they must come again, in order. */
+const REFUSED = 6;
+
+/** An endpoint that refuses some notifications; `undefined` where the server cannot reach this machine. */
+async function endpointFor({ hookUrl, hookPort, baseUrl }: Subject): Promise<Listener | undefined> {
+  const isReached = hookUrl !== undefined || (await isTestServer(clientOf(baseUrl), false));
+  const refuses = (one: Bundle): boolean => hasEvents(one) && randomInt(100) < REFUSED;
+  return isReached ? listen({ port: Number(hookPort ?? 0), ...(hookUrl && { url: hookUrl }), refuses }) : undefined;
 }
 
 /** Refuses to attack what somebody might need: see {@link isTestServer}. */
@@ -188,6 +217,7 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
   const end = performance.now() + given.seconds * 1_000;
+  const listener = await endpointFor(subject);
   const terms = { capacity: given.capacity, before: given.bufferBefore, after: given.bufferAfter };
   const findings = await attack({
     portals: Array.from({ length: given.portals }, (_, index) => ({
@@ -195,6 +225,7 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
       adapter,
     })),
     ...(staff && { staff: { client: staff, adapter: adapterFrom(given.staffAdapter) } }),
+    ...(listener && { listener }),
     kinds: kinds.filter((kind) => given.calendars?.includes(kind) ?? true),
     ...(given.schedule && { given: { schedule: given.schedule, terms } }),
     constants: { config, uri: config.uris, serviceType, specialty: NEUROLOGY, run: randomUUID() },
@@ -209,7 +240,7 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
       process.stderr.write(`${outcome.padEnd(7)} ${title}: ${operations} operations\n`);
     },
     ...(given.restart && { restart: () => restartBy(given.restart ?? '', requestor) }),
-  });
+  }).finally(() => listener?.close());
   const [violation] = findings.violations;
   const result = resultOf(findings);
   const report = testReport(findings, { baseUrl: subject.baseUrl, issued: new Date().toISOString() });
@@ -223,7 +254,9 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
     }
   }
   const verdicts = {
-    pass: `No rule is broken: ${Object.values(rules).join('; ')}.`,
+    pass: `No rule is broken: ${Object.entries(rules)
+      .flatMap(([rule, says]) => (rule === 'told' && findings.told === undefined ? [] : says))
+      .join('; ')}.`,
     fail: '',
     undecided: findings.booked === 0 ? 'Nothing was booked: nothing is shown.' : 'Not decided within the bounds.',
   };

@@ -2,6 +2,7 @@
 export { type Adapter, type AdapterName, adapters } from './attack/adapters.ts';
 export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
 export { rules } from './attack/round.ts';
+export { hasEvents } from './attack/told.ts';
 export { resultOf, testReport, violationDrawing, violationTable } from './attack/verdict.ts';
 export { audit, type Finding } from './audit/audit.ts';
 export { readHistories, readTerms } from './audit/read.ts';

@@ -4,7 +4,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import { parseJson } from '../../core/fhir/parse-json.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 
-/** A subscriber's endpoint: it accepts every notification and keeps it. */
+/** A subscriber's endpoint: it keeps the notifications that it accepts. */
 export interface Listener {
   /** Where the service reaches it. */
   readonly url: string;
@@ -18,13 +18,15 @@ export interface ListenerSettings {
   readonly port: number;
   /** Address at which the service reaches that port; by default on loopback. */
   readonly url?: string;
+  /** Whether a notification is refused (503): it must come again. By default none is. */
+  readonly refuses?: (notification: Bundle) => boolean;
 }
 
 /** More than a notification needs. */
 const MOST_BYTES = 1_000_000;
 
 /** Starts an endpoint for notifications. */
-export async function listen({ port, url }: ListenerSettings): Promise<Listener> {
+export async function listen({ port, url, refuses }: ListenerSettings): Promise<Listener> {
   const received: Bundle[] = [];
   const server = createServer(async (request, response) => {
     let text = '';
@@ -36,10 +38,12 @@ export async function listen({ port, url }: ListenerSettings): Promise<Listener>
       }
     }
     const body = parseJson(text);
-    if (isResource(body, 'Bundle')) {
-      received.push(body);
+    const bundle = isResource(body, 'Bundle') ? body : undefined;
+    const isRefused = bundle !== undefined && refuses?.(bundle) === true;
+    if (bundle && !isRefused) {
+      received.push(bundle);
     }
-    response.writeHead(200).end();
+    response.writeHead(isRefused ? 503 : 200).end();
   });
   const host = url ? undefined : '127.0.0.1';
   await new Promise<void>((resolve, reject) => {

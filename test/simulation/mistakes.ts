@@ -6,7 +6,7 @@ import type { Occasion, Request } from './medplum.ts';
 import type { Mistake } from './world.ts';
 
 type Method = 'PUT' | 'POST' | 'DELETE';
-type Type = 'Slot' | 'Appointment' | 'Task';
+type Type = 'Slot' | 'Appointment' | 'Task' | 'Communication';
 
 /** Which entries of the transactions of Bots a mistake is about; `code`: of a Task. */
 interface Entries {
@@ -42,7 +42,7 @@ const changing =
 /** An entry that does nothing, in the place of one that is left out. */
 const nothing: BundleEntry = { request: { method: 'GET', url: 'Slot?_count=1' } };
 
-const leavesOut = (entries: Entries): Mistake => ({ spoilt: changing(entries, () => nothing) });
+export const leavesOut = (entries: Entries): Mistake => ({ spoilt: changing(entries, () => nothing) });
 
 const forgetsVersion = (entries: Entries): Mistake => ({
   spoilt: changing(entries, ({ request, ...entry }) => {

@@ -13,6 +13,8 @@ export interface Party {
   readonly client: Client;
   /** For whom it books: a reference to a Patient. */
   readonly patient: string;
+  /** The Subscription by which it is told what others do to its appointments. */
+  readonly subscription?: { readonly id: string; readonly resourceType: string };
 }
 
 /** What came of an act. `nothing`: it was refused for another reason than that the time is taken, or could not begin. */

@@ -1,7 +1,17 @@
-import { cancellation, parameters, proposal } from '../preparation/bodies.ts';
+import { cancellation, parameters, proposal, subscription } from '../preparation/bodies.ts';
 
 /** What an actor may do at a calendar. */
-export type Act = 'book' | 'hold' | 'move' | 'replace' | 'cancel' | 'read' | 'block' | 'unblock';
+export type Act =
+  | 'book'
+  | 'hold'
+  | 'move'
+  | 'replace'
+  | 'cancel'
+  | 'read'
+  | 'block'
+  | 'unblock'
+  | 'subscribe'
+  | 'unsubscribe';
 
 /** Answers, told by status and by a FHIRPath expression that holds for the body. */
 export interface Answers {
@@ -11,7 +21,7 @@ export interface Answers {
 
 /**
  * A request and what its answers mean; texts have placeholders: `{offer}` (the Slot that was found), `{start}`, `{end}`,
- * `{schedule}`, `{patient}`, `{appointment}` (what the act is about), `{mark}` (a text that says which request it was), what
+ * `{schedule}`, `{patient}`, `{appointment}` (what the act is about), `{listener.url}` (where notifications are sent), `{mark}` (a text that says which request it was), what
  * earlier steps keep, and `{...proposed}` and `{...cancelled}`: what was found, as a resource to
  * be sent back.
  */
@@ -46,6 +56,7 @@ export interface Adapter {
 }
 
 const done: Answers = { status: [200, 201, 202] };
+const gone: Answers = { status: [200, 202, 204, 404, 410] };
 const conflict: Answers = { status: [409, 412] };
 
 /** Every issue has one of these codes. */
@@ -98,7 +109,7 @@ const blocking = {
       refused: [conflict],
     },
   ],
-  unblock: [{ request: 'DELETE /{appointment}', done: { status: [200, 202, 204, 404, 410] } }],
+  unblock: [{ request: 'DELETE /{appointment}', done: gone }],
 } as const satisfies Adapter['acts'];
 
 const stored = {
@@ -137,6 +148,10 @@ export const adapters = {
       replace: operation('book', parameters(proposed, { name: 'cancelled-appt-id', valueUri: '{appointment}' })),
       cancel: [{ request: 'PATCH /{appointment}', body: cancellation, done }],
       read,
+      subscribe: [
+        { request: 'POST /Subscription', body: subscription('appointment-update'), keep: 'appointment', done },
+      ],
+      unsubscribe: [{ request: 'DELETE /{appointment}', done: gone }],
     },
     gaveWay: "cancelationReason.coding.where(code = 'slot-not-free').exists()",
   },

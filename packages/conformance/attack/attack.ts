@@ -1,14 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import type { Client } from '../client.ts';
+import type { Listener } from '../listener.ts';
 import { type Data, fill } from '../template.ts';
-import type { Party } from './act.ts';
+import { type Party, perform } from './act.ts';
 import type { Adapter } from './adapters.ts';
 import { type Ground, instant, offersIn } from './calendar.ts';
 import type { Terms } from './history.ts';
 import type { Bounds } from './judge.ts';
 import { networkOf, randomOf, type Trouble, trouble, type World } from './network.ts';
 import { playRound, type Round, type Violation } from './round.ts';
+import { isGreeted } from './told.ts';
 
 /** Somebody who can act, and how. */
 export interface Actor {
@@ -45,6 +47,8 @@ export interface Attack {
   readonly onRound?: (round: Round, ground: Ground) => void;
   /** Ends the server, and starts it. */
   readonly restart?: () => Promise<void>;
+  /** Where the server sends notifications, if the interface of the portals has them. */
+  readonly listener?: Pick<Listener, 'url' | 'received'>;
   readonly world?: Pick<World, 'now' | 'wait'>;
 }
 
@@ -53,6 +57,8 @@ export interface Findings {
   readonly rounds: number;
   readonly operations: number;
   readonly booked: number;
+  /** Events that subscribers were told; `undefined` if nobody could subscribe. */
+  readonly told: number | undefined;
   /** Parts of histories that had too many orders. */
   readonly undecided: number;
   readonly ignored: ReadonlyMap<string, number>;
@@ -128,7 +134,12 @@ async function create(client: Client, body: object, data: Data): Promise<{ id: s
 const codedType = [{ coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }] }];
 
 /** Makes a calendar on a day of its own. */
-async function makeGround({ client }: Actor, kind: Kind, day: number, constants: Data): Promise<Omit<Ground, 'times'>> {
+async function makeGround(
+  { client }: Actor,
+  kind: Kind,
+  day: number,
+  constants: Data,
+): Promise<Omit<Ground, 'times' | 'due'>> {
   const practitioner = await create(
     client,
     { resourceType: 'Practitioner', active: true, name: [{ family: 'Attack', given: ['{run}'] }] },
@@ -184,6 +195,7 @@ const wallClock = { now: () => performance.now(), wait: (milliseconds: number) =
 export async function attack(given: Attack): Promise<Findings> {
   const world: World = { ...(given.world ?? wallClock), random: randomOf(given.seed) };
   const network = networkOf(world, given.trouble ?? trouble);
+  const { listener } = given;
   const [first] = given.portals;
   if (!first) {
     throw new Error('Nobody attacks.');
@@ -194,9 +206,35 @@ export async function attack(given: Attack): Promise<Findings> {
     for (const [index, { client, adapter }] of actors.entries()) {
       const patient = await create(client, PATIENT, given.constants);
       const name = actors.length > 1 ? `${title} ${index + 1}` : title;
-      parties.push({ name, adapter, client: network.of(client), patient: `Patient/${patient.id}` });
+      const party = { name, adapter, client: network.of(client), patient: `Patient/${patient.id}` };
+      const subscription = await subscribe(party);
+      parties.push({ ...party, ...(subscription && { subscription }) });
     }
     return parties;
+  }
+
+  /** Lets somebody be told what others do to its appointments. */
+  async function subscribe(party: Party): Promise<Party['subscription']> {
+    if (!listener || !party.adapter.acts.subscribe) {
+      return undefined;
+    }
+    const data = { ...given.constants, listener: { url: listener.url } };
+    const { made, told } = await perform(party, 'subscribe', { data, mark: '' });
+    const end = world.now() + PUBLISHED;
+    while (!made || !isGreeted(listener.received, `Subscription/${made.id}`)) {
+      if (!made || world.now() > end) {
+        throw new Error(`${party.name} cannot subscribe: ${made ? 'its endpoint was not greeted' : told}.`);
+      }
+      await world.wait(100);
+    }
+    return made;
+  }
+
+  async function unsubscribe(parties: readonly Party[]): Promise<void> {
+    for (const party of parties.filter(({ subscription }) => subscription)) {
+      const { subscription: appointment } = party;
+      await perform(party, 'unsubscribe', { data: given.constants, mark: '', ...(appointment && { appointment }) });
+    }
   }
 
   async function groundFor(count: number): Promise<Ground> {
@@ -216,7 +254,7 @@ export async function attack(given: Attack): Promise<Findings> {
     }
     const end = world.now() + PUBLISHED;
     for (;;) {
-      const offers = await offersIn(first, { ...ground, times: [] }, world);
+      const offers = await offersIn(first, ground, world);
       const times = [
         ...new Map(offers.map(({ start, end: until }) => [`${start} ${until}`, { start, end: until }])).values(),
       ]
@@ -224,7 +262,7 @@ export async function attack(given: Attack): Promise<Findings> {
         .sort((one, other) => one.start - other.start)
         .slice(0, 2 * TIMES);
       if (times.length >= Math.min(TIMES, 2)) {
-        return { ...ground, times };
+        return { ...ground, times, due: new Map() };
       }
       if (world.now() > end) {
         throw new Error(`${ground.title}: there are not two times on offer.`);
@@ -233,14 +271,25 @@ export async function attack(given: Attack): Promise<Findings> {
     }
   }
 
-  let findings: Findings = { rounds: 0, operations: 0, booked: 0, undecided: 0, ignored: new Map(), violations: [] };
+  let findings: Findings = {
+    rounds: 0,
+    operations: 0,
+    booked: 0,
+    told: undefined,
+    undecided: 0,
+    ignored: new Map(),
+    violations: [],
+  };
   let ground: Ground | undefined;
   let portals: Party[] = [];
   let staff: Party[] = [];
+  let mayRepeat = false;
   while (findings.violations.length === 0 && given.goesOn(findings)) {
     const isFresh = findings.rounds % given.rounds === 0;
     if (isFresh || !ground) {
       network.calm();
+      await unsubscribe(portals);
+      mayRepeat = false;
       ground = await groundFor(findings.rounds / given.rounds);
       portals = await partiesOf(given.portals, 'portal');
       staff = await partiesOf(given.staff ? [given.staff] : [], 'staff');
@@ -248,6 +297,8 @@ export async function attack(given: Attack): Promise<Findings> {
     const isThorough = findings.rounds % given.rounds === given.rounds - 1;
     const { acts, bounds, restart } = given;
     const disturb = restart && findings.rounds % given.rounds === Math.min(1, given.rounds - 1) ? restart : undefined;
+    mayRepeat ||= disturb !== undefined;
+    const isTold = portals.some(({ subscription }) => subscription);
     const round = await playRound({
       world,
       network,
@@ -258,8 +309,10 @@ export async function attack(given: Attack): Promise<Findings> {
       acts,
       isThorough,
       ...(disturb && { disturb }),
+      ...(listener && isTold && { notifications: { received: listener.received, mayRepeat } }),
     });
     given.onRound?.(round, ground);
+    const { told } = findings;
     const ignored = new Map(findings.ignored);
     for (const [told, count] of round.ignored) {
       ignored.set(told, (ignored.get(told) ?? 0) + count);
@@ -268,11 +321,14 @@ export async function attack(given: Attack): Promise<Findings> {
       rounds: findings.rounds + 1,
       operations: findings.operations + round.operations,
       booked: findings.booked + round.booked,
+      told: told === undefined && round.told === undefined ? undefined : (told ?? 0) + (round.told ?? 0),
       undecided: findings.undecided + (round.isUndecided ? 1 : 0),
       ignored,
       violations: round.violations,
     };
   }
+  network.calm();
+  await unsubscribe(portals);
   return findings;
 }
 

@@ -5,6 +5,7 @@ import { type Data, fillText } from '../template.ts';
 import type { Adapter } from './adapters.ts';
 import type { Period, Terms } from './history.ts';
 import type { World } from './network.ts';
+import type { Due } from './told.ts';
 
 /** A calendar that is attacked. */
 export interface Ground {
@@ -14,6 +15,8 @@ export interface Ground {
   readonly data: Data;
   /** The times for which appointments are asked. */
   readonly times: readonly Period[];
+  /** Of appointments in this calendar: how often their subscribers are told. */
+  readonly due: Map<string, Due>;
 }
 
 /** Something on offer: a free Slot, or an Appointment that is proposed. */
@@ -69,7 +72,7 @@ interface Finder {
 /** What is on offer in a calendar. */
 export async function offersIn(
   { client, adapter }: Finder,
-  { data }: Ground,
+  { data }: Pick<Ground, 'data'>,
   { now }: Pick<World, 'now'>,
 ): Promise<readonly Offer[]> {
   const asked = now();

@@ -1,4 +1,4 @@
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import { isSo, type Outcome, type Party, perform } from './act.ts';
 import type { Act } from './adapters.ts';
 import { OPEN } from './adapters.ts';
@@ -6,6 +6,7 @@ import { appointmentsOf, blocksIn, type Ground, instant, inWords, type Offer, of
 import { around, isCrowded, type Operation, overlaps, type Period } from './history.ts';
 import { type Bounds, type Calendar, type Held, judge, mayTake, mustBeOffered } from './judge.ts';
 import type { Network, World } from './network.ts';
+import { dueFor, eventsOf, missingIn, wrongIn as toldWrong } from './told.ts';
 
 /** What must be true of a booking server, whoever does what at the same time. */
 export const rules = {
@@ -14,6 +15,7 @@ export const rules = {
   alone: 'No time is held twice',
   back: 'What is free is on offer, and given back in time',
   bookable: 'What is taken is not on offer',
+  told: 'What others do to an appointment is told once and in order',
 } as const;
 
 /** A rule that is broken: how, and what was done and answered. */
@@ -37,12 +39,16 @@ export interface Stage {
   readonly isThorough: boolean;
   /** Called once while everybody acts. */
   readonly disturb?: () => Promise<void>;
+  /** The notifications that have come, and whether the server was ended since its subscribers subscribed. */
+  readonly notifications?: { readonly received: readonly Bundle[]; readonly mayRepeat: boolean };
 }
 
 /** What a round has come to. */
 export interface Round {
   readonly operations: number;
   readonly booked: number;
+  /** Events that subscribers were told of appointments of this calendar; `undefined` if nobody subscribes. */
+  readonly told: number | undefined;
   /** Answers that claim nothing, and how often they came. */
   readonly ignored: ReadonlyMap<string, number>;
   readonly isUndecided: boolean;
@@ -78,6 +84,8 @@ const verbs: Readonly<Record<Act, string>> = {
   read: 'reads',
   block: 'blocks',
   unblock: 'unblocks',
+  subscribe: 'subscribes',
+  unsubscribe: 'unsubscribes',
 };
 
 /** How often portals and staff do what, of those things that their interface has. */
@@ -94,6 +102,9 @@ const HOT = 0.5;
 
 /** Between two looks at something that takes a while, in milliseconds. */
 const PAUSE = 100;
+
+/** How long it may take until somebody is told who has refused some notifications, in milliseconds. */
+const TOLD = 60_000;
 
 const nameOf = ({ resourceType, id }: Thing): string => `${resourceType}/${id}`;
 const isOpen = ({ status }: Appointment): boolean => OPEN.includes(status);
@@ -346,13 +357,36 @@ export async function playRound(stage: Stage): Promise<Round> {
     }
   }
 
+  /**
+   * Whether an appointment was ended before the server could say that it gave way: it was made while others asked for its
+   * time, and ended soon after.
+   */
+  function hadNoTime({ adapter }: Party, own: readonly Operation[]): boolean {
+    const [made] = own.filter(({ takes }) => takes);
+    const isSoon = own.some((one) => one.frees && one.sent < (made?.answered ?? 0) + bounds.within);
+    return (
+      adapter.gaveWay !== undefined &&
+      isSoon &&
+      history.some(
+        (one) =>
+          !own.includes(one) &&
+          one.outcome !== 'refused' &&
+          made?.takes &&
+          one.takes &&
+          overlaps(around(made.takes.time, terms), around(one.takes.time, terms)) &&
+          overlaps({ start: made.sent, end: made.answered }, { start: one.sent, end: one.answered }),
+      )
+    );
+  }
+
   /** What the server itself has ended or allowed, and says so: it stays out of the judgement. */
   function excuse(seen: Inventory): void {
     for (const [name, { party, appointment }] of seen) {
       const own = history.filter(({ takes, frees }) => takes?.what === name || frees === name);
       const [first] = own;
       const isWeak = known.get(name)?.act === 'hold' || staff.includes(party);
-      const gaveWay = isWeak && !isOpen(appointment) && isSo(party.adapter.gaveWay, appointment);
+      const gaveWay =
+        isWeak && !isOpen(appointment) && (isSo(party.adapter.gaveWay, appointment) || hadNoTime(party, own));
       if (first && (gaveWay || isSo(party.adapter.overbooks, appointment))) {
         for (const one of own) {
           Object.assign(one, {
@@ -505,6 +539,39 @@ export async function playRound(stage: Stage): Promise<Round> {
     }
   }
 
+  /** The events that somebody was told so far. */
+  const toldTo = ({ subscription }: Party) =>
+    subscription && stage.notifications ? eventsOf(stage.notifications.received, nameOf(subscription)) : [];
+
+  const toldBefore = portals.reduce((sum, one) => sum + toldTo(one).length, 0);
+
+  /** Waits for what subscribers must be told, and looks at what they were told. */
+  async function whatIsTold(mayRepeat: boolean): Promise<Violation[]> {
+    const staffNames = staff.map(({ name }) => name);
+    const isOther = ({ actor }: Operation): boolean =>
+      actor === 'server' || staffNames.some((name) => actor === name || actor === `${name}, again`);
+    for (const [name, { owner, act: made }] of known) {
+      // Only its own portal knows of a hold.
+      if (owner.subscription && made !== 'hold') {
+        ground.due.set(name, dueFor(name, about(name), isOther));
+      }
+    }
+    const end = world.now() + TOLD;
+    for (;;) {
+      const wrong = portals.flatMap((party) => toldWrong(toldTo(party), ground.due, mayRepeat) ?? []);
+      const missing = portals.flatMap((party) => {
+        const own = [...ground.due].filter(([name]) => known.get(name)?.owner === party);
+        const name = missingIn(toldTo(party), new Map(own));
+        return name ? [{ says: `${party.name} was not told what others did to ${name}.`, about: name }] : [];
+      });
+      const [first] = [...wrong, ...missing];
+      if (!first || wrong.length > 0 || world.now() >= end) {
+        return first ? [{ rule: 'told', says: first.says, operations: about(first.about) }] : [];
+      }
+      await world.wait(PAUSE);
+    }
+  }
+
   async function tryOffers(): Promise<void> {
     await world.wait(bounds.within);
     for (const time of ground.times) {
@@ -536,6 +603,9 @@ export async function playRound(stage: Stage): Promise<Round> {
     await tryOffers();
     violations.push(...(await offersBecomeRight()));
   }
+  if (violations.length === 0 && stage.notifications) {
+    violations.push(...(await whatIsTold(stage.notifications.mayRepeat)));
+  }
   const verdict = judge(history, terms, bounds);
   if (verdict.kind === 'impossible') {
     violations.unshift({
@@ -547,6 +617,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   return {
     operations: history.length + [...ignored.values()].reduce((sum, count) => sum + count, 0),
     booked: history.filter(({ takes, outcome }) => takes && outcome === 'done').length,
+    told: stage.notifications && portals.reduce((sum, one) => sum + toldTo(one).length, 0) - toldBefore,
     ignored,
     isUndecided: verdict.kind === 'undecided',
     violations,

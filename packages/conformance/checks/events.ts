@@ -1,26 +1,7 @@
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { type Check, fromStage6, type RequestStep } from '../check.ts';
 import { type Expectation, findsOnly, has, leadsTo, refusal, resource, status, success, that } from '../expectation.ts';
-import { cancellation, proposal, staffPatch } from '../preparation/bodies.ts';
+import { cancellation, proposal, staffPatch, subscription } from '../preparation/bodies.ts';
 import { inManual } from './booking/common.ts';
-
-const subscription = (topic: string, more: object = {}): object => ({
-  resourceType: 'Subscription',
-  meta: { profile: ['{uri.LocalSubscriptionTermin}'] },
-  status: 'requested',
-  reason: 'Conformance test',
-  criteria: `{uri.${topic}}`,
-  _criteria: {
-    extension: [{ url: backport.filterCriteria, valueString: 'Appointment?patient={patient}' }],
-  },
-  channel: {
-    type: 'rest-hook',
-    endpoint: '{listener.url}',
-    payload: 'application/fhir+json',
-    _payload: { extension: [{ url: backport.payloadContent, valueCode: 'id-only' }] },
-  },
-  ...more,
-});
 
 const PATIENCE = 60;
 

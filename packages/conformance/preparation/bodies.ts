@@ -1,3 +1,5 @@
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
+
 /** Resources as the kit sends them; texts have placeholders that are filled in when they are sent. */
 
 const serviceType = [
@@ -193,6 +195,25 @@ export const proposal = (more: object = {}): object => ({
   patientInstruction: 'Please bring your referral.',
   _priority: priority,
   participant: [participant('{patient}')],
+  ...more,
+});
+
+/** A Subscription to a topic, for changes of the patient's appointments. */
+export const subscription = (topic: string, more: object = {}): object => ({
+  resourceType: 'Subscription',
+  meta: { profile: ['{uri.LocalSubscriptionTermin}'] },
+  status: 'requested',
+  reason: 'Conformance test',
+  criteria: `{uri.${topic}}`,
+  _criteria: {
+    extension: [{ url: backport.filterCriteria, valueString: 'Appointment?patient={patient}' }],
+  },
+  channel: {
+    type: 'rest-hook',
+    endpoint: '{listener.url}',
+    payload: 'application/fhir+json',
+    _payload: { extension: [{ url: backport.payloadContent, valueCode: 'id-only' }] },
+  },
   ...more,
 });
 

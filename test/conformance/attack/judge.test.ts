@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Operation, Terms } from '../../../packages/conformance/attack/history.ts';
 import { judge } from '../../../packages/conformance/attack/judge.ts';
+import { type Due, dueFor, missingIn, type Told, wrongIn } from '../../../packages/conformance/attack/told.ts';
 
 const one: Terms = { capacity: 1, before: 0, after: 0 };
 const bounds = { within: 5, situations: 10_000 };
@@ -108,4 +109,36 @@ test('too many orders are not decided, and no alarm', () => {
   const many = Array.from({ length: 30 }, (_, index) => books(0, 0, `u${index}`, unknown));
   const history = [...many, books(1, 2, 'a'), cancels(3, 4, 'a'), books(5, 6, 'b'), books(7, 8, 'c')];
   expect(judge(history, one, { ...bounds, situations: 5 }).kind).toBe('undecided');
+});
+
+const event = (number: number, about = 'Appointment/a', timestamp = '09:00'): Told => ({ number, about, timestamp });
+const most = (count: number): ReadonlyMap<string, Due> => new Map([['Appointment/a', { least: 1, most: count }]]);
+
+test.each<[string, readonly Told[], ReadonlyMap<string, Due>, RegExp | undefined, boolean?]>([
+  ['one after the other', [event(1), event(2, 'Appointment/b')], most(1), undefined],
+  ['an event too early', [event(1), event(3)], most(2), /Event 3 was told after event 1/],
+  ['an event twice', [event(1), event(1)], most(1), /Event 1 was told twice/],
+  ['an event twice, of a server that was ended', [event(1), event(1)], most(1), undefined, true],
+  ['an event under two numbers', [event(1), event(2)], most(1), /told 2 times, and others have changed it 1 times/],
+  ['a later change first', [event(1), event(2, undefined, '08:59')], most(2), /after a later one/],
+])('%s is told', (_, events, due, says, mayRepeat = false) => {
+  expect(wrongIn(events, due, mayRepeat)?.says).toEqual(says ? expect.stringMatching(says) : undefined);
+});
+
+test.each<[string, readonly Operation[], Due]>([
+  ['staff cancel', [books(0, 1, 'a'), cancels(2, 3, 'a', { actor: 'staff' })], { least: 1, most: 1 }],
+  [
+    'staff and the subscriber cancel',
+    [cancels(2, 3, 'a', { actor: 'staff' }), cancels(2, 3, 'a')],
+    { least: 0, most: 1 },
+  ],
+  ['staff may have cancelled', [cancels(2, 3, 'a', { actor: 'staff', ...unknown })], { least: 0, most: 1 }],
+  ['the subscriber cancels', [books(0, 1, 'a'), cancels(2, 3, 'a')], { least: 0, most: 0 }],
+])('what is told where %s', (_, own, due) => {
+  expect(dueFor('a', own, ({ actor }) => actor === 'staff')).toEqual(due);
+});
+
+test('who must have been told, and was not, is named', () => {
+  expect(missingIn([], most(1))).toBe('Appointment/a');
+  expect(missingIn([event(1)], most(1))).toBeUndefined();
 });

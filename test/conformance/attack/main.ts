@@ -46,8 +46,11 @@ async function attackNewOnes(
 
 /** Lets the service make each mistake, and attacks it until that is noticed. */
 async function seekMistakes({ mistakes: text, inProcess, seconds, seed }: Arguments): Promise<void> {
-  const { mistakes } = await import('../../simulation/mistakes.ts');
-  const all = new Map(Object.entries({ 'no mistake': {}, [UNGUARDED]: unguarded, ...mistakes }));
+  const { leavesOut, mistakes } = await import('../../simulation/mistakes.ts');
+  const untold = leavesOut({ by: 'job', type: 'Communication', methods: ['POST', 'PUT'] });
+  const all = new Map(
+    Object.entries({ 'no mistake': {}, [UNGUARDED]: unguarded, 'an event is not recorded': untold, ...mistakes }),
+  );
   let seek: Seek;
   if (inProcess) {
     const run = await loadSimulated();
@@ -66,7 +69,12 @@ async function seekMistakes({ mistakes: text, inProcess, seconds, seed }: Argume
     const begin = performance.now();
     const passed = (): number => (performance.now() - begin) / 1_000;
     const found = await seek(name, () => passed() < seconds).then(
-      ({ violations: [first], operations }) => [first ? rules[first.rule] : 'not found', String(operations)],
+      ({ violations: [first], operations }) => {
+        if (first) {
+          process.stderr.write(`\n${violationTable(first, formatTable)}\n\n`);
+        }
+        return [first ? rules[first.rule] : 'not found', String(operations)];
+      },
       (error: unknown) => [`ended: ${String(error).slice(0, 100)}`, ''],
     );
     rows.push([name, passed().toFixed(0), ...found]);

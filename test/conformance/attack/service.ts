@@ -3,8 +3,12 @@ import { presets } from '../../../core/config/presets.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { adapters } from '../../../packages/conformance/attack/adapters.ts';
 import { type Attack, kinds } from '../../../packages/conformance/attack/attack.ts';
+import { randomOf } from '../../../packages/conformance/attack/network.ts';
+import { hasEvents } from '../../../packages/conformance/attack/told.ts';
 import { clientOf } from '../../../packages/conformance/client.ts';
+import { listen } from '../../../packages/conformance/listener.ts';
 import { logIn } from '../../../packages/conformance/login.ts';
+import { forOneMachine } from '../../../scripts/start/settings.ts';
 import { start } from '../../../scripts/start.ts';
 import { freePort } from '../../lib/free-port.ts';
 
@@ -14,12 +18,13 @@ const DAY = 86_400_000;
 export async function startService(medplum: { delayScale?: number; botBaseUrl?: string } = {}) {
   const ports = { gateway: await freePort(), medplum: await freePort() };
   const limits = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
-  const config = resolveConfig({
+  const settings = resolveConfig({
     preset: Object.keys(presets)[0],
     baseUrl: `http://localhost:${ports.gateway}/fhir/R4`,
     requestors: limits,
     calendar: { publishingShare: 1 },
   });
+  const config = forOneMachine(settings);
   const running = await start({ config, ports, medplum: { delayScale: 0.05, ...medplum }, log: () => undefined });
   const { 'Portal A': a, 'Portal B': b } = running.demo.clients;
   const portals = [];
@@ -28,8 +33,10 @@ export async function startService(medplum: { delayScale?: number; botBaseUrl?: 
     portals.push({ client, adapter: adapters.isik });
   }
   const staffUrl = `http://localhost:${ports.medplum}/fhir/R4`;
+  const random = randomOf(1);
   const given = {
     portals,
+    listener: await listen({ port: 0, refuses: (one) => hasEvents(one) && random() < 0.06 }),
     staff: { client: clientOf(staffUrl, 'front-desk'), adapter: adapters.staff },
     kinds,
     constants: {
