@@ -12,6 +12,7 @@ import { loadSimulated } from './simulated.ts';
 interface Arguments {
   readonly mistakes?: string | true;
   readonly inProcess?: boolean;
+  readonly other?: boolean;
   readonly seconds: number;
   readonly seed: number;
 }
@@ -83,10 +84,17 @@ async function seekMistakes({ mistakes: text, inProcess, seconds, seed }: Argume
   console.log(formatTable(['mistake', 'seconds', 'broken rule', 'operations'], rows));
 }
 
-/** Attacks the service as it is. */
-async function attackAsItIs({ seconds, seed }: Arguments): Promise<void> {
+/** Attacks a new server of somebody else, which keeps to `If-Match`. */
+async function attackOther(seed: number, goesOn: Attack['goesOn']): Promise<Findings> {
+  const { otherServer, plainAttack, timeless } = await import('./other-server.ts');
+  const { client, world } = timeless(otherServer());
+  return attack({ ...plainAttack(client), world, seed, goesOn });
+}
+
+/** Attacks the service as it is, or another server. */
+async function attackAsItIs({ seconds, seed, other }: Arguments): Promise<void> {
   const begin = performance.now();
-  const run = await loadSimulated();
+  const run = other ? attackOther : await loadSimulated();
   const { violations, operations } = await attackNewOnes(run, seed, (count) => {
     process.stderr.write(`\r${count} operations `);
     return performance.now() - begin < seconds * 1_000;
@@ -106,6 +114,7 @@ async function main(): Promise<void> {
     )
     .option('--mistakes [text]', 'the mistakes whose names fit this expression')
     .option('--in-process', 'without sockets: in the simulation')
+    .option('--other', 'another FHIR server, without sockets and faster, instead of the service')
     .option('--seconds <number>', 'how long, each mistake by itself', wholeNumber(1), 60)
     .option('--seed <number>', 'decides what is random', wholeNumber(0), 1)
     .parse()

@@ -4,6 +4,7 @@ import { FhirRouter, type HttpMethod, MemoryRepository } from '@medplum/fhir-rou
 import { isResource } from '../../../core/fhir/resource.ts';
 import { adapters } from '../../../packages/conformance/attack/adapters.ts';
 import type { Attack } from '../../../packages/conformance/attack/attack.ts';
+import type { World } from '../../../packages/conformance/attack/network.ts';
 import type { Answer, Client, Sent } from '../../../packages/conformance/client.ts';
 import { loadDefinitions } from '../../../packages/sandbox/repository/definitions.ts';
 
@@ -20,7 +21,7 @@ export function otherServer(spoilt: (request: Sent) => Sent = (request) => reque
     baseUrl: 'http://localhost',
     async send(sent): Promise<Answer> {
       const { method, path, body, headers = {} } = spoilt(sent);
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setImmediate(resolve));
       const [pathname = '', query] = path.split('?', 2);
       const [outcome, resource] = await router.handleRequest(
         {
@@ -41,6 +42,42 @@ export function otherServer(spoilt: (request: Sent) => Sent = (request) => reque
       return { status: getStatus(outcome), header: { etag }, text: JSON.stringify(listed), resource: listed };
     },
   };
+}
+
+/** A server beside which nobody else works: what waits goes on as soon as no request is under way, without the time passing. */
+export function timeless(server: Client): { readonly client: Client; readonly world: Pick<World, 'now' | 'wait'> } {
+  let time = 0;
+  let underWay = 0;
+  const timers: { readonly at: number; readonly resolve: () => void }[] = [];
+  function goOn(): void {
+    timers.sort((one, other) => one.at - other.at);
+    const next = underWay === 0 ? timers.shift() : undefined;
+    time = Math.max(time + 1, next?.at ?? 0);
+    next?.resolve();
+    if (timers.length > 0) {
+      setImmediate(goOn);
+    }
+  }
+  const client: Client = {
+    ...server,
+    async send(sent) {
+      underWay += 1;
+      try {
+        return await server.send(sent);
+      } finally {
+        underWay -= 1;
+        time += 1;
+      }
+    },
+  };
+  const wait = (milliseconds: number) =>
+    new Promise<void>((resolve) => {
+      timers.push({ at: time + milliseconds, resolve });
+      if (timers.length === 1) {
+        setImmediate(goOn);
+      }
+    });
+  return { client, world: { now: () => time, wait } };
 }
 
 /** What every attack on such a server has in common. */
