@@ -31,27 +31,29 @@ export interface Client {
   readonly send: (request: Sent) => Promise<Answer>;
 }
 
-/** How long a server may take, in milliseconds. */
-const TIMEOUT = 60_000;
+/** What a server may take: milliseconds for an answer, and its longest answer in bytes. */
+interface Patience {
+  readonly timeout: number;
+  readonly mostBytes: number;
+}
+
+const patience: Patience = { timeout: 60_000, mostBytes: 32_000_000 };
 
 const DEPTH = 64;
-
-/** The longest answer that is read, in bytes. */
-const MOST_BYTES = 32_000_000;
 
 /**
  * The text of an answer.
  *
  * @throws Error if it is longer than any answer should be
  */
-async function textOf({ body }: Response): Promise<string> {
+async function textOf({ body }: Response, mostBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) {
-      throw new Error(`The answer is longer than ${MOST_BYTES} bytes.`);
+    if (bytes > mostBytes) {
+      throw new Error(`The answer is longer than ${mostBytes} bytes.`);
     }
     text += decoder.decode(chunk, { stream: true });
   }
@@ -83,12 +85,12 @@ function written(body: unknown, format: 'xml' | undefined): string {
 }
 
 /**
- * A client of a FHIR server. The token goes to no other server, whatever address an answer names.
+ * A client of a FHIR server. The token goes to no other server, whatever address an answer names; no redirect is followed.
  *
  * @param baseUrl - with or without a trailing slash
  * @param token - bearer token; without one the client is anonymous
  */
-export function clientOf(baseUrl: string, token?: string): Client {
+export function clientOf(baseUrl: string, token?: string, { timeout, mostBytes } = patience): Client {
   const base = baseUrl.replace(/(?<!\/)\/+$/, '');
   return {
     baseUrl: base,
@@ -99,7 +101,7 @@ export function clientOf(baseUrl: string, token?: string): Client {
       const response = await fetch(url, {
         method,
         redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT),
+        signal: AbortSignal.timeout(timeout),
         headers: {
           accept: type,
           ...(token && isKnown && { authorization: `Bearer ${token}` }),
@@ -108,7 +110,7 @@ export function clientOf(baseUrl: string, token?: string): Client {
         },
         ...(body !== undefined && { body: written(body, format) }),
       });
-      const text = await textOf(response);
+      const text = await textOf(response, mostBytes);
       const resource = unwrapped(parsed(text, response.headers.get('content-type') ?? ''));
       return { status: response.status, header: Object.fromEntries(response.headers), text, resource };
     },

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { evalFhirPath } from '@medplum/core';
 import { attack, type Findings, isTestServer } from '../../../packages/conformance/attack/attack.ts';
@@ -105,3 +107,45 @@ test('only a server of this machine is attacked, or one that says itself that it
     await Promise.all([isTestServer(far(true), true), isTestServer(far(true), false), isTestServer(far(false), true)]),
   ).toEqual([true, false, false]);
 });
+
+test(
+  'a server that hangs, redirects or answers without end ends the attack with a sentence, or shows nothing',
+  async () => {
+    const asked: string[] = [];
+    const server = createServer(async ({ url = '' }, response) => {
+      asked.push(url);
+      if (url.startsWith('/redirects')) {
+        response.writeHead(307, { location: `/elsewhere${url}` }).end();
+      } else if (url.startsWith('/endless')) {
+        response.writeHead(200, { 'content-type': 'application/fhir+json' });
+        const more = (): void => {
+          while (!response.destroyed && response.write('x'.repeat(65_536)));
+        };
+        response.on('drain', more);
+        more();
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const bad = (kind: string): Client =>
+      clientOf(`http://127.0.0.1:${port}/${kind}`, 'secret', {
+        timeout: kind === 'hangs' ? 200 : scaled(5_000),
+        mostBytes: 100_000,
+      });
+    try {
+      const preparing = (kind: string) => attack({ ...plainAttack(bad(kind)), ...rounds(3) });
+      await expect(preparing('hangs')).rejects.toThrow(/timeout/);
+      await expect(preparing('endless')).rejects.toThrow(/longer than 100000 bytes/);
+      await expect(preparing('redirects')).rejects.toThrow(/POST \/Practitioner: 307/);
+      expect(asked.filter((url) => url.startsWith('/elsewhere'))).toEqual([]);
+      // It is well until somebody books.
+      const well = otherServer();
+      const worse: Client = { ...well, send: (sent) => (isSlot(sent) ? bad('hangs') : well).send(sent) };
+      expect(resultOf(await attack({ ...plainAttack(worse), acts: 2, ...rounds(2) }))).not.toBe('pass');
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  },
+  scaled(20_000),
+);
