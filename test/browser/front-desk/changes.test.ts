@@ -1,6 +1,8 @@
 import { expect, type Page, test } from '@playwright/test';
+import { withConsent } from '../../../core/booking/appointment/consent.ts';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
+import { config } from '../../contract/installation.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
 import { bookedBy, calendarOf, settle, visitDesk } from './desk.ts';
@@ -97,4 +99,16 @@ test('a reason that is typed while a colleague answers the request is not lost',
   const panel = page.getByRole('dialog');
   await panel.getByRole('button', { name: 'Cancel the appointment' }).click();
   await expect(panel.getByLabel('Reason')).toHaveValue('Please call us first');
+});
+
+test('who looks at what an assistant has booked sees that its person has agreed, when and how', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(6), 1) });
+  const { id } = await bookedBy('portal-a', service, 0, 'Gefragt');
+  const [resource] = await stored('Appointment', `_id=${id}`);
+  const consent = { assistant: { id: 'assistant', display: 'Assistant' }, by: 'link', agreed: Date.now() } as const;
+  const [, kept] = withConsent([{ ...(resource && { resource }) }], consent, () => 'urn:uuid:0', config);
+  expect((await medplum('admin', 'POST', '/Provenance', { body: kept?.resource })).status).toBe(201);
+  await visitDesk(page, calendarOf(service));
+  await entry(page, /^09:00–09:30, booked, Kim Gefragt/).click();
+  await expect(page.getByRole('dialog').locator('.facts')).toContainText(/Consent.*by the link that was sent to them/);
 });
