@@ -21,8 +21,7 @@ type Values = Readonly<Record<string, string>>;
 
 /** The values that the suite is shipped with: flat YAML, a name and a value a line. */
 export function shippedValues(suite: string, stage: FeatureStage): Values {
-  const files = ['terminplanung', 'shared'].map((name) => join(suite, 'testdata', folders[stage], `${name}.yaml`));
-  const lines = files.flatMap((path) => readFileSync(path, 'utf8').split('\n'));
+  const lines = readFileSync(join(suite, 'testdata', folders[stage], 'terminplanung.yaml'), 'utf8').split('\n');
   return Object.fromEntries(
     lines.flatMap((line) => {
       const [, name, value = ''] = /^([\w-]+): *"?([^"]*)"? *$/.exec(line) ?? [];
@@ -75,11 +74,22 @@ export async function prepare({ config, requestor, staff }: Service, shipped: Va
   await slotIn(schedule, 'free', '01-01', '09:00', '20:00');
   await slotIn(schedule, 'free', '01-31', '09:00', '20:00');
 
+  const edition = shipped['snomed-ct-version'];
+  const normal = {
+    system: 'http://snomed.info/sct',
+    code: '394848005',
+    ...(edition && { version: `http://snomed.info/sct/11000274103/version/${edition}` }),
+  };
+  const priority = {
+    _priority: {
+      extension: [{ url: config.uris.LocalTerminPriorityExtension, valueCodeableConcept: { coding: [normal] } }],
+    },
+  };
   const book = (slot: object, ...more: object[]) =>
     make(
       requestor,
       '/Appointment/$book',
-      parameters(proposal({ patientInstruction: 'Bitte nüchtern erscheinen' }), ...more),
+      parameters(proposal({ patientInstruction: 'Bitte nüchtern erscheinen', ...priority }), ...more),
       {
         slot,
         patient: person,
@@ -90,7 +100,10 @@ export async function prepare({ config, requestor, staff }: Service, shipped: Va
   await requestor.send({ method: 'PATCH', path: `/Appointment/${appointment.id}`, body: cancelledByPatient });
   const current = await staff.send({ method: 'GET', path: `/Slot/${read.id}` });
   await staff.send({ method: 'PUT', path: `/Slot/${read.id}`, body: { ...Object(current.resource), status: 'busy' } });
-  const encounter = await make(staff, '/Encounter', clinic.stay, { patient: person, endedAppointment: appointment });
+  const encounter = await make(staff, '/Encounter', clinic.encounter, {
+    patient: person,
+    endedAppointment: appointment,
+  });
   const identifier = Object(encounter).identifier?.[0] ?? {};
   return {
     ...shipped,
@@ -102,6 +115,7 @@ export async function prepare({ config, requestor, staff }: Service, shipped: Va
     'encounter-read-appointment-id': encounter.id,
     'encounter-read-appointment-identifier-system': identifier.system,
     'encounter-read-appointment-identifier-value': identifier.value,
+    'encounter-read-appointment-serviceprovider-identifier-value': constants.run,
     'terminplanung-patient-id': person.id,
     'appointment-patient-id': person.id,
     'terminplanung-practitioner-id': practitioner.id,

@@ -37,8 +37,9 @@ Before({ timeout: 180_000 }, async ({ pickle }) => {
   );
   if (!bench) {
     const of = stage ?? 'isik3';
+    const shipped = shippedValues(suite, of);
     const service = await startService(of);
-    const values = await prepare(service, shippedValues(suite, of));
+    const values = await prepare(service, shipped);
     bench = { stage: of, service, values, published: publishedFor(of) };
   }
 });
