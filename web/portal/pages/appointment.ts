@@ -89,7 +89,7 @@ export function linkBox({ texts, say, clock }: Visit, { url, until, count, email
   const mail = `mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: `${appointment.title}, ${clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
   return html`<section class="card" aria-labelledby="link-title"><h2 id="link-title">${appointment.link}</h2>
 <p>${say(appointment.linkNote, { number: count, until: clock.longDay(until) })}</p>
-<p class="link">${url}</p>
+<p class="link" dir="ltr">${url}</p>
 <p class="actions"><button type="button" class="secondary" data-copy="${url}" data-copied="${appointment.copied}" hidden>${appointment.copy}</button>
 <a href="${mail}">${email ? say(appointment.mailTo, { address: email }) : appointment.mail}</a></p><p role="status" class="news"></p></section>`;
 }

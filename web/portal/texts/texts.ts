@@ -55,9 +55,11 @@ export function sayIn(locale: string): Say {
   const [plural, digits] = [new Intl.PluralRules(locale), new Intl.NumberFormat(locale)];
   return (text, values) => {
     const form = typeof text === 'string' ? text : (text[plural.select(Number(values.number))] ?? text.other);
-    return form.replace(/\{(\w+)\}/g, (braces, name: string) => {
-      const value = values[name] ?? braces;
-      return typeof value === 'number' ? digits.format(value) : value;
+    return form.replace(/\{(\w+)\}(\.?)/g, (braces, name: string, stop: string) => {
+      const value = values[name];
+      const said = typeof value === 'number' ? digits.format(value) : (value ?? braces.slice(0, name.length + 2));
+      // A date may end with the stop of an abbreviation, which ends the sentence, too.
+      return said.endsWith('.') ? said : said + stop;
     });
   };
 }
