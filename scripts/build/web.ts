@@ -70,7 +70,9 @@ async function buildAll(files: readonly string[], output: string): Promise<Metaf
     entryPoints: entries.map((file) => ({ in: file, out: `${entryOf.exec(file)?.[1]}/main` })),
     outdir: output,
     entryNames: '[dir]/[name]-[hash]',
-    assetNames: '[name]-[hash]',
+    // Beside the style sheet of the one application that has any.
+    assetNames: 'front-desk/[name]-[hash]',
+    loader: { '.woff2': 'file' },
     bundle: true,
     minify: true,
     metafile: true,

@@ -1,4 +1,4 @@
-/** What the eye finds: names first, many calendars at once, and all of it in the dark. */
+/** What the eye finds: names first, many calendars at once, and all of it in the dark and in the typeface that ships with it. */
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning } from '../clinic.ts';
@@ -15,6 +15,8 @@ test('in the dark, and with twenty calendars, everything can be read without scr
   await expect(booked).toBeVisible();
   const [r = 255] = (await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).match(/\d+/g) ?? [];
   expect(Number(r)).toBeLessThan(60);
+  const drawn = await page.evaluate(async () => [...(await document.fonts.ready)].map((one) => one.status));
+  expect(drawn).toContain('loaded');
   await expectAccessible(page);
   await booked.click();
   await expect(page.getByRole('dialog').locator('.history li')).toHaveCount(1);

@@ -3,8 +3,8 @@ import { createTheme } from '@mantine/core';
 /** Mantine's theme with enough contrast for WCAG 2.2 AA, and no motion for people who want none. */
 export const theme = createTheme({
   primaryShade: 8,
-  // The typeface of the device: it is drawn at once, has every script that names are written in, and costs no bytes.
-  fontFamily: 'system-ui, sans-serif',
+  // Until it is there, and for scripts that it has not, the typeface of the device.
+  fontFamily: 'Inter, system-ui, sans-serif',
   respectReducedMotion: true,
   defaultRadius: 'sm',
   components: {
