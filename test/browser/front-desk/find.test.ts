@@ -13,6 +13,7 @@ async function find(page: Page, text: string): Promise<void> {
   await expect(field).toBeFocused();
   await page.keyboard.type(text, { delay: 20 });
   await page.keyboard.press('Enter');
+  await expect(field).toHaveCount(0);
 }
 
 test('a person is found in one field, with what comes, what was and what was cancelled', async ({ page }) => {
