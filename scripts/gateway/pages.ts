@@ -38,6 +38,8 @@ function portalOptions(config: BookingConfig, settings: PortalSettings): PortalO
       payerKind: artefactUri(config, 'LocalPayerKind'),
       offer: artefactUri(config, 'LocalOffer'),
       visitGroup: artefactUri(config, 'LocalVisitGroup'),
+      visit: artefactUri(config, 'LocalVisit'),
+      visitStep: artefactUri(config, 'LocalVisitStep'),
       place: artefactUri(config, 'LocalPlace'),
     },
     messages: config.messages.from === undefined ? undefined : artefactUri(config, 'LocalMessages'),

@@ -124,7 +124,7 @@ export async function aService(options: TestServiceOptions): Promise<TestService
 }
 
 /** Goes to the free times of a service; the portal knows a new one within seconds. */
-export async function visit(page: Page, { address }: TestService): Promise<void> {
+export async function visit(page: Page, { address }: Pick<TestService, 'address'>): Promise<void> {
   for (;;) {
     const response = await page.goto(address);
     if (response?.status() === 200) {

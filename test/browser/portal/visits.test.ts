@@ -1,98 +1,144 @@
 import { randomUUID } from 'node:crypto';
-import type { Appointment, Extension, HealthcareService } from '@medplum/fhirtypes';
-import { expect, test } from '@playwright/test';
+import type { Extension, HealthcareService } from '@medplum/fhirtypes';
+import { expect, type Page, test } from '@playwright/test';
 import { artefactUri } from '../../../core/config/config.ts';
-import { isResource } from '../../../core/fhir/resource.ts';
-import { stepExtension } from '../../../core/visits/visit.ts';
-import { book, several, slotsOf, succeeded } from '../../contract/fixtures.ts';
-import { medplum, request, resourceIn } from '../../contract/http.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { slotsOf, succeeded } from '../../contract/fixtures.ts';
+import { medplum } from '../../contract/http.ts';
 import { config } from '../../contract/installation.ts';
 import { expectFits, smallest } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, origin, type TestService, visit } from '../clinic.ts';
 
-/** A service whose visit has these steps, each in the calendar of a service of its own. */
-async function aVisit(steps: readonly TestService[], isByStep: boolean): Promise<HealthcareService> {
-  const step = ({ name, schedule }: TestService): Extension => ({
-    url: 'step',
-    extension: [
-      { url: 'name', valueString: name },
-      { url: 'schedule', valueReference: { reference: `Schedule/${schedule.id}` } },
-    ],
-  });
-  const extension = [...steps.map(step), ...(isByStep ? [{ url: 'byStep', valueBoolean: true }] : [])];
+/** A service that takes several appointments, and the page of its times. */
+async function aVisit(name: string, extension: readonly Extension[], like?: TestService) {
+  const system = artefactUri(config, 'LocalServiceType');
+  const coding = like?.schedule.serviceType?.[0]?.coding?.[0] ?? { system, code: randomUUID() };
   const body: HealthcareService = {
     resourceType: 'HealthcareService',
     active: true,
-    name: 'Before the operation',
-    type: [{ coding: [{ system: artefactUri(config, 'LocalServiceType'), code: randomUUID() }] }],
-    extension: [{ url: artefactUri(config, 'LocalVisit'), extension }],
+    name,
+    type: [{ coding: [coding] }],
+    extension: [{ url: artefactUri(config, 'LocalVisit'), extension: [...extension] }],
   };
-  return succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
+  const service = succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
+  if (like) {
+    const actor = [...like.schedule.actor, { reference: `HealthcareService/${service.id}` }];
+    const path = `/Schedule/${like.schedule.id}`;
+    succeeded('Schedule', await medplum('front-desk', 'PUT', path, { body: { ...like.schedule, actor } }));
+  }
+  const query = new URLSearchParams({ service: `${coding.system}|${coding.code}` });
+  return { service, name, address: `${origin}/portal/times?${query}` };
 }
+
+const stepIn = ({ name, schedule }: TestService, ...more: readonly Extension[]): Extension => ({
+  url: 'step',
+  extension: [
+    { url: 'name', valueString: name },
+    { url: 'schedule', valueReference: { reference: `Schedule/${schedule.id}` } },
+    ...more,
+  ],
+});
+
+const aPage = async (browser: { newContext: (options: object) => Promise<{ newPage: () => Promise<Page> }> }) =>
+  (await browser.newContext({ viewport: smallest })).newPage();
 
 for (const [what, isByStep] of [
   ['that ends as a whole', false],
   ['whose steps could end one by one', true],
 ] as const) {
-  test(`a visit of two steps ${what} is one card and one page, and cancelled as one`, async ({ browser }) => {
+  test(`a visit of two steps ${what} is booked, shown, moved and cancelled as one`, async ({ browser }) => {
     test.slow();
     const [first, second] = [
       await aService({ starts: halfHours(morning(9), 3), name: `Blood ${randomUUID().slice(0, 8)}`, doctor: 'Lab' }),
       await aService({ starts: halfHours(morning(9), 4), name: `ECG ${randomUUID().slice(0, 8)}`, doctor: 'Dr. Herz' }),
     ];
-    const service = await aVisit([first, second], isByStep);
-    const page = await (await browser.newContext({ viewport: smallest })).newPage();
-    await visit(page, first);
-    await page.locator('.time').first().click();
+    const byStep = isByStep ? [{ url: 'byStep', valueBoolean: true }] : [];
+    const after = { url: 'after', valueString: first.name };
+    const whole = await aVisit('Before the operation', [stepIn(first), stepIn(second, after), ...byStep]);
+    const page = await aPage(browser);
+    await page.goto(`${origin}/portal/`);
+    await visit(page, whole);
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Choose a time for the whole visit');
+    const offered = page.locator('.cards > .card');
+    await expect(offered.nth(0).locator('li')).toHaveText([/^09:00–09:30.*Blood/, /^09:30–10:00.*ECG/]);
+    await expectFits(page);
+    await offered.nth(1).getByRole('button').click();
+    await expect(page.locator('.hold .until')).toBeVisible();
+    await expect(page.locator('.aside ol li')).toHaveText([/09:30–10:00.*Blood/, /10:00–10:30.*ECG/]);
+    await expectFits(page);
+    expect((await slotsOf(second.schedule)).filter((one) => !one.startsWith('free'))).toHaveLength(1);
     await fillPerson(page, 'Vera', 'Muster');
     await page.locator('button.primary').click();
     await expect(page.locator('.state')).toHaveText('Confirmed');
-    const [, id] = /appointments\/([^?]+)/.exec(page.url()) ?? [];
-    const { participant } = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${id}`));
-    const patient = participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'));
+    await expect(page.locator('#state ol li')).toHaveText([/09:30–10:00.*Blood.*Lab/s, /10:00–10:30.*ECG.*Dr\. Herz/s]);
+    const file = await page.request.get(`${page.url().replace(/\?.*/, '')}/calendar.ics`);
+    expect((await file.text()).match(/UID:\S+?(?=@)/g)).toHaveLength(2);
 
-    const stepIn = ({ name, schedule, slots }: TestService, index: number): Partial<Appointment> => ({
-      resourceType: 'Appointment',
-      meta: { profile: [artefactUri(config, 'LocalTermin')] },
-      status: 'proposed',
-      start: slots[index]?.start ?? '',
-      end: slots[index]?.end ?? '',
-      serviceType: schedule.serviceType ?? [],
-      slot: [{ reference: `Slot/${slots[index]?.id}` }],
-      participant: patient ? [patient] : [],
-      extension: [stepExtension({ service: service.id ?? '', step: name }, config)],
-    });
-    const answer = await book(several(stepIn(first, 1), stepIn(second, 3)));
-    const made = (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
-      isResource(resource, 'Appointment') ? [resource] : [],
-    );
-    expect(made.map(({ status }) => status)).toEqual(['booked', 'booked']);
+    await page.getByRole('link', { name: 'Move the visit' }).click();
+    await expect(page.locator('.cards > .card')).toHaveCount(2);
+    await page.locator('.cards > .card').nth(1).getByRole('button').click();
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Move the whole visit?');
+    await expectFits(page);
+    await page.getByRole('button', { name: 'Move to this time' }).click();
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your visit was moved.');
+    await expect(page.locator('#state ol li')).toHaveText([/10:00–10:30.*Blood/s, /10:30–11:00.*ECG/s]);
 
     await page.goto(`${origin}/portal/appointments`);
-    const card = page.locator('.cards a').filter({ hasText: second.name });
-    await expect(page.locator('.cards a')).toHaveCount(2);
-    await expect(card).toContainText('09:30–11:00');
-    await expect(card).toContainText(`09:30 · ${first.name} · Lab`);
-    await expect(card).toContainText(`10:30 · ${second.name} · Dr. Herz`);
+    const card = page.locator('.cards a');
+    await expect(card).toHaveCount(1);
+    await expect(card).toContainText('10:00–11:00');
+    await expect(card).toContainText(`10:00 · ${first.name} · Lab`);
     await expectFits(page);
     await card.click();
-    await expect(page.locator('ol li')).toHaveText([/09:30–10:00.*Blood.*Lab/s, /10:30–11:00.*ECG.*Dr\. Herz/s]);
-    await expect(page.getByRole('link', { name: 'Move', exact: true })).toHaveCount(0);
-    await expect(page.locator('#actions')).toContainText('cannot be moved here');
-    await expectFits(page);
-    const file = await page.request.get(`${page.url()}/calendar.ics`);
-    expect((await file.text()).match(/UID:\S+?(?=@)/g)?.toSorted()).toEqual(
-      made.map((one) => `UID:${one.id}`).toSorted(),
-    );
-
     await page.getByRole('link', { name: 'Cancel the visit' }).click();
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Cancel the whole visit?');
     await expectFits(page);
     await page.locator('button.danger').click();
     await expect(page.locator('.state')).toHaveText('Cancelled');
-    await expect(page.locator('ol li')).toHaveCount(2);
     expect((await slotsOf(second.schedule)).filter((one) => !one.startsWith('free'))).toEqual([]);
-    await page.goto(`${origin}/portal/appointments`);
-    await expect(page.locator('.cards .state')).toHaveText(['Confirmed', 'Cancelled']);
   });
 }
+
+test('a series whose third time is taken is proposed with another one, booked, and moved one by one', async ({
+  browser,
+}) => {
+  test.slow();
+  const nine = morning(9);
+  const days = Array.from({ length: 3 }, (_, week) => nine + week * 7 * DAY);
+  const starts = [days[0], days[1], (days[2] ?? 0) + 1_800_000, (days[2] ?? 0) + 3_600_000].map((one) => one ?? 0);
+  const exercise = await aService({ starts, doctor: 'Kim Turner' });
+  const series = await aVisit(
+    'Physiotherapy',
+    [
+      {
+        url: 'series',
+        extension: [
+          { url: 'count', valuePositiveInt: 3 },
+          { url: 'every', valueDuration: { value: 1, code: 'wk' } },
+          { url: 'tolerance', valueDuration: { value: 1, code: 'h' } },
+        ],
+      },
+    ],
+    exercise,
+  );
+  const page = await aPage(browser);
+  await visit(page, series);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Choose a time for the whole visit');
+  const offered = page.locator('.cards > .card').first();
+  await expect(offered).toContainText('2 of 3 appointments are at their usual time.');
+  await expect(offered).toContainText(/Instead of .*09:00: .*09:30/);
+  await expectFits(page);
+  await offered.getByRole('button').click();
+  await fillPerson(page, 'Vera', 'Muster');
+  await page.locator('button.primary').click();
+  await expect(page).toHaveURL(/\/portal\/appointments$/);
+  await expect(page.locator('.cards .state')).toHaveText(['Confirmed', 'Confirmed', 'Confirmed']);
+
+  await page.locator('.cards a').nth(2).click();
+  await page.getByRole('link', { name: 'Move', exact: true }).click();
+  await page.locator('.time').click();
+  await page.getByRole('button', { name: 'Move to this time' }).click();
+  await expect(page.locator('#state')).toContainText('10:00–10:30');
+  await page.goto(`${origin}/portal/appointments`);
+  await expect(page.locator('.cards .state')).toHaveText(['Confirmed', 'Confirmed', 'Confirmed']);
+});

@@ -44,6 +44,16 @@ export interface BookableSchedule {
   readonly phone: string | undefined;
 }
 
+/** What a service needs that takes several appointments. */
+export interface VisitNeeds {
+  /** Id of the HealthcareService. */
+  readonly service: string;
+  /** The names of the steps that can be left out. */
+  readonly optional: readonly string[];
+  /** How many appointments a series has, and how many milliseconds from its first to its last; absent: steps of one visit. */
+  readonly series: { readonly count: number; readonly length: number } | undefined;
+}
+
 /** Something that patients can book. */
 export interface BookableService {
   /** Its name in addresses: `system|code`, or empty for Schedules that name no service. */
@@ -52,6 +62,8 @@ export interface BookableService {
   readonly name: string;
   readonly description: string | undefined;
   readonly schedules: readonly BookableSchedule[];
+  /** Absent if it takes one appointment. */
+  readonly visit?: VisitNeeds | undefined;
   /** Who pays, if the visitor has said so: only what serves this kind is shown. */
   readonly payer?: Extension | undefined;
 }
@@ -84,7 +96,9 @@ export function servicesFor(
   const payer = payersOf(services).get(code ?? '');
   return services.flatMap((service) => {
     const schedules = service.schedules.filter(({ payers }) => isServed(payers, payer));
-    return schedules.length > 0 ? [{ ...service, schedules, payer }] : [];
+    // The calendars of a visit's steps are found with its times.
+    const isOffered = schedules.length > 0 || (service.visit && service.schedules.length === 0);
+    return isOffered ? [{ ...service, schedules, payer }] : [];
   });
 }
 
@@ -143,7 +157,22 @@ const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | und
 const refillOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
   policyPart(resource, url, 'refill')?.valueBoolean;
 
-type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind'>;
+type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind' | 'visit'>;
+
+/** What a service says of visits of several appointments. */
+function visitIn({ id = '', extension }: HealthcareService, url: string | undefined): VisitNeeds | undefined {
+  const parts = listOf(listOf(extension).find((one) => url !== undefined && one.url === url)?.extension);
+  const steps = parts.filter((part) => part.url === 'step').map((part) => listOf(part.extension));
+  const series = listOf(parts.find((part) => part.url === 'series')?.extension);
+  const count = series.find((part) => part.url === 'count')?.valuePositiveInt;
+  const every = millisecondsOf(series.find((part) => part.url === 'every')?.valueDuration);
+  const optional = steps
+    .filter((step) => step.some((part) => part.url === 'optional' && part.valueBoolean))
+    .flatMap((step) => step.find((part) => part.url === 'name')?.valueString ?? []);
+  return steps.length > 0 || (count !== undefined && every !== undefined)
+    ? { service: id, optional, series: count && every ? { count, length: (count - 1) * every } : undefined }
+    : undefined;
+}
 
 interface Found {
   readonly schedules: readonly Schedule[];
@@ -201,6 +230,7 @@ function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableServic
   return offers.map(([key, coding]): BookableService => {
     const service = services.find(({ type }) => codingsOf(type).some((one) => keyOf(one) === key)) ?? services[0];
     const isOnly = service && codingsOf(service.type).length <= 1;
+    const visit = service && visitIn(service, urls.visit);
     return {
       key,
       coding,
@@ -210,8 +240,22 @@ function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableServic
         codings.find(({ display }) => display)?.display ||
         (coding?.code ?? ''),
       description: service?.comment,
+      ...(visit && { visit }),
       schedules: [bookableSchedule(schedule, service, services, clinic, urls)],
     };
+  });
+}
+
+/** The services that take several appointments and are in no calendar of their own. */
+function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableService[]): BookableService[] {
+  return [...services.values()].flatMap((service): BookableService[] => {
+    const isKnown = service.active === false || offers.some(({ visit }) => visit && visit.service === service.id);
+    const visit = isKnown ? undefined : visitIn(service, urls.visit);
+    const [coding] = codingsOf(service.type);
+    const isOwn = coding && offers.every(({ key }) => key !== keyOf(coding));
+    const key = isOwn ? keyOf(coding) : `HealthcareService/${service.id}`;
+    const name = service.name ?? coding?.display ?? '';
+    return visit ? [{ key, coding, name, description: service.comment, schedules: [], visit }] : [];
   });
 }
 
@@ -250,8 +294,9 @@ export async function readServices(service: BookingService, urls: Urls): Promise
     organizations: new Map(resourcesIn(services, 'Organization').map((one) => [one.id ?? '', one])),
     locations: new Map(resourcesIn(services, 'Location').map((one) => [one.id ?? '', one])),
   };
+  const offers = clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls));
   return {
-    services: together(clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls))),
+    services: together([...offers, ...visitsOf(clinic, urls, offers)]),
     clinic: clinicOf([...clinic.organizations.values()], urls.clinic),
   };
 }

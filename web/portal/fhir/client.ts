@@ -48,6 +48,11 @@ export interface BookingService {
   /** `$hold` and `$book` are sent again after a lost answer: the appointment must carry an identifier. */
   readonly hold: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
   readonly book: (request: Appointment | Parameters) => Promise<Answer<'Appointment'>>;
+  /** Proposes whole visits: a Bundle of Bundles of appointments. */
+  readonly find: (request: Parameters) => Promise<Answer<'Bundle'>>;
+  /** `$hold` and `$book` of several appointments, all or none: each must carry an identifier. */
+  readonly holdAll: (request: Parameters) => Promise<Answer<'Bundle'>>;
+  readonly bookAll: (request: Parameters) => Promise<Answer<'Bundle'>>;
   /** Puts a person on the waitlist; the id of an entry alone asks for its place. Sent again as `$book` is. */
   readonly wait: (request: Parameters | Pick<Appointment, 'resourceType' | 'id'>) => Promise<Answer<'Appointment'>>;
   /** Makes a Subscription, or changes the one with its id. */
@@ -145,16 +150,23 @@ export function bookingService(options: ServiceOptions): BookingService {
     new URLSearchParams(
       Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
     ).toString();
-  const operation = (name: 'hold' | 'book' | 'waitlist', body: object) =>
-    call('Appointment', { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body) }, true);
+  const operation = <T extends 'Appointment' | 'Bundle'>(
+    type: T,
+    name: 'hold' | 'book' | 'waitlist' | 'find',
+    body: object,
+  ): Promise<Answer<T>> =>
+    call(type, { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body) }, true);
   return {
     read: (type, id) => call(type, { method: 'GET', url: `${baseUrl}/${type}/${encodeURIComponent(id)}` }, true),
     search: (type, parameters) =>
       call('Bundle', { method: 'GET', url: `${baseUrl}/${type}?${query(parameters)}` }, true),
     follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
-    hold: (appointment) => operation('hold', appointment),
-    book: (request) => operation('book', request),
-    wait: (request) => operation('waitlist', request),
+    hold: (appointment) => operation('Appointment', 'hold', appointment),
+    book: (request) => operation('Appointment', 'book', request),
+    wait: (request) => operation('Appointment', 'waitlist', request),
+    find: (request) => operation('Bundle', 'find', request),
+    holdAll: (request) => operation('Bundle', 'hold', request),
+    bookAll: (request) => operation('Bundle', 'book', request),
     feed: (token) => {
       const parameter = [{ name: 'token', valueString: token }];
       const body = JSON.stringify({ resourceType: 'Parameters', parameter } satisfies Parameters);

@@ -32,6 +32,9 @@ export interface ExtensionUrls {
   readonly offer?: string;
   /** The system of the identifier that all appointments of a visit have; without it each is shown by itself. */
   readonly visitGroup?: string;
+  /** What a service needs that takes several appointments, and which step of it one is; without them none is offered. */
+  readonly visit?: string;
+  readonly visitStep?: string;
   /** The place on the waitlist; without it the page does not name it. */
   readonly place?: string;
 }

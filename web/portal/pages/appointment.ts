@@ -4,7 +4,7 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { RefusalReason, State } from '../texts/texts.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
-import { bookingFields, otherTimes } from './taken.ts';
+import { bookingFields, chosenSteps, otherTimes } from './taken.ts';
 
 /** The way to a map, which another site shows. */
 export const mapLink = ({ texts, isEmbedded }: Visit, map: string | undefined): Content =>
@@ -121,7 +121,7 @@ ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cance
 ${view.isOpen && view.isRefilled && html`<a href="${portal.options.path}/wait?standing=${view.id}" class="button">${wait.earlier}</a>`}
 ${view.state === 'waiting' && html`<a href="${own}/cancel" class="button">${wait.leave}</a>`}
 ${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${book}</a>`}
-</p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}${view.isOpen && isVisit && html`<p class="note">${texts.visit.noMove}</p>`}</div>`;
+</p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}${view.isOpen && isVisit && !move && html`<p class="note">${texts.visit.noMove}</p>`}</div>`;
 }
 
 /** An offer to this person, by when to answer, and the two answers. */
@@ -163,7 +163,11 @@ export function appointmentPage(
   const { texts, portal } = visit;
   const { appointment } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
-  const title = news ? { ...appointment, ...texts.wait }[news] : view.wish ? texts.wait.list : appointment.title;
+  const title = news
+    ? { ...appointment, ...texts.wait, ...(view.steps.length > 0 && texts.visit) }[news]
+    : view.wish
+      ? texts.wait.list
+      : appointment.title;
   const body = html`<h1 tabindex="-1"${news && html` autofocus`} data-later="${appointment.title}">${title}</h1>
 ${refusalNote(visit, refusal)}
 ${offersPart(visit, [view, ...offers])}
@@ -245,7 +249,7 @@ export function movePage(
   refusal?: { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined },
 ): Reply {
   const { texts } = visit;
-  const { appointment } = texts;
+  const appointment = { ...texts.appointment, ...(time.steps && texts.visit) };
   const { own, service } = view;
   const what = [view.what, view.withWhom].filter((one) => one).join(', ');
   const others = refusal?.alternatives;
@@ -255,7 +259,7 @@ ${refusalNote(visit, refusal?.reason)}
 <form method="post" action="${own}/move" data-wait="${texts.details.wait}">${service && bookingFields(service)}
 <dl>${what && html`<div><dt>${appointment.what}</dt><dd>${what}</dd></div>`}
 <div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
-${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong></dd></div>`}</dl>
+${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong>${chosenSteps(visit, time)}</dd></div>`}</dl>
 ${others && otherTimes(visit, others)}
 <p class="actions">${isPossible && !others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}
 <a href="${own}" class="button">${isPossible ? appointment.keep : appointment.title}</a></p></form>`;

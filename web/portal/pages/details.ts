@@ -8,7 +8,7 @@ import type { ChosenTime } from '../visit/chosen-time.ts';
 import { type PersonField, personFields, relations } from '../visit/person.ts';
 import { type FormState, problemSummary, textArea, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
-import { otherTimes } from './taken.ts';
+import { chosenSteps, otherTimes } from './taken.ts';
 
 /** A patient for whom the visitor may book again. */
 export interface KnownPatient {
@@ -39,10 +39,12 @@ export interface DetailsPage {
     | undefined;
 }
 
-function summary({ texts, clock }: Visit, { service, time }: DetailsPage): Html {
+function summary(visit: Visit, { service, time }: DetailsPage): Html {
+  const { texts, clock } = visit;
   const schedule = service.schedules.find(({ reference }) => reference === time.schedule);
   return html`<h2 id="summary-title">${texts.details.your}</h2>
-<p class="when">${clock.longDay(time.start)}<br><strong>${clock.time(time.start)}–${clock.time(time.end)}</strong></p>
+<p class="when">${clock.longDay(time.start)}${!time.steps && html`<br><strong>${clock.time(time.start)}–${clock.time(time.end)}</strong>`}</p>
+${chosenSteps(visit, time)}
 <p>${service.name}${schedule?.name && schedule.name !== service.name && html`<br>${schedule.name}`}</p>`;
 }
 

@@ -4,17 +4,24 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 
+/** When the steps of a chosen visit are. */
+export function chosenSteps({ clock }: Visit, { start: first, steps = [] }: ChosenTime): Html | false {
+  const items = steps.map(({ start, end, name }) => {
+    const day = clock.dayOf(start) === clock.dayOf(first) ? '' : `${clock.shortDay(start)}, `;
+    // The steps of a series have numbers for names, as the list has.
+    const what = /^\d+$/.test(name) ? '' : ` · ${name}`;
+    return html`<li>${day}${clock.time(start)}–${clock.time(end)}${what}</li>`;
+  });
+  return items.length > 0 && html`<ol>${items}</ol>`;
+}
+
 /** The next best times, each one click away; or that there are none. */
-export function otherTimes(
-  { texts, say, clock }: Visit,
-  times: readonly ChosenTime[],
-  service?: BookableService,
-  note?: Html,
-): Html {
+export function otherTimes(visit: Visit, times: readonly ChosenTime[], service?: BookableService, note?: Html): Html {
+  const { texts, say, clock } = visit;
   const buttons = times.map((time) => {
     const name = service?.schedules.find(({ reference }) => reference === time.schedule)?.name;
     const label = say(texts.times.at, { time: clock.time(time.start), day: clock.longDay(time.start) });
-    return html`<li><button name="time" value="${formatTime(time)}" class="secondary">${label}${name && html` · ${name}`}</button></li>`;
+    return html`<li><button name="time" value="${formatTime(time)}" class="secondary">${label}${name && html` · ${name}`}</button>${chosenSteps(visit, time)}</li>`;
   });
   return buttons.length > 0
     ? html`<h2>${texts.alternatives.title}</h2>${note}<ul class="alternatives">${buttons}</ul>`

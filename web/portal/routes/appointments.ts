@@ -33,9 +33,9 @@ import {
   visitView,
 } from '../visit/appointment.ts';
 import { fileOf } from '../visit/calendar-file.ts';
-import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
+import { type ChosenStep, type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { emailOf } from '../visit/person.ts';
-import { moveRequest } from '../visit/requests.ts';
+import { moveRequest, moveVisitRequest } from '../visit/requests.ts';
 import { watchOf } from './news.ts';
 import { alternativesTo, failureOf, reasonOf, visitorLimit } from './refusals.ts';
 import { serviceOf } from './under-way.ts';
@@ -92,6 +92,8 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
     );
   const identifier = groups.map((group) => `${system}|${group}`).join(',');
   const found = groups.length > 0 ? await search(visit, { identifier }, isSamePatient) : [];
+  const known = groups.length > 0 ? await visit.portal.services() : [];
+  const services = isRefusal(known) ? [] : known;
   if (isRefusal(found)) {
     return found;
   }
@@ -101,7 +103,10 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
     const steps = group === undefined ? [] : found.filter((other) => keyOf(other) === group);
     const views = steps.map(({ view }) => view);
     const key = steps.length > 1 && group !== undefined ? group : one.view.id;
-    shown.set(key, shown.get(key) ?? (steps.length > 1 ? { ...one, view: visitView(one.view, views), steps } : one));
+    shown.set(
+      key,
+      shown.get(key) ?? (steps.length > 1 ? { ...one, view: visitView(one.view, views, services), steps } : one),
+    );
   }
   return [...shown.values()];
 }
@@ -362,6 +367,9 @@ export const askMove = forOwn(async (visit, { view }) => {
 /** What stands for an answer of the service where the portal does not know what it offers. */
 const unavailable: Refusal = { refused: true, status: 503, problems: [] };
 
+/** What stands for an answer of the service where other steps were chosen than the visit has. */
+const apart: Refusal = { refused: true, status: 422, problems: [{ code: 'visit-mismatch', alternatives: [] }] };
+
 /** Moves to a time that is offered, which counts as a booking. */
 async function moveTo<T extends object>(
   { portal, visitor }: Visit,
@@ -369,11 +377,12 @@ async function moveTo<T extends object>(
   time: ChosenTime,
   send: () => Promise<T | Refusal>,
 ): Promise<T | Refusal> {
-  const problem = await refusalOf(portal.service, service, time);
+  // Of a visit the clinic's service judges the whole.
+  const problem = time.steps ? undefined : await refusalOf(portal.service, service, time);
   if (problem) {
     return problem;
   }
-  const takeBack = portal.shares.take(visitor, randomUUID(), time.end - time.start);
+  const takeBack = portal.shares.take(visitor, randomUUID(), lengthOf(time));
   if (!takeBack) {
     return visitorLimit;
   }
@@ -398,7 +407,7 @@ export async function moveBy<T extends object>(
   send: (time: ChosenTime) => Promise<T | Refusal>,
   done: (moved: T) => Reply | Promise<Reply>,
 ): Promise<Reply> {
-  const { portal, form } = visit;
+  const { form } = visit;
   const time = parseTime(form.get('time'));
   if (!time) {
     return failurePage(visit, 'notFound');
@@ -409,21 +418,33 @@ export async function moveBy<T extends object>(
   if (!isRefusal(answer)) {
     return done(answer);
   }
-  const alternatives = await alternativesTo(portal, answer, service, time);
+  const alternatives = await alternativesTo(visit, answer, service, time);
   return movePage(visit, movable, time, { reason: reasonOf(answer), alternatives });
 }
 
 /** `POST /appointments/:id/move` */
-export const move = forOwn((visit, { appointment, view }) => {
+export const move = forOwn((visit, { appointment, view, steps = [] }) => {
   const { portal } = visit;
+  const sendVisit = async (chosen: readonly ChosenStep[]): Promise<object | Refusal> => {
+    const pairs = chosen.flatMap((step) =>
+      steps
+        .filter((one) => one.view.step?.name === step.name && one.view.openUntil !== undefined)
+        .map((one) => [one.appointment, step] as const),
+    );
+    return pairs.length === chosen.length ? portal.service.bookAll(moveVisitRequest(pairs)) : apart;
+  };
   const movable = movableOf(visit, view);
   return moveBy(
     visit,
     movable,
     [view.serviceKey ?? '', view.payer],
-    (time) => portal.service.book(moveRequest(appointment, time)),
+    async (time): Promise<object | Refusal> =>
+      time.steps ? sendVisit(time.steps) : portal.service.book(moveRequest(appointment, time)),
     () => {
-      portal.news.note(view.id);
+      // The clinic's service tells the portal nothing of what it has done itself.
+      for (const { id } of [view, ...view.steps]) {
+        portal.news.note(id);
+      }
       return { kind: 'redirect', to: `${movable.own}?news=moved` };
     },
   );

@@ -6,16 +6,17 @@ import { isKept, type Reply, type Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
 import { type Answers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
 import type { QuestionForm } from '../questionnaire/questions.ts';
-import { withMore } from '../session/session.ts';
+import { MOST, withMore } from '../session/session.ts';
 import { type Language, languages } from '../texts/texts.ts';
 import { patientsOf } from '../visit/appointment.ts';
-import { type ChosenTime, formatTime, parseTime } from '../visit/chosen-time.ts';
+import { type ChosenTime, formatTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { personIn, toPatient, toRelatedPerson } from '../visit/person.ts';
-import { bookRequest, type Submission } from '../visit/requests.ts';
+import { bookRequest, bookVisitRequest, type Submission, type VisitBooking } from '../visit/requests.ts';
 import { addressOf, checked, pageOf } from './details.ts';
 import { chooseOther, prolong } from './hold.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-way.ts';
+import { askForVisit } from './visits.ts';
 
 /** A record is used again only if the visitor has chosen it: names and dates of birth prove nothing. */
 export function submissionOf(
@@ -44,19 +45,23 @@ async function bookAtClinic(
   { pending, service }: UnderWay,
   chosen: ChosenTime,
   submission: Submission,
-): Promise<Appointment | Refusal> {
+): Promise<readonly Appointment[] | Refusal> {
   const isFirst = chosen === pending.time;
   // A time that is not the first choice has an identifier of its own: nothing else was requested with it.
   const key = isFirst ? pending.key : `${pending.key}-${formatInstant(chosen.start)}`;
-  const booking = { time: chosen, service, identifier: identifierOf(portal, key) };
-  const hold = isFirst ? pending.hold : '';
-  const answer = await portal.service.book(bookRequest(booking, submission, hold || undefined));
-  const isGivenBack = hold !== '' && isRefusal(answer) && has(answer, 'appointment-closed');
-  if (!isGivenBack) {
-    return answer;
-  }
-  const anew = { ...booking, identifier: identifierOf(portal, `${pending.key}-again`) };
-  return portal.service.book(bookRequest(anew, submission));
+  const send = async (value: string, holds: readonly string[]): Promise<readonly Appointment[] | Refusal> => {
+    const identifier = identifierOf(portal, value);
+    if (chosen.steps) {
+      const ask = (booking: VisitBooking) => portal.service.bookAll(bookVisitRequest(booking, submission, holds));
+      return askForVisit(portal, service, chosen, identifier, ask);
+    }
+    const booked = await portal.service.book(bookRequest({ time: chosen, service, identifier }, submission, holds[0]));
+    return isRefusal(booked) ? booked : [booked];
+  };
+  const holds = isFirst && pending.hold !== '' ? pending.hold.split(',') : [];
+  const answer = await send(key, holds);
+  const isGivenBack = holds.length > 0 && isRefusal(answer) && has(answer, 'appointment-closed');
+  return isGivenBack ? send(`${pending.key}-again`, []) : answer;
 }
 
 /** Books a time that is offered, if the visitor has not taken enough yet. */
@@ -65,14 +70,15 @@ async function book(
   booking: UnderWay,
   chosen: ChosenTime,
   submission: Submission,
-): Promise<Appointment | Refusal> {
+): Promise<readonly Appointment[] | Refusal> {
   const { portal, visitor } = visit;
   const { pending, service } = booking;
-  const problem = chosen === pending.time ? undefined : await refusalOf(portal.service, service, chosen);
+  const problem =
+    chosen === pending.time || chosen.steps ? undefined : await refusalOf(portal.service, service, chosen);
   if (problem) {
     return problem;
   }
-  const takeBack = portal.shares.take(visitor, `${pending.key} ${formatTime(chosen)}`, chosen.end - chosen.start);
+  const takeBack = portal.shares.take(visitor, `${pending.key} ${formatTime(chosen)}`, lengthOf(chosen));
   if (!takeBack) {
     return visitorLimit;
   }
@@ -109,19 +115,22 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
   const submission = submissionOf(visit, booking.pending.key, known, responseOf(visit, page.questions, answers));
   const booked = await book(visit, booking, chosen, submission);
   if (isRefusal(booked)) {
-    const alternatives = await alternativesTo(portal, booked, booking.service, chosen);
+    const alternatives = await alternativesTo(visit, booked, booking.service, chosen);
     return detailsPage(visit, { ...page, refusal: { reason: reasonOf(booked), alternatives } });
   }
-  const id = booked.id ?? '';
+  const ids = booked.map((one) => one.id ?? '');
+  const [id = ''] = ids;
   const session = withMore(visit.session, {
-    patients: patientsOf(booked),
-    appointments: [id],
+    patients: [...new Set(booked.flatMap(patientsOf))],
+    // One step shows the whole visit; the appointments of a series are apart.
+    appointments: booking.service.visit?.series ? ids.slice(0, MOST) : [id],
     booked: { [booking.pending.key]: id },
   });
-  const news = booked.status === 'pending' ? 'asked' : 'booked';
+  const news = booked.some(({ status }) => status === 'pending') ? 'asked' : 'booked';
+  const isSeries = ids.length > 1 && booking.service.visit?.series !== undefined;
   return {
     kind: 'redirect',
-    to: `${portal.options.path}/appointments/${id}?news=${news}`,
+    to: `${portal.options.path}/appointments${isSeries ? '' : `/${id}?news=${news}`}`,
     session,
     draft: null,
   };

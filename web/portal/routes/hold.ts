@@ -1,19 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import type { BookableService } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { detailsPage, LAST_MINUTES } from '../pages/details.ts';
 import { failurePage } from '../pages/failure.ts';
 import { takenPage } from '../pages/taken.ts';
+import type { Portal } from '../portal.ts';
 import { withMore } from '../session/session.ts';
-import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
+import { type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { type Pending, sealPending } from '../visit/pending.ts';
-import { holdRequest } from '../visit/requests.ts';
+import { type Booking, holdRequest, holdVisitRequest, type VisitBooking } from '../visit/requests.ts';
 import { pageOf } from './details.ts';
 import { alternativesTo, reasonOf } from './refusals.ts';
 import { currentHold, heldUntil, identifierOf, serviceOf, type UnderWay } from './under-way.ts';
+import { askForVisit } from './visits.ts';
 
 /** How long a hold counts whose end the clinic has not named, in milliseconds. */
 const LONGEST_HOLD = 600_000;
@@ -21,21 +24,38 @@ const LONGEST_HOLD = 600_000;
 /** What stands for a hold that the visitor may not have, because too many are the visitor's. */
 const enough: Refusal = { refused: true, status: 429, problems: [{ code: 'too-many-holds', alternatives: [] }] };
 
+/** @param before - the hold that is prolonged, as `Pending.hold` */
+async function holdAtClinic(
+  portal: Portal,
+  { time, service, identifier }: Booking,
+  before: string,
+): Promise<readonly Appointment[] | Refusal> {
+  const ids = before === '' ? [] : before.split(',');
+  if (time.steps) {
+    const ask = (booking: VisitBooking) => portal.service.holdAll(holdVisitRequest(booking, ids));
+    return askForVisit(portal, service, time, identifier, ask);
+  }
+  const held = await portal.service.hold(holdRequest({ time, service, identifier }, ids[0]));
+  return isRefusal(held) ? held : [held];
+}
+
 /** Asks for a hold, unless the visitor has enough of them. It counts until it ends. */
 async function hold(
   { portal, visitor }: Visit,
   key: string,
-  { start, end }: ChosenTime,
-  request: Appointment,
-): Promise<Appointment | Refusal> {
+  service: BookableService,
+  time: ChosenTime,
+  before = '',
+): Promise<readonly Appointment[] | Refusal> {
   const until = portal.now() + LONGEST_HOLD;
-  const takeBack = portal.shares.take(visitor, key, end - start, until);
+  const takeBack = portal.shares.take(visitor, key, lengthOf(time), until);
   if (!takeBack) {
     return enough;
   }
-  const held = await portal.service.hold(request);
+  const held = await holdAtClinic(portal, { time, service, identifier: identifierOf(portal, key) }, before);
   if (!isRefusal(held)) {
-    portal.shares.take(visitor, key, end - start, heldUntil(portal, held) ?? until);
+    const [first] = held;
+    portal.shares.take(visitor, key, lengthOf(time), (first && heldUntil(portal, first)) ?? until);
   } else if (reasonOf(held) !== 'unknown') {
     takeBack();
   }
@@ -53,21 +73,21 @@ export const holdTime: PageHandler = async (visit) => {
   if (isRefusal(service)) {
     return failurePage(visit, 'unavailable');
   }
-  const problem = await refusalOf(portal.service, service, time);
+  // Of a visit the clinic's service judges the whole.
+  const problem = time.steps ? undefined : await refusalOf(portal.service, service, time);
   const key = randomUUID();
-  const request = holdRequest({ time, service, identifier: identifierOf(portal, key) });
-  const held = problem ?? (await hold(visit, key, time, request));
+  const held = problem ?? (await hold(visit, key, service, time));
   // A time that cannot be held because too many are held, or because the service is busy, can still be booked.
   if (!isRefusal(held) || (!problem && ['tooManyHolds', 'busy'].includes(reasonOf(held)))) {
     const session = withMore(visit.session);
-    const id = isRefusal(held) ? '' : (held.id ?? '');
+    const id = isRefusal(held) ? '' : held.map((one) => one.id ?? '').join(',');
     const payer = service.payer?.valueCoding?.code ?? '';
     const pending: Pending = { browser: session.browser, service: service.key, payer, time, key, hold: id };
     const sealed = await sealPending(portal.seal, pending, portal.now());
     const to = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
     return { kind: 'redirect', to, session };
   }
-  const alternatives = await alternativesTo(portal, held, service, time);
+  const alternatives = await alternativesTo(visit, held, service, time);
   return takenPage(visit, service, reasonOf(held), alternatives ?? []);
 };
 
@@ -75,12 +95,11 @@ export const holdTime: PageHandler = async (visit) => {
 export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
   const { portal, texts, say, clock, form } = visit;
   const { pending, service } = booking;
-  const identifier = identifierOf(portal, pending.key);
-  const request = holdRequest({ time: pending.time, service, identifier }, pending.hold || undefined);
   const before = await currentHold(visit, pending);
   const isEarly = before !== undefined && before - portal.now() >= LAST_MINUTES;
-  const held = isEarly ? undefined : await hold(visit, pending.key, pending.time, request);
-  const until = held && !isRefusal(held) ? heldUntil(portal, held) : before;
+  const held = isEarly ? undefined : await hold(visit, pending.key, service, pending.time, pending.hold);
+  const [first] = held && !isRefusal(held) ? held : [];
+  const until = first ? heldUntil(portal, first) : before;
   const news = isEarly
     ? say(texts.details.tooEarly, { time: clock.time(before) })
     : held === undefined || isRefusal(held) || until === undefined
@@ -100,11 +119,14 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
 export async function chooseOther(visit: Visit, { pending }: UnderWay): Promise<Reply> {
   const { portal, form, visitor } = visit;
   const { service, payer, key } = pending;
-  const held = pending.hold === '' ? undefined : await portal.service.read('Appointment', pending.hold);
-  if (held && !isRefusal(held) && heldUntil(portal, held) !== undefined) {
-    const ended = await portal.service.cancel(held);
-    if (!isRefusal(ended)) {
-      portal.shares.end(visitor, key);
+  // A visit ends as a whole with its first step; where its steps are apart, the others are still held.
+  for (const id of pending.hold === '' ? [] : pending.hold.split(',')) {
+    const held = await portal.service.read('Appointment', id);
+    if (!isRefusal(held) && heldUntil(portal, held) !== undefined) {
+      const ended = await portal.service.cancel(held);
+      if (!isRefusal(ended)) {
+        portal.shares.end(visitor, key);
+      }
     }
   }
   const query = new URLSearchParams({ service, ...(payer && { payer }) }).toString();

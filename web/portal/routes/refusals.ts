@@ -1,10 +1,11 @@
 import type { BookableService } from '../clinic/services.ts';
 import { readTimes } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
+import type { Visit } from '../http/visit.ts';
 import type { Failure } from '../pages/failure.ts';
-import type { Portal } from '../portal.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import type { ChosenTime } from '../visit/chosen-time.ts';
+import { otherVisits } from './visits.ts';
 
 /** The code of the portal's own limit for a visitor. */
 const VISITOR_LIMIT = 'visitor-limit';
@@ -29,6 +30,7 @@ const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
   ['visitorLimit', [VISITOR_LIMIT]],
   ['busy', ['portal-quota-reached', 'portal-limit-reached', 'too-many-bookings', 'booking-conflict']],
   ['changed', ['version-conflict']],
+  ['apart', ['visit-mismatch']],
 ];
 
 /** The reasons for which another time may be booked. */
@@ -61,7 +63,7 @@ const AROUND = 14 * 86_400_000;
  * @returns `undefined` if another time would not help
  */
 export async function alternativesTo(
-  { service: client, now }: Portal,
+  visit: Pick<Visit, 'portal' | 'clock'>,
   refusal: Refusal,
   service: BookableService | undefined,
   time: ChosenTime,
@@ -69,6 +71,10 @@ export async function alternativesTo(
   if (!service || !aboutTime.includes(reasonOf(refusal))) {
     return undefined;
   }
+  if (time.steps) {
+    return otherVisits(visit, service, time, OFFERED);
+  }
+  const { service: client, now } = visit.portal;
   const named = refusal.problems.flatMap(({ alternatives }) => alternatives);
   if (named.length > 0) {
     return named.slice(0, OFFERED).map((one) => ({ ...one, schedule: '' }));

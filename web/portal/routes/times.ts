@@ -11,6 +11,7 @@ import { peopleOf, timesPage, withCard } from '../pages/times.ts';
 import { findOwn } from './appointments.ts';
 import { movedBy } from './message.ts';
 import { failureOf } from './refusals.ts';
+import { showVisits } from './visits.ts';
 
 /** How many days one page looks at, and how far ahead the next free time is looked for. */
 const SPAN = 14;
@@ -125,6 +126,11 @@ export const showTimes: PageHandler = async (visit) => {
   const service = servicesFor(services, payer).find(({ key }) => key === query.get('service'));
   if (!service) {
     return failurePage(visit, 'notFound');
+  }
+  const own = move && 'id' in move ? move : undefined;
+  // One appointment of a series moves by itself, and what a message is about, too.
+  if (service.visit && !(move && (service.visit.series || !own))) {
+    return showVisits(visit, service, own);
   }
   const schedule = service.schedules.find(({ reference }) => reference === query.get('schedule'));
   const schedules = schedule ? [schedule] : service.schedules;

@@ -60,7 +60,8 @@ export function heldUntil({ options }: Visit['portal'], hold: Appointment): numb
 
 /** Until when the time of a booking is held; `undefined`: no longer. */
 export async function currentHold({ portal }: Visit, { hold }: Pending): Promise<number | undefined> {
-  const found = hold === '' ? undefined : await portal.service.read('Appointment', hold);
+  const [first = ''] = hold.split(',');
+  const found = first === '' ? undefined : await portal.service.read('Appointment', first);
   const until = found && !isRefusal(found) ? heldUntil(portal, found) : undefined;
   return until !== undefined && until > portal.now() ? until : undefined;
 }

@@ -138,6 +138,8 @@ export const english = {
     busy: 'Very many people are booking at the moment. Please try again in a minute.',
     cancelTooLate: 'It is too late to cancel or move this appointment online. Please call the clinic.',
     changed: 'The clinic has just changed this appointment. Please look at it again.',
+    apart:
+      'The appointments of this visit would no longer fit together. Please choose another time, or call the clinic.',
     unknown:
       'The clinic’s system has not answered, so we do not know whether it worked. Send it again: nothing is booked twice.',
     other: 'The clinic’s system did not accept this. Please choose another time, or call the clinic.',
@@ -246,9 +248,26 @@ export const english = {
     cancel: 'Cancel the visit',
     cancelTitle: 'Cancel the whole visit?',
     cancelQuestion: 'All its steps are cancelled, and their times become free for others. This cannot be undone.',
-    openUntil: 'You can cancel it here until {time}. After that, please call the clinic.',
-    openNoMore: 'It could be cancelled here until {time}. Please call the clinic.',
-    noMove: 'A visit of several steps cannot be moved here. Cancel it and book another one, or call the clinic.',
+    chooseTitle: 'Choose a time for the whole visit',
+    choose: 'Choose this',
+    without: 'Leave out, if you do not need it',
+    fit: {
+      one: '{number} of {all} appointments is at its usual time.',
+      other: '{number} of {all} appointments are at their usual time.',
+    },
+    instead: 'Instead of {before}: {after}',
+    missing: {
+      one: 'For {number} appointment there is no free time: it is left out.',
+      other: 'For {number} appointments there is no free time: they are left out.',
+    },
+    none: 'There is no time for the whole visit in these days.',
+    tooMany: 'There may be more times than could be looked for. Choose other days, or call the clinic.',
+    move: 'Move the visit',
+    moveTitle: 'Move the whole visit?',
+    moved: 'Your visit was moved.',
+    openUntil: 'You can move or cancel it here until {time}. After that, please call the clinic.',
+    openNoMore: 'It could be moved or cancelled here until {time}. Please call the clinic.',
+    noMove: 'This visit cannot be moved here. Cancel it and book another one, or call the clinic.',
   },
   offer: {
     title: 'A time is free for you',

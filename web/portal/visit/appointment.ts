@@ -14,6 +14,8 @@ export interface AppointmentView {
   readonly end: number | undefined;
   readonly what: string | undefined;
   readonly serviceKey: string | undefined;
+  /** The name of the step that it is of a visit, and the service that asks for the visit. */
+  readonly step: { readonly name: string; readonly service: string } | undefined;
   /** The code of the payer kind. */
   readonly payer: string | undefined;
   readonly withWhom: string | undefined;
@@ -116,6 +118,14 @@ function scheduleOf({ slot }: Appointment, slots: readonly Slot[], services: rea
   return schedules.find(({ reference }) => reference === schedule);
 }
 
+/** Which step of a visit an appointment is; `undefined` if it is none. */
+function stepIn({ extension }: Appointment, url: string | undefined): AppointmentView['step'] {
+  const mark = listOf(listOf(extension).find((one) => url !== undefined && one.url === url)?.extension);
+  const service = mark.find((one) => one.url === 'service')?.valueReference?.reference?.split('/')[1];
+  const name = mark.find((one) => one.url === 'step')?.valueString;
+  return service !== undefined && name !== undefined ? { name, service } : undefined;
+}
+
 /**
  * An appointment as patients see it, whatever is missing from it.
  *
@@ -127,7 +137,7 @@ export function viewOf(
   appointment: Appointment,
   slots: readonly Slot[],
   services: readonly BookableService[],
-  urls: Pick<ExtensionUrls, 'deadline' | 'payerKind' | 'offer' | 'heldUntil'>,
+  urls: Pick<ExtensionUrls, 'deadline' | 'payerKind' | 'offer' | 'heldUntil' | 'visitStep'>,
   now: number,
 ): AppointmentView {
   const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
@@ -154,6 +164,7 @@ export function viewOf(
     end,
     what,
     serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
+    step: stepIn(appointment, urls.visitStep),
     payer: listOf(appointment.extension).find(({ url }) => url === urls.payerKind)?.valueCoding?.code,
     withWhom: withWhom === what ? undefined : withWhom,
     where: nameOf('Location') ?? schedule?.place,
@@ -192,8 +203,13 @@ const least = (times: readonly (number | undefined)[]): number | undefined => {
  *
  * @param view - of one of its appointments, under whose address it is shown
  * @param all - of all its appointments
+ * @param services - what can be booked
  */
-export function visitView(view: AppointmentView, all: readonly AppointmentView[]): AppointmentView {
+export function visitView(
+  view: AppointmentView,
+  all: readonly AppointmentView[],
+  services: readonly BookableService[],
+): AppointmentView {
   const steps = all.toSorted((one, other) => (one.start ?? 0) - (other.start ?? 0));
   const standing = steps.filter(({ state }) => state !== 'cancelled');
   const parts = standing.length > 0 ? standing : steps;
@@ -208,8 +224,7 @@ export function visitView(view: AppointmentView, all: readonly AppointmentView[]
     what: [...new Set(parts.flatMap(({ what }) => what ?? []))].join(', ') || undefined,
     withWhom: undefined,
     where: undefined,
-    // All of its steps would have to be chosen anew.
-    serviceKey: undefined,
+    serviceKey: services.find(({ visit }) => visit && visit.service === first.step?.service)?.key,
     isRefilled: false,
     notes: [...new Set(parts.flatMap(({ notes }) => notes ?? []))].join('\n\n') || undefined,
     bring: [...new Set(parts.flatMap(({ bring }) => bring ?? []))].join('\n\n') || undefined,

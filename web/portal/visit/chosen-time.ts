@@ -1,17 +1,46 @@
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { isId } from '../../../core/fhir/reference/reference.ts';
 
+/** An appointment of a visit that a patient has chosen. */
+export interface ChosenStep {
+  /** The name of the step; in a series `1`, `2` … */
+  readonly name: string;
+  /** Ids of the Slots that it takes. */
+  readonly slots: readonly string[];
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A time that a patient has chosen; milliseconds since 1970 UTC. */
 export interface ChosenTime {
   readonly slot: string;
   readonly schedule: string;
   readonly start: number;
   readonly end: number;
+  /** The appointments of a whole visit; absent if the time is one appointment. */
+  readonly steps?: readonly ChosenStep[];
 }
 
+/** The time of a whole visit: from its first appointment to its last. */
+export function visitTime(steps: readonly ChosenStep[]): ChosenTime | undefined {
+  const [first] = steps;
+  const slot = first?.slots[0];
+  return first && slot !== undefined
+    ? { slot: `Slot/${slot}`, schedule: '', start: first.start, end: Math.max(...steps.map(({ end }) => end)), steps }
+    : undefined;
+}
+
+/** How long somebody is at the clinic, in milliseconds. */
+export const lengthOf = ({ start, end, steps }: ChosenTime): number =>
+  (steps ?? [{ start, end }]).reduce((sum, step) => sum + (step.end - step.start), 0);
+
+/** Short, because a series has many: times to the base of 36. */
+const stepText = ({ name, slots, start, end }: ChosenStep): string =>
+  [encodeURIComponent(name), slots.join(','), start.toString(36), (end - start).toString(36)].join('|');
+
 /** A chosen time as the value of a button. */
-export function formatTime({ slot, schedule, start, end }: ChosenTime): string {
-  return [slot, schedule, formatInstant(start), formatInstant(end)].join(' ');
+export function formatTime({ slot, schedule, start, end, steps }: ChosenTime): string {
+  return steps ? steps.map(stepText).join(' ') : [slot, schedule, formatInstant(start), formatInstant(end)].join(' ');
 }
 
 function isReference(text: string, type: string): boolean {
@@ -19,11 +48,42 @@ function isReference(text: string, type: string): boolean {
   return name === type && isId(id) && rest.length === 0;
 }
 
-/** No value of a button is longer. */
+/** No value of a button is longer; that of a visit has as many steps as a series may have. */
 const LONGEST = 250;
+const LONGEST_VISIT = 12_000;
+const MOST_STEPS = 20;
+const MOST_SLOTS = 50;
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseStep(text: string): ChosenStep | undefined {
+  const [encoded = '', ids = '', from = '', length = '', ...rest] = text.split('|');
+  const [name, slots] = [decoded(encoded), ids.split(',')];
+  const isStep = slots.length <= MOST_SLOTS && slots.every(isId) && rest.length === 0;
+  const isTime = [from, length].every((time) => /^[1-9a-z][0-9a-z]{0,8}$/.test(time));
+  const start = Number.parseInt(from, 36);
+  return name !== undefined && isStep && isTime
+    ? { name, slots, start, end: start + Number.parseInt(length, 36) }
+    : undefined;
+}
+
+function parseVisit(text: string): ChosenTime | undefined {
+  const steps = (text.length > LONGEST_VISIT ? [] : text.split(' ')).map(parseStep);
+  const known = steps.filter((step) => step !== undefined);
+  return known.length === steps.length && known.length <= MOST_STEPS ? visitTime(known) : undefined;
+}
 
 /** Reads the value of a button; `undefined` if it is not one. Whether the time can be booked is for the service to say. */
 export function parseTime(text: string): ChosenTime | undefined {
+  if (text.includes('|')) {
+    return parseVisit(text);
+  }
   const [slot = '', schedule = '', from, to, ...rest] = text.length > LONGEST ? [] : text.split(' ');
   const [start, end] = [parseInstant(from), parseInstant(to)];
   const isTime =

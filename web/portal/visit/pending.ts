@@ -11,7 +11,7 @@ export interface Pending {
   /** The code of the payer kind; empty if the visitor has not said who pays. */
   readonly payer: string;
   readonly time: ChosenTime;
-  /** The id of the hold; empty if the time could not be held. */
+  /** The id of the hold, for a visit those of all its steps with commas between; empty if the time could not be held. */
   readonly hold: string;
   /** The value of the booking's identifier. */
   readonly key: string;
@@ -38,7 +38,7 @@ export async function openPending(seal: Seal, text: string): Promise<Pending | u
   const { browser, service, payer, time, hold, key } = content;
   const parsed = typeof time === 'string' ? parseTime(time) : undefined;
   const isWhole = typeof browser === 'string' && typeof service === 'string' && typeof key === 'string';
-  return parsed && isWhole && (hold === '' || isId(hold))
+  return parsed && isWhole && typeof hold === 'string' && (hold === '' || hold.split(',').every(isId))
     ? { browser, service, payer: typeof payer === 'string' ? payer : '', time: parsed, hold, key }
     : undefined;
 }

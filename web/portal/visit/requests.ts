@@ -10,7 +10,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { BookableService } from '../clinic/services.ts';
-import type { ChosenTime } from './chosen-time.ts';
+import type { ChosenStep, ChosenTime } from './chosen-time.ts';
 
 /** What every booking of the portal has. */
 export interface Booking {
@@ -43,6 +43,61 @@ export function holdRequest(booking: Booking, id?: string): Appointment {
   const { participant: _, ...appointment } = proposed(booking);
   return { ...appointment, ...(id && { id }) } as Appointment;
 }
+
+/** An appointment of a visit, as it is asked for. */
+export interface WantedStep extends ChosenStep {
+  /** What is done in it; absent if its calendars do not say. */
+  readonly serviceType: Appointment['serviceType'] | undefined;
+}
+
+/** What every booking of a visit has. */
+export interface VisitBooking extends Pick<Booking, 'service' | 'identifier'> {
+  readonly steps: readonly WantedStep[];
+  /** The address of the extension that says which step an appointment is. */
+  readonly stepUrl: string;
+}
+
+function proposedSteps({ steps, service, identifier, stepUrl }: VisitBooking): Appointment[] {
+  const { payer, visit } = service;
+  return steps.map(({ name, slots, start, end, serviceType }, index) => ({
+    resourceType: 'Appointment',
+    status: 'proposed',
+    start: formatInstant(start),
+    end: formatInstant(end),
+    slot: slots.map((id) => ({ reference: `Slot/${id}` })),
+    extension: [
+      {
+        url: stepUrl,
+        extension: [
+          { url: 'service', valueReference: { reference: `HealthcareService/${visit?.service}` } },
+          { url: 'step', valueString: name },
+        ],
+      },
+      ...(payer ? [payer] : []),
+    ],
+    identifier: [{ ...identifier, value: `${identifier.value}-${index + 1}` }],
+    ...(serviceType && { serviceType }),
+    participant: [],
+  }));
+}
+
+const asParameters = (resources: readonly Appointment[]): Parameters => ({
+  resourceType: 'Parameters',
+  parameter: resources.map((resource) => ({ name: 'appt-resource', resource })),
+});
+
+/**
+ * The body of `$hold` for a whole visit.
+ *
+ * @param ids - of the holds that are prolonged, in the order of the steps
+ */
+export const holdVisitRequest = (booking: VisitBooking, ids: readonly string[] = []): Parameters =>
+  asParameters(
+    proposedSteps(booking).map(({ participant: _, ...one }, index) => {
+      const id = ids[index];
+      return { ...one, ...(id !== undefined && { id }) } as Appointment;
+    }),
+  );
 
 /** Who comes, and what was said. */
 export interface Submission {
@@ -93,6 +148,65 @@ export function bookRequest(booking: Booking, submission: Submission, hold?: str
     parameter: [{ name: 'appt-resource', resource: appointment }, ...parameter],
   };
 }
+
+/**
+ * The body of `$book` for a new visit.
+ *
+ * @param holds - the ids of the holds that become the bookings, in the order of the steps
+ */
+export function bookVisitRequest(booking: VisitBooking, submission: Submission, holds: readonly string[]): Parameters {
+  const { comment, answers, messages } = submission;
+  const { person, parameter } = said(booking.service, submission);
+  const leaving: Extension[] = messages ? [{ url: messages, valueBoolean: true }] : [];
+  const appointments = proposedSteps(booking).map((one, index): Appointment => {
+    const id = holds[index];
+    return {
+      ...one,
+      ...(id !== undefined && { id }),
+      ...(comment && { comment }),
+      extension: [...(one.extension ?? []), ...leaving],
+      participant: [person],
+    };
+  });
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      ...(asParameters(appointments).parameter ?? []),
+      ...parameter,
+      ...(answers ? [{ name: 'patientSubmittedInformation', resource: answers }] : []),
+    ],
+  };
+}
+
+/** What is asked of `$find`. */
+export interface WishedVisit {
+  readonly service: string;
+  /** In milliseconds since 1970 UTC. */
+  readonly period: { readonly start: number; readonly end: number };
+  readonly count: number;
+  /** The names of optional steps that are left out. */
+  readonly without: readonly string[];
+}
+
+/** The body of `$find`. */
+export const findRequest = ({ service, period, count, without }: WishedVisit): Parameters => ({
+  resourceType: 'Parameters',
+  parameter: [
+    { name: 'service', valueReference: { reference: `HealthcareService/${service}` } },
+    { name: 'period', valuePeriod: { start: formatInstant(period.start), end: formatInstant(period.end) } },
+    { name: 'count', valuePositiveInt: count },
+    ...without.map((name) => ({ name: 'without', valueString: name })),
+  ],
+});
+
+/** The body of `$book` that moves all appointments of a visit: each keeps its id. */
+export const moveVisitRequest = (moved: readonly (readonly [Appointment, ChosenStep])[]): Parameters =>
+  asParameters(
+    moved.map(([appointment, { slots, start, end }]) => ({
+      ...moveRequest(appointment, { slot: '', schedule: '', start, end }),
+      slot: slots.map((id) => ({ reference: `Slot/${id}` })),
+    })),
+  );
 
 /** For what somebody waits. */
 export interface Waiting {
