@@ -4,13 +4,13 @@ import { effectivePolicy } from '../booking/policy/effective-policy.ts';
 import type { StartBounds } from '../booking/policy/judge.ts';
 import { permittedIn } from '../booking/policy/offers.ts';
 import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
-import type { BookingConfig } from '../config/config.ts';
+import type { ArtefactConfig, BookingConfig } from '../config/config.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { serviceIdOf, serviceIdsOf } from '../fhir/reference/service-reference.ts';
 import { findChain } from '../slots/chain.ts';
 import { isWithheld } from '../slots/intent.ts';
 import { type CalendarSlot, publishedKeyOf } from '../slots/slot.ts';
-import { type Buffers, granularityOf, neededBuffers, withBuffers } from '../slots/terms.ts';
+import { type Buffers, granularityOf, type LengthsConfig, neededBuffers, withBuffers } from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
 import { type Filler, firstFrom, type Opening, type OpenStep } from './search.ts';
@@ -30,6 +30,9 @@ export interface Bookable {
   readonly step: number;
 }
 
+/** The part of the configuration that decides what can be found. */
+export type FindConfig = LengthsConfig & Pick<BookingConfig, 'timeZone'>;
+
 /** When visits are looked for, and who asks. */
 export interface Frame {
   readonly period: Interval;
@@ -39,7 +42,7 @@ export interface Frame {
   readonly actors: readonly string[];
   readonly role: Role;
   readonly now: number;
-  readonly config: BookingConfig;
+  readonly config: FindConfig;
 }
 
 /** The services that a Schedule takes its policy from. */
@@ -97,7 +100,7 @@ function durationIn({ schedule, services }: Bookable, step: VisitStep): number |
 }
 
 /** Whether a Slot is for the service of a pool. */
-function isFor({ resource, services }: CalendarSlot, pool: Pool, config: BookingConfig): boolean {
+function isFor({ resource, services }: CalendarSlot, pool: Pool, config: ArtefactConfig): boolean {
   const key = publishedKeyOf(resource, config);
   return (
     pool.kind === 'schedules' ||
@@ -119,7 +122,7 @@ interface Free {
 }
 
 /** Buffers are the same for all Slots of one service. */
-function rememberedBuffers({ schedule, services }: Bookable, config: BookingConfig) {
+function rememberedBuffers({ schedule, services }: Bookable, config: ArtefactConfig) {
   const known = new Map<string, Buffers>();
   return (slot: CalendarSlot): Buffers => {
     const published = publishedKeyOf(slot.resource, config);
@@ -131,7 +134,7 @@ function rememberedBuffers({ schedule, services }: Bookable, config: BookingConf
 }
 
 /** Where in a Slot an appointment can start: a published one is taken from its start, another one in steps. */
-function* startsIn(slot: CalendarSlot, { step }: Bookable, config: BookingConfig): Generator<number> {
+function* startsIn(slot: CalendarSlot, { step }: Bookable, config: ArtefactConfig): Generator<number> {
   const isPublished = publishedKeyOf(slot.resource, config) !== undefined;
   for (let start = slot.start; start < slot.end; start += isPublished ? slot.end - slot.start : step) {
     yield start;
@@ -246,7 +249,8 @@ export function openStep(
   for (const free of first) {
     const duration = durationIn(free.bookable, step);
     for (const slot of free.slots) {
-      for (const start of startsIn(slot, free.bookable, config)) {
+      // Without a length it is as long as the Slot: nobody gets the rest of one.
+      for (const start of duration === undefined ? [slot.start] : startsIn(slot, free.bookable, config)) {
         const interval = { start, end: duration === undefined ? slot.end : start + duration };
         const isInside = start >= period.start && interval.end <= period.end;
         const taken = isInside ? slotsFor(interval, free, slot) : undefined;

@@ -65,7 +65,8 @@ export interface ReadVisit {
 export const MOST_STEPS = 10;
 const MOST_POOLS = 4;
 export const MOST_SCHEDULES_IN_POOL = 100;
-const MOST_OCCURRENCES = 50;
+/** As many as one request books. */
+const MOST_OCCURRENCES = 20;
 const LONGEST_NAME = 64;
 
 const parts = ['step', 'series', 'byStep'] as const;

@@ -1,14 +1,11 @@
-import type { Extension, HealthcareService } from '@medplum/fhirtypes';
+import type { Extension, HealthcareService, Slot } from '@medplum/fhirtypes';
 import { schedulesOf } from '../../core/calendar/opening-hours.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { calendarOf } from '../../core/slots/slot.ts';
-import type { Interval } from '../../core/time/interval.ts';
-import { DAY, localTimeOf } from '../../core/time/time-zone.ts';
-import { bookableSchedules, type Frame, openStep } from '../../core/visits/openings.ts';
-import { type Proposal, searchVisits } from '../../core/visits/search.ts';
-import { bestSeries, seriesStarting, seriesWindows } from '../../core/visits/series.ts';
-import { isInPool, plainStep, readVisit, type Visit } from '../../core/visits/visit.ts';
+import { localTimeOf } from '../../core/time/time-zone.ts';
+import { visitPreview } from '../../core/visits/preview.ts';
+import type { Proposal } from '../../core/visits/search.ts';
+import { readVisit, type Visit } from '../../core/visits/visit.ts';
 import { findService, findTarget } from './find.ts';
 import { type Calendars, nameOf, searchAll } from './read.ts';
 import { open, type Session, save, type WritingArguments } from './session.ts';
@@ -134,54 +131,15 @@ function withVisit(service: HealthcareService, given: VisitArguments, { calendar
 }
 
 /** What would be found within a week, as a portal finds it. */
-async function offered(visit: Visit, { medplum, calendars, config }: Session, now: number): Promise<Proposal[]> {
-  const { series } = visit;
-  const week = { start: now, end: now + 7 * DAY };
-  const end = series ? now + (series.count * series.every + 7) * DAY : week.end;
-  const frame: Frame = {
-    period: { start: now, end },
-    hours: { start: 0, end: DAY },
-    actors: [],
-    role: 'requestor',
-    now,
-    config,
-  };
-  const bookable = bookableSchedules(calendars.schedules, [...calendars.services], frame);
-  const steps = series ? [{ ...plainStep(visit.service), name: '1' }] : visit.steps;
-  const known = new Map<string, ReturnType<typeof calendarOf>>();
-  const windows: Interval[] = series ? seriesWindows(week, series, config.timeZone) : [week];
-  const pools = steps.flatMap((step) => step.pools);
-  const inPools = [...bookable.values()].filter(({ schedule }) => pools.some((pool) => isInPool(pool, schedule)));
-  for (const { schedule } of inPools) {
-    const times = windows.map(({ start, end: until }) => ({ start: formatInstant(start), end: formatInstant(until) }));
-    const slots = [];
-    for (const time of times) {
-      const query = `schedule=Schedule/${schedule.id}&status=free&start=lt${time.end}&end=gt${time.start}&_sort=start`;
-      slots.push(...(await searchAll(medplum, 'Slot', query)));
-    }
-    known.set(schedule.id, calendarOf(slots, config));
+async function offered(visit: Visit, { medplum, calendars, config }: Session): Promise<readonly Proposal[]> {
+  const preview = visitPreview(visit, calendars, Date.now(), config);
+  const slots: Slot[] = [];
+  for (const { schedule, start, end } of preview.reads) {
+    const time = `start=lt${formatInstant(end)}&end=gt${formatInstant(start)}`;
+    slots.push(...(await searchAll(medplum, 'Slot', `schedule=Schedule/${schedule}&status=free&${time}&_sort=start`)));
   }
-  const slots = new Map([...known].map(([id, own]) => [id, [...own.values()].toSorted((a, b) => a.start - b.start)]));
-  const openSteps = steps.map((step) => openStep(step, bookable, { slots, until: Number.POSITIVE_INFINITY }, frame));
-  if (series) {
-    const found = seriesStarting(openSteps[0]?.openings ?? [], week, series, config.timeZone);
-    return bestSeries(found, MOST_SHOWN).map(({ proposal }) => proposal);
-  }
-  const search = searchVisits(openSteps);
-  const found: Proposal[] = [];
-  for (let from = now; found.length < MOST_SHOWN; ) {
-    const next = search(from);
-    if (next.kind !== 'proposal') {
-      break;
-    }
-    found.push(next.proposal);
-    from = (next.proposal[0]?.start ?? from) + 1;
-  }
-  return found;
+  return preview.offered(slots);
 }
-
-/** How many visits a preview shows. */
-const MOST_SHOWN = 5;
 
 function proposalText(proposal: Proposal, { timeZone }: BookingConfig, calendars: Calendars): string {
   const local = (time: number): string => new Date(localTimeOf(timeZone, time)).toISOString();
@@ -212,7 +170,7 @@ export async function changeVisit(name: string, given: VisitArguments): Promise<
   if (visit?.series && schedulesOf(service, calendars).length === 0) {
     throw new Error('No schedule offers this service: nobody could take the series. Nothing was changed.');
   }
-  const found = visit ? await offered(visit, session, Date.now()) : [];
+  const found = visit ? await offered(visit, session) : [];
   if (visit) {
     console.log(found.length > 0 ? 'Within a week it offers:' : 'It offers nothing within a week.');
   } else {

@@ -4,21 +4,27 @@ import { changeService } from '../../../core/calendar/change/opening-hours.ts';
 import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseHours } from '../../../scripts/calendar/hours-text.ts';
-import { aSchedule, stored, succeeded } from '../../contract/fixtures.ts';
+import { aSchedule, aSlot, stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { config } from '../../contract/installation.ts';
 import { expectFits, smallest } from '../axe.ts';
-import { origin } from '../clinic.ts';
+import { halfHours, morning, origin } from '../clinic.ts';
 import { visitDesk } from './desk.ts';
 
 const visitUrl = artefactUri(config, 'LocalVisit');
 
 /** A service with a calendar of its own. */
-async function aService(name: string): Promise<HealthcareService> {
+async function aService(name: string, hasTimes = false): Promise<HealthcareService> {
   const empty: HealthcareService = { resourceType: 'HealthcareService', active: true, name };
   const body = changeService(empty, { hours: parseHours('mon 09:00-12:00'), duration: 20, timeZone: config.timeZone });
   const service = succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
-  await aSchedule({ serviceType: serviceTypeOf({ ...service, id: service.id ?? '' }), actor: [{ display: name }] });
+  const serviceType = serviceTypeOf({ ...service, id: service.id ?? '' });
+  const schedule = await aSchedule({ serviceType, actor: [{ display: name }] });
+  const tomorrow = morning(1);
+  for (const start of hasTimes ? halfHours(tomorrow, 3) : []) {
+    const [from, to] = [start, start + 1_800_000].map((time) => new Date(time).toISOString());
+    await aSlot(schedule, 0, 30, { start: from ?? '', end: to ?? '' });
+  }
   return service;
 }
 
@@ -33,7 +39,7 @@ const stepAt = (page: Page, number: number) =>
 
 test('staff say which steps a service has, and are told beforehand what cannot be', async ({ page }) => {
   const name = `ECG ${Date.now()}`;
-  const [service, ecg] = [await aService(`Check-up ${Date.now()}`), await aService(name)];
+  const [service, ecg] = [await aService(`Check-up ${Date.now()}`), await aService(name, true)];
   await visitDesk(page, `${origin}/front-desk/hours?of=${service.id}`);
   await page.getByLabel('Patients book here').selectOption('several steps at once');
   await page.getByRole('button', { name: 'Add a step' }).click();
@@ -55,6 +61,18 @@ test('staff say which steps a service has, and are told beforehand what cannot b
   await stepAt(page, 2).getByLabel('Longest gap before it', { exact: true }).fill('2');
   await stepAt(page, 2).getByLabel('Longest gap before it: unit').selectOption('hours');
   await page.getByRole('button', { name: 'Step 2: Talk: up' }).click();
+  await page.getByRole('button', { name: 'Show what it would offer' }).click();
+  const preview = page.getByRole('status', { name: 'Show what it would offer' });
+  await expect(preview).toContainText('nothing could be offered');
+  await stepAt(page, 1).getByLabel('Can be left out').check();
+  await stepAt(page, 1).getByLabel('Can be left out').uncheck();
+  await expect(preview).toHaveCount(0);
+  const calendars = stepAt(page, 1).getByLabel('These calendars');
+  await calendars.getByLabel(service.name ?? '').uncheck();
+  await calendars.getByLabel(name).check();
+  await page.getByRole('button', { name: 'Show what it would offer' }).click();
+  await expect(preview.locator('ol').first().locator('li')).toHaveText([/09:00–09:30, ECG/, /09:30–10:00, Talk/]);
+  expect(await visitOf(service)).toBeUndefined();
   await page.getByRole('button', { name: 'Save the visit' }).click();
   await expect(page.getByText('Saved. From now on it is booked like this.')).toBeVisible();
   expect(await visitOf(service)).toMatchObject([

@@ -365,6 +365,9 @@ export const german: Texts = {
     every: 'Einer alle',
     tolerance: 'Jeder höchstens so viel früher oder später',
     sameActor: 'Alle bei derselben Person',
+    preview: 'Zeigen, was angeboten würde',
+    offers: 'In den nächsten sieben Tagen würde angeboten:',
+    offersNothing: 'In den nächsten sieben Tagen könnte nichts angeboten werden: Keine freien Zeiten passen zu allem.',
     save: 'Besuch speichern',
     saved: 'Gespeichert. Ab jetzt wird so gebucht.',
     wrong: 'Noch ist nichts gespeichert.',
@@ -381,7 +384,7 @@ export const german: Texts = {
       optional: 'Mindestens ein Schritt darf nicht weggelassen werden.',
       order: 'Die Schritte warten aufeinander, oder in keiner Reihenfolge passen alle Abstände.',
       series:
-        'Eine Serie braucht 2 bis 50 Termine, ganze Tage oder Wochen dazwischen und eine Abweichung von weniger als der Hälfte davon.',
+        'Eine Serie braucht 2 bis 20 Termine, ganze Tage oder Wochen dazwischen und eine Abweichung von weniger als der Hälfte davon.',
       nobody: 'Kein Kalender bietet diese Leistung an: Niemand könnte die Serie übernehmen.',
     },
   },

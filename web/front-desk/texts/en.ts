@@ -361,6 +361,9 @@ export const english = {
     every: 'One every',
     tolerance: 'Each at most so much earlier or later',
     sameActor: 'All with the same person',
+    preview: 'Show what it would offer',
+    offers: 'In the next seven days patients would be offered:',
+    offersNothing: 'In the next seven days nothing could be offered: no free times fit all of it.',
     save: 'Save the visit',
     saved: 'Saved. From now on it is booked like this.',
     wrong: 'Nothing is saved yet.',
@@ -377,7 +380,7 @@ export const english = {
       optional: 'At least one step must not be left out.',
       order: 'The steps wait for each other, or no order of them keeps all gaps.',
       series:
-        'A series needs from 2 to 50 appointments, whole days or weeks from one to the next, and a tolerance shorter than half of that.',
+        'A series needs from 2 to 20 appointments, whole days or weeks from one to the next, and a tolerance shorter than half of that.',
       nobody: 'No calendar offers this service: nobody could take the series.',
     },
   },

@@ -191,7 +191,7 @@ export function SeriesFields({
       <TextInput
         type="number"
         min={2}
-        max={50}
+        max={20}
         label={words.count}
         value={series.count}
         onChange={({ currentTarget: { value } }) => onChange({ count: value === '' ? '' : Number(value) })}

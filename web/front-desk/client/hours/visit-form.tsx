@@ -2,6 +2,7 @@ import { Button, Checkbox, Group, NativeSelect, Stack } from '@mantine/core';
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
+import type { Proposal } from '../../../../core/visits/search.ts';
 import {
   emptyStep,
   movedUp,
@@ -21,6 +22,7 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { Kept, SeriesFields, StepFields } from './visit-fields.tsx';
+import { previewVisit, VisitPreviewList } from './visit-preview.tsx';
 
 /** The steps of a visit, one below the other. */
 function Steps({
@@ -83,9 +85,14 @@ export function VisitForm({
   readonly onSaved: () => void;
 }) {
   const { visit: words } = useTexts();
-  const { draft, change, clear } = useDraft<VisitDraft>(`visit ${service.id}`, visitDraftOf(service, config));
+  const { draft, change: type, clear } = useDraft<VisitDraft>(`visit ${service.id}`, visitDraftOf(service, config));
   const [isAsked, setAsked] = useState(false);
   const { submit, refusal, isBusy } = useSubmit();
+  const [proposals, setProposals] = useState<readonly Proposal[]>();
+  const change = (part: Partial<VisitDraft>): void => {
+    setProposals(undefined);
+    type(part);
+  };
   const problems = isAsked ? visitProblems(service, draft, data, config) : undefined;
   const save = async (): Promise<void> => {
     setAsked(true);
@@ -95,6 +102,14 @@ export function VisitForm({
         clear();
         onSaved();
       }
+    }
+  };
+  const preview = async (): Promise<void> => {
+    setAsked(true);
+    setProposals(undefined);
+    if (!visitProblems(service, draft, data, config)) {
+      const found = await submit(() => previewVisit(serviceWithVisit(service, draft, config), data));
+      setProposals(found?.proposals);
     }
   };
   return (
@@ -148,11 +163,17 @@ export function VisitForm({
             </div>
           )}
           {refusal && <Problem refusal={refusal} onReload={onSaved} />}
-          <div>
+          {proposals && draft.kind !== 'one' && !problems && <VisitPreviewList proposals={proposals} data={data} />}
+          <Group gap="xs">
+            {draft.kind !== 'one' && (
+              <Button variant="default" loading={isBusy} onClick={() => void preview()}>
+                {words.preview}
+              </Button>
+            )}
             <Button type="submit" loading={isBusy}>
               {words.save}
             </Button>
-          </div>
+          </Group>
         </Stack>
       </form>
     </section>

@@ -1,0 +1,72 @@
+import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import { calendarOf } from '../slots/slot.ts';
+import type { Interval } from '../time/interval.ts';
+import { DAY } from '../time/time-zone.ts';
+import { bookableSchedules, type FindConfig, type Frame, openStep } from './openings.ts';
+import { type Proposal, searchVisits } from './search.ts';
+import { bestSeries, seriesStarting, seriesWindows } from './series.ts';
+import { isInPool, plainStep, type Visit } from './visit.ts';
+
+/** How many visits a preview shows. */
+const MOST_SHOWN = 5;
+
+/** The free Slots that a preview is made of. */
+export interface PreviewRead extends Interval {
+  /** Id of the Schedule. */
+  readonly schedule: string;
+}
+
+/** What a clinic sees of a visit before it is saved. */
+export interface VisitPreview {
+  /** Which free Slots must be read: those that overlap these times. */
+  readonly reads: readonly PreviewRead[];
+  /** The first visits that portals would find within a week, by those Slots. */
+  readonly offered: (slots: readonly Slot[]) => readonly Proposal[];
+}
+
+/**
+ * What portals would find within a week of a visit, whether or not it is saved.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function visitPreview(
+  visit: Visit,
+  { schedules, services }: { readonly schedules: readonly Schedule[]; readonly services: readonly HealthcareService[] },
+  now: number,
+  config: FindConfig,
+): VisitPreview {
+  const { series } = visit;
+  const week = { start: now, end: now + 7 * DAY };
+  const end = series ? now + (series.count * series.every + 7) * DAY : week.end;
+  const period = { start: now, end };
+  const frame: Frame = { period, hours: { start: 0, end: DAY }, actors: [], role: 'requestor', now, config };
+  const bookable = bookableSchedules(schedules, services, frame);
+  const steps = series ? [{ ...plainStep(visit.service), name: '1' }] : visit.steps;
+  const pools = steps.flatMap((step) => step.pools);
+  const inPools = [...bookable.values()].filter(({ schedule }) => pools.some((pool) => isInPool(pool, schedule)));
+  const windows = series ? seriesWindows(week, series, config.timeZone) : [week];
+  return {
+    reads: inPools.flatMap(({ schedule }) => windows.map((time) => ({ ...time, schedule: schedule.id }))),
+    offered: (found) => {
+      const bySchedule = Map.groupBy(calendarOf(found, config).values(), ({ schedule }) => schedule);
+      const slots = new Map([...bySchedule].map(([id, own]) => [id, own.toSorted((a, b) => a.start - b.start)]));
+      const known = { slots, until: Number.POSITIVE_INFINITY };
+      const open = steps.map((step) => openStep(step, bookable, known, frame));
+      if (series) {
+        const all = seriesStarting(open[0]?.openings ?? [], week, series, config.timeZone);
+        return bestSeries(all, MOST_SHOWN).map(({ proposal }) => proposal);
+      }
+      const search = searchVisits(open);
+      const proposals: Proposal[] = [];
+      for (let from = now; proposals.length < MOST_SHOWN; ) {
+        const next = search(from);
+        if (next.kind !== 'proposal') {
+          break;
+        }
+        proposals.push(next.proposal);
+        from = (next.proposal[0]?.start ?? from) + 1;
+      }
+      return proposals;
+    },
+  };
+}

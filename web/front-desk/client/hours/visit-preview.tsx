@@ -1,0 +1,77 @@
+import type { HealthcareService, Slot } from '@medplum/fhirtypes';
+import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
+import { formatInstant } from '../../../../core/fhir/instant.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
+import { visitPreview } from '../../../../core/visits/preview.ts';
+import type { Placed, Proposal } from '../../../../core/visits/search.ts';
+import { readVisit } from '../../../../core/visits/visit.ts';
+import { titleOf } from '../../day/queries.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { searchAll, searchUrl } from '../fhir/client.ts';
+import { dayText, shortDayText, spanText } from '../parts/format.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+/** What a visit would offer within a week, found in what is free now. Nothing is written. */
+export async function previewVisit(
+  service: HealthcareService,
+  data: HoursData,
+): Promise<{ readonly proposals: readonly Proposal[] } | Refusal> {
+  const { visit } = readVisit(service, config);
+  if (!visit) {
+    return { proposals: [] };
+  }
+  const { reads, offered } = visitPreview(visit, data, Date.now(), config);
+  const found = await searchAll(
+    reads.map(({ schedule, start, end }) =>
+      searchUrl('Slot', [
+        ['schedule', `Schedule/${schedule}`],
+        ['status', 'free'],
+        ['start', `lt${formatInstant(end)}`],
+        ['_filter', `(end gt "${formatInstant(start)}")`],
+      ]),
+    ),
+  );
+  return isRefusal(found)
+    ? found
+    : { proposals: offered(found.flat().filter((one): one is Slot => isResource(one, 'Slot'))) };
+}
+
+/** The first visits that would be offered, with who takes each step. */
+export function VisitPreviewList({
+  proposals,
+  data,
+}: {
+  readonly proposals: readonly Proposal[];
+  readonly data: HoursData;
+}) {
+  const { language, visit: words } = useTexts();
+  const nameOf = ({ fillers }: Placed): string =>
+    fillers
+      .flatMap(({ schedule }) => data.schedules.filter(({ id }) => id === schedule))
+      .map(titleOf)
+      .join(', ');
+  return (
+    <section aria-label={words.preview} className="pane" role="status">
+      <p>
+        <strong>{proposals.length > 0 ? words.offers : words.offersNothing}</strong>
+      </p>
+      <ul>
+        {proposals.map(([first, ...others]) =>
+          first ? (
+            <li key={first.start}>
+              {dayText(first.start, language)}
+              <ol>
+                {[first, ...others].map((one) => (
+                  <li key={one.step}>
+                    {shortDayText(one.start, language)}, {spanText(one, language)}, {one.step} ({nameOf(one)})
+                  </li>
+                ))}
+              </ol>
+            </li>
+          ) : null,
+        )}
+      </ul>
+    </section>
+  );
+}
