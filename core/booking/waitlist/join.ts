@@ -6,6 +6,7 @@ import { conditionalReferenceIssues } from '../../fhir/reference/conditional-ref
 import { idIn } from '../../fhir/reference/reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from '../../fhir/tags.ts';
+import { isVisit, stepOf } from '../../visits/visit.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { canBeMoved } from '../appointment/status.ts';
@@ -137,10 +138,13 @@ export function existingEntry({ request, state, requestor, config }: Joining): A
 /** Whether anybody keeps a waitlist for the service, and how far ahead its times can be booked. */
 function serviceIssues({ request, state, now, config }: Joining): Issue[] {
   const { value, path } = request.appointment;
-  const holders: readonly (HealthcareService | Schedule)[] = [
-    ...resourcesOfType(state, 'HealthcareService'),
-    ...resourcesOfType(state, 'Schedule'),
-  ];
+  const services = resourcesOfType(state, 'HealthcareService');
+  if (services.length > 0 && services.every((one) => isVisit(one, config))) {
+    const diagnostics =
+      'This service takes several appointments: nobody waits for one of them. Look for visits with $find.';
+    return [{ code: 'service-type-not-offered', diagnostics, expression: `${path}.serviceType` }];
+  }
+  const holders: readonly (HealthcareService | Schedule)[] = [...services, ...resourcesOfType(state, 'Schedule')];
   const policies = holders.map((one) => readPolicy(one, config).policy);
   if (!policies.some(({ refill }) => refill === 1)) {
     const diagnostics = 'There is no waitlist for this service: search again later.';
@@ -171,6 +175,10 @@ function standingIssues(
   if (!canBeMoved(standing) || standing.status === 'proposed') {
     const diagnostics = `Appointment/${id} is ${standing.status}: only one that stands can be replaced.`;
     return [{ code: 'appointment-closed', diagnostics, expression }];
+  }
+  if (stepOf(standing, config)) {
+    const diagnostics = `Appointment/${id} is one of several of a visit: freed time cannot replace it.`;
+    return [{ code: 'visit-mismatch', diagnostics, expression }];
   }
   const patients = (one: Pick<Appointment, 'participant'>): string =>
     one.participant

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { Appointment, Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
@@ -8,6 +9,7 @@ import { timesIn } from '../alternatives/fixtures.ts';
 import { aPatient, aSchedule, aSlot, book, minutes, proposed, several, slotsOf, succeeded } from '../fixtures.ts';
 import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';
+import { aFullClinic, join, waiting } from '../waitlist/fixtures.ts';
 
 const step = (name: string, { id }: Schedule, ...more: Extension[]): Extension => ({
   url: 'step',
@@ -47,7 +49,7 @@ async function aVisit(schedule: Partial<Schedule> = {}, ...more: Extension[]) {
     proposed(patient, [second], { from: 60, to: 90, ...mark('ECG') }),
   ];
   const later = proposed(patient, [third], { from: 120, to: 150, ...mark('ECG') });
-  return { schedules: [blood, ecg], slots: [first, second], patient, steps, later };
+  return { service: made, schedules: [blood, ecg], slots: [first, second], patient, steps, later };
 }
 
 const statusesOf = async (schedules: readonly Schedule[]) => (await Promise.all(schedules.map(slotsOf))).flat();
@@ -110,6 +112,54 @@ describe('a visit', () => {
       [second?.id, minutes(120)],
     ]);
     expect(await statusesOf(schedules)).toEqual(['busy 0-30', 'free 60-90', 'busy 120-150']);
+  });
+
+  it('has no waitlist: neither its service, nor a step in whose place something else would come', async () => {
+    const coding = { system: artefactUri(config, 'LocalServiceType'), code: randomUUID() };
+    const type = [{ coding: [coding] }];
+    const { steps, service } = await aVisit();
+    const [first] = appointmentsIn(await book(several(...steps)));
+    await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body: { ...service, type } });
+    const entry = waiting(await aPatient(), { coding: [coding] });
+    const alone = await join(entry);
+    expect([alone.status, ...issuesOf(alone)]).toEqual([422, 'service-type-not-offered Appointment.serviceType']);
+    const other = await aFullClinic();
+    const standing = { name: 'standing-appt-id', valueUri: `Appointment/${first?.id}` };
+    const resource = waiting({ resourceType: 'Patient' }, other.service, { participant: first?.participant ?? [] });
+    const instead = await join({
+      resourceType: 'Parameters',
+      parameter: [{ name: 'appt-resource', resource }, standing],
+    });
+    expect([instead.status, ...issuesOf(instead)]).toEqual([422, 'visit-mismatch Parameters.parameter[1].valueUri']);
+  });
+
+  it('is booked once or not at all where fifty visits cross', async () => {
+    const [one, other] = await Promise.all([aSchedule(), aSchedule()]);
+    const places = Array.from({ length: 10 }, (_, index) => index * 30);
+    const slotsIn = (schedule: Schedule) => Promise.all(places.map((from) => aSlot(schedule, from, from + 30)));
+    const [first, second] = await Promise.all([slotsIn(one), slotsIn(other)]);
+    const patients = await Promise.all(Array.from({ length: 50 }, () => aPatient()));
+    // Half of them take the one schedule first, half the other; each time of both is wanted by several.
+    const answers = await Promise.all(
+      patients.map((patient, index) => {
+        const at = index % 9;
+        const [before, after] = index % 2 === 0 ? [first, second] : [second, first];
+        const stepAt = (slots: readonly Slot[], place: number) =>
+          proposed(
+            patient,
+            [slots[place]].flatMap((slot) => slot ?? []),
+            { from: place * 30, to: place * 30 + 30 },
+          );
+        return book(several(stepAt(before, at), stepAt(after, at + 1)));
+      }),
+    );
+    const whole = answers.filter(({ status }) => status === 201).map(appointmentsIn);
+    const others = answers.filter(({ status }) => status !== 201);
+    expect(whole.every((all) => all.length === 2)).toBe(true);
+    expect(whole.length).toBeGreaterThan(0);
+    expect(new Set(others.flatMap(issuesOf).map((issue) => issue.split(' ')[0]))).toEqual(new Set(['slot-not-free']));
+    const taken = (await statusesOf([one, other])).filter((slot) => !slot.startsWith('free'));
+    expect(taken).toHaveLength(2 * whole.length);
   });
 
   it('is replaced as a whole', async () => {
