@@ -220,7 +220,10 @@ async function findSeries(series: Series, finding: Finding): Promise<FoundVisits
   const found: SeriesProposal[] = [];
   let days = 0;
   let isWhole = true;
-  for (const day of daysIn(frame.period)) {
+  // Whatever starts later is over after the period; where the period is shorter, a part of the series is found.
+  const length = (series.count - 1) * series.every * DAY - series.tolerance;
+  const starts = { start: frame.period.start, end: Math.max(frame.period.start + DAY, frame.period.end - length) };
+  for (const day of daysIn(starts)) {
     const complete = found.filter(({ missing }) => missing === 0).length;
     if (complete >= request.count) {
       break;

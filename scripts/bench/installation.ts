@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -49,8 +50,12 @@ function configurationFile(): string {
   return file;
 }
 
-/** Starts the service on an embedded Medplum, in a process of its own. */
-export async function startEmbedded(): Promise<Installation> {
+/**
+ * Starts the service on an embedded Medplum, in a process of its own.
+ *
+ * @param dataFolder - in which it keeps its data; by default in memory alone
+ */
+export async function startEmbedded(dataFolder?: string): Promise<Installation & { readonly ended: Promise<unknown> }> {
   const [port, medplumPort] = [await freePort(), await freePort()];
   const key = randomBytes(32).toString('base64');
   const tokens = await sealedTokens(`http://localhost:${port}/fhir/R4`, key);
@@ -62,6 +67,7 @@ export async function startEmbedded(): Promise<Installation> {
       BOOKING_CONFIG: configurationFile(),
       LOG_LEVEL: 'warn',
       CREDENTIALS_KEY: key,
+      ...(dataFolder !== undefined && { SANDBOX_DATA: dataFolder }),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -88,6 +94,7 @@ export async function startEmbedded(): Promise<Installation> {
     },
     renew: () => Promise.resolve(),
     stop: () => void child.kill('SIGTERM'),
+    ended: once(child, 'exit'),
   };
 }
 

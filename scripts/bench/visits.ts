@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
@@ -6,8 +9,8 @@ import { formatInstant } from '../../core/fhir/instant.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { created, createSlots, post } from './create.ts';
-import { findInstallation, type Installation } from './installation.ts';
+import { created, createSlots, post, storeSlots } from './create.ts';
+import { findInstallation, type Installation, startEmbedded } from './installation.ts';
 import { circumstancesText, describeCircumstances, load } from './machine.ts';
 import { measure, quantile } from './measure.ts';
 import type { Result } from './targets.ts';
@@ -34,22 +37,20 @@ export function define(command: Command): void {
     .action(main);
 }
 
-/** Schedules with free half hours on working days, from one hour to another. */
+/** Schedules, and the free half hours that they shall have on some days from one hour to another. */
 async function calendars(
-  installation: Installation,
+  { medplum, tokens }: Installation,
   count: number,
   days: readonly number[],
-  hours: readonly [from: number, to: number],
-): Promise<Schedule[]> {
-  const { medplum, tokens } = installation;
+  [from, to]: readonly [from: number, to: number],
+): Promise<{ readonly schedules: readonly Schedule[]; readonly slots: readonly Slot[] }> {
   const schedules: Schedule[] = [];
   for (let index = 0; index < count; index++) {
     const actor = [{ display: `Benchmark ${randomUUID()}` }];
     const own: Schedule = { resourceType: 'Schedule', active: true, actor };
     schedules.push(created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule'));
   }
-  const [from, to] = hours;
-  const wanted = days.flatMap((day) =>
+  const slots = days.flatMap((day) =>
     schedules.flatMap(({ id }) =>
       Array.from({ length: (to - from) * 2 }, (_, index): Slot => {
         const start = day + from * 2 * HALF_HOUR + index * HALF_HOUR;
@@ -63,8 +64,7 @@ async function calendars(
       }),
     ),
   );
-  await createSlots(installation, wanted);
-  return schedules;
+  return { schedules, slots };
 }
 
 /** A service with a room, a doctor, and a room again, each within an hour of the one before. */
@@ -101,26 +101,46 @@ async function visitOf(
   return `HealthcareService/${service.id}`;
 }
 
+/** Puts slots where they belong: into the data of an embedded Medplum, which starts again for it, or through the interface. */
+async function fill(
+  installation: Installation & { readonly ended?: Promise<unknown> },
+  wanted: readonly Slot[],
+  folder: string | undefined,
+): Promise<Installation> {
+  await createSlots(installation, folder === undefined ? wanted : wanted.slice(0, 1));
+  if (folder === undefined) {
+    return installation;
+  }
+  installation.stop();
+  await installation.ended;
+  storeSlots(folder, wanted.slice(1));
+  return startEmbedded(folder);
+}
+
 async function main({ doctors, rooms, weeks, count, config: file }: VisitsArguments): Promise<void> {
   const config = loadConfig(file);
-  const installation = await findInstallation(process.env);
-  const { base, tokens } = installation;
+  const isEmbedded = !process.env.BOOKING_BASE_URL && !process.env.MEDPLUM_BASE_URL;
+  const folder = isEmbedded ? mkdtempSync(join(tmpdir(), 'bench-visits-')) : undefined;
+  let installation: Installation = await (folder === undefined ? findInstallation(process.env) : startEmbedded(folder));
   try {
-    const circumstances = await describeCircumstances(installation, Date.now());
     const first = (Math.floor(Date.now() / DAY) + 7) * DAY;
     const all = Array.from({ length: weeks * 7 }, (_, index) => first + index * DAY);
     const days = all.filter((day) => ![0, 6].includes(new Date(day).getUTCDay()));
     const inRooms = await calendars(installation, rooms, days, [7, 16]);
-    const pools: Readonly<Record<string, readonly Schedule[]>> = {
+    const pools = {
       'doctors free as the rooms': await calendars(installation, doctors, days, [7, 16]),
       'doctors free on the last day': await calendars(installation, doctors, days.slice(-1), [7, 16]),
       'doctors never free': await calendars(installation, doctors, [], [7, 16]),
       'doctors free only in the evening': await calendars(installation, doctors, days, [18, 19]),
     };
+    const slots = [inRooms, ...Object.values(pools)].flatMap((one) => one.slots);
+    installation = await fill(installation, slots, folder);
+    const { base, tokens } = installation;
+    const circumstances = await describeCircumstances(installation, Date.now());
     const period = { start: formatInstant(first), end: formatInstant(first + weeks * 7 * DAY) };
     const rows: string[][] = [];
     for (const [name, pool] of Object.entries(pools)) {
-      const service = await visitOf(inRooms, pool, installation, config);
+      const service = await visitOf(inRooms.schedules, pool.schedules, installation, config);
       for (const wanted of [1, 10]) {
         const parameter = [
           { name: 'service', valueReference: { reference: service } },
@@ -153,5 +173,8 @@ async function main({ doctors, rooms, weeks, count, config: file }: VisitsArgume
     console.log(formatTable(['calendars', 'asked for', 'answer', 'p50 ms', 'p95 ms'], rows));
   } finally {
     installation.stop();
+    if (folder !== undefined) {
+      rmSync(folder, { recursive: true, force: true });
+    }
   }
 }

@@ -136,6 +136,7 @@ test('a series whose third time is taken is proposed with another one, booked, a
 
   await page.locator('.cards a').nth(2).click();
   await page.getByRole('link', { name: 'Move', exact: true }).click();
+  await page.getByRole('link', { name: 'Go to the next free time' }).click();
   await page.locator('.time').click();
   await page.getByRole('button', { name: 'Move to this time' }).click();
   await expect(page.locator('#state')).toContainText('10:00–10:30');
