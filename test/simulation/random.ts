@@ -71,12 +71,31 @@ const byOthers: readonly Tried[] = [
   [1, fc.record({ does: does('end-absence'), time: absence, at: fc.constantFrom('09:00', '09:45') })],
 ];
 
+const placed = fc.record({ time, in: fc.constantFrom(['c'] as const, ['d'] as const) });
+
+/** Visits of two and three steps, in the one calendar and the other, that are booked and moved. */
+const byVisitors: readonly Tried[] = [
+  [6, fc.record({ does: does('visit'), portal, steps: fc.array(placed, { minLength: 2, maxLength: 3 }), as: name })],
+  [
+    2,
+    name.chain((what) =>
+      fc.record({
+        does: does('visit'),
+        portal,
+        steps: fc.array(placed, { minLength: 2, maxLength: 3 }),
+        what: fc.constant(what),
+        as: fc.constant(what),
+      }),
+    ),
+  ],
+];
+
 /** Who takes part in random runs: all, or portals and the clock alone. */
 export type Cast = 'all' | 'portals';
 
 /** Runs of up to three actors; `length` is how much each does at most. */
-function runs({ length, faults, cast }: RandomBounds): fc.Arbitrary<Run> {
-  const tried = cast === 'all' ? [...byPortals, ...byOthers] : byPortals;
+function runs({ length, faults, cast }: RandomBounds, areVisits: boolean): fc.Arbitrary<Run> {
+  const tried = [...byPortals, ...(cast === 'all' ? byOthers : []), ...(areVisits ? byVisitors : [])];
   const act = fc.oneof(...tried.map(([weight, arbitrary]) => ({ weight, arbitrary })));
   return fc.record({
     acts: fc.array(fc.array(act, { minLength: 1, maxLength: length }), { minLength: 1, maxLength: 3 }),
@@ -124,6 +143,7 @@ export async function playRandom(prepared: Prepared, bounds: RandomBounds): Prom
   const { seed, steps: most, milliseconds } = bounds;
   const end = performance.now() + milliseconds;
   const counts = { runs: 0, steps: 0 };
+  const areVisits = Object.values(prepared.scene.calendars ?? {}).some(({ visit }) => visit);
   let found: Broken | undefined;
   const playRun = async (run: Run): Promise<boolean> => {
     const result = await playOnce(prepared, run);
@@ -136,7 +156,7 @@ export async function playRandom(prepared: Prepared, bounds: RandomBounds): Prom
     return !isBroken;
   };
   for (let portion = 0; counts.steps < most && performance.now() < end && !found; portion++) {
-    await fc.check(fc.asyncProperty(runs(bounds), playRun), {
+    await fc.check(fc.asyncProperty(runs(bounds, areVisits), playRun), {
       seed: seed + portion,
       numRuns: PORTION,
       interruptAfterTimeLimit: Math.max(1, end - performance.now()),

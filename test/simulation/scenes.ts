@@ -40,6 +40,7 @@ export const calendars: Readonly<Record<string, Calendar>> = {
       ['09:00-09:30', '09:30-10:00'],
     ],
   },
+  'published, two calendars of one visit': { ...dense, visit: true },
   'made by hand, long': long,
   'made by hand, long, with time after appointments': longBuffered,
 };

@@ -64,7 +64,8 @@ export async function loadSimulation() {
   /** Plays random runs in a calendar. */
   async function playRuns(name: string, bounds: RandomBounds): Promise<RandomResult> {
     const plan = calendars[name] ?? {};
-    const prepared = await prepare(installed, { name, calendars: { c: plan }, before: waiting(plan), acts: [] });
+    const all: Scene['calendars'] = plan.visit ? { c: plan, d: plan } : { c: plan };
+    const prepared = await prepare(installed, { name, calendars: all, before: waiting(plan), acts: [] });
     return playRandom(prepared, bounds);
   }
   const known = new Map<string, Promise<ReadonlySet<string>>>();

@@ -71,7 +71,7 @@ test('staff say which steps a service has, and are told beforehand what cannot b
   await calendars.getByLabel(service.name ?? '').uncheck();
   await calendars.getByLabel(name).check();
   await page.getByRole('button', { name: 'Show what it would offer' }).click();
-  await expect(preview.locator('ol').first().locator('li')).toHaveText([/09:00–09:30, ECG/, /09:30–10:00, Talk/]);
+  await expect(preview.locator('ol').first().locator('li')).toHaveText([/09:00–09:20, ECG/, /09:30–09:50, Talk/]);
   expect(await visitOf(service)).toBeUndefined();
   await page.getByRole('button', { name: 'Save the visit' }).click();
   await expect(page.getByText('Saved. From now on it is booked like this.')).toBeVisible();
@@ -141,7 +141,7 @@ test('a series is given in German, at the smallest width', async ({ browser }) =
   await page.getByLabel('Patienten buchen hier').selectOption('eine Serie');
   await page.getByLabel('Wie viele Termine').fill('6');
   await page.getByRole('button', { name: 'Besuch speichern' }).click();
-  await expect(page.getByRole('alert')).toContainText('Eine Serie braucht 2 bis 50 Termine');
+  await expect(page.getByRole('alert')).toContainText('Eine Serie braucht 2 bis 20 Termine');
   await page.getByLabel('Einer alle', { exact: true }).fill('1');
   await page.getByLabel('Alle bei derselben Person').check();
   await expect(page.getByRole('alert')).toHaveCount(0);
