@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import * as absence from './bench/absence.ts';
 import * as bookings from './bench/bookings.ts';
 import * as operations from './bench/operations.ts';
 import * as publishing from './bench/publishing.ts';
@@ -12,6 +13,7 @@ import * as writes from './bench/writes.ts';
 
 /** What is measured, by name. */
 const cases = {
+  absence,
   bookings,
   operations,
   publishing,

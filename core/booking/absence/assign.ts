@@ -20,7 +20,7 @@ export interface Choice {
 type Assignment<C extends Choice> = readonly (C | undefined)[];
 
 /** How many of its cheapest choices are considered for a row. */
-const MOST_CHOICES = 400;
+export const MOST_CHOICES = 400;
 
 /** How many cells may be looked at in order to get nearer to the optimum, and how often one may try. */
 const most = { cells: 60_000_000, trials: 30, looks: 2_000_000, looksAtChoice: 50, again: 2_000 } as const;
@@ -84,6 +84,17 @@ const withTaken = <C extends Choice>(
 ): readonly (readonly C[])[] =>
   rows.map((choices, index) => (index === row ? [taken] : choices.filter((one) => !excludes(one, taken))));
 
+/** Whether a choice is excluded by any of those that are taken. */
+function excludedBy<C extends Choice>(taken: readonly C[]): (choice: C) => boolean {
+  const keys = new Set(taken.map(({ key }) => key));
+  const uses = Map.groupBy(
+    taken.flatMap((one) => one.uses),
+    ({ of }) => of,
+  );
+  return (choice) =>
+    keys.has(choice.key) || choice.uses.some((use) => uses.get(use.of)?.some((its) => overlaps(use, its)) ?? false);
+}
+
 /** Rows of which some are settled: the cheaper ones first keep what was assigned, the others choose again. */
 function settleAll<C extends Choice>(
   rows: readonly (readonly C[])[],
@@ -105,9 +116,8 @@ function settleAll<C extends Choice>(
       }
     }
     const again = [...rows.keys()].filter((row) => !settled.has(row));
-    left = left.map((choices, row) =>
-      settled.has(row) ? choices : choices.filter((one) => !kept.some((taken) => excludes(one, taken))),
-    );
+    const isExcluded = excludedBy(kept);
+    left = left.map((choices, row) => (settled.has(row) ? choices : choices.filter((one) => !isExcluded(one))));
     const found = cheapest(
       again.map((row) => left[row] ?? []),
       none,
@@ -123,6 +133,8 @@ class Improving<C extends Choice> {
   readonly #none: number;
   readonly #chosen: (C | undefined)[];
   readonly #users = new Map<string, Set<number>>();
+  /** What was chosen before each change. */
+  readonly #changes: (readonly [row: number, choice: C | undefined])[] = [];
   /** How many choices may still be looked at. */
   #left: number;
 
@@ -137,6 +149,7 @@ class Improving<C extends Choice> {
   }
 
   #set(row: number, choice: C | undefined): void {
+    this.#changes.push([row, this.#chosen[row]]);
     for (const of of this.#chosen[row]?.uses ?? []) {
       this.#users.get(of.of)?.delete(row);
     }
@@ -202,7 +215,7 @@ class Improving<C extends Choice> {
     depth: number,
     kept: ReadonlySet<number>,
   ): number | undefined {
-    const before = [...this.#chosen];
+    const mark = this.#changes.length;
     const worth = out.reduce((sum, one) => sum + this.#cost(one), 0);
     for (const one of out) {
       this.#set(one, undefined);
@@ -217,11 +230,10 @@ class Improving<C extends Choice> {
     if (cost < limit) {
       return cost;
     }
-    for (const [at, earlier] of before.entries()) {
-      if (earlier !== this.#chosen[at]) {
-        this.#set(at, earlier);
-      }
+    for (const [at, earlier] of this.#changes.splice(mark).reverse()) {
+      this.#set(at, earlier);
     }
+    this.#changes.length = mark;
     return undefined;
   }
 
@@ -233,6 +245,7 @@ class Improving<C extends Choice> {
       for (const row of byCost) {
         const before = this.#chosen[row];
         const cost = this.#cost(row);
+        this.#changes.length = 0;
         this.#set(row, undefined);
         const found = this.#place(row, cost, DEPTH, new Set());
         if (found === undefined) {

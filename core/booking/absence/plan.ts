@@ -17,7 +17,7 @@ import { timeOf } from '../appointment/overbooking.ts';
 import { isOpen } from '../appointment/status.ts';
 import { effectivePolicy } from '../policy/effective-policy.ts';
 import { permittedStarts } from '../policy/judge.ts';
-import { assign, type Choice, type Use } from './assign.ts';
+import { assign, type Choice, MOST_CHOICES, type Use } from './assign.ts';
 
 /** The part of the configuration that plans depend on. */
 export type PlanConfig = LengthsConfig & Pick<BookingConfig, 'timeZone'>;
@@ -326,12 +326,13 @@ function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interva
       .map((start) => ({ target, start, cost: costOf(localTime(needed.start), localTime(start), isSame) }));
   });
   const found: Option[] = [];
+  const most = Math.min(MOST_CHOICES, planning.affected.length + MORE_CHOICES);
   for (const { target, start, cost } of possible.sort((one, other) => one.cost - other.cost)) {
     const option = optionAt(target, start, cost, needed, calendars, busy);
     if (option) {
       found.push(option);
     }
-    if (found.length >= planning.affected.length + MORE_CHOICES) {
+    if (found.length >= most) {
       break;
     }
   }
