@@ -19,8 +19,7 @@ test.afterAll(async () => {
   await listener.close();
 });
 
-const card = (page: Page, doctor: string) =>
-  page.getByRole('region', { name: doctor, exact: true }).filter({ visible: true });
+const card = (page: Page, doctor: string) => page.getByRole('region', { name: doctor }).filter({ visible: true });
 
 /** A doctor with two appointments and a colleague who is free at the first of their times. */
 async function aDoctorWhoIsIll(doctor: string) {

@@ -262,11 +262,11 @@ export function AbsenceCard(props: CardProps) {
   const { schedules, period, reason, isConfirmed } = absence;
   const who = schedules.map((id) => known.titles.get(id) ?? `Schedule/${id}`).join(', ');
   return (
-    <section className="pane" aria-labelledby={`absence-${absence.id}`}>
+    <section className="pane" aria-labelledby={`absence-${absence.id} time-${absence.id}`}>
       <h2 id={`absence-${absence.id}`} tabIndex={-1}>
         {who}
       </h2>
-      <p>
+      <p id={`time-${absence.id}`}>
         {momentText(period.start, language)} – {momentText(period.end, language)}
         {reason && `: ${reason}`}
       </p>
