@@ -198,14 +198,23 @@ describe('event writer limits', () => {
     const catchUp = (appointment: Appointment, isTime: () => boolean) =>
       recordEvents(medplum().medplum, [appointment], 'all', isTime);
 
-    it('what one transaction has no room for is left: 500 events of one Subscription', async () => {
+    it('what one transaction has no room for is left: 500 events of one Subscription, the oldest come first', async () => {
       const stored = await subscribe(medplum());
       const appointment = await anAppointment(medplum());
-      await rewrite(medplum(), appointment, 500);
-      expect(await record(appointment)).toBe(false);
-      expect(await counts([stored])).toEqual([500]);
-      expect(await record(appointment)).toBe(true);
-      expect(await counts([stored])).toEqual([501]);
+      await rewrite(medplum(), appointment, 1_600);
+      for (const [isAll, count] of [
+        [false, 500],
+        [false, 1_000],
+        [false, 1_500],
+        [true, 1_601],
+      ] as const) {
+        expect(await record(appointment)).toBe(isAll);
+        expect(await counts([stored])).toEqual([count]);
+      }
+      const events = await eventsOf(medplum(), stored);
+      expect(events.map(({ number }) => number)).toEqual(events.map((_, index) => index + 1));
+      const versions = events.map(({ version }) => version);
+      expect([versions[0], new Set(versions).size]).toEqual([appointment.meta.versionId, versions.length]);
     });
 
     it('of many Subscriptions the events have so many numbers; each gets as many as the others', async () => {
