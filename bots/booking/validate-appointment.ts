@@ -12,15 +12,12 @@ import { withoutEmpty } from '../../core/fhir/without-empty.ts';
 import { type CalendarSlot, calendarOf } from '../../core/slots/slot.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
-import { announce } from '../lib/calendar/guard.ts';
+import { announce, contested, isDeletion } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
 
 /** Whoever writes in Medplum is not the requestor. */
 const NOBODY = '';
-
-/** The header by which Medplum distinguishes a deletion from a change. */
-const DELETION = 'X-Medplum-Deleted-Resource';
 
 function deletionIssues(appointment: Appointment): Issue[] {
   const diagnostics = `The appointment is ${appointment.status} and holds its slots: cancel it before deleting it.`;
@@ -69,24 +66,18 @@ async function takingIssues(
       const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;
       issues.push(overbookingIssue(created, from, what, config));
     } else if (announced.kind === 'overtaken') {
-      issues.push(contested);
+      issues.push(contested('Appointment.slot'));
     }
   }
   return issues;
 }
-
-const contested: Issue = {
-  code: 'booking-conflict',
-  diagnostics: 'Other requests booked this time at the same moment. Nothing was written; try again.',
-  expression: 'Appointment.slot',
-};
 
 /** What is wrong with a write, and what is to be stored instead where it changes what the requestor had sent. */
 async function judge(
   medplum: MedplumClient,
   { input: sent, headers }: BotEvent<Appointment>,
 ): Promise<{ readonly issues: readonly Issue[]; readonly noted?: Appointment }> {
-  if (headers?.[DELETION] !== undefined) {
+  if (isDeletion({ headers })) {
     return { issues: deletionIssues(sent) };
   }
   const input = withoutEmpty(sent);
@@ -118,7 +109,7 @@ export async function handler(
   if (issues.length > 0) {
     return toOperationOutcome(issues, config, 'patch');
   }
-  if (event.headers?.[DELETION] !== undefined) {
+  if (isDeletion(event)) {
     await rememberDeletion(medplum, event.input);
   }
   return noted;

@@ -9,18 +9,9 @@ import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
 import { takingSlot } from '../../core/slots/guard.ts';
 import { calendarSlot, isBooked, isBuffer, isOverbooking, isTaken, withMarks } from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
-import { announce, announcementSearches } from '../lib/calendar/guard.ts';
+import { announce, announcementSearches, contested, isDeletion } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readAhead, readInTransaction } from '../lib/read.ts';
-
-/** The header by which Medplum distinguishes a deletion from a change. */
-const DELETION = 'X-Medplum-Deleted-Resource';
-
-const contested: Issue = {
-  code: 'booking-conflict',
-  diagnostics: 'Other requests booked this time at the same moment. Nothing was written; try again.',
-  expression: 'Slot',
-};
 
 function overbooked(slot: Slot, { id, start, end }: Interval & { readonly id: string }): Issue {
   const url = artefactUri(config, 'LocalOverbooking');
@@ -61,7 +52,7 @@ async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | u
   if (announced.kind === 'announced') {
     return [];
   }
-  return [announced.kind === 'taken' ? overbooked(slot, announced.by) : contested];
+  return [announced.kind === 'taken' ? overbooked(slot, announced.by) : contested('Slot')];
 }
 
 /**
@@ -79,7 +70,7 @@ export async function handler(
   medplum: MedplumClient,
   { input: slot, headers }: BotEvent<Slot>,
 ): Promise<true | Slot | OperationOutcome> {
-  if (headers?.[DELETION] !== undefined) {
+  if (isDeletion({ headers })) {
     return true;
   }
   const { id } = slot;

@@ -1,4 +1,4 @@
-import type { MedplumClient } from '@medplum/core';
+import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
@@ -6,6 +6,7 @@ import { holderSearch, holdersOf } from '../../../core/booking/slots/holders.ts'
 import { atTime } from '../../../core/booking/slots/reads.ts';
 import { publicationIn, publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { planTaking, type Taking } from '../../../core/slots/guard.ts';
 import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
@@ -29,6 +30,17 @@ export type Announced =
   | { readonly kind: 'taken'; readonly by: CalendarSlot }
   /** Something else is about to take it, or other requests wrote the same offers at each attempt. */
   | { readonly kind: 'overtaken' };
+
+/** Whether a pre-commit Bot is asked about a deletion, not about a change. */
+export const isDeletion = ({ headers }: Pick<BotEvent, 'headers'>): boolean =>
+  headers?.['X-Medplum-Deleted-Resource'] !== undefined;
+
+/** The refusal of a write that others have overtaken. */
+export const contested = (expression: 'Slot' | 'Appointment.slot'): Issue => ({
+  code: 'booking-conflict',
+  diagnostics: 'Other requests booked this time at the same moment. Nothing was written; try again.',
+  expression,
+});
 
 /** A calendar in which Slots of ended holds and requests are free, as far as they are in the way. */
 async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise<Calendar> {
