@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 /** How many words each page may have; to raise one is a decision of its own. */
 const budgets: Readonly<Record<string, number>> = {
   'README.md': 900,
-  'CHANGELOG.md': 1_600,
+  'CHANGELOG.md': 1_630,
   'CONTRIBUTING.md': 1_750,
   'SECURITY.md': 2_130,
   'docs/absences.md': 360,
@@ -14,18 +14,18 @@ const budgets: Readonly<Record<string, number>> = {
   'docs/clients.md': 650,
   'docs/clinics.md': 3_760,
   'docs/configuration.md': 1_570,
-  'docs/conformance-kit.md': 980,
+  'docs/conformance-kit.md': 990,
   'docs/conformance.md': 1_150,
   'docs/data.md': 1_320,
   'docs/errors.md': 1_000,
-  'docs/figures.md': 2_320,
-  'docs/front-desk.md': 1_510,
+  'docs/figures.md': 2_330,
+  'docs/front-desk.md': 1_520,
   'docs/how-it-works.md': 1_400,
   'docs/messages.md': 600,
   'docs/notifications.md': 2_110,
   'docs/operators.md': 3_900,
-  'docs/portal.md': 1_200,
-  'docs/portals.md': 4_300,
+  'docs/portal.md': 1_220,
+  'docs/portals.md': 4_310,
 };
 
 const read = (path: string): string => readFileSync(path, 'utf8');
