@@ -35,6 +35,7 @@ test('staff book by telephone, see who asked, confirm, decline; axe finds nothin
   await entry(page, /Albers/).click();
   await expect(drawer(page)).toContainText(/portal.a/i);
   await expect(drawer(page)).toContainText('17 May 1990');
+  await expect(drawer(page)).toContainText('Dr. Mira Lindner');
   await expectAccessible(page);
   await drawer(page).getByRole('button', { name: 'Confirm' }).click();
   await expect(page.getByRole('status').getByText('Confirmed.')).toBeVisible();
@@ -57,6 +58,7 @@ test('staff book by telephone, see who asked, confirm, decline; axe finds nothin
   await expect(entry(page, '09:30–10:00, free')).toBeVisible();
 
   await entry(page, '10:00–10:30, free').click();
+  await expect(drawer(page)).toContainText('Dr. Mira Lindner');
   await drawer(page).getByText('New patient').click();
   await drawer(page).getByLabel('First names').fill('Toni');
   await drawer(page).getByLabel('Family name').fill('Telefon');

@@ -177,6 +177,24 @@ test('a second booking needs no details again, if the same patient is chosen; on
   await expect(elsewhere.getByRole('link', { name: 'Send it by e-mail' })).toHaveAttribute('href', /^mailto:\?/);
 });
 
+test('after the last free time the page leads back to earlier days; the way back from a booking leads to it again', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(6), 1) });
+  await visit(page, service);
+  await page.goto(`${service.address}&from=${new Date(morning(40)).toISOString().slice(0, 10)}`);
+  await expect(page.locator('main')).toContainText('There are no free times after these days.');
+  await page.getByRole('link', { name: 'Earlier days' }).click();
+  await page.goto(service.address);
+  await page.getByRole('button', { name: '09:00' }).click();
+  await fillPerson(page);
+  await page.getByRole('button', { name: 'Book this appointment' }).click();
+  await expect(page.locator('.state')).toHaveText('Confirmed');
+  await page.goBack();
+  await expect(page.locator('main')).not.toContainText('no longer');
+  await expect(page.locator('.state')).toHaveText('Confirmed');
+});
+
 test('a card says that there are more doctors than it names, and choosing one keeps the day', async ({ page }) => {
   const services = [await aService({ starts: [morning(6), morning(8)], doctor: 'Dr. 1' })];
   const [first] = services;
