@@ -357,11 +357,14 @@ export async function playRound(stage: Stage): Promise<Round> {
     }
   }
 
+  const isByStaff = ({ actor }: Operation): boolean =>
+    staff.some(({ name }) => actor === name || actor === `${name}, again`);
+
   /**
-   * Whether an appointment was ended before the server could say that it gave way: it was made while others asked for its
-   * time, and ended soon after.
+   * Whether an appointment was ended before the server could say that it, or that of staff, gave way: it was made while
+   * others asked for its time, and ended soon after.
    */
-  function hadNoTime({ adapter }: Party, own: readonly Operation[]): boolean {
+  function hadNoTime({ adapter }: Party, own: readonly Operation[], isWeak: boolean): boolean {
     const [made] = own.filter(({ takes }) => takes);
     const isSoon = own.some((one) => one.frees && one.sent < (made?.answered ?? 0) + bounds.within);
     return (
@@ -371,6 +374,7 @@ export async function playRound(stage: Stage): Promise<Round> {
         (one) =>
           !own.includes(one) &&
           one.outcome !== 'refused' &&
+          (isWeak || isByStaff(one)) &&
           made?.takes &&
           one.takes &&
           overlaps(around(made.takes.time, terms), around(one.takes.time, terms)) &&
@@ -385,8 +389,8 @@ export async function playRound(stage: Stage): Promise<Round> {
       const own = history.filter(({ takes, frees }) => takes?.what === name || frees === name);
       const [first] = own;
       const isWeak = known.get(name)?.act === 'hold' || staff.includes(party);
-      const gaveWay =
-        isWeak && !isOpen(appointment) && (isSo(party.adapter.gaveWay, appointment) || hadNoTime(party, own));
+      const saysSo = isWeak && isSo(party.adapter.gaveWay, appointment);
+      const gaveWay = !isOpen(appointment) && (saysSo || hadNoTime(party, own, isWeak));
       if (first && (gaveWay || isSo(party.adapter.overbooks, appointment))) {
         for (const one of own) {
           Object.assign(one, {
@@ -547,9 +551,7 @@ export async function playRound(stage: Stage): Promise<Round> {
 
   /** Waits for what subscribers must be told, and looks at what they were told. */
   async function whatIsTold(mayRepeat: boolean): Promise<Violation[]> {
-    const staffNames = staff.map(({ name }) => name);
-    const isOther = ({ actor }: Operation): boolean =>
-      actor === 'server' || staffNames.some((name) => actor === name || actor === `${name}, again`);
+    const isOther = (one: Operation): boolean => one.actor === 'server' || isByStaff(one);
     for (const [name, { owner, act: made }] of known) {
       // Only its own portal knows of a hold.
       if (owner.subscription && made !== 'hold') {
