@@ -163,7 +163,7 @@ async function booked(browser: Browser, person: Record<string, string>, value = 
 
 async function linkOf(browser: Browser, id: string): Promise<string> {
   const { body } = await browser.get(`/portal/appointments/${id}`);
-  return new URL(/class="link">([^<]+\/link\?t=[^<]+)</.exec(body)?.[1] ?? '').href.slice(settings.origin.length);
+  return new URL(/class="link"[^>]*>([^<]+\/link\?t=[^<]+)</.exec(body)?.[1] ?? '').href.slice(settings.origin.length);
 }
 
 const recordOf = (id: string): string | undefined => appointments.get(id)?.participant[0]?.actor?.reference;
