@@ -408,6 +408,31 @@ export async function playRound(stage: Stage): Promise<Round> {
   const about = (name: string): Operation[] =>
     history.filter(({ takes, frees, sees }) => [takes?.what, frees, sees?.what].includes(name));
 
+  /** What is open, and the first of it that has its time with too many others. */
+  function crowdIn(seen: Inventory) {
+    const open = [...seen].filter(
+      ([, { party, appointment }]) => isOpen(appointment) && !isSo(party.adapter.overbooks, appointment),
+    );
+    const crowd = open.find(([, { appointment }]) => {
+      const own = around(timeOf(appointment), terms);
+      const near = open.map(([, one]) => around(timeOf(one.appointment), terms)).filter((one) => overlaps(one, own));
+      return isCrowded(near, terms.capacity);
+    });
+    return { open, crowd };
+  }
+
+  /** What is there, as soon as what had to give way has done so. */
+  async function settled(): Promise<Inventory> {
+    const end = world.now() + bounds.within;
+    for (;;) {
+      const seen = await inventory();
+      if (!crowdIn(seen).crowd || world.now() >= end) {
+        return seen;
+      }
+      await world.wait(PAUSE);
+    }
+  }
+
   /** What was acknowledged is compared with what is there. */
   function compare(seen: Inventory): Violation[] {
     const violations: Violation[] = [];
@@ -430,14 +455,7 @@ export async function playRound(stage: Stage): Promise<Round> {
         violations.push({ rule: 'kept', says, operations: own });
       }
     }
-    const open = [...seen].filter(
-      ([, { party, appointment }]) => isOpen(appointment) && !isSo(party.adapter.overbooks, appointment),
-    );
-    const crowd = open.find(([, { appointment }]) => {
-      const own = around(timeOf(appointment), terms);
-      const near = open.map(([, one]) => around(timeOf(one.appointment), terms)).filter((one) => overlaps(one, own));
-      return isCrowded(near, terms.capacity);
-    });
+    const { open, crowd } = crowdIn(seen);
     if (crowd) {
       const own = around(timeOf(crowd[1].appointment), terms);
       const those = open.filter(([, one]) => overlaps(around(timeOf(one.appointment), terms), own));
@@ -590,7 +608,7 @@ export async function playRound(stage: Stage): Promise<Round> {
     // What the server has not answered it may still carry out.
     await world.wait(bounds.within);
   }
-  const seen = await inventory();
+  const seen = await settled();
   resolve(seen, staff[0] ? await blocksIn(quiet(staff[0]), ground) : []);
   excuse(seen);
   const violations = compare(seen);
