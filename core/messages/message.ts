@@ -1,4 +1,4 @@
-import type { Address, Appointment, Communication, Location } from '@medplum/fhirtypes';
+import type { Address, Appointment, Communication, Location, Task } from '@medplum/fhirtypes';
 import { endOf } from '../booking/appointment/expiry.ts';
 import { offerReason } from '../booking/appointment/offer.ts';
 import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
@@ -8,7 +8,7 @@ import { isShownTwice } from '../time/time-zone.ts';
 import { type CalendarEvent, calendarFile, methodOf } from './calendar-file.ts';
 import type { Recipient } from './recipient.ts';
 import { messageTexts } from './texts.ts';
-import { ahead, areOff, type Known, type KnownStep, type MessageKind, type Thread } from './thread.ts';
+import { ahead, areOff, inOrder, type Known, type KnownStep, type MessageKind, type Thread } from './thread.ts';
 
 /** The part of the configuration that messages depend on. */
 export type MessageConfig = Pick<BookingConfig, 'messages' | 'timeZone' | 'uris'>;
@@ -94,8 +94,25 @@ export interface Subject {
   readonly appointments: readonly Appointment[];
   readonly places: readonly Location[];
   readonly recipient: Recipient;
+  /** The others of a series of which the same is said at once; the message has a link for each. */
+  readonly members: readonly Member[];
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
+}
+
+/** An appointment of a series, with the messages about it. */
+export interface Member {
+  readonly appointment: Appointment;
+  readonly thread: Thread & { readonly known: Known };
+  readonly row: Task;
+}
+
+/** A message about several of a series as it is written: about all of them. */
+function joined<T extends Pick<Subject, 'thread' | 'appointments' | 'members'>>(subject: T): T {
+  const { thread, appointments, members } = subject;
+  const steps = [thread, ...members.map((one) => one.thread)].flatMap(({ known }) => known.steps).sort(inOrder);
+  const all = [...appointments, ...members.map(({ appointment }) => appointment)];
+  return { ...subject, appointments: all, thread: { ...thread, known: { ...thread.known, steps } } };
 }
 
 /** The kinds whose messages hold the appointment for a calendar. */
@@ -105,8 +122,8 @@ const inCalendar: readonly MessageKind[] = ['confirmation', 'acceptance', 'chang
 export const messageNumber = ({ appointment, count }: Thread): string => `${appointment}/${count}`;
 
 /** The address of the page on which a person answers to a message. */
-const pageOf = ({ thread, row }: Subject, { messages }: MessageConfig): string | undefined =>
-  messages.page && `${messages.page}/message/${row}.${thread.key}`;
+const pageOf = (row: string | undefined, { key }: Thread, { messages }: MessageConfig): string | undefined =>
+  messages.page && `${messages.page}/message/${row}.${key}`;
 
 /** A step as a message shows it. */
 interface ShownStep {
@@ -114,13 +131,17 @@ interface ShownStep {
   readonly appointment: Appointment | undefined;
   readonly what: readonly string[];
   readonly where: readonly string[];
+  /** Where a person answers about it. */
+  readonly page: string | undefined;
 }
 
 function shownStep(
   step: KnownStep,
-  { appointments, places, recipient }: Subject,
-  { messages }: MessageConfig,
+  { appointments, places, recipient, thread, row, members }: Subject,
+  config: MessageConfig,
 ): ShownStep {
+  const { messages } = config;
+  const member = members.find((one) => one.appointment.id === step.appointment);
   const appointment = appointments.find(({ id }) => id === step.appointment);
   const place = places.find(({ id }) => `Location/${id}` === step.place);
   const where = [messages.details ? plain(place?.name) : '', place?.address ? addressLine(place.address) : ''];
@@ -129,6 +150,7 @@ function shownStep(
     appointment,
     what: messages.details && appointment ? detailsOf(appointment, recipient) : [],
     where: where.filter((one) => one !== ''),
+    page: member ? pageOf(member.row.id, member.thread, config) : pageOf(row, thread, config),
   };
 }
 
@@ -144,13 +166,14 @@ function cancelledSteps({ appointments, thread: { known }, now }: Subject): Know
 }
 
 /** Writes a message. It says when and where; more only if the clinic lets it. */
-export function messageOf(subject: Subject, config: MessageConfig): Message {
-  const { kind, thread, appointments, recipient, now } = subject;
+export function messageOf(about: Subject, config: MessageConfig): Message {
+  const subject = joined(about);
+  const { kind, thread, appointments, recipient, members, now } = subject;
   const { known } = thread;
   const { language, medium, address } = recipient;
   const texts = messageTexts[language];
   const sender = senderOf(config.messages);
-  const [clinic, page] = [plain(sender.name), pageOf(subject, config)];
+  const [clinic, page] = [plain(sender.name), pageOf(subject.row, thread, config)];
   const { steps } = ahead(known, now);
   const shown = (steps.length > 0 ? steps : known.steps).map((step) => shownStep(step, subject, config));
   const times = (one: Pick<KnownStep, 'start' | 'end'>) => timesOf(one, language, config.timeZone);
@@ -167,24 +190,27 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
     return { medium, to: address, text: page ? `${said} ${page}` : said };
   }
   const isOff = known.status === 'cancelled';
+  const isSeries = members.length > 0 && !isOff;
   const text = [
     texts.greeting,
     texts.leads[word],
-    ...shown.map(({ step, what, where }) => [times(step).long, ...what, ...where].join('\n')),
+    ...shown.map(({ step, what, where, page: own }) =>
+      [times(step).long, ...what, ...where, ...(own && isSeries ? [texts.answer, own] : [])].join('\n'),
+    ),
     ...limit,
-    ...(page && !isOff ? [`${texts.answer}\n${page}`] : []),
+    ...(page && !isOff && !isSeries ? [`${texts.answer}\n${page}`] : []),
     clinic,
     [texts.automatic, ...(page ? [`${texts.stop}\n${page}#stop`] : [])].join('\n'),
   ].join('\n\n');
   const host = config.messages.page ? new URL(config.messages.page).hostname : sender.address.replace(/^.*@/, '');
-  const eventOf = ({ step, appointment, what, where }: ShownStep, isGone: boolean): CalendarEvent => ({
+  const eventOf = ({ step, appointment, what, where, page: own }: ShownStep, isGone: boolean): CalendarEvent => ({
     id: step.appointment,
     status: isGone ? 'cancelled' : 'confirmed',
     start: step.start,
     end: step.end,
     summary: [...(what.length > 0 ? what : [texts.title]), clinic].join(', '),
     place: where.join(', ') || clinic,
-    description: page && !isGone ? `${texts.answer} ${page}` : '',
+    description: own && !isGone ? `${texts.answer} ${own}` : '',
     changed: Date.parse(appointment?.meta?.lastUpdated ?? '') || now,
   });
   const events = [
@@ -219,14 +245,15 @@ export function messageOf(subject: Subject, config: MessageConfig): Message {
 const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;
 
 /** The Communication of a message that is about to be sent. It holds no word of it, only what kind it is and to whom. */
-export function communicationOf(
-  { kind, thread, recipient }: Omit<Subject, 'row'>,
-  config: MessageConfig,
-): Communication {
+export function communicationOf(subject: Omit<Subject, 'row'>, config: MessageConfig): Communication {
+  const { kind, thread, recipient, members } = joined(subject);
   const { reference, medium, language } = recipient;
   return {
     resourceType: 'Communication',
-    identifier: [{ system: artefactUri(config, 'LocalSentMessage'), value: messageNumber(thread) }],
+    identifier: [thread, ...members.map((one) => one.thread)].map((one) => ({
+      system: artefactUri(config, 'LocalSentMessage'),
+      value: messageNumber(one),
+    })),
     status: 'in-progress',
     category: [{ coding: [rowCoding('message', config)] }],
     medium: [

@@ -150,6 +150,9 @@ export function afterAttempt(
   return { thread: { ...thread, claimed: { ...claimed, isUnderWay: false }, due: now + pause }, message: 'waiting' };
 }
 
+/** The kinds of messages that say the same of several appointments of a series at once; the others are about one each. */
+export const saidAtOnce: readonly MessageKind[] = ['confirmation', 'acceptance', 'refusal', 'change', 'cancellation'];
+
 /** What is to be done about a message that was claimed before, is due again, and is still true. */
 function again(thread: Thread, { now }: StepContext): Step {
   const { kind = 'confirmation', attempts = 0, isUnderWay = false } = thread.claimed ?? {};

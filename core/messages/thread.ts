@@ -88,7 +88,8 @@ function stepIn(appointment: Appointment, config: ArtefactConfig) {
     : undefined;
 }
 
-const inOrder = (one: KnownStep, other: KnownStep): number =>
+/** In the order of time. */
+export const inOrder = (one: KnownStep, other: KnownStep): number =>
   one.start - other.start || (one.appointment < other.appointment ? -1 : 1);
 
 /**
@@ -185,6 +186,10 @@ export function threadOf({ focus, groupIdentifier, input, status, executionPerio
 /** The search for the row of an appointment. */
 export const threadSearch = (appointment: string, config: ArtefactConfig): string =>
   rowSearch(['message'], { focus: `Appointment/${appointment}` }, config);
+
+/** The search for the rows of several appointments, as many as a series can have. */
+export const threadsSearch = (appointments: readonly string[], config: ArtefactConfig): string =>
+  rowSearch(['message'], { focus: appointments.map((id) => `Appointment/${id}`).join(','), _count: '1000' }, config);
 
 /** The search for the row of a visit. */
 export const visitThreadSearch = (group: string, config: ArtefactConfig): string =>

@@ -54,6 +54,13 @@ export function visitGroupOf({ identifier }: Appointment, config: ArtefactConfig
   return all.find((one) => one?.system === system)?.value;
 }
 
+const isOccurrence = ({ extension }: Appointment): boolean =>
+  extension?.some(({ url }) => url === RECURRENCE_ID) ?? false;
+
 /** The group of an appointment of which people are told as one visit: not one of a series, which are apart from each other. */
 export const toldGroupOf = (appointment: Appointment, config: ArtefactConfig): string | undefined =>
-  appointment.extension?.some(({ url }) => url === RECURRENCE_ID) ? undefined : visitGroupOf(appointment, config);
+  isOccurrence(appointment) ? undefined : visitGroupOf(appointment, config);
+
+/** The group of an appointment that is one of a series; `undefined` if it is none. */
+export const seriesOf = (appointment: Appointment, config: ArtefactConfig): string | undefined =>
+  isOccurrence(appointment) ? visitGroupOf(appointment, config) : undefined;

@@ -35,6 +35,7 @@ import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { mediaOf, sendMessage } from './send.ts';
+import { type AtOnce, readAtOnce } from './series.ts';
 
 /** What is stored about an appointment, or the visit that it belongs to, and the messages about it. */
 interface State {
@@ -86,12 +87,13 @@ function undelivered(
   { thread, kind }: Extract<Step, { kind: unknown }>,
   reason: string,
   appointments: readonly Appointment[],
+  isSeries: boolean,
 ): BundleEntry {
   const { appointment, patient } = thread;
   const until = kind === 'offer' ? appointments.flatMap((one) => endOf('offer', one, config) ?? []) : [];
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: 'requested',
-    description: `Tell the patient: the message (${kind}) about this appointment has not arrived, as far as is known. ${reason}`,
+    description: `Tell the patient: the message (${kind}) about this appointment${isSeries ? ' and others of its series' : ''} has not arrived, as far as is known. ${reason}`,
     focus: { reference: `Appointment/${appointment}` },
     ...(patient && { for: { reference: patient } }),
     authoredOn: formatInstant(Date.now()),
@@ -118,7 +120,11 @@ function newRowEntry(thread: Thread, now: number): BundleEntry {
 function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, appointments }: State): BundleEntry[] {
   const kept = row ? [updateEntry(row, threadTask(step.thread, config, row))] : [];
   if (step.do === 'give-up') {
-    return [...kept, ...ended(last, 'unknown', unknown), undelivered(step, unknown, appointments)];
+    return [
+      ...kept,
+      ...ended(last, 'unknown', unknown),
+      undelivered(step, unknown, appointments, (last?.about?.length ?? 0) > 1),
+    ];
   }
   const isSuperseded = thread?.claimed && !(step.do === 'send' && !step.isNew);
   return [...kept, ...(isSuperseded ? ended(last, 'stopped') : [])];
@@ -130,12 +136,13 @@ async function send(
   secrets: BotEvent['secrets'],
   step: Extract<Step, { do: 'send' }>,
   state: State,
-  { recipient, others }: { readonly recipient: Recipient; readonly others: readonly Resource[] },
+  { recipient, others, atOnce }: { recipient: Recipient; others: readonly Resource[]; atOnce: AtOnce },
 ): Promise<void> {
   const { kind, thread } = step;
   const { appointments } = state;
+  const { members } = atOnce;
   const known: Known | undefined = thread.known;
-  const subject = { kind, appointments, recipient, now: Date.now(), places: ofType('Location', others) };
+  const subject = { kind, appointments, members, recipient, now: Date.now(), places: ofType('Location', others) };
   if (!known || !state.row?.id) {
     return;
   }
@@ -151,7 +158,11 @@ async function send(
       ]
     : [];
   // Others who are faster do it.
-  const claimed = await writeRows(medplum, [...entriesOf(step, state), ...made], what(thread.appointment));
+  const claimed = await writeRows(
+    medplum,
+    [...entriesOf(step, state), ...atOnce.entry, ...made],
+    what(thread.appointment),
+  );
   if (!claimed?.id || claimed.status !== 'in-progress') {
     return;
   }
@@ -167,7 +178,7 @@ async function send(
   const entry = [
     updateEntry(claimed, threadTask(after.thread, config, claimed)),
     ...(after.message === 'waiting' ? [] : ended(communication, after.message, reason)),
-    ...(after.message === 'given-up' ? [undelivered(step, reason ?? '', appointments)] : []),
+    ...(after.message === 'given-up' ? [undelivered(step, reason ?? '', appointments, members.length > 0)] : []),
   ];
   await writeRows(medplum, entry, what(thread.appointment));
 }
@@ -237,8 +248,8 @@ export async function followAppointment(
     };
   const others = await readOthers(medplum, [told, ...appointments]);
   const recipient = isOfClinic(told, config) ? recipientOf(told, others, media, now, config) : undefined;
-  const next = (known: Thread | undefined): Step =>
-    nextStep(known, appointments, {
+  const next = (known: Thread | undefined, about = appointments): Step =>
+    nextStep(known, about, {
       group,
       isWanted: recipient !== undefined,
       isPhone: recipient?.medium === 'sms',
@@ -251,15 +262,32 @@ export async function followAppointment(
   if (first.do === 'nothing') {
     return;
   }
+  const [alone] = group === undefined ? appointments : [];
+  const atOnce = await readAtOnce(medplum, first, alone, state.last, (known, one) => next(known, [one]));
+  if (atOnce.earlier !== undefined) {
+    return followAppointment(medplum, secrets, atOnce.earlier);
+  }
   // A row is claimed by its version: there must be one first.
-  const row = state.row ?? (await writeRows(medplum, [newRowEntry(first.thread, now)], what(id)));
+  const missing = [...(state.row ? [] : [first.thread]), ...atOnce.unknown].map((one) => newRowEntry(one, now));
+  const row = missing.length > 0 ? await writeRows(medplum, missing, what(id)) : state.row;
+  if (atOnce.unknown.length > 0) {
+    return row && followAppointment(medplum, secrets, id);
+  }
   const own: State = { ...state, row, thread: row && threadOf(row) };
   const step = state.row ? first : next(own.thread);
   if (step.do === 'send' && recipient) {
-    await send(medplum, secrets, await withDeadline(medplum, step, appointments), own, { recipient, others });
+    const places = await readOthers(
+      medplum,
+      atOnce.members.map(({ appointment }) => appointment),
+    );
+    await send(medplum, secrets, await withDeadline(medplum, step, appointments), own, {
+      recipient,
+      others: [...others, ...places],
+      atOnce,
+    });
   } else if (step.do === 'release') {
-    await release(medplum, appointments, entriesOf(step, own));
+    await release(medplum, appointments, [...entriesOf(step, own), ...atOnce.entry]);
   } else if (step.do !== 'nothing') {
-    await writeRows(medplum, entriesOf(step, own), what(id));
+    await writeRows(medplum, [...entriesOf(step, own), ...atOnce.entry], what(id));
   }
 }

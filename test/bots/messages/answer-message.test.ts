@@ -83,6 +83,7 @@ async function told(
     appointments,
     places: [],
     recipient,
+    members: [],
     now: Date.now(),
   } as const;
   const sent =

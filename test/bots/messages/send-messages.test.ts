@@ -60,6 +60,9 @@ const run = (input: Bot | Parameters = { resourceType: 'Bot' }, more: Partial<Me
     handler(medplum().medplum, { bot: { reference: 'Bot/1' }, contentType: 'application/fhir+json', input, secrets }),
   );
 
+/** So many at once; the configuration is as it was afterwards, whichever ends first. */
+const several = (count: number) => configured({}, () => Promise.allSettled(Array.from({ length: count }, () => run())));
+
 /** Noon in Berlin so many days after today. */
 const noon = (days: number): number => Math.floor(Date.now() / DAY) * DAY + days * DAY + 11 * HOUR;
 
@@ -384,34 +387,95 @@ describe('a visit of several steps', () => {
     ]);
   });
 
-  it('is each appointment by itself in a series', async () => {
+  /** Three, weekly, the last first. */
+  async function aSeries(patient: Patient) {
+    const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: randomUUID() }];
+    const all: Appointment[] = [];
+    for (const index of [2, 1, 0]) {
+      const extension = [{ url: RECURRENCE_ID, valuePositiveInt: index + 1 }];
+      all.unshift(await anAppointment(patient, noon(10 + 7 * index), { identifier, extension }));
+    }
+    return all;
+  }
+
+  it('that is a series is booked and cancelled by one mail, with a link and an event each, and reminded of one by one', async () => {
     const { patient, address } = await aPatient();
-    await aVisit(patient, { extension: [{ url: RECURRENCE_ID, valuePositiveInt: 1 }] });
+    const series = await aSeries(patient);
+    mail.behaviour = 'refuse';
     await run();
-    expect(subjectsTo(address)).toEqual(['Your appointment', 'Your appointment']);
+    mail.behaviour = 'accept';
+    await later(2 * MINUTE, () => run());
+    await run();
+    const confirmed = ({ id }: Appointment) => `UID:${id}@portal.example STATUS:CONFIRMED`;
+    expect(subjectsTo(address)).toEqual(['Your appointment']);
+    const links = new Set(mailsTo(address)[0]?.text?.match(/(?<=message\/)[^\s#]+(?=\n)/g));
+    expect(links.size).toBe(3);
+    expect(eventsIn(mail.calendarOf(mailsTo(address)[0] as never))).toEqual(series.map(confirmed));
+    const [confirmation] = await sentAbout({ patient });
+    expect([confirmation?.status, confirmation?.about?.length, confirmation?.identifier?.length]).toEqual([
+      'completed',
+      3,
+      3,
+    ]);
+    await later(until(noon(10) - DAY + MINUTE), () => run());
+    await later(until(noon(17) - DAY + MINUTE), () => run());
+    expect(mailsTo(address).map(({ text }) => text?.match(/12:00–12:30/g)?.length)).toEqual([3, 1, 1]);
+    const [first, second, third] = series as [Appointment, Appointment, Appointment];
+    await medplum().change(first, { status: 'cancelled' });
+    await run();
+    await medplum().change(second, { status: 'cancelled' });
+    await medplum().change(third, { status: 'cancelled' });
+    await several(2);
+    await run();
+    expect(subjectsTo(address).slice(3)).toEqual(['Cancelled: your appointment', 'Cancelled: your appointment']);
+    expect(eventsIn(mail.calendarOf(mailsTo(address)[4] as never)).map((one) => one.replace(/.* /, ''))).toEqual([
+      'STATUS:CANCELLED',
+      'STATUS:CANCELLED',
+    ]);
   });
 
-  it.each(Array.from({ length: 11 }, (_, index) => index))('killed after %i requests is one message', async (most) => {
+  it('that is a series tells of the others when the first is cancelled before its message is sent', async () => {
     const { patient, address } = await aPatient();
-    const { first, second } = await aVisit(patient);
-    let count = 0;
-    medplum().interfere(() => {
-      count += 1;
-      if (count > most) {
-        throw new Error('killed');
-      }
-      return undefined;
-    });
-    await run().catch(() => undefined);
-    medplum().interfere(() => undefined);
-    await Promise.allSettled([run(), run()]);
-    await later(3 * MINUTE, () => run());
-    await later(6 * MINUTE, () => run());
-    expect(new Set(mailsTo(address).map(({ messageId }) => messageId)).size).toBe(1);
-    expect(mailsTo(address).length).toBeLessThanOrEqual(2);
-    expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['completed']);
-    expect([...(await rowOf(first)), ...(await rowOf(second))]).toHaveLength(1);
+    const [first] = await aSeries(patient);
+    mail.behaviour = 'refuse';
+    await run();
+    mail.behaviour = 'accept';
+    await medplum().change(first as Appointment, { status: 'cancelled' });
+    await run();
+    await run();
+    expect(subjectsTo(address).sort()).toEqual(['Cancelled: your appointment', 'Your appointment']);
+    expect(
+      mailsTo(address)
+        .map(({ text }) => text?.match(/12:00–12:30/g)?.length)
+        .sort(),
+    ).toEqual([1, 2]);
   });
+
+  it.each(Array.from({ length: 11 }, (_, index) => [index, index % 2 === 0 ? 'steps' : 'series'] as const))(
+    'killed after %i requests is one message: %s',
+    async (most, kind) => {
+      const { patient, address } = await aPatient();
+      const all = kind === 'series' ? await aSeries(patient) : Object.values(await aVisit(patient));
+      let count = 0;
+      medplum().interfere(() => {
+        count += 1;
+        if (count > most) {
+          throw new Error('killed');
+        }
+        return undefined;
+      });
+      await run().catch(() => undefined);
+      medplum().interfere(() => undefined);
+      await several(2);
+      await later(3 * MINUTE, () => run());
+      await later(6 * MINUTE, () => run());
+      expect(new Set(mailsTo(address).map(({ messageId }) => messageId)).size).toBe(1);
+      expect(mailsTo(address).length).toBeLessThanOrEqual(2);
+      expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['completed']);
+      const rows = await Promise.all(all.map((one) => rowOf(one)));
+      expect(rows.flat()).toHaveLength(kind === 'series' ? 3 : 1);
+    },
+  );
 });
 
 describe('a request', () => {
@@ -506,7 +570,7 @@ describe('killed between any two requests', () => {
   it('two runs at once send one', async () => {
     const { patient, address } = await aPatient();
     await anAppointment(patient);
-    await Promise.allSettled([run(), run(), run()]);
+    await several(3);
     expect(mailsTo(address)).toHaveLength(1);
     expect(await sentAbout({ patient })).toHaveLength(1);
   });
