@@ -242,6 +242,18 @@ export function isSameService(one: CodeableConcept, other: CodeableConcept): boo
   );
 }
 
+/** Whether a Slot is for what an appointment is for; where neither says what, it is. */
+export function offersService(
+  types: readonly CodeableConcept[],
+  offered: readonly CodeableConcept[],
+  isSameSchedule: boolean,
+): boolean {
+  const wanted = types.filter(({ coding }) => coding);
+  return wanted.length === 0
+    ? isSameSchedule || offered.length === 0
+    : offered.length === 0 || wanted.some((type) => offered.some((one) => isSameService(one, type)));
+}
+
 /**
  * Whether a taking takes time from a service. An appointment takes time from every service, and so do its buffers; a
  * block (`busy-unavailable`) that names services takes time from these only.

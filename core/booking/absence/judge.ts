@@ -1,10 +1,10 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import type { ArtefactConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { calendarOf, isSameService } from '../../slots/slot.ts';
+import { calendarOf, isSameService, offersService } from '../../slots/slot.ts';
 import type { ScheduleServices } from '../../slots/terms.ts';
 import { overlaps } from '../../time/interval.ts';
-import { type Absent, offersService } from './plan.ts';
+import type { Absent } from './plan.ts';
 import type { AbsenceRequest, NamedSchedule, Wish } from './request.ts';
 
 const typesOf = ({ schedule, services }: ScheduleServices): CodeableConcept[] => [

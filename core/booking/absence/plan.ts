@@ -2,7 +2,7 @@ import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhir
 import type { BookingConfig } from '../../config/config.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { findChain } from '../../slots/chain.ts';
-import { type CalendarSlot, calendarOf, isSameService } from '../../slots/slot.ts';
+import { type CalendarSlot, calendarOf, offersService } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import {
   granularityOf,
@@ -185,18 +185,6 @@ function neededBy(appointment: Appointment, { taken, byId, planning }: Calendars
     ? appointment.serviceType
     : typesOf(first, byId.get(first.schedule)?.schedule);
   return { ...time, appointment, types, absent, present: schedules.filter((one) => !absent.includes(one)) };
-}
-
-/** Whether a Slot is for what an appointment is for; where neither says what, it is. */
-export function offersService(
-  types: readonly CodeableConcept[],
-  offered: readonly CodeableConcept[],
-  isSameSchedule: boolean,
-): boolean {
-  const wanted = types.filter(({ coding }) => coding);
-  return wanted.length === 0
-    ? isSameSchedule || offered.length === 0
-    : offered.length === 0 || wanted.some((type) => offered.some((one) => isSameService(one, type)));
 }
 
 /** Free Slots of a Schedule that cover a time, in steps in which they can be divided. */

@@ -322,24 +322,23 @@ export type Line = Entry & { readonly outcome?: Standing | undefined };
 
 const instantPart = (name: string, time: number): ParametersParameter => ({ name, valueInstant: formatInstant(time) });
 
+/** A proposal, as requests and answers of `$absence` name it. */
+export const proposalPart = ({ schedule, slots, start, end }: Proposal): ParametersParameter => ({
+  name: 'proposal',
+  part: [
+    { name: 'schedule', valueReference: { reference: `Schedule/${schedule}` } },
+    ...slots.map((id) => ({ name: 'slot', valueReference: { reference: `Slot/${id}` } })),
+    instantPart('start', start),
+    instantPart('end', end),
+  ],
+});
+
 function linePart({ appointment, reach, proposal, outcome }: Line): ParametersParameter {
   return {
     name: 'plan',
     part: [
       { name: 'appointment', valueReference: { reference: `Appointment/${appointment}` } },
-      ...(proposal
-        ? [
-            {
-              name: 'proposal',
-              part: [
-                { name: 'schedule', valueReference: { reference: `Schedule/${proposal.schedule}` } },
-                ...proposal.slots.map((id) => ({ name: 'slot', valueReference: { reference: `Slot/${id}` } })),
-                instantPart('start', proposal.start),
-                instantPart('end', proposal.end),
-              ],
-            },
-          ]
-        : []),
+      ...(proposal ? [proposalPart(proposal)] : []),
       { name: 'reach', valueCode: reach },
       ...(outcome ? [{ name: 'outcome', valueCode: outcome }] : []),
     ],

@@ -76,6 +76,38 @@ test('an absence is blocked, planned and confirmed in three clicks, followed aft
   await expect.poll(() => stored('Slot', blocked), { timeout: 20_000 }).toEqual([]);
 });
 
+test('staff offer another time than is proposed', async ({ page }) => {
+  test.setTimeout(90_000);
+  const doctor = `Dr. Anders ${Date.now()}`;
+  const own = await aService({ starts: [morning(6)], doctor });
+  const other = await aService({
+    starts: [morning(6), morning(9)],
+    doctor: `${doctor} Vertretung`,
+    like: own.schedule,
+  });
+  await bookedBy('portal-a', own, 0, 'Anders');
+  await visitDesk(page, calendarOf(own));
+  await page.getByRole('link', { name: 'Somebody is absent' }).click();
+  await page.getByText('Who may step in (0)').click();
+  await page
+    .getByRole('group', { name: 'Calendars that offer the same' })
+    .getByRole('checkbox', { name: `${doctor} Vertretung` })
+    .check();
+  await page.getByRole('button', { name: 'Block and plan' }).click();
+  const shown = card(page, doctor);
+  await expect(shown.getByRole('checkbox', { name: /^Offer to Kim Anders: same time/ })).toBeChecked();
+  await shown.getByRole('button', { name: 'Another time for Kim Anders' }).click();
+  // The time that is proposed is not among them.
+  await expect(shown.getByLabel('Another time for Kim Anders').locator('option')).toHaveCount(2);
+  await expectAccessible(page);
+  await shown.getByLabel('Another time for Kim Anders').selectOption({ index: 1 });
+  await expect(shown.getByRole('checkbox', { name: /^Offer to Kim Anders: (?!same time)/ })).toBeChecked();
+  await shown.getByRole('button', { name: 'Confirm the plan' }).click();
+  await expect(shown).toContainText('asked, no answer yet', { timeout: 20_000 });
+  const states = other.slots.map(async ({ id }) => (await stored('Slot', `_id=${id}`))[0]?.status);
+  expect(await Promise.all(states)).toEqual(['free', 'busy-tentative']);
+});
+
 test.describe('on a small screen, in German', () => {
   test.use({ viewport: smallest, locale: 'de-DE' });
 

@@ -125,7 +125,7 @@ test('what is sent is what the service reads', () => {
     throw new Error('There is no absence.');
   }
   const read = (body: unknown) => parseAbsenceRequest(body, now, config);
-  const all = [announcement(said), confirmation(said, 'move', ['late']), ending(said, now + HOUR)].map(read);
+  const all = [announcement(said), confirmation(said, 'move', { late: 'call' }), ending(said, now + HOUR)].map(read);
   expect(all.flatMap(({ issues }) => issues)).toEqual([]);
   const [announced, confirmed, ended] = all.map(({ request }) => request);
   expect(announced).toMatchObject({ period: absence.period, reason: 'ill', silence: undefined });

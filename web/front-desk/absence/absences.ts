@@ -6,6 +6,7 @@ import {
   absenceOf,
   affectedOf,
   NO_REASON,
+  proposalPart,
   type Reach,
   type Standing,
   standingOf,
@@ -15,8 +16,9 @@ import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { isRow, rowCodes } from '../../../core/rows/row.ts';
-import { isSameService } from '../../../core/slots/slot.ts';
-import type { Interval } from '../../../core/time/interval.ts';
+import { calendarSlot, isSameService, offersService } from '../../../core/slots/slot.ts';
+import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import { visitGroupOf } from '../../../core/visits/group.ts';
 import { timeOf } from '../day/entries.ts';
 import { addDays, instantAt, intervalOf, type LocalDay, localDayOf } from '../day/local-day.ts';
 
@@ -152,6 +154,61 @@ export function isSameTime({ proposal }: Line, appointment: Appointment | undefi
   return proposal !== undefined && appointment !== undefined && timeOf(appointment)?.start === proposal.start;
 }
 
+/** What staff want of an appointment in place of what is proposed: another time, or that somebody calls. */
+export type Wanted = Proposal | 'call';
+
+/** How far ahead other times are shown, in milliseconds, and how many. */
+const AHEAD = 28 * 86_400_000;
+const MOST_TIMES = 100;
+
+/** The search for the free times of the calendars of an absence, and of those that may step in. */
+export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: number) =>
+  ({
+    type: 'Slot',
+    query: [
+      ['schedule', [...schedules, ...substitutes].map((id) => `Schedule/${id}`).join(',')],
+      ['status', 'free'],
+      ['start', `gt${formatInstant(now)}`],
+      ['start', `lt${formatInstant(now + AHEAD)}`],
+      ['_sort', 'start'],
+    ],
+  }) as const;
+
+/**
+ * The times among those found that an appointment could have instead, the earliest first. One that needs several Slots (a
+ * room besides), or belongs to a visit, has none: its times depend on each other.
+ *
+ * @param used - ids of Slots that are proposed for others
+ */
+export function otherTimes(
+  found: readonly unknown[],
+  appointment: Appointment,
+  { schedules, period }: OpenAbsence,
+  calendars: ReadonlyMap<string, Schedule>,
+  used: ReadonlySet<string>,
+  config: ArtefactConfig,
+): Proposal[] {
+  const time = timeOf(appointment);
+  if (!time || appointment.slot?.length !== 1 || visitGroupOf(appointment, config) !== undefined) {
+    return [];
+  }
+  return found
+    .filter((one) => isResource(one, 'Slot'))
+    .flatMap((resource): Proposal[] => {
+      const slot = calendarSlot(resource, config);
+      const end = (slot?.start ?? 0) + time.end - time.start;
+      const offered = slot?.services ?? calendars.get(slot?.schedule ?? '')?.serviceType ?? [];
+      return slot &&
+        end <= slot.end &&
+        !used.has(slot.id) &&
+        !(schedules.includes(slot.schedule) && overlaps({ start: slot.start, end }, period)) &&
+        offersService(appointment.serviceType ?? [], offered, true)
+        ? [{ schedule: slot.schedule, start: slot.start, end, slots: [slot.id] }]
+        : [];
+    })
+    .slice(0, MOST_TIMES);
+}
+
 /** The calendars that may step in: open ones that are not absent, and offer something of what those offer that are. */
 export function possibleSubstitutes(all: readonly Schedule[], absent: readonly string[]): Schedule[] {
   const typesOf = ({ serviceType }: Schedule) => (Array.isArray(serviceType) ? serviceType : []);
@@ -206,12 +263,15 @@ export function announcement(
 /**
  * The body of `$absence` that confirms a plan.
  *
- * @param toCall - ids of the appointments for which nothing is offered: somebody calls
+ * @param wanted - what staff want instead of what is proposed, by the ids of the appointments
  */
-export const confirmation = (absence: Said, silence: Silence, toCall: readonly string[]): Parameters =>
+export const confirmation = (absence: Said, silence: Silence, wanted: Readonly<Record<string, Wanted>>): Parameters =>
   announcement(absence, [
     { name: 'silence', valueCode: silence },
-    ...toCall.map((id) => ({ name: 'plan', part: [referring('appointment', `Appointment/${id}`)] })),
+    ...Object.entries(wanted).map(([id, one]) => ({
+      name: 'plan',
+      part: [referring('appointment', `Appointment/${id}`), ...(one === 'call' ? [] : [proposalPart(one)])],
+    })),
   ]);
 
 /** The body of `$absence` that ends an absence earlier than was said. */

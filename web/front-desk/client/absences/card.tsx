@@ -1,6 +1,8 @@
-import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Loader, NativeSelect, Stack, TextInput } from '@mantine/core';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { Link } from 'wouter';
+import type { Proposal } from '../../../../core/booking/absence/plan.ts';
 import { type Silence, silences } from '../../../../core/booking/absence/request.ts';
 import {
   type Concerned,
@@ -11,14 +13,19 @@ import {
   isSameTime,
   type Line,
   type OpenAbsence,
+  otherTimes,
+  otherTimesSearch,
+  type Wanted,
 } from '../../absence/absences.ts';
 import { patientIdOf, patientNameOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
+import { titleOf } from '../../day/queries.ts';
 import { periodText, typedPeriod } from '../../slots/blocks.ts';
-import { absence as send } from '../fhir/client.ts';
+import { searchAll, searchUrl, absence as send } from '../fhir/client.ts';
 import { momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
+import { useLoaded } from '../parts/use-loaded.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
@@ -26,18 +33,24 @@ import { config } from '../settings.ts';
 /** What is known besides the absence itself. */
 interface Known {
   readonly concerned: Concerned;
-  /** The names of calendars by their ids. */
-  readonly titles: ReadonlyMap<string, string>;
+  /** All calendars by their ids. */
+  readonly schedules: ReadonlyMap<string, Schedule>;
 }
 
+const nameOf = (id: string, { schedules }: Pick<Known, 'schedules'>): string => {
+  const schedule = schedules.get(id);
+  return schedule ? titleOf(schedule) : `Schedule/${id}`;
+};
+
 /** The words for one line: whose appointment, when, and what is proposed instead. */
-function useLineWords({ concerned, titles }: Known) {
+function useLineWords(known: Known) {
+  const { concerned } = known;
   const { language, absences: words, appointment: appointmentWords } = useTexts();
   return (line: Line) => {
     const appointment = concerned.appointments.get(line.appointment);
     const time = appointment && timeOf(appointment);
     const { proposal } = line;
-    const who = proposal ? (titles.get(proposal.schedule) ?? '') : '';
+    const who = proposal ? nameOf(proposal.schedule, known) : '';
     return {
       name: (appointment && patientNameOf(appointment, concerned.patients)) || appointmentWords.noPatient,
       patient: appointment && patientIdOf(appointment),
@@ -99,20 +112,76 @@ interface CardProps {
   readonly onChanged: () => Promise<void>;
 }
 
+/** The free times among which staff choose another one for an appointment than is proposed. */
+function OtherTimes({
+  absence,
+  appointment,
+  known,
+  used,
+  name,
+  onChosen,
+}: Pick<CardProps, 'absence' | 'known'> & {
+  readonly appointment: Appointment;
+  /** Ids of Slots that are proposed for others. */
+  readonly used: ReadonlySet<string>;
+  readonly name: string;
+  readonly onChosen: (proposal: Proposal) => void;
+}) {
+  const { language, absences: words, loading } = useTexts();
+  const { value, refusal, reload } = useLoaded(`times ${absence.id}`, async () => {
+    const { type, query } = otherTimesSearch(absence, Date.now());
+    return searchAll([searchUrl(type, query)]);
+  });
+  if (!value) {
+    return refusal ? <Problem refusal={refusal} onReload={() => void reload()} /> : <Loader aria-label={loading} />;
+  }
+  const times = otherTimes(value.flat(), appointment, absence, known.schedules, used, config);
+  return times.length === 0 ? (
+    <p role="status">{words.noneFree}</p>
+  ) : (
+    <NativeSelect
+      label={words.another(name)}
+      defaultValue=""
+      onChange={({ currentTarget: { value: at } }) => {
+        const chosen = times[Number(at)];
+        if (at && chosen) {
+          onChosen(chosen);
+        }
+      }}
+      data={[
+        { value: '', label: words.choose },
+        ...times.map(({ start, schedule }, index) => ({
+          value: String(index),
+          label: words.otherTime(momentText(start, language), nameOf(schedule, known)),
+        })),
+      ]}
+    />
+  );
+}
+
 /** A plan that was not confirmed yet: what is offered to whom, and what happens in silence. */
 function Plan({ absence, lines, known, onChanged }: CardProps) {
   const { absences: words } = useTexts();
-  const { draft, change, clear } = useDraft<{ readonly toCall: readonly string[]; readonly silence: Silence }>(
-    `plan ${absence.id}`,
-    { toCall: [], silence: 'keep' },
-  );
+  const { draft, change, clear } = useDraft<{
+    readonly wanted: Readonly<Record<string, Wanted>>;
+    readonly silence: Silence;
+  }>(`plan ${absence.id}`, { wanted: {}, silence: 'keep' });
+  const [searched, setSearched] = useState<string>();
   const { submit, refusal, isBusy } = useSubmit();
   if (lines.length === 0) {
     return <p>{words.notAffected}</p>;
   }
+  const want = (id: string, one: Wanted | undefined): void => {
+    const { [id]: _, ...others } = draft.wanted;
+    change({ wanted: one ? { ...others, [id]: one } : others });
+  };
+  const wished = lines.map((line): Line => {
+    const own = draft.wanted[line.appointment];
+    return own && own !== 'call' ? { ...line, proposal: own } : line;
+  });
   const confirm = async (): Promise<void> => {
-    const toCall = draft.toCall.filter((id) => lines.some(({ appointment }) => appointment === id));
-    if (await submit(() => send(confirmation(absence, draft.silence, toCall)), words.confirmed)) {
+    const sent = lines.flatMap(({ appointment: id }) => (draft.wanted[id] ? [[id, draft.wanted[id]] as const] : []));
+    if (await submit(() => send(confirmation(absence, draft.silence, Object.fromEntries(sent))), words.confirmed)) {
       clear();
     }
     await onChanged();
@@ -129,25 +198,47 @@ function Plan({ absence, lines, known, onChanged }: CardProps) {
           {words.planned(lines.length)} {words.toConfirm}
         </p>
         {lines.some(({ proposal }) => proposal) && <p className="help">{words.offerHelp}</p>}
-        <Lines lines={lines} known={known}>
+        <Lines lines={wished} known={known}>
           {(line, { name, proposed }) => {
-            const isOffered = !draft.toCall.includes(line.appointment);
-            return proposed ? (
-              <Checkbox
-                label={proposed}
-                description={isOffered ? words.reach[line.reach] : words.byCall}
-                aria-label={`${words.offer(name)}: ${proposed}`}
-                checked={isOffered}
-                onChange={() =>
-                  change({
-                    toCall: isOffered
-                      ? [...draft.toCall, line.appointment]
-                      : draft.toCall.filter((id) => id !== line.appointment),
-                  })
-                }
-              />
-            ) : (
-              <p>{words.nothing}</p>
+            const id = line.appointment;
+            const isOffered = draft.wanted[id] !== 'call';
+            const appointment = known.concerned.appointments.get(id);
+            return (
+              <>
+                {proposed ? (
+                  <Checkbox
+                    label={proposed}
+                    description={isOffered ? words.reach[line.reach] : words.byCall}
+                    aria-label={`${words.offer(name)}: ${proposed}`}
+                    checked={isOffered}
+                    onChange={() => want(id, isOffered ? 'call' : undefined)}
+                  />
+                ) : (
+                  <p>{words.nothing}</p>
+                )}
+                {appointment && searched === id ? (
+                  <OtherTimes
+                    absence={absence}
+                    appointment={appointment}
+                    known={known}
+                    used={new Set(wished.flatMap(({ proposal }) => proposal?.slots ?? []))}
+                    name={name}
+                    onChosen={(chosen) => {
+                      want(id, chosen);
+                      setSearched(undefined);
+                    }}
+                  />
+                ) : (
+                  <Button
+                    variant="subtle"
+                    size="compact-sm"
+                    aria-label={words.another(name)}
+                    onClick={() => setSearched(id)}
+                  >
+                    {words.anotherTime}
+                  </Button>
+                )}
+              </>
             );
           }}
         </Lines>
@@ -260,7 +351,7 @@ export function AbsenceCard(props: CardProps) {
   const { language } = useTexts();
   const { absence, known } = props;
   const { schedules, period, reason, isConfirmed } = absence;
-  const who = schedules.map((id) => known.titles.get(id) ?? `Schedule/${id}`).join(', ');
+  const who = schedules.map((id) => nameOf(id, known)).join(', ');
   return (
     <section className="pane" aria-labelledby={`absence-${absence.id} time-${absence.id}`}>
       <h2 id={`absence-${absence.id}`} tabIndex={-1}>

@@ -1,4 +1,5 @@
 import { Button, Loader, Stack } from '@mantine/core';
+import type { Schedule } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import {
@@ -12,7 +13,6 @@ import {
   type OpenAbsence,
 } from '../../absence/absences.ts';
 import { isLocalDay, localDayOf } from '../../day/local-day.ts';
-import { titleOf } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { useSchedules } from '../day/use-calendar.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
@@ -44,13 +44,13 @@ async function readConcerned(ids: readonly string[]): Promise<Concerned | Refusa
 /** Absences, with what becomes of their appointments; all of it is read again by itself. */
 function AbsenceList({
   absences,
-  titles,
+  schedules,
   open,
   onChanged,
 }: {
   readonly absences: readonly OpenAbsence[];
-  /** The names of calendars by their ids. */
-  readonly titles: ReadonlyMap<string, string>;
+  /** All calendars by their ids. */
+  readonly schedules: ReadonlyMap<string, Schedule>;
   /** Id of the one that gets the focus. */
   readonly open: string | undefined;
   readonly onChanged: () => Promise<void>;
@@ -84,7 +84,7 @@ function AbsenceList({
           key={one.id}
           absence={one}
           lines={inOrderOfTime(lines.get(one.id) ?? [], concerned)}
-          known={{ concerned, titles }}
+          known={{ concerned, schedules }}
           onChanged={reloadAll}
         />
       ))}
@@ -105,7 +105,7 @@ export function AbsencesPage() {
   const query = new URLSearchParams(useSearch());
   const day = query.get('new');
   const today = localDayOf(now, config.timeZone);
-  const titles = new Map((schedules.value ?? []).map((one) => [one.id ?? '', titleOf(one)]));
+  const byId = new Map((schedules.value ?? []).map((one) => [one.id ?? '', one]));
   const go = (address: string): void => navigate(address, { replace: true });
   const problem = refusal ?? schedules.refusal;
   return (
@@ -144,7 +144,7 @@ export function AbsencesPage() {
           ))}
         {value?.length === 0 && day === null && <p>{words.none}</p>}
         {value && value.length > 0 && (
-          <AbsenceList absences={value} titles={titles} open={query.get('open') ?? undefined} onChanged={reload} />
+          <AbsenceList absences={value} schedules={byId} open={query.get('open') ?? undefined} onChanged={reload} />
         )}
       </Stack>
     </>
