@@ -20,7 +20,7 @@ import {
   silence,
   substitute,
 } from './absence/fixtures.ts';
-import { aPatient, book, parameters, proposed, stored } from './fixtures.ts';
+import { aPatient, book, parameters, proposed, several, stored } from './fixtures.ts';
 import { hold } from './holds/fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from './http.ts';
 import { config } from './installation.ts';
@@ -190,6 +190,40 @@ describe('a plan that is confirmed', () => {
     expect((await now(unreached.appointment)).status).toBe('booked');
     const ticked = await medplum('front-desk', 'PUT', `/Task/${call?.id}`, { body: { ...call, status: 'completed' } });
     expect(ticked.status).toBe(200);
+  });
+
+  it('of several steps of a visit is one line and one call; of what is left of it, another one', async () => {
+    const service = aService();
+    const { schedule, slots } = await aCalendar(service, [
+      [0, 9],
+      [0, 10],
+      [0, 11],
+    ]);
+    const patient = await aPatient();
+    const steps = slots.map((slot, index) => ({
+      ...proposed(patient, [slot]),
+      ...{ serviceType: [service], start: at(0, 9 + index), end: at(0, 9.5 + index) },
+    }));
+    expect((await book(several(...steps))).status).toBe(201);
+    const [first, second] = await stored('Appointment', `patient=Patient/${patient.id}&_sort=date`);
+    if (!first || !second) {
+      throw new Error('There is no visit.');
+    }
+    const ids = async () => {
+      await runBot('end-requests');
+      return linesIn(await planned(absent([schedule], [silence('keep')]))).map(({ id }) => id);
+    };
+    expect(linesIn(await planned(absent([schedule]))).map(({ id, reach }) => [id, reach])).toEqual([
+      [first.id, 'call'],
+    ]);
+    expect(await ids()).toEqual([first.id]);
+    await rowOnce(first, (one) => outcomeOf(one) === 'call');
+    expect(await ids()).toEqual([first.id]);
+    const current = await now(first);
+    await medplum('front-desk', 'PUT', `/Appointment/${first.id}`, { body: { ...current, status: 'cancelled' } });
+    const call = await rowOnce(second, (one) => outcomeOf(one) === 'call');
+    expect(call?.description).toMatch(/^The visit of /);
+    expect((await ids()).sort()).toEqual([first.id, second.id].sort());
   });
 
   it.each([

@@ -40,7 +40,7 @@ import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { visitGroupOf } from '../../../core/visits/group.ts';
+import { toldGroupOf, visitGroupOf } from '../../../core/visits/group.ts';
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
 import { newId } from '../new-id.ts';
@@ -65,6 +65,7 @@ export const readAbsent = async (medplum: MedplumClient, blocks: readonly string
 
 /** The appointments that an absence affects, with their Slots. */
 export interface AffectedRead {
+  /** Of a visit the first step that cannot take place: its person is called once. If it is moved, the next is the first. */
   readonly appointments: readonly Appointment[];
   /** What is offered there to those who wait. */
   readonly offers: readonly Appointment[];
@@ -93,9 +94,11 @@ export async function readAffected(
   const holders = (await readInBatch(medplum, portions(unique(found)).map(holderSearch))).flat();
   const open = [...new Map(ofType('Appointment', holders).map((one) => [one.id, one])).values()];
   const slots = ofType('Slot', await readByIds(medplum, 'Slot', open.flatMap(slotIdsOf)));
-  const appointments = open
+  const affected = open
     .filter((one) => (parseInstant(one.start) ?? 0) > now && isAffected(one, slots, absent))
     .sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1));
+  const visits = Map.groupBy(affected, (one) => toldGroupOf(one, config) ?? one.id);
+  const appointments = [...visits.values()].flatMap(([first]) => first ?? []);
   const offers = open.filter(
     (one) =>
       isOffered(one, now, config) &&

@@ -5,6 +5,7 @@ import { idIn } from '../../fhir/reference/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { isBuffer } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
+import { toldGroupOf } from '../../visits/group.ts';
 import { timeOf } from '../appointment/overbooking.ts';
 import type { Absent, Proposal } from './plan.ts';
 import { type AbsenceRequest, keyOf, type Silence, silences } from './request.ts';
@@ -198,7 +199,7 @@ export function newAffected(
     partOf: [{ reference: `Task/${parent}` }],
     focus: { reference: `Appointment/${appointment}` },
     description: about?.start
-      ? `The appointment of ${about.start} cannot take place`
+      ? `The ${toldGroupOf(about, config) === undefined ? 'appointment' : 'visit'} of ${about.start} cannot take place`
       : 'An appointment cannot take place',
     ...(patient?.reference && {
       for: { reference: patient.reference, ...(patient.display && { display: patient.display }) },
