@@ -1,10 +1,11 @@
 /** At the telephone: no time fits, the patient waits, a time is freed, and staff say what the patient has answered. */
 import { expect, test } from '@playwright/test';
+import { localDayOf, mondayOf } from '../../../web/front-desk/day/local-day.ts';
 import { stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { cancellation, patch } from '../../contract/patch/fixtures.ts';
 import { expectAccessible } from '../axe.ts';
-import { aService, halfHours, morning, origin } from '../clinic.ts';
+import { aService, halfHours, morning, origin, zone } from '../clinic.ts';
 import { bookedBy, settle, visitDesk } from './desk.ts';
 
 test('who waits at the desk is called when a time is freed, and what they answer is noted', async ({ page }) => {
@@ -48,4 +49,14 @@ test('who waits at the desk is called when a time is freed, and what they answer
   const all = await stored('Appointment', `patient=Patient/${patient.id}&status=booked`);
   expect(all.map(({ start }) => start)).toEqual([second.start]);
   expect(await stored('Task', `patient=Patient/${patient.id}&status=requested`)).toEqual([]);
+
+  const weekOf = (time: number) => mondayOf(localDayOf(time, zone));
+  await page.getByRole('button', { name: 'What was filled this week' }).click();
+  await expect(
+    page.getByText(
+      weekOf(Date.parse(second.start ?? '')) === weekOf(Date.now())
+        ? /^Those who waited have taken \d+ minutes of this week/
+        : /of this week/,
+    ),
+  ).toBeVisible();
 });

@@ -6,13 +6,16 @@ import { contactOf, patientNameOf, servicesOf } from '../../appointment/people.t
 import { cancelled } from '../../appointment/status-steps.ts';
 import { localDayOf } from '../../day/local-day.ts';
 import { type Entry, entriesIn, filledIn, waitlistSearches, weekSearch } from '../../waitlist/entries.ts';
+import { waitedSearches, waitedServices } from '../../waitlist/joining.ts';
 import { useChange } from '../appointment/actions.tsx';
 import { Phone } from '../appointment/facts.tsx';
+import { searchAll, searchUrl } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
 import { Behind } from '../parts/behind.tsx';
 import { momentText, shortDayText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useFound } from '../parts/use-found.ts';
+import { useLoaded } from '../parts/use-loaded.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
@@ -108,7 +111,10 @@ function FilledThisWeek() {
   );
 }
 
-/** Those who wait for a time, in the order in which they are asked, and what is offered to them; nothing if nobody waits. */
+/**
+ * Those who wait for a time, in the order in which they are asked, and what is offered to them; nothing if nobody waits, and
+ * the clinic lets nobody wait.
+ */
 export function Waitlist() {
   const { waitlist: words } = useTexts();
   const now = useNow();
@@ -116,10 +122,12 @@ export function Waitlist() {
   const { value, refusal, reload, isBehind } = useFound('waitlist', waitlistSearches, (found) =>
     entriesIn(found, now, config),
   );
+  const holders = useLoaded('waited', () => searchAll(waitedSearches.map(({ type, query }) => searchUrl(type, query))));
+  const isUsed = waitedServices(holders.value?.flat() ?? [], config).length > 0;
   return (
     <>
       {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
-      {value && value.length > 0 && (
+      {value && (value.length > 0 || isUsed) && (
         <section aria-labelledby="waitlist">
           <h2 id="waitlist">
             {words.title} ({value.length})
