@@ -209,6 +209,13 @@ const wishes: readonly Input[] = [
   { name: 'latest', min: 0, max: '1', type: 'time', documentation: 'No appointment ends later in the day.' },
   { name: 'without', min: 0, max: '10', type: 'string', documentation: 'An optional step that is left out.' },
   {
+    name: 'payer-kind',
+    min: 0,
+    max: '1',
+    type: 'Coding',
+    documentation: 'Who pays: what does not serve that is left out.',
+  },
+  {
     name: 'patient',
     min: 0,
     max: '1',

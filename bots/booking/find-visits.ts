@@ -127,6 +127,7 @@ const proposingOf = ({ visit, isPlain, bookable, request }: Finding, all: readon
   bookable,
   slotOf: (id) => all.map(({ byId }) => byId.get(id)).find((slot) => slot !== undefined),
   patient: request.patient,
+  payerKind: request.payerKind,
   newId,
   config,
 });
@@ -300,8 +301,8 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
   if (Array.isArray(visit)) {
     return visit;
   }
-  const { period, hours, actors } = request;
-  const frame: Frame = { period, hours, actors, role, now, config };
+  const { period, hours, actors, payerKind } = request;
+  const frame: Frame = { period, hours, actors, payerKind, role, now, config };
   const steps = visit.steps.filter(({ name }) => !request.without.includes(name));
   const wanted = visit.series ? [{ ...plainStep(visit.service), name: 'the series' }] : steps;
   const pools = wanted.flatMap((step) => step.pools);

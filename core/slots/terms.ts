@@ -1,8 +1,9 @@
-import type { CodeableConcept, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import type { CodeableConcept, Coding, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { serviceTypeOf } from '../calendar/parameters/schedule-calendar.ts';
 import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/scheduling-parameters.ts';
 import { type ArtefactConfig, artefactUri, type BookingConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
+import { payerKindsOf } from '../fhir/payer-kind.ts';
 import type { Interval } from '../time/interval.ts';
 import type { Terms, TermsOf } from './settle.ts';
 import {
@@ -44,6 +45,27 @@ export function servicesFor(
     serviceTypeOf(service).some((type) => types.some((one) => isSameService(one, type))),
   );
   return named.length > 0 || stored.length > 1 ? named : stored;
+}
+
+/**
+ * Whether a payer kind is served: by a Slot, and by a service that an appointment in it may be for.
+ *
+ * @param types - the service types of the appointment
+ * @param services - those that the Schedule offers
+ */
+export function servesPayerKind(
+  { system, code }: Coding,
+  slot: CalendarSlot,
+  types: readonly CodeableConcept[],
+  services: readonly HealthcareService[],
+  config: ArtefactConfig,
+): boolean {
+  const isServing = (one: Slot | HealthcareService): boolean => {
+    const kinds = payerKindsOf(one, config);
+    return kinds.length === 0 || kinds.some((kind) => kind.system === system && kind.code === code);
+  };
+  const own = servicesFor(slot, types, services, config);
+  return isServing(slot.resource) && (own.length === 0 || own.some(isServing));
 }
 
 const longest = (values: readonly number[]): number => Math.max(0, ...values) * MINUTE;

@@ -1,4 +1,4 @@
-import type { CodeableConcept, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { CodeableConcept, Coding, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { Role } from '../booking/caller-role.ts';
 import { effectivePolicy } from '../booking/policy/effective-policy.ts';
 import type { StartBounds } from '../booking/policy/judge.ts';
@@ -10,7 +10,14 @@ import { serviceIdOf, serviceIdsOf } from '../fhir/reference/service-reference.t
 import { findChain } from '../slots/chain.ts';
 import { isWithheld } from '../slots/intent.ts';
 import { type CalendarSlot, publishedKeyOf } from '../slots/slot.ts';
-import { type Buffers, granularityOf, type LengthsConfig, neededBuffers, withBuffers } from '../slots/terms.ts';
+import {
+  type Buffers,
+  granularityOf,
+  type LengthsConfig,
+  neededBuffers,
+  servesPayerKind,
+  withBuffers,
+} from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
 import { type Filler, firstFrom, type Opening, type OpenStep } from './search.ts';
@@ -40,6 +47,8 @@ export interface Frame {
   readonly hours: Interval;
   /** Actors of Schedules, `Type/id`: where one of them can fill a role, nobody else does. */
   readonly actors: readonly string[];
+  /** Who pays: what does not serve that is not offered. */
+  readonly payerKind?: Coding | undefined;
   readonly role: Role;
   readonly now: number;
   readonly config: FindConfig;
@@ -108,6 +117,13 @@ function isFor({ resource, services }: CalendarSlot, pool: Pool, config: Artefac
       ? key.service === pool.service
       : !services || services.some((one) => [undefined, pool.service].includes(serviceIdOf(one))))
   );
+}
+
+/** Whether a Slot serves who pays, as `$book` checks it; staff serve whom they like. */
+function isServed(slot: CalendarSlot, { schedule, services }: Bookable, pool: Pool, frame: Frame): boolean {
+  const { payerKind, role, config } = frame;
+  const types = serviceTypesIn([[...(slot.services ?? []), ...(schedule.serviceType ?? [])]], [pool]);
+  return !payerKind || role === 'repository' || servesPayerKind(payerKind, slot, types, services, config);
 }
 
 /** The free Slots of one Schedule for a role, with what is needed around an appointment in them. */
@@ -239,7 +255,7 @@ export function openStep(
   const roles = step.pools.map((pool) =>
     poolOf(pool, bookable, frame).map((one, rank): Free => {
       const own = slots.get(one.schedule.id) ?? [];
-      const fitting = own.filter((slot) => isFor(slot, pool, config));
+      const fitting = own.filter((slot) => isFor(slot, pool, config) && isServed(slot, one, pool, frame));
       const reach = fitting.reduce((most, { start, end }) => Math.max(most, end - start), 0);
       return { bookable: one, rank, slots: fitting, reach, buffersOf: rememberedBuffers(one, config) };
     }),

@@ -1,4 +1,11 @@
-import type { Appointment, AppointmentParticipant, Bundle, OperationOutcome, Reference } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  AppointmentParticipant,
+  Bundle,
+  Coding,
+  OperationOutcome,
+  Reference,
+} from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { bookingErrors } from '../fhir/outcome/errors.ts';
@@ -15,6 +22,7 @@ export interface Proposing {
   readonly bookable: ReadonlyMap<string, Bookable>;
   readonly slotOf: (id: string) => CalendarSlot | undefined;
   readonly patient: string | undefined;
+  readonly payerKind: Coding | undefined;
   /** Makes the value of the identifier that the appointments of one visit have in common. */
   readonly newId: () => string;
   /** In a series the times for which others are proposed, by step. */
@@ -35,7 +43,7 @@ function participantsIn(schedules: readonly string[], { bookable, patient }: Pro
 
 /** One visit as a Bundle of the appointments that `$book` takes as they stand. */
 export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle<Appointment> {
-  const { visit, isPlain, bookable, slotOf, newId, insteadOf, config } = proposing;
+  const { visit, isPlain, bookable, slotOf, payerKind, newId, insteadOf, config } = proposing;
   const group = { system: artefactUri(config, 'LocalVisitGroup'), value: newId().replace('urn:uuid:', '') };
   return {
     resourceType: 'Bundle',
@@ -55,12 +63,14 @@ export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle
       const mark = stepExtension({ service: visit.service, step }, config);
       const time = insteadOf?.get(step);
       const instead = time === undefined ? [] : [{ url: 'instead', valueInstant: formatInstant(time) }];
+      const extension = [
+        ...(isPlain ? [] : [{ ...mark, extension: [...(mark.extension ?? []), ...instead] }]),
+        ...(payerKind ? [{ url: artefactUri(config, 'LocalPayerKind'), valueCoding: payerKind }] : []),
+      ];
       const resource: Appointment = {
         resourceType: 'Appointment',
-        ...(!isPlain && {
-          extension: [{ ...mark, extension: [...(mark.extension ?? []), ...instead] }],
-          identifier: [group],
-        }),
+        ...(extension.length > 0 && { extension }),
+        ...(!isPlain && { identifier: [group] }),
         status: 'proposed',
         ...(serviceType.length > 0 && { serviceType }),
         start: formatInstant(start),

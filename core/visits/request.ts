@@ -1,3 +1,4 @@
+import type { Coding } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { formatReference, parseReference } from '../fhir/reference/reference.ts';
@@ -22,6 +23,8 @@ export interface FindRequest {
   readonly without: readonly string[];
   /** `Patient/id`, if it was named. */
   readonly patient: string | undefined;
+  /** Who pays, if it was said. */
+  readonly payerKind: Coding | undefined;
 }
 
 /** A request, and everything wrong with it. */
@@ -83,6 +86,11 @@ function count({ valuePositiveInt, valueInteger }: Readonly<Record<string, unkno
     : undefined;
 }
 
+function coding({ valueCoding }: Readonly<Record<string, unknown>>): Coding | undefined {
+  const { system, code } = isObject(valueCoding) ? valueCoding : {};
+  return typeof system === 'string' && typeof code === 'string' && code !== '' ? { system, code } : undefined;
+}
+
 const definitions = {
   service: { most: 1, said: 'a valueReference to a HealthcareService', read: referenceTo(['HealthcareService']) },
   period: {
@@ -104,6 +112,7 @@ const definitions = {
   },
   without: { most: 10, said: 'a valueString, the name of an optional step', read: text },
   patient: { most: 1, said: 'a valueReference to a Patient', read: referenceTo(['Patient']) },
+  'payer-kind': { most: 1, said: 'a valueCoding with system and code', read: coding },
 } as const satisfies Record<string, Definition<unknown>>;
 
 type Name = keyof typeof definitions;
@@ -208,6 +217,7 @@ export function parseFind(body: unknown, now: number, config: BookingConfig): Pa
       actors: values.actor,
       without: values.without,
       patient: values.patient[0],
+      payerKind: values['payer-kind'][0],
     },
     issues,
   };

@@ -133,6 +133,26 @@ it('finds single appointments of a service without steps, and marks them with no
   expect([only?.identifier, only?.extension, only?.status]).toEqual([undefined, undefined, 'proposed']);
 });
 
+it('proposes only what serves who pays, and says who pays in it', async () => {
+  const kind = (code: string) => ({ system: artefactUri(config, 'LocalPayerKinds'), code });
+  const service = await aService();
+  const schedule = await aSchedule({ actor: [{ reference: `HealthcareService/${service.id}` }] });
+  const extension = [{ url: artefactUri(config, 'LocalPayerKind'), valueCoding: kind('PKV') }];
+  await Promise.all([aSlot(schedule, 0, 30, { extension }), aSlot(schedule, 30, 60)]);
+  const asked = (valueCoding: unknown) => find(service, 'portal-a', { name: 'payer-kind', valueCoding });
+  expect(shown(await asked(kind('PKV')))).toEqual([' 0-30', ' 30-60']);
+  const answer = await asked(kind('GKV'));
+  expect(shown(answer)).toEqual([' 30-60']);
+  const [[only] = []] = visitsIn(answer);
+  expect(only?.extension).toEqual([{ ...extension[0], valueCoding: kind('GKV') }]);
+  const { participant: _, ...proposal } = only as Appointment;
+  const patient = await aPatient();
+  const participant = [{ actor: { reference: `Patient/${patient.id}` }, status: 'accepted' as const }];
+  const booked = await book({ ...proposal, participant });
+  expect([booked.status, ...issuesOf(booked)]).toEqual([201]);
+  expect(issuesOf(await asked({ code: 'GKV' }))).toEqual(['malformed-request Parameters.parameter[2]']);
+});
+
 it('proposes for a series what fits, and near to it what does not', async () => {
   const day = 24 * 60;
   const week = { url: 'every', valueDuration: { value: 1, code: 'wk' } };

@@ -60,12 +60,12 @@ interface Wish {
 /** Looks for visits of a service, the earliest first, and says whether there may be more. */
 export async function findVisits(
   { service: client, options }: Portal,
-  { visit }: BookableService,
+  { visit, payer }: BookableService,
   { from, to, without, count }: Wish,
 ): Promise<{ readonly visits: readonly ProposedVisit[]; readonly isCutShort: boolean } | Refusal> {
   const length = visit?.series ? visit.series.length + DAY : 0;
   const period = { start: from, end: Math.min(from + LONGEST, to + length) };
-  const found = await client.find(findRequest({ service: visit?.service ?? '', period, count, without }));
+  const found = await client.find(findRequest({ service: visit?.service ?? '', period, count, without, payer }));
   if (isRefusal(found)) {
     // A visit for which there is nobody, or that the clinic must correct, has no times.
     return found.status === 422 ? { visits: [], isCutShort: has(found, 'too-costly') } : found;

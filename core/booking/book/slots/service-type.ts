@@ -1,9 +1,9 @@
-import type { CodeableConcept, Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import type { CodeableConcept, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type Confirmation } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../../fhir/payer-kind.ts';
 import type { CalendarSlot } from '../../../slots/slot.ts';
-import { servicesFor } from '../../../slots/terms.ts';
+import { servesPayerKind } from '../../../slots/terms.ts';
 import { type ResourceSet, scheduleOf } from '../../resource-set.ts';
 import { offeredServicesOf } from '../knowledge.ts';
 import type { BookRequest } from '../request/request.ts';
@@ -71,18 +71,11 @@ export function serviceTypeIssues(
 export function payerKindIssues({ request, selected, state, known, context }: Situation): Issue[] {
   const { appointment } = request;
   const [kind] = payerKindsOf(appointment.value, context.config);
-  const isServing = (one: Slot | HealthcareService): boolean => {
-    const kinds = payerKindsOf(one, context.config);
-    return (
-      !kind || kinds.length === 0 || kinds.some(({ system, code }) => system === kind.system && code === kind.code)
-    );
-  };
   const isServed = (slot: CalendarSlot): boolean => {
     const schedule = scheduleOf(state, slot.resource);
     const offered = schedule ? offeredServicesOf(schedule, state, known) : [];
     const types = appointment.value.serviceType ?? slot.services ?? [];
-    const services = servicesFor(slot, types, offered, context.config);
-    return isServing(slot.resource) && (services.length === 0 || services.some(isServing));
+    return !kind || servesPayerKind(kind, slot, types, offered, context.config);
   };
   const refused = selected.slots.find((slot) => !isServed(slot));
   const diagnostics = `Slot/${refused?.id} or its service does not serve the payer kind ${kind?.code}; search with payer-kind.`;
