@@ -182,6 +182,9 @@ describe('what is refused', () => {
     const nobody = await find(
       await aService(step('Blood', ...schedules({ ...(await aSchedule()), id: randomUUID() }))),
     );
+    const reference = `HealthcareService/${randomUUID()}`;
+    const ofNoService = await find(await aService(step('Blood', { url: 'service', valueReference: { reference } })));
+    expect([ofNoService.status, ...issuesOf(ofNoService)]).toEqual([nobody.status, ...issuesOf(nobody)]);
     expect([gone.status, ...issuesOf(gone)]).toEqual([
       422,
       "service-not-found Parameters.parameter.where(name = 'service')",

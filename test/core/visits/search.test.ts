@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { bufferBetween, stepsWith } from '../../../core/visits/check.ts';
+import { stepsWith } from '../../../core/visits/check.ts';
 import { type Filler, type Opening, type OpenStep, type Proposal, searchVisits } from '../../../core/visits/search.ts';
 
 /** Numbers that look random, the same for the same seed (Mulberry32). */
@@ -28,20 +28,21 @@ function someSteps(seed: number): OpenStep[] {
     const roles = below(4) === 0 ? 2 : 1;
     const earlier = names.slice(0, index).filter(() => below(2) === 0);
     const gapMin = below(3) === 0 ? below(3) : 0;
-    const filler = (rank: number): Filler => ({
+    // Every second clinic has two places in each room, which are free in turn.
+    const filler = (rank: number, start: number): Filler => ({
       schedule: rooms[rank]?.schedule ?? '',
       rank,
-      place: undefined,
+      place: seed % 2 === 0 ? undefined : `${start % 2}`,
       slots: [],
       buffers: rooms[rank]?.buffers ?? { before: 0, after: 0 },
     });
-    const free = (): Filler[] => rooms.flatMap((_, rank) => (below(3) > 0 ? [filler(rank)] : []));
+    const free = (start: number): Filler[] => rooms.flatMap((_, rank) => (below(3) > 0 ? [filler(rank, start)] : []));
     const openings = Array.from(
       { length: 8 },
       (_, start): Opening => ({
         start,
         end: start + length,
-        roles: Array.from({ length: roles }, free),
+        roles: Array.from({ length: roles }, () => free(start)),
       }),
     );
     return {
@@ -91,8 +92,8 @@ function isVisit(steps: readonly OpenStep[], placed: Proposal): boolean {
     const shared = before.flatMap((other) =>
       other.fillers.flatMap((theirs) =>
         one.fillers
-          .filter((ours) => ours.schedule === theirs.schedule)
-          .map((ours) => one.start - other.end - bufferBetween(theirs.buffers, ours.buffers)),
+          .filter((ours) => ours.schedule === theirs.schedule && ours.place === theirs.place)
+          .map((ours) => one.start - other.end - Math.max(theirs.buffers.after, ours.buffers.before)),
       ),
     );
     const same = placed.find((other) => other.step === step?.sameAs);
