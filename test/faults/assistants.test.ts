@@ -288,8 +288,10 @@ async function attack(seed: number, world: World): Promise<void> {
   const email = `victim-${seed}@example.org`;
   const person = { ...aPerson(email), family: any([`Family${seed}`, ...hostileTexts]) };
   const mutated = (text = '') => {
-    const at = Math.floor(random() * text.length);
-    return `${text.slice(0, at)}${any(['A', 'z', '.', '_'])}${text.slice(at + 1)}`;
+    // The last character carries bits that mean nothing.
+    const at = Math.floor(random() * (text.length - 1));
+    const other = any(['A', 'z', '.', '_'].filter((one) => one !== text[at]));
+    return `${text.slice(0, at)}${other}${text.slice(at + 1)}`;
   };
   const note = any(hostileTexts);
   const book = async (hold: string | undefined, more: object = {}) => {
