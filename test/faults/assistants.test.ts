@@ -288,8 +288,7 @@ async function attack(seed: number, world: World): Promise<void> {
   const email = `victim-${seed}@example.org`;
   const person = { ...aPerson(email), family: any([`Family${seed}`, ...hostileTexts]) };
   const mutated = (text = '') => {
-    // The last character carries bits that mean nothing.
-    const at = Math.floor(random() * (text.length - 1));
+    const at = Math.floor(random() * (text.length - 1)); // The last character has bits that mean nothing.
     const other = any(['A', 'z', '.', '_'].filter((one) => one !== text[at]));
     return `${text.slice(0, at)}${other}${text.slice(at + 1)}`;
   };
