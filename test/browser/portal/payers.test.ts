@@ -38,7 +38,7 @@ test('who pays is chosen first, stays in the address, and is kept by the appoint
   const choice = page.getByRole('navigation', { name: 'Who pays?' });
   const card = page.getByRole('link', { name: new RegExp(`Visit ${code}`) });
   await expect(async () => {
-    await page.goto(`${origin}/portal/`);
+    await page.goto(`${origin}/portal/?find=${code}`);
     await expect(card).toContainText('Private insurance and I pay myself', { timeout: 500 });
   }).toPass();
   await choice.getByRole('link', { name: 'Private insurance' }).click();

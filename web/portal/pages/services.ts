@@ -75,8 +75,10 @@ export function servicesPage(
     return html`<li><a href="${path}/times?${query}" class="card"><span class="name">${service.name || texts.appointment.title}</span>
 ${description !== service.name && description && html`<span class="note">${description}</span>`}${payersNote(visit, service)}</a></li>`;
   });
-  const addressFor = (payer: string | undefined): string =>
-    `${path}/${payer === undefined ? '' : `?${new URLSearchParams({ payer }).toString()}`}`;
+  const addressFor = (payer = ''): string => {
+    const kept = new URLSearchParams(Object.entries({ find, payer }).filter(([, value]) => value)).toString();
+    return `${path}/${kept && `?${kept}`}`;
+  };
   const choice = payerChoice(visit, payers, services[0]?.payer, addressFor);
   const body = html`<p class="step">${say(texts.step, { step: 1, steps: 3 })}</p>
 <h1>${title}</h1>
