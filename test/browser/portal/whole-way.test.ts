@@ -202,7 +202,7 @@ test('a card says that there are more doctors than it names, and choosing one ke
     services.push(await aService({ starts: [morning(8)], doctor: `Dr. ${number}`, like: first?.schedule }));
   }
   await expect(async () => {
-    await page.goto(`${origin}/portal/`);
+    await page.goto(`${origin}/portal/?${new URLSearchParams({ find: first?.name ?? '' })}`);
     await expect(page.getByRole('link', { name: first?.name })).toHaveText(/Dr\. \d · .* and 1 other$/, {
       timeout: 500,
     });
