@@ -24,6 +24,7 @@ import {
 import { communicationSearch } from '../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadOf, threadTask } from '../../core/messages/thread.ts';
 import { isRow } from '../../core/rows/row.ts';
+import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { cancelEntries, cancellationIssues } from '../lib/booking/cancel.ts';
 import { type Companion, groupSearch, readTold } from '../lib/booking/companions.ts';
@@ -196,7 +197,9 @@ async function attempt(
   const possible = possibleAnswers(asked.thread, appointments, { isAlone, isClosed: closed.length > 0 }, config);
   const { answer, to } = request;
   const isThere = (stored: Appointment): boolean =>
-    parseInstant(stored.start) === parseInstant(to?.start) && parseInstant(stored.end) === parseInstant(to?.end);
+    parseInstant(stored.start) === parseInstant(to?.start) &&
+    parseInstant(stored.end) === parseInstant(to?.end) &&
+    slotIdsOf(stored).includes(slotIdsOf(to)[0] ?? '');
   if (to && appointment?.status !== 'cancelled' && appointment && isThere(appointment)) {
     // The same answer sent again.
     return answerParameters(asked.thread, appointments, possible, config);

@@ -60,6 +60,6 @@ export function slotStatusOf(use: SlotUse | undefined): TakenStatus | undefined 
 }
 
 /** The ids of the slots that an appointment refers to. */
-export function slotIdsOf(appointment: Appointment | undefined): string[] {
+export function slotIdsOf(appointment: Pick<Appointment, 'slot'> | undefined): string[] {
   return (appointment?.slot ?? []).flatMap((reference) => idIn(reference, 'Slot') ?? []);
 }

@@ -147,9 +147,10 @@ describe('the link in a message', () => {
   it.each([
     ['another portal', { id: 'another' }],
     ['the clinic', undefined],
+    ['another portal, at the same time with somebody else,', { id: 'another' }, 'same time'],
   ])(
     'moves an appointment of %s by the rules of who has made it, once, and nobody passes for its author',
-    async (_, portal) => {
+    async (_, portal, isSameTime = '') => {
       const schedule = await aSchedule(medplum(), { extension: [policy({ leadTime: 60 })] });
       const meta = portal ? {} : { meta: {} };
       const made = await told(await booked(medplum(), portal ?? { id: '' }, { schedule, ...meta }));
@@ -161,7 +162,12 @@ describe('the link in a message', () => {
       ];
       const move = (to: NonNullable<Parameters['parameter']>) => ask(made, 'move', undefined, to);
       const [free, late] = [
-        await aSlot(medplum(), schedule, '11:00', '11:30'),
+        isSameTime
+          ? await aSlot(medplum(), await aSchedule(medplum()), '10:00', '10:30', {
+              start: made.slot.start,
+              end: made.slot.end,
+            })
+          : await aSlot(medplum(), schedule, '11:00', '11:30'),
         await aSlot(medplum(), schedule, '12:00', '12:30', { start: inMinutes(20), end: inMinutes(50) }),
       ];
       const sought = await ask(made, 'move');

@@ -174,9 +174,12 @@ export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: n
     ],
   }) as const;
 
+/** Whether staff can choose another time for an appointment: of several Slots (a room besides) or a visit, times depend on each other. */
+export const isChoosable = (appointment: Appointment, config: ArtefactConfig): boolean =>
+  appointment.slot?.length === 1 && visitGroupOf(appointment, config) === undefined;
+
 /**
- * The times among those found that an appointment could have instead, the earliest first. One that needs several Slots (a
- * room besides), or belongs to a visit, has none: its times depend on each other.
+ * The times among those found that an appointment could have instead, the earliest first.
  *
  * @param used - ids of Slots that are proposed for others
  */
@@ -189,7 +192,7 @@ export function otherTimes(
   config: ArtefactConfig,
 ): Proposal[] {
   const time = timeOf(appointment);
-  if (!time || appointment.slot?.length !== 1 || visitGroupOf(appointment, config) !== undefined) {
+  if (!time || !isChoosable(appointment, config)) {
     return [];
   }
   return found

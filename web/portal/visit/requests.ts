@@ -155,7 +155,7 @@ export function bookRequest(booking: Booking, submission: Submission, hold?: str
  * @param holds - the ids of the holds that become the bookings, in the order of the steps
  */
 export function bookVisitRequest(booking: VisitBooking, submission: Submission, holds: readonly string[]): Parameters {
-  const { comment, answers, messages } = submission;
+  const { comment, messages } = submission;
   const { person, parameter } = said(booking.service, submission);
   const leaving: Extension[] = messages ? [{ url: messages, valueBoolean: true }] : [];
   const appointments = proposedSteps(booking).map((one, index): Appointment => {
@@ -170,11 +170,7 @@ export function bookVisitRequest(booking: VisitBooking, submission: Submission, 
   });
   return {
     resourceType: 'Parameters',
-    parameter: [
-      ...(asParameters(appointments).parameter ?? []),
-      ...parameter,
-      ...(answers ? [{ name: 'patientSubmittedInformation', resource: answers }] : []),
-    ],
+    parameter: [...(asParameters(appointments).parameter ?? []), ...parameter],
   };
 }
 

@@ -10,6 +10,7 @@ import {
   counted,
   countsOf,
   ending,
+  isChoosable,
   isSameTime,
   type Line,
   type OpenAbsence,
@@ -229,14 +230,17 @@ function Plan({ absence, lines, known, onChanged }: CardProps) {
                     }}
                   />
                 ) : (
-                  <Button
-                    variant="subtle"
-                    size="compact-sm"
-                    aria-label={words.another(name)}
-                    onClick={() => setSearched(id)}
-                  >
-                    {words.anotherTime}
-                  </Button>
+                  appointment &&
+                  isChoosable(appointment, config) && (
+                    <Button
+                      variant="subtle"
+                      size="compact-sm"
+                      aria-label={words.another(name)}
+                      onClick={() => setSearched(id)}
+                    >
+                      {words.anotherTime}
+                    </Button>
+                  )
                 )}
               </>
             );
