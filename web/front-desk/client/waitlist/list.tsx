@@ -11,7 +11,6 @@ import { useChange } from '../appointment/actions.tsx';
 import { Phone } from '../appointment/facts.tsx';
 import { searchAll, searchUrl } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
-import { Behind } from '../parts/behind.tsx';
 import { momentText, shortDayText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useFound } from '../parts/use-found.ts';
@@ -113,15 +112,13 @@ function FilledThisWeek() {
 
 /**
  * Those who wait for a time, in the order in which they are asked, and what is offered to them; nothing if nobody waits, and
- * the clinic lets nobody wait.
+ * the clinic lets nobody wait. The page around it says when the server does not answer.
  */
 export function Waitlist() {
   const { waitlist: words } = useTexts();
   const now = useNow();
   const [isFilledShown, setFilledShown] = useState(false);
-  const { value, refusal, reload, isBehind } = useFound('waitlist', waitlistSearches, (found) =>
-    entriesIn(found, now, config),
-  );
+  const { value, refusal, reload } = useFound('waitlist', waitlistSearches, (found) => entriesIn(found, now, config));
   const holders = useLoaded('waited', () => searchAll(waitedSearches.map(({ type, query }) => searchUrl(type, query))));
   const isUsed = waitedServices(holders.value?.flat() ?? [], config).length > 0;
   return (
@@ -133,7 +130,6 @@ export function Waitlist() {
             {words.title} ({value.length})
           </h2>
           <p className="help">{words.help}</p>
-          <Behind isBehind={isBehind} />
           <ol className="deliveries">
             {value.map((entry) => (
               <Waiting key={entry.id} entry={entry} onChanged={reload} />
