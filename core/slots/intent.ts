@@ -9,7 +9,7 @@ import type { Calendar, CalendarSlot } from './slot.ts';
  * How long an intent counts, in milliseconds: until what was announced is stored and followed, by the clock if need be,
  * which runs every minute.
  */
-const LONGEST = 90_000;
+export const INTENT_LIFETIME = 90_000;
 
 /** Time that somebody is about to take, and until when that must be expected. */
 interface Intent extends Interval {
@@ -48,7 +48,7 @@ export function isWithheld(
 }
 
 /** Whether what was written at a moment may have been announced a while before, and is still expected. */
-export const isRecent = (moment: number, now: number): boolean => now - moment < LONGEST;
+export const isRecent = (moment: number, now: number): boolean => now - moment < INTENT_LIFETIME;
 
 /**
  * A calendar whose offers no longer expect what was announced on them, because it was stored and has given its time back.
@@ -107,7 +107,7 @@ export function intentEntry(
     url,
     extension: [
       { url: 'time', valuePeriod },
-      { url: 'until', valueInstant: formatInstant(now + LONGEST) },
+      { url: 'until', valueInstant: formatInstant(now + INTENT_LIFETIME) },
       { url: 'by', valueString: by },
     ],
   };

@@ -633,6 +633,18 @@ export const scenes: readonly Scene[] = [
     acts: [[{ does: 'cancel', portal: 'B', what: 'x' }], [b('09:00-09:30', { by: 'schedule' })]],
   },
   {
+    name: 'waitlist: freed time is offered while staff take it in Medplum and are refused',
+    calendars: { c: refilled },
+    before: [...waiting(refilled)],
+    acts: [
+      [{ does: 'block', time: '10:15-10:45' }],
+      [
+        { does: 'cancel', what: 'y' },
+        { does: 'native-hold', time: '09:30-10:00' },
+      ],
+    ],
+  },
+  {
     name: 'waitlist: two times are freed for one who waits',
     calendars: { c: refilled },
     before: [b('09:00-09:30', { as: 'x' }), b('09:30-10:00', { as: 'y' }), join('09:00-10:00', 'w')],

@@ -28,6 +28,7 @@ import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { creation } from '../../../core/rows/row.ts';
+import { INTENT_LIFETIME } from '../../../core/slots/intent.ts';
 import { config } from '../config.ts';
 import { newId } from '../new-id.ts';
 import { ofType, readAll, readByIds, readInTransaction } from '../read.ts';
@@ -137,7 +138,11 @@ async function withoutAsked(
   return entries.filter((one) => !patientsOf(one).some(wasAsked));
 }
 
-/** Offers a free Slot to the first whom it fits and who was not asked for it yet. */
+/**
+ * Offers a free Slot to the first whom it fits and who was not asked for it yet.
+ *
+ * @returns whether somebody else takes it, or is about to
+ */
 async function offerSlot(
   medplum: MedplumClient,
   slot: Slot,
@@ -145,7 +150,7 @@ async function offerSlot(
   until: number,
   { entries, standing, asked }: Waiting,
   secrets: BotEvent['secrets'],
-): Promise<void> {
+): Promise<boolean> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
   const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
@@ -156,11 +161,14 @@ async function offerSlot(
   const others = before.length < MOST_ASKED ? await withoutAsked(medplum, wanted, before) : [];
   for (const entry of others.slice(0, MOST_REFUSED)) {
     const result = await offer(medplum, entry, slot, offered, until, standingFor(entry), secrets);
+    if (result === 'offered') {
+      asked.add(entry.id ?? '');
+    }
     if (result !== 'not-theirs') {
-      asked.add(result === 'offered' ? (entry.id ?? '') : '');
-      return;
+      return result === 'gone';
     }
   }
+  return false;
 }
 
 /**
@@ -205,12 +213,15 @@ export async function refill(medplum: MedplumClient, id: string, secrets: BotEve
   ]);
   const slots = ofType('Slot', found);
   const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
+  // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
+  let isContested = false;
   for (const slot of waiting && waiting.entries.length > 0 ? slots : []) {
     const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
     if (time && waiting) {
       const until = offerEnd(policy, time.start, now);
-      await offerSlot(medplum, slot, { ...time, schedule: calendar.schedule }, until, waiting, secrets);
+      const whole = { ...time, schedule: calendar.schedule };
+      isContested = (await offerSlot(medplum, slot, whole, until, waiting, secrets)) || isContested;
     }
   }
-  await close(undefined);
+  await close(isContested ? now + INTENT_LIFETIME : undefined);
 }
