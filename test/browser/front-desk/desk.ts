@@ -27,7 +27,8 @@ if (!first || !second) {
 }
 export const [maria, jan] = [first, second];
 
-const signInPage = ({ pathname }: URL): boolean => pathname === '/oauth';
+// A request that follows a redirect is not asked: the one before is.
+const signInPage = ({ pathname }: URL): boolean => pathname === '/oauth2/authorize';
 
 /** Does what the sign-in page of Medplum's app does: a login by `auth/login`, and back to the client with its code. */
 async function answerForApp(page: Page, { email, password }: Person): Promise<void> {
