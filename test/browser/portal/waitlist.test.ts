@@ -48,10 +48,16 @@ test('who waits is offered the time that is freed, and takes it; who leaves is o
   await plain.locator('button.primary').click();
   await headingIs(plain, 'You are on the waitlist');
   await join(waiting, service);
+  const day = (name: string) => waiting.getByLabel(name, { exact: false }).inputValue();
+  const wished = await Promise.all(['First day', 'Last day'].map(day));
   await expectFits(waiting);
   await waiting.locator('button.primary').click();
   await headingIs(waiting, 'You are on the waitlist');
   await expect(waiting.locator('#state')).toContainText('Your place2');
+  const [from, to] = wished.map((one) =>
+    new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' }).format(new Date(`${one}T12:00Z`)),
+  );
+  await expect(waiting.locator('#state')).toContainText(new RegExp(`${from}.* to .*${to}`));
   await expectFits(waiting);
 
   await plain.getByRole('link', { name: 'Leave the waitlist' }).click();
