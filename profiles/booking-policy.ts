@@ -125,7 +125,8 @@ function alternative(config: BookingConfig): Profile {
     title: 'Alternative',
     description:
       'What the caller could book instead of what an issue refuses: slot (Reference, more than one if the time takes ' +
-      'several), start and end (instant). The nearest comes first.',
+      'several), start and end (instant). The nearest comes first. A whole visit has instead of slot a step for each of ' +
+      'its appointments, with name (string), slot, start and end.',
     context: ['OperationOutcome.issue'],
     differential: [
       { id: 'Extension.extension', min: 3 },

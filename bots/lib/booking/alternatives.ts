@@ -4,34 +4,50 @@ import {
   asksForAlternatives,
   MOST_ALTERNATIVES,
   proposeIn,
+  proposeWholes,
   refusedIn,
   requestFor,
 } from '../../../core/booking/alternatives/alternative.ts';
 import { candidatesIn, type Offers } from '../../../core/booking/alternatives/candidates.ts';
 import { MOST_SCHEDULES, nearbyReads, sameServiceReads } from '../../../core/booking/alternatives/reads.ts';
+import {
+  periodsFor,
+  visitLike,
+  type WholeRequest,
+  wholeIn,
+  wholesIn,
+} from '../../../core/booking/alternatives/whole.ts';
 import { schedulesNamed } from '../../../core/booking/book/apply-policy.ts';
 import type { BookRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { permittedIn } from '../../../core/booking/policy/offers.ts';
-import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { searchByIds } from '../../../core/booking/search.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { readsById, searchByIds } from '../../../core/booking/search.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { readVisit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { ReadError, readStateAs } from '../read.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 import { readRole } from './read-more.ts';
+import { findVisits } from './visits.ts';
 
 /** How many times are judged for one refusal, in the Schedules that it names, and in others. */
 const MOST_JUDGED = 6;
 
-/** A refused request, and the requestor for whom another time is sought. */
-interface Refusal {
-  readonly request: BookRequest & { readonly interval: Interval };
+/** For whom another time is sought, and for what. */
+interface Seeking {
   readonly requestor: Requestor & { readonly role: Role };
   readonly purpose: Purpose;
   readonly now: number;
+}
+
+/** A refused request. */
+interface Refusal extends Seeking {
+  readonly request: BookRequest & { readonly interval: Interval };
 }
 
 /** Reads with the rights of the caller: what it may not read is not proposed. */
@@ -72,7 +88,7 @@ async function accepted(
   medplum: MedplumClient,
   candidates: readonly Alternative[],
   most: number,
-  { request, requestor, purpose }: Refusal,
+  { request, requestor, purpose }: Seeking & { readonly request: BookRequest },
 ): Promise<Alternative[]> {
   const found: Alternative[] = [];
   const judged = candidates.slice(0, MOST_JUDGED);
@@ -138,38 +154,73 @@ async function alternatives(
     : here;
 }
 
+/** How long other visits are looked for, as a share of the time that Medplum may take to answer. */
+const SHARE = 0.1;
+
+/** Whole visits as they were asked for, the next ones first. */
+async function wholes(medplum: MedplumClient, whole: WholeRequest, seeking: Seeking): Promise<Alternative[]> {
+  const { requestor, now } = seeking;
+  const read = await readStateAs(medplum, readsById('HealthcareService', [whole.service]), requestor);
+  const service = findResource(read, 'HealthcareService', whole.service);
+  const asked = service && readVisit(service, config).visit;
+  const visit = asked && visitLike(whole, asked);
+  const [payerKind] = payerKindsOf(whole.request.appointment.value, config);
+  const deadline = now + config.timeout * 1_000 * SHARE;
+  if (!visit) {
+    return [];
+  }
+  for (const period of periodsFor(whole, now)) {
+    const { role } = requestor;
+    const frame = { period, hours: { start: 0, end: DAY }, actors: [], payerKind, role, now, config };
+    const found = await findVisits(medplum, { caller: requestor, visit, count: MOST_ALTERNATIVES, frame, deadline });
+    const proposals = 'nobody' in found ? [] : found.visits.map(({ proposal }) => proposal);
+    const good = await accepted(medplum, wholesIn(proposals, whole, visit), MOST_ALTERNATIVES, {
+      ...seeking,
+      ...whole,
+    });
+    if (good.length > 0) {
+      return good;
+    }
+  }
+  return [];
+}
+
 /**
  * Adds to a refusal the nearest times that the caller could book instead: of the same Schedules first, then of others of
  * the same service. They are looked for with the caller's rights, and judged by the rules as `$book` does; nothing is
  * written. Only for a refusal that another time could solve is anything read, in a bounded number of reads; if they fail,
  * the refusal stays as it is.
  *
- * Of several appointments of which one is refused, they are other times of that one which fit the others.
+ * Of several appointments of which one is refused, they are other times of that one which fit the others. If there are
+ * none, or if several are refused, they are other whole visits, which `$find` proposes.
  *
  * @param decision - what was read for the request that was refused, and the Slots that are free for it alone
  */
 export async function withAlternatives(
   medplum: MedplumClient,
   issues: readonly Issue[],
-  whole: BookRequest,
+  asked: BookRequest,
   { state, returning = [] }: Pick<BookingDecision, 'state'> & { readonly returning?: readonly Slot[] },
   requestor: Requestor,
   purpose: Purpose = 'book',
 ): Promise<readonly Issue[]> {
-  const request = refusedIn(whole, issues);
-  const { interval } = request ?? {};
-  if (!request || !interval || !asksForAlternatives(issues)) {
+  if (!asksForAlternatives(issues)) {
     return issues;
   }
+  const request = refusedIn(asked, issues);
+  const { interval } = request ?? {};
+  // A job knows what its requestor could see of what it names, but not what else the requestor may read.
+  const whole = requestor.authorization === undefined ? undefined : wholeIn(asked, state, config);
   try {
     const role = requestor.role ?? (await readRole(medplum, requestor.authorization));
-    const refusal = {
-      request: { ...request, interval },
-      requestor: { ...requestor, role, limits: [] },
-      purpose,
-      now: Date.now(),
-    };
-    return proposeIn(issues, await alternatives(medplum, state, refusal, returning));
+    const seeking = { requestor: { ...requestor, role, limits: [] }, purpose, now: Date.now() };
+    const single =
+      request && interval
+        ? await alternatives(medplum, state, { ...seeking, request: { ...request, interval } }, returning)
+        : [];
+    return single.length > 0 || !whole
+      ? proposeIn(issues, single)
+      : proposeWholes(issues, await wholes(medplum, whole, seeking));
   } catch (error) {
     if (error instanceof ReadError) {
       return issues;

@@ -39,6 +39,12 @@ export function proposeIn(issues: readonly Issue[], alternatives: readonly Alter
   );
 }
 
+/** The issues, with whole visits added to the first that proposes other times. */
+export function proposeWholes(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
+  const first = issues.find(({ code }) => proposing.has(code));
+  return issues.map((issue) => (issue === first && alternatives.length > 0 ? { ...issue, alternatives } : issue));
+}
+
 /**
  * A request as one for the appointment that is refused for its time, with the others as they are: its alternatives fit them.
  *
@@ -56,8 +62,15 @@ export function refusedIn(request: BookRequest, issues: readonly Issue[]): BookR
   return others.length > 0 ? { ...first, leads: request.leads, isDryRun: request.isDryRun, others } : first;
 }
 
-/** The same request for another time: everything else stays. */
-export function requestFor({ slots, start, end }: Alternative, request: BookRequest): BookRequest {
+/** The same request for another time, or another whole visit: everything else stays. */
+export function requestFor({ slots, start, end, steps }: Alternative, request: BookRequest): BookRequest {
+  if (steps) {
+    const [first = request, ...others] = eachOf(request).map((one) => {
+      const at = steps.find(({ name }) => name === one.appointment.step?.step);
+      return at ? requestFor(at, one) : one;
+    });
+    return { ...first, others };
+  }
   const { value, path } = request.appointment;
   return {
     ...request,

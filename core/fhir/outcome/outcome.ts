@@ -5,10 +5,12 @@ import { type BookingError, type BookingErrorCode, bookingErrors } from './error
 
 /** A time that can be booked instead of one that was refused, in milliseconds since 1970 UTC. */
 export interface Alternative {
-  /** Ids of the Slots to book it in. */
+  /** Ids of the Slots to book it in; none if it is a whole visit. */
   readonly slots: readonly string[];
   readonly start: number;
   readonly end: number;
+  /** Of a whole visit the appointments in the order of time, by the names of their steps. */
+  readonly steps?: readonly (Alternative & { readonly name: string })[];
 }
 
 /** A problem found in a request: what kind, where, and a sentence that a portal's developer can act on. */
@@ -69,17 +71,21 @@ function reported(issues: readonly Issue[], interaction: Interaction): readonly 
   return [...shown, { code: gravest?.code ?? 'malformed-request', diagnostics }];
 }
 
+const partsOf = ({ slots, start, end, steps = [] }: Alternative): Extension[] => [
+  ...steps.map((step) => ({
+    url: 'step',
+    extension: [{ url: 'name', valueString: step.name }, ...partsOf(step)],
+  })),
+  ...slots.map((id) => ({ url: 'slot', valueReference: { reference: `Slot/${id}` } })),
+  { url: 'start', valueInstant: formatInstant(start) },
+  { url: 'end', valueInstant: formatInstant(end) },
+];
+
 /** A time that can be booked instead, as the extension LocalAlternative of an issue. */
-function alternativeExtension({ slots, start, end }: Alternative, config: ArtefactConfig): Extension {
-  return {
-    url: artefactUri(config, 'LocalAlternative'),
-    extension: [
-      ...slots.map((id) => ({ url: 'slot', valueReference: { reference: `Slot/${id}` } })),
-      { url: 'start', valueInstant: formatInstant(start) },
-      { url: 'end', valueInstant: formatInstant(end) },
-    ],
-  };
-}
+const alternativeExtension = (one: Alternative, config: ArtefactConfig): Extension => ({
+  url: artefactUri(config, 'LocalAlternative'),
+  extension: partsOf(one),
+});
 
 /**
  * The one place where issues become an OperationOutcome. Its `id` carries the HTTP status through Medplum's

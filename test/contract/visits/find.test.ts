@@ -4,7 +4,7 @@ import type { Appointment, Extension, HealthcareService, Schedule } from '@medpl
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { localTimeOf } from '../../../core/time/time-zone.ts';
-import { aPatient, aSchedule, aSlot, book, minutes, several, slotsOf, succeeded } from '../fixtures.ts';
+import { aPatient, aSchedule, aSlot, book, minutes, proposed, several, slotsOf, succeeded } from '../fixtures.ts';
 import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';
 
@@ -174,6 +174,102 @@ it('proposes for a series what fits, and near to it what does not', async () => 
   );
   expect(shown(answer)[0]).toBe(`1 0-30, 2 ${7 * day}-${7 * day + 30}, 3 ${14 * day + 60}-${14 * day + 90}`);
   expect(instead).toEqual([undefined, undefined, minutes(14 * day)]);
+});
+
+it('keeps the order of what is left when an optional step is left out', async () => {
+  const [blood, ecg, doctor] = (await Promise.all([aSchedule(), aSchedule(), aSchedule()])) as [
+    Schedule,
+    Schedule,
+    Schedule,
+  ];
+  const after = (valueString: string) => ({ url: 'after', valueString });
+  const optional = { url: 'optional', valueBoolean: true };
+  const service = await aService(
+    step('Blood', ...schedules(blood)),
+    step('ECG', ...schedules(ecg), after('Blood'), optional),
+    step('Doctor', ...schedules(doctor), after('ECG')),
+  );
+  await Promise.all([aSlot(doctor, 0, 20), aSlot(blood, 30, 50), aSlot(doctor, 60, 80)]);
+  const found = await find(service, 'portal-a', { name: 'without', valueString: 'ECG' });
+  expect(shown(found)).toEqual(['Blood 30-50, Doctor 60-80']);
+});
+
+describe('a visit of which several appointments were taken', () => {
+  const day = 24 * 60;
+  const week = { url: 'every', valueDuration: { value: 1, code: 'wk' } };
+
+  /** What the first issue proposes instead: `A 0-30, B 40-60`, and each as it would be sent. */
+  const wholesIn = (answer: Answer, sent: readonly Appointment[]) =>
+    (resourceIn('OperationOutcome', answer).issue[0]?.extension ?? [])
+      .filter(({ url }) => url === artefactUri(config, 'LocalAlternative'))
+      .map(({ extension = [] }) => {
+        const steps = extension
+          .filter(({ url }) => url === 'step')
+          .map(({ extension: parts = [] }) => {
+            const part = (name: string) => parts.find(({ url }) => url === name);
+            return {
+              name: part('name')?.valueString ?? '',
+              start: part('start')?.valueInstant ?? '',
+              end: part('end')?.valueInstant ?? '',
+              slot: parts.flatMap(({ valueReference }) => valueReference ?? []),
+            };
+          });
+        const nameOf = ({ extension: marks = [] }: Appointment) =>
+          marks.flatMap((one) => one.extension ?? []).find(({ url }) => url === 'step')?.valueString;
+        return {
+          text: steps.map(({ name, start, end }) => `${name} ${offset(start)}-${offset(end)}`).join(', '),
+          appointments: sent.map((one) => {
+            const { name: _, ...time } = steps.find(({ name }) => name === nameOf(one)) ?? {};
+            return { ...one, ...time };
+          }),
+        };
+      });
+
+  const foundFor = async (service: HealthcareService, ...more: Parameter[]) => {
+    const patient = await aPatient();
+    const valueReference = { reference: `Patient/${patient.id}` };
+    return visitsIn(await find(service, 'portal-a', { name: 'patient', valueReference }, ...more));
+  };
+
+  it.each(['$book', '$hold'])('%s names other whole visits, each of which can be booked', async (operation) => {
+    const [blood, ecg] = (await Promise.all([aSchedule(), aSchedule()])) as [Schedule, Schedule];
+    const service = await aService(
+      step('Blood', ...schedules(blood)),
+      step('ECG', ...schedules(ecg), { url: 'after', valueString: 'Blood' }, length('gapMax', 30)),
+    );
+    await Promise.all([0, 40, 80].flatMap((at) => [aSlot(blood, at, at + 10), aSlot(ecg, at + 20, at + 30)]));
+    const [wanted = []] = await foundFor(service);
+    const [[others = []]] = [await foundFor(service)];
+    expect((await book(several(...others))).status).toBe(201);
+    const refused = await request('portal-a', 'POST', `/Appointment/${operation}`, { body: several(...wanted) });
+    const named = wholesIn(refused, wanted);
+    expect([refused.status, issuesOf(refused).length]).toEqual([409, 2]);
+    expect(named.map(({ text }) => text)).toEqual(['Blood 40-50, ECG 60-70', 'Blood 80-90, ECG 100-110']);
+    expect((await book(several(...(named[0]?.appointments ?? [])))).status).toBe(201);
+  });
+
+  it('names other appointments of a series for those that were taken, and leaves the rest', async () => {
+    const service = await aService({
+      url: 'series',
+      extension: [{ url: 'count', valuePositiveInt: 4 }, week, length('tolerance', 60)],
+    });
+    const schedule = await aSchedule({ actor: [{ reference: `HealthcareService/${service.id}` }] });
+    const at = (weeks: number, from: number) => aSlot(schedule, weeks * 7 * day + from, weeks * 7 * day + from + 30);
+    const [, , third, fourth] = await Promise.all([at(0, 0), at(1, 0), at(2, 0), at(3, 0), at(2, 30), at(3, 60)]);
+    const period = { name: 'period', valuePeriod: { start: minutes(0), end: minutes(4 * 7 * day) } };
+    const [wanted = []] = await foundFor(service, period);
+    for (const slot of [third, fourth]) {
+      const patient = await aPatient();
+      const { start, end } = slot;
+      expect((await book({ ...proposed(patient, [slot]), start, end }, 'front-desk')).status).toBe(201);
+    }
+    const refused = await book(several(...wanted));
+    const [first] = wholesIn(refused, wanted);
+    const regular = [0, 7 * day].map((start, index) => `${index + 1} ${start}-${start + 30}`);
+    const instead = [14 * day + 30, 21 * day + 60].map((start, index) => `${index + 3} ${start}-${start + 30}`);
+    expect(first?.text).toBe([...regular, ...instead].join(', '));
+    expect((await book(several(...(first?.appointments ?? [])))).status).toBe(201);
+  });
 });
 
 describe('what is refused', () => {

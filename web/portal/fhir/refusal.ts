@@ -1,11 +1,14 @@
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
+import { type ChosenStep, visitTime } from '../visit/chosen-time.ts';
 
 /** A time that the service names in place of one that it refuses; milliseconds since 1970 UTC. */
 export interface Alternative {
   readonly slot: string;
   readonly start: number;
   readonly end: number;
+  /** The appointments of a whole visit. */
+  readonly steps?: readonly ChosenStep[];
 }
 
 /** One problem of an answer. */
@@ -43,16 +46,29 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
+/** A time in the parts of an extension, and the ids of its Slots. */
+function stepIn(extension: unknown): ChosenStep | undefined {
+  const parts = list(extension).filter(isObject);
+  const part = (name: string) => parts.find((one) => one.url === name);
+  const [start, end] = [parseInstant(part('start')?.valueInstant), parseInstant(part('end')?.valueInstant)];
+  const references = parts.flatMap(({ valueReference: one }) => (isObject(one) ? (text(one.reference) ?? []) : []));
+  const slots = references.map((reference) => reference.replace('Slot/', ''));
+  return start === undefined || end === undefined
+    ? undefined
+    : { name: text(part('name')?.valueString) ?? '', slots, start, end };
+}
+
 function alternativeIn(extension: unknown, url: string): Alternative | undefined {
-  if (!isObject(extension) || extension.url !== url) {
+  const found = isObject(extension) && extension.url === url ? stepIn(extension.extension) : undefined;
+  const [slot] = found?.slots ?? [];
+  if (!isObject(extension) || !found) {
     return undefined;
   }
-  const parts = list(extension.extension).filter(isObject);
-  const part = (name: string) => parts.find((one) => one.url === name);
-  const reference = part('slot')?.valueReference;
-  const slot = isObject(reference) ? text(reference.reference) : undefined;
-  const [start, end] = [parseInstant(part('start')?.valueInstant), parseInstant(part('end')?.valueInstant)];
-  return slot !== undefined && start !== undefined && end !== undefined ? { slot, start, end } : undefined;
+  const steps = list(extension.extension).flatMap((one) =>
+    isObject(one) && one.url === 'step' ? (stepIn(one.extension) ?? []) : [],
+  );
+  const { start, end } = found;
+  return slot === undefined ? visitTime(steps) : { slot: `Slot/${slot}`, start, end };
 }
 
 function problemIn(issue: unknown, { alternative }: ExtensionUrls): Problem {

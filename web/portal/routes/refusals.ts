@@ -58,7 +58,7 @@ const OFFERED = 3;
 const AROUND = 14 * 86_400_000;
 
 /**
- * The next best times: those that the service names in its refusal, else the nearest free ones of the service.
+ * The next best times, or whole visits: those that the service names in its refusal, else the nearest free ones.
  *
  * @returns `undefined` if another time would not help
  */
@@ -71,13 +71,14 @@ export async function alternativesTo(
   if (!service || !aboutTime.includes(reasonOf(refusal))) {
     return undefined;
   }
-  if (time.steps) {
-    return otherVisits(visit, service, time, OFFERED);
-  }
   const { service: client, now } = visit.portal;
-  const named = refusal.problems.flatMap(({ alternatives }) => alternatives);
+  const all = refusal.problems.flatMap(({ alternatives }) => alternatives);
+  const named = all.filter(({ steps }) => (steps === undefined) === (time.steps === undefined));
   if (named.length > 0) {
     return named.slice(0, OFFERED).map((one) => ({ ...one, schedule: '' }));
+  }
+  if (time.steps) {
+    return otherVisits(visit, service, time, OFFERED);
   }
   const span = [Math.max(now(), time.start - AROUND), time.start + AROUND] as const;
   const found = await readTimes(client, service, service.schedules, span);

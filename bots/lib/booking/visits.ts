@@ -1,0 +1,269 @@
+import type { MedplumClient } from '@medplum/core';
+import type { BundleEntry } from '@medplum/fhirtypes';
+import { resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { type CalendarSlot, calendarSlot } from '../../../core/slots/slot.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
+import { type Bookable, bookableSchedules, type Frame, openStep, poolOf } from '../../../core/visits/openings.ts';
+import { FIRST_PAGE, namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../../../core/visits/reads.ts';
+import { type Proposal, searchVisits } from '../../../core/visits/search.ts';
+import { bestSeries, type SeriesProposal, seriesStarting, seriesWindows } from '../../../core/visits/series.ts';
+import { type Pool, plainStep, type Series, type Visit, type VisitStep } from '../../../core/visits/visit.ts';
+import { config } from '../config.ts';
+import { readAnswers, readStateAs, stateIn } from '../read.ts';
+import type { Requestor } from './decide.ts';
+
+/** How many free Slots are read for one request. */
+const MOST_SLOTS = 40_000;
+
+/** How many days of starts are looked at for a series. */
+const MOST_DAYS = 28;
+
+/** What is looked for, and for whom. */
+export interface Wish {
+  readonly caller: Requestor;
+  readonly visit: Visit;
+  /** How many visits are wanted at most. */
+  readonly count: number;
+  readonly frame: Frame;
+  /** Until when more may be read; milliseconds since 1970 UTC. */
+  readonly deadline: number;
+}
+
+/** What a search works with. */
+interface Finding extends Wish {
+  readonly medplum: MedplumClient;
+  readonly bookable: ReadonlyMap<string, Bookable>;
+}
+
+/** The free Slots of some Schedules, as far as they were read. */
+class Offers {
+  readonly ids: readonly string[];
+  readonly slots = new Map<string, CalendarSlot[]>();
+  readonly byId = new Map<string, CalendarSlot>();
+  /** Those that start before are known. */
+  until = Number.NEGATIVE_INFINITY;
+
+  constructor(ids: readonly string[]) {
+    this.ids = ids;
+  }
+
+  add({ resource }: BundleEntry): number {
+    const found = resource?.resourceType === 'Bundle' ? (resource.entry ?? []) : [];
+    for (const { resource: slot } of found) {
+      const known =
+        slot?.resourceType === 'Slot' && !this.byId.has(slot.id ?? '') ? calendarSlot(slot, config) : undefined;
+      if (known) {
+        this.byId.set(known.id, known);
+        const own = this.slots.get(known.schedule) ?? [];
+        own.push(known);
+        this.slots.set(known.schedule, own);
+      }
+    }
+    return found.length;
+  }
+
+  /** Pages come by start; windows may overlap, and the first page of one has what began before it. */
+  sort(): void {
+    for (const own of this.slots.values()) {
+      own.sort((one, other) => one.start - other.start || one.end - other.end || (one.id < other.id ? -1 : 1));
+    }
+  }
+}
+
+/**
+ * Reads the next page of some offers, or pages from a time on, those before which are of no use.
+ *
+ * @returns false if nothing more can be read
+ */
+async function readOn(all: readonly Offers[], from: number, finding: Finding): Promise<boolean> {
+  const { medplum, caller, frame, deadline } = finding;
+  const { period } = frame;
+  const reading = all.filter(({ until }) => until < period.end);
+  const pages = reading.map(({ until }) => (until === Number.NEGATIVE_INFINITY ? FIRST_PAGE : PAGE));
+  const entries = reading.map(({ ids, until }, index) =>
+    from > until
+      ? slotPage(ids, { start: from, end: period.end }, undefined, pages[index])
+      : slotPage(ids, period, until, pages[index]),
+  );
+  const answers = await readAnswers(medplum, entries, caller);
+  stateIn(answers);
+  for (const [index, one] of reading.entries()) {
+    const answer = answers[index];
+    const count = answer ? one.add(answer) : 0;
+    one.sort();
+    const last = Math.max(...[...one.byId.values()].map(({ start }) => start));
+    const until = count < (pages[index] ?? PAGE) ? Number.POSITIVE_INFINITY : last;
+    if (until <= one.until) {
+      return false;
+    }
+    one.until = until;
+  }
+  const total = all.reduce((sum, { byId }) => sum + byId.size, 0);
+  return total < MOST_SLOTS && Date.now() < deadline;
+}
+
+/** The visits that were found, with what they are made of, and whether there may be more that were not looked for. */
+export interface FoundVisits {
+  readonly visits: readonly FoundVisit[];
+  readonly bookable: ReadonlyMap<string, Bookable>;
+  readonly slotOf: (id: string) => CalendarSlot | undefined;
+  readonly isCutShort: boolean;
+}
+
+/** A visit that was found; of a series also the times for which others are proposed, by step. */
+export type FoundVisit = Pick<SeriesProposal, 'proposal'> & Partial<Pick<SeriesProposal, 'insteadOf'>>;
+
+const slotIn =
+  (all: readonly Offers[]) =>
+  (id: string): CalendarSlot | undefined =>
+    all.map(({ byId }) => byId.get(id)).find((slot) => slot !== undefined);
+
+/** The Schedules that can fill a role of a step. */
+const schedulesFor = ({ pools }: VisitStep, { bookable, frame }: Finding): string[] =>
+  [...new Set(pools.flatMap((pool) => poolOf(pool, bookable, frame).map(({ schedule }) => schedule.id)))].toSorted();
+
+async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
+  const { visit, count, frame, bookable } = finding;
+  const { steps } = visit;
+  const shared = new Map<string, Offers>();
+  const offers = steps.map((step) => {
+    const ids = schedulesFor(step, finding);
+    const known = shared.get(ids.join()) ?? new Offers(ids);
+    shared.set(ids.join(), known);
+    return known;
+  });
+  const all = [...shared.values()];
+  const found: Proposal[] = [];
+  let mayRead = await readOn(all, frame.period.start, finding);
+  const open = steps.map((step, index) => openStep(step, bookable, offers[index] ?? new Offers([]), frame));
+  let search = searchVisits(open);
+  let isCutShort = false;
+  for (let from = frame.period.start; found.length < count && !isCutShort; ) {
+    const next = search(from);
+    if (next.kind === 'end') {
+      break;
+    }
+    if (next.kind === 'proposal') {
+      found.push(next.proposal);
+      from = (next.proposal[0]?.start ?? from) + 1;
+    } else if (next.kind === 'too-costly' || !mayRead) {
+      isCutShort = true;
+    } else {
+      const wanted = [...new Set(next.steps.flatMap((index) => offers[index] ?? []))];
+      mayRead = await readOn(wanted, next.from, finding);
+      for (const [index, step] of steps.entries()) {
+        const own = offers[index];
+        if (own && wanted.includes(own)) {
+          open[index] = openStep(step, bookable, own, frame);
+        }
+      }
+      search = searchVisits([...open]);
+    }
+  }
+  return { visits: found.map((proposal) => ({ proposal })), slotOf: slotIn(all), isCutShort };
+}
+
+/** The days of a period by the clocks of the clinic. */
+function* daysIn({ start, end }: Interval): Generator<Interval> {
+  const { timeZone } = config;
+  for (let from = start; from < end; ) {
+    const midnight = Math.floor(localTimeOf(timeZone, from) / DAY) * DAY + DAY;
+    const to = Math.min(end, instantOf(timeZone, midnight));
+    yield { start: from, end: to };
+    from = to;
+  }
+}
+
+/** Reads the free Slots of some Schedules in windows of time. */
+async function readWindows(offers: Offers, windows: readonly Interval[], finding: Finding): Promise<boolean> {
+  const { medplum, caller, deadline } = finding;
+  let open = windows.map((time): { time: Interval; from?: number } => ({ time }));
+  while (open.length > 0 && offers.byId.size < MOST_SLOTS && Date.now() < deadline) {
+    const answers = await readAnswers(
+      medplum,
+      open.map(({ time, from }) => slotPage(offers.ids, time, from)),
+      caller,
+    );
+    stateIn(answers);
+    open = open.flatMap(({ time, from }, index) => {
+      const answer = answers[index];
+      const last = answer && offers.add(answer) === PAGE ? lastStart(answer) : undefined;
+      return last === undefined || last === from ? [] : [{ time, from: last }];
+    });
+  }
+  offers.sort();
+  return open.length === 0;
+}
+
+function lastStart({ resource }: BundleEntry): number | undefined {
+  const last = resource?.resourceType === 'Bundle' ? resource.entry?.at(-1)?.resource : undefined;
+  return last?.resourceType === 'Slot' ? Date.parse(last.start) : undefined;
+}
+
+async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
+  const { count, frame, bookable, visit } = finding;
+  const step: VisitStep = { ...plainStep(visit.service), name: '1' };
+  const offers = new Offers(schedulesFor(step, finding));
+  const found: SeriesProposal[] = [];
+  let days = 0;
+  let isWhole = true;
+  // Whatever starts later is over after the period; where the period is shorter, a part of the series is found.
+  const length = (series.count - 1) * series.every * DAY - series.tolerance;
+  const starts = { start: frame.period.start, end: Math.max(frame.period.start + DAY, frame.period.end - length) };
+  for (const day of daysIn(starts)) {
+    const complete = found.filter(({ missing }) => missing === 0).length;
+    if (complete >= count) {
+      break;
+    }
+    if (days >= MOST_DAYS || !isWhole) {
+      isWhole = false;
+      break;
+    }
+    days++;
+    const windows = seriesWindows(day, series, config.timeZone).flatMap(({ start, end }) => {
+      const within = { start: Math.max(start, frame.period.start), end: Math.min(end, frame.period.end) };
+      return within.start < within.end ? [within] : [];
+    });
+    isWhole = await readWindows(offers, windows, finding);
+    const { openings } = openStep(step, bookable, { slots: offers.slots, until: Number.POSITIVE_INFINITY }, frame);
+    found.push(...seriesStarting(openings, day, series, config.timeZone));
+  }
+  return { visits: bestSeries(found, count), slotOf: slotIn([offers]), isCutShort: !isWhole };
+}
+
+/** The Schedules in which this caller can book, of all that the pools name: what it may not read is not there. */
+async function readBookable(pools: readonly Pool[], frame: Frame, medplum: MedplumClient, caller: Requestor) {
+  const named = await readStateAs(medplum, poolReads(pools), caller);
+  const inPools = new Set(pools.flatMap((pool) => (pool.kind === 'service' ? [pool.service] : [])));
+  const ofPools = resourcesOfType(named, 'HealthcareService').filter(({ id = '' }) => inPools.has(id));
+  const offering = await readStateAs(medplum, offeringReads(ofPools), caller);
+  const schedules = resourcesOfType(new Map([...named, ...offering]), 'Schedule');
+  const known = new Set(ofPools.map(({ id = '' }) => id));
+  const others = await readStateAs(medplum, namedServiceReads(schedules, known), caller);
+  return bookableSchedules(schedules, [...ofPools, ...resourcesOfType(others, 'HealthcareService')], frame);
+}
+
+/**
+ * Looks for visits that a caller can book now. Everything is read with the caller's rights: what it may not see fills no role.
+ *
+ * @returns what was found, or the steps for which there is nobody
+ * @throws ReadError when the server does not answer
+ */
+export async function findVisits(
+  medplum: MedplumClient,
+  wish: Wish,
+): Promise<FoundVisits | { readonly nobody: readonly VisitStep[] }> {
+  const { visit, frame, caller } = wish;
+  const wanted = visit.series ? [{ ...plainStep(visit.service), name: 'the series' }] : visit.steps;
+  const pools = wanted.flatMap((step) => step.pools);
+  const bookable = await readBookable(pools, frame, medplum, caller);
+  const nobody = wanted.filter(
+    (step) => !step.isOptional && step.pools.some((pool) => poolOf(pool, bookable, frame).length === 0),
+  );
+  if (nobody.length > 0) {
+    return { nobody };
+  }
+  const finding: Finding = { ...wish, medplum, bookable };
+  return { ...(await (visit.series ? findSeries(visit.series, finding) : findSteps(finding))), bookable };
+}
