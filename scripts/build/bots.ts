@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { configPath, loadConfig } from '../cli/load-config.ts';
@@ -15,18 +15,38 @@ import { installationBundle } from './package.ts';
  */
 const [banner, footer] = ['(() => {', '})();\nObject.assign(exports, module.exports);'];
 
+/** Where the plugin finds the entries of Bots: modules that export nothing but the handler. */
+const ENTRY = 'bot:';
+
+const entries: Plugin = {
+  name: 'bots',
+  setup(builder) {
+    builder.onResolve({ filter: /^bot:/ }, ({ path }) => ({ path: path.slice(ENTRY.length), namespace: 'bot' }));
+    builder.onLoad({ filter: /./, namespace: 'bot' }, ({ path }) => ({
+      contents: `export { handler } from './${basename(path)}';`,
+      resolveDir: dirname(path),
+      loader: 'js',
+    }));
+  },
+};
+
 /**
- * Bundles one Bot to a single CommonJS script for Medplum's VM context. The resolved configuration takes the place of
- * `__BOOKING_CONFIG__`; `WebSocket`, which that context does not have and @medplum/core asks for when it is loaded, is an
- * empty object.
+ * Bundles Bots, each to a single CommonJS script for Medplum's VM context: in one build, which reads what they share once.
+ * The resolved configuration takes the place of `__BOOKING_CONFIG__`; `WebSocket`, which that context does not have and
+ * @medplum/core asks for when it is loaded, is an empty object.
  *
- * @param file - path of the source, which must export `handler`
- * @throws Error that says what is wrong with the source
+ * @param sources - the path of the source of each, which must export `handler`
+ * @throws Error that says which source is wrong, and what is wrong with it
  */
-export async function bundleBot(file: string, config: BookingConfig): Promise<string> {
-  const name = basename(file, '.ts');
-  const result = await build({
-    stdin: { contents: `export { handler } from './${name}.ts';`, resolveDir: resolve(dirname(file)), loader: 'js' },
+async function bundle<Name extends string>(
+  sources: Readonly<Record<Name, string>>,
+  config: BookingConfig,
+): Promise<Record<Name, string>> {
+  const files = Object.entries<string>(sources);
+  const { outputFiles } = await build({
+    entryPoints: Object.fromEntries(files.map(([name, file]) => [name, ENTRY + resolve(file)])),
+    plugins: [entries],
+    outdir: '.',
     bundle: true,
     minify: true,
     write: false,
@@ -40,13 +60,23 @@ export async function bundleBot(file: string, config: BookingConfig): Promise<st
     footer: { js: footer },
   }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The Bot ${name} cannot be built; ${file} must exist and export handler.\n${reason}`);
+    const [[name, file] = ['', ''], ...more] = files;
+    const what = more.length > 0 ? 'The Bots cannot be built; each file' : `The Bot ${name} cannot be built; ${file}`;
+    throw new Error(`${what} must exist and export handler.\n${reason}`);
   });
-  const [bundle] = result.outputFiles;
-  if (!bundle) {
-    throw new Error(`The Bot ${name} cannot be built: esbuild produced no output for ${file}`);
-  }
-  return bundle.text;
+  const codes = outputFiles.map(({ path, text }) => [basename(path, '.js'), text]);
+  return Object.fromEntries(codes) as Record<Name, string>;
+}
+
+/**
+ * Bundles one Bot.
+ *
+ * @param file - path of the source, which must export `handler`
+ * @throws Error that says what is wrong with the source
+ */
+export async function bundleBot(file: string, config: BookingConfig): Promise<string> {
+  const name = basename(file, '.ts');
+  return (await bundle({ [name]: file }, config))[name] ?? '';
 }
 
 /**
@@ -54,18 +84,15 @@ export async function bundleBot(file: string, config: BookingConfig): Promise<st
  *
  * @param config - resolved configuration, which becomes part of each bundle
  * @returns the code of each Bot
- * @throws Error that names the Bot and says what is wrong with its source
+ * @throws Error that says which source is wrong, and what is wrong with it
  */
 export async function buildBots(config: BookingConfig, output = 'dist/bots'): Promise<Record<BotName, string>> {
+  const names = Object.keys(bots) as BotName[];
+  const sources = Object.fromEntries(names.map((name) => [name, botSource(name)])) as Record<BotName, string>;
+  const codes = await bundle(sources, config);
   await mkdir(output, { recursive: true });
-  const built = await Promise.all(
-    (Object.keys(bots) as BotName[]).map(async (name) => {
-      const code = await bundleBot(botSource(name), config);
-      await writeFile(join(output, `${name}.js`), code);
-      return [name, code] as const;
-    }),
-  );
-  return Object.fromEntries(built) as Record<BotName, string>;
+  await Promise.all(names.map((name) => writeFile(join(output, `${name}.js`), codes[name])));
+  return codes;
 }
 
 /** The command line. */
