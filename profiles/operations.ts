@@ -7,74 +7,108 @@ import { metadata } from './metadata.ts';
 export const OPERATION_IMPLEMENTATION =
   'https://medplum.com/fhir/StructureDefinition/operationDefinition-implementation';
 
-type Input = Omit<OperationDefinitionParameter, 'use'>;
+type Parameter = OperationDefinitionParameter;
 
-const inputs = (config: BookingConfig): Input[] => [
-  {
-    name: 'appt-resource',
-    min: 1,
-    max: String(MOST_APPOINTMENTS),
-    type: 'Appointment',
-    documentation: `The proposed appointment (${artefactUri(config, 'LocalTermin')}). It may also be the whole body, or be called appointment. Several are the steps of one visit: all are booked, or none.`,
-  },
-  {
-    name: 'patient',
-    min: 0,
-    max: '1',
-    type: 'Patient',
-    documentation: `The patient (${artefactUri(config, 'LocalPatient')}), if it is submitted with the booking.`,
-  },
-  {
-    name: 'related-person',
-    min: 0,
-    max: '1',
-    type: 'RelatedPerson',
-    documentation: 'Who books for the patient.',
-  },
-  {
-    name: 'patientSubmittedInformation',
-    min: 0,
-    max: '*',
-    type: 'QuestionnaireResponse',
-    documentation: `Answers of the patient (${artefactUri(config, 'LocalQuestionnaireResponse')}).`,
-  },
-  {
-    name: 'schedule',
-    min: 0,
-    max: '1',
-    type: 'Reference',
-    targetProfile: [artefactUri(config, 'LocalSchedule')],
-    documentation: 'A schedule in which the service selects free slots, if the appointment names none.',
-  },
-  {
-    name: 'cancelled-appt-id',
-    min: 0,
-    max: '1',
-    type: 'uri',
-    documentation:
-      'The appointment that the new one replaces, as uri (also accepted: Reference). Both changes happen, or neither.',
-  },
-  {
-    name: 'dry-run',
-    min: 0,
-    max: '1',
-    type: 'boolean',
-    documentation: 'Judge everything and write nothing: an informational OperationOutcome, or the refusal.',
-  },
-];
+type Code = 'book' | 'hold' | 'find' | 'waitlist' | 'deliver' | 'answer' | 'feed' | 'absence';
+
+/** What an operation takes: it may be absent, and is given once at most, unless more is said. */
+const taken = (
+  name: string,
+  type: Parameter['type'],
+  documentation: string,
+  { min = 0, max = '1', ...more }: Partial<Parameter> = {},
+): Parameter => ({ name, use: 'in', min, max, ...(type && { type }), ...more, documentation });
+
+/** What an operation answers with. */
+const returned = (type: Parameter['type'], documentation: string): Parameter => ({
+  name: 'return',
+  use: 'out',
+  min: 1,
+  max: '1',
+  type,
+  documentation,
+});
 
 /**
- * The address of an operation as Medplum stores it, below the installation's own base; a publisher's definition that it
- * carries out is named as its base.
+ * An operation, by default one of a type that affects the state. Its address is where Medplum stores it, below the
+ * installation's own base; a publisher's definition that it carries out is named as its base.
  */
-function addressOf(
-  code: 'book' | 'hold' | 'find' | 'waitlist' | 'deliver' | 'answer' | 'feed' | 'absence',
+function operation(
+  code: Code,
+  resource: 'Appointment' | 'Schedule' | 'Subscription',
   config: BookingConfig,
-): Pick<OperationDefinition, 'url' | 'base'> {
+  {
+    extension,
+    ...said
+  }: Pick<OperationDefinition, 'title' | 'description' | 'parameter'> & Partial<OperationDefinition>,
+): OperationDefinition {
   const url = `${config.localBase}/OperationDefinition/${code}`;
   const base = artefactUri(config, code);
-  return { url, ...(base !== url && { base }) };
+  return {
+    resourceType: 'OperationDefinition',
+    ...(extension && { extension }),
+    url,
+    ...(base !== url && { base }),
+    ...metadata,
+    name: code,
+    kind: 'operation',
+    affectsState: true,
+    code,
+    resource: [resource],
+    system: false,
+    type: true,
+    instance: false,
+    ...said,
+  };
 }
+
+/** The Bot that carries an operation out, once it is deployed. */
+const carriedOutBy = (bot: string | undefined): Pick<OperationDefinition, 'extension'> =>
+  bot === undefined ? {} : { extension: [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: bot } }] };
+
+/** Who an appointment is for, and who books it. */
+const persons = (config: BookingConfig): Parameter[] => [
+  taken(
+    'patient',
+    'Patient',
+    `The patient (${artefactUri(config, 'LocalPatient')}), if it is submitted with the booking.`,
+  ),
+  taken('related-person', 'RelatedPerson', 'Who books for the patient.'),
+];
+
+const proposed = (config: BookingConfig, max: number): Parameter =>
+  taken(
+    'appt-resource',
+    'Appointment',
+    `The proposed appointment (${artefactUri(config, 'LocalTermin')}). It may also be the whole body, or be called appointment. Several are the steps of one visit: all are booked, or none.`,
+    { min: 1, max: String(max) },
+  );
+
+const inputs = (config: BookingConfig): Parameter[] => [
+  proposed(config, MOST_APPOINTMENTS),
+  ...persons(config),
+  taken(
+    'patientSubmittedInformation',
+    'QuestionnaireResponse',
+    `Answers of the patient (${artefactUri(config, 'LocalQuestionnaireResponse')}).`,
+    { max: '*' },
+  ),
+  taken('schedule', 'Reference', 'A schedule in which the service selects free slots, if the appointment names none.', {
+    targetProfile: [artefactUri(config, 'LocalSchedule')],
+  }),
+];
+
+const replaced = taken(
+  'cancelled-appt-id',
+  'uri',
+  'The appointment that the new one replaces, as uri (also accepted: Reference). Both changes happen, or neither.',
+);
+
+const dryRun = taken(
+  'dry-run',
+  'boolean',
+  'Judge everything and write nothing: an informational OperationOutcome, or the refusal.',
+);
 
 /**
  * The definition of `$hold`: like that of `$book`, except that the patient need not be named yet and that no appointment
@@ -82,30 +116,18 @@ function addressOf(
  *
  * @param bot - reference to the Bot that holds, once it is deployed
  */
-export function holdOperation(config: BookingConfig, bot?: string): OperationDefinition {
-  return {
-    ...bookOperation(config, bot),
-    ...addressOf('hold', config),
-    name: 'hold',
+export const holdOperation = (config: BookingConfig, bot?: string): OperationDefinition =>
+  operation('hold', 'Appointment', config, {
+    ...carriedOutBy(bot),
     title: 'Hold a time',
     description:
       'Holds a time for the caller for some minutes; the appointment is booked when it is sent to $book under its id.',
-    code: 'hold',
     parameter: [
-      ...inputs(config)
-        .filter(({ name }) => name !== 'cancelled-appt-id')
-        .map((input) => ({ ...input, use: 'in' as const })),
-      {
-        name: 'return',
-        use: 'out',
-        min: 1,
-        max: '1',
-        type: 'Appointment',
-        documentation: 'The appointment, proposed; an OperationOutcome instead if the time cannot be held.',
-      },
+      ...inputs(config),
+      dryRun,
+      returned('Appointment', 'The appointment, proposed; an OperationOutcome instead if the time cannot be held.'),
     ],
-  };
-}
+  });
 
 /**
  * The definition of `$book`. Medplum's own handling of custom operations reads two things from it: the extension, which
@@ -115,332 +137,141 @@ export function holdOperation(config: BookingConfig, bot?: string): OperationDef
  * @param bot - reference to the Bot that books, once it is deployed
  * @see specification section 4.4
  */
-export function bookOperation(config: BookingConfig, bot?: string): OperationDefinition {
-  return {
-    resourceType: 'OperationDefinition',
-    ...(bot && { extension: [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: bot } }] }),
-    ...addressOf('book', config),
-    ...metadata,
-    name: 'book',
+export const bookOperation = (config: BookingConfig, bot?: string): OperationDefinition =>
+  operation('book', 'Appointment', config, {
+    ...carriedOutBy(bot),
     title: 'Book an appointment',
-    kind: 'operation',
     description: 'Books an appointment, moves an existing one, or replaces one with another.',
-    affectsState: true,
-    code: 'book',
-    resource: ['Appointment'],
-    system: false,
-    type: true,
-    instance: false,
     parameter: [
-      ...inputs(config).map((input) => ({ ...input, use: 'in' as const })),
-      {
-        name: 'return',
-        use: 'out',
-        min: 1,
-        max: '1',
-        type: 'Appointment',
-        documentation:
-          'The appointment, booked or pending; a Bundle (collection) of several; an OperationOutcome instead if it cannot be booked.',
-      },
+      ...inputs(config),
+      replaced,
+      dryRun,
+      returned(
+        'Appointment',
+        'The appointment, booked or pending; a Bundle (collection) of several; an OperationOutcome instead if it cannot be booked.',
+      ),
     ],
-  };
-}
+  });
 
 /** The definition of `$waitlist`, by which a portal puts a person on the waitlist, and learns at which place it is. */
-export function waitlistOperation(config: BookingConfig): OperationDefinition {
-  const taken = inputs(config).filter(({ name }) =>
-    ['appt-resource', 'patient', 'related-person'].includes(name ?? ''),
-  );
-  return {
-    ...bookOperation(config),
-    ...addressOf('waitlist', config),
-    name: 'waitlist',
+export const waitlistOperation = (config: BookingConfig): OperationDefinition =>
+  operation('waitlist', 'Appointment', config, {
     title: 'Wait for a time',
     description:
       'Puts a person on the waitlist: an Appointment with the status waitlist, its service, and the times wished for in requestedPeriod. Sent again under its id, it is answered with its place.',
-    code: 'waitlist',
     parameter: [
-      ...taken.map((input) => ({ ...input, max: '1', use: 'in' as const })),
-      {
-        name: 'standing-appt-id',
-        use: 'in',
-        min: 0,
-        max: '1',
-        type: 'uri',
-        documentation:
-          'The appointment that stands until something earlier is taken, as uri (also accepted: Reference).',
-      },
-      {
-        name: 'return',
-        use: 'out',
-        min: 1,
-        max: '1',
-        type: 'Appointment',
-        documentation: 'The entry with its place; an OperationOutcome instead if there can be none.',
-      },
+      proposed(config, 1),
+      ...persons(config),
+      taken(
+        'standing-appt-id',
+        'uri',
+        'The appointment that stands until something earlier is taken, as uri (also accepted: Reference).',
+      ),
+      returned('Appointment', 'The entry with its place; an OperationOutcome instead if there can be none.'),
     ],
-  };
-}
-
-const wishes: readonly Input[] = [
-  { name: 'service', min: 1, max: '1', type: 'Reference', documentation: 'The HealthcareService.' },
-  {
-    name: 'period',
-    min: 1,
-    max: '1',
-    type: 'Period',
-    documentation: 'In which the whole visit must be; at most a year.',
-  },
-  {
-    name: 'count',
-    min: 0,
-    max: '1',
-    type: 'positiveInt',
-    documentation: 'At most so many visits, up to 20; 5 if absent.',
-  },
-  {
-    name: 'actor',
-    min: 0,
-    max: '50',
-    type: 'Reference',
-    documentation: 'Who or what is wished for: where one of them can take a step, nobody else does.',
-  },
-  { name: 'earliest', min: 0, max: '1', type: 'time', documentation: 'No appointment begins earlier in the day.' },
-  { name: 'latest', min: 0, max: '1', type: 'time', documentation: 'No appointment ends later in the day.' },
-  { name: 'without', min: 0, max: '10', type: 'string', documentation: 'An optional step that is left out.' },
-  {
-    name: 'payer-kind',
-    min: 0,
-    max: '1',
-    type: 'Coding',
-    documentation: 'Who pays: what does not serve that is left out.',
-  },
-  {
-    name: 'patient',
-    min: 0,
-    max: '1',
-    type: 'Reference',
-    documentation: 'The patient, to be named in the appointments.',
-  },
-];
+  });
 
 /** The definition of `$find`, by which a portal looks for whole visits. */
-export function findOperation(config: BookingConfig): OperationDefinition {
-  return {
-    ...bookOperation(config),
-    ...addressOf('find', config),
-    name: 'find',
+export const findOperation = (config: BookingConfig): OperationDefinition =>
+  operation('find', 'Appointment', config, {
     title: 'Find visits',
     description:
       'Proposes visits that the caller can book now: for each time at which one can start the most compact one, the earliest first.',
     affectsState: false,
-    code: 'find',
     parameter: [
-      ...wishes.map((wish) => ({ ...wish, use: 'in' as const })),
-      {
-        name: 'return',
-        use: 'out',
-        min: 1,
-        max: '1',
-        type: 'Bundle',
-        documentation:
-          'Bundles of proposed appointments in the order of time, each to be sent to $book as it stands; at last, if there may be more, an OperationOutcome.',
-      },
+      taken('service', 'Reference', 'The HealthcareService.', { min: 1 }),
+      taken('period', 'Period', 'In which the whole visit must be; at most a year.', { min: 1 }),
+      taken('count', 'positiveInt', 'At most so many visits, up to 20; 5 if absent.'),
+      taken('actor', 'Reference', 'Who or what is wished for: where one of them can take a step, nobody else does.', {
+        max: '50',
+      }),
+      taken('earliest', 'time', 'No appointment begins earlier in the day.'),
+      taken('latest', 'time', 'No appointment ends later in the day.'),
+      taken('without', 'string', 'An optional step that is left out.', { max: '10' }),
+      taken('payer-kind', 'Coding', 'Who pays: what does not serve that is left out.'),
+      taken('patient', 'Reference', 'The patient, to be named in the appointments.'),
+      returned(
+        'Bundle',
+        'Bundles of proposed appointments in the order of time, each to be sent to $book as it stands; at last, if there may be more, an OperationOutcome.',
+      ),
     ],
-  };
-}
+  });
 
 /** The definition of `$answer`, by which a portal passes on what a person answers to a message of the clinic. */
-export function answerOperation(config: BookingConfig): OperationDefinition {
-  return {
-    resourceType: 'OperationDefinition',
-    ...addressOf('answer', config),
-    ...metadata,
-    name: 'answer',
+export const answerOperation = (config: BookingConfig): OperationDefinition =>
+  operation('answer', 'Appointment', config, {
     title: 'Answer a message',
-    kind: 'operation',
     description:
       'Passes on what a person answers to a message of the clinic about an appointment. The link in the message is all that it takes.',
-    affectsState: true,
-    code: 'answer',
-    resource: ['Appointment'],
-    system: false,
-    type: true,
-    instance: false,
     parameter: [
-      { name: 'token', use: 'in', min: 1, max: '1', type: 'string', documentation: 'The last part of the link.' },
-      {
-        name: 'answer',
-        use: 'in',
-        min: 0,
-        max: '1',
-        type: 'code',
-        documentation: 'come, cancel, or stop (no more messages); without it nothing is done.',
-      },
-      {
-        name: 'return',
-        use: 'out',
-        min: 1,
-        max: '1',
-        type: 'Parameters',
-        documentation:
-          'status (proposed, if it is offered; booked, pending, cancelled), start and end of the appointment, and each answer that is possible; move stands for an appointment of the caller, which it names.',
-      },
+      taken('token', 'string', 'The last part of the link.', { min: 1 }),
+      taken('answer', 'code', 'come, cancel, or stop (no more messages); without it nothing is done.'),
+      returned(
+        'Parameters',
+        'status (proposed, if it is offered; booked, pending, cancelled), start and end of the appointment, and each answer that is possible; move stands for an appointment of the caller, which it names.',
+      ),
     ],
-  };
-}
-
-const feedInputs: NonNullable<OperationDefinition['parameter']> = [
-  { name: 'token', use: 'in', min: 0, max: '1', type: 'string', documentation: 'The secret of a link.' },
-  { name: 'schedule', use: 'in', min: 0, max: '1', type: 'Reference', documentation: 'A calendar; for staff.' },
-  {
-    name: 'action',
-    use: 'in',
-    min: 0,
-    max: '1',
-    type: 'code',
-    documentation: 'look, make (the link before ends), or end; with schedule.',
-  },
-  {
-    name: 'names',
-    use: 'in',
-    min: 0,
-    max: '1',
-    type: 'boolean',
-    documentation: 'Whether it names patients; with make.',
-  },
-];
+  });
 
 /** The definition of `$feed`, which gives out the calendar of a secret link, and by which staff make and end such links. */
-export function feedOperation(config: BookingConfig): OperationDefinition {
-  return {
-    resourceType: 'OperationDefinition',
-    ...addressOf('feed', config),
-    ...metadata,
-    name: 'feed',
+export const feedOperation = (config: BookingConfig): OperationDefinition =>
+  operation('feed', 'Schedule', config, {
     title: 'Calendar feed',
-    kind: 'operation',
     description:
       'The calendar of a person or a room as iCalendar, for whoever has its secret link; for staff, whether there is a link, a new one, or the end of it.',
-    affectsState: true,
-    code: 'feed',
-    resource: ['Schedule'],
-    system: false,
-    type: true,
-    instance: false,
     parameter: [
-      ...feedInputs,
-      {
-        name: 'return',
-        use: 'out',
-        min: 1,
-        max: '1',
-        type: 'Parameters',
-        documentation: 'calendar (a text); or active, names and, once, link.',
-      },
+      taken('token', 'string', 'The secret of a link.'),
+      taken('schedule', 'Reference', 'A calendar; for staff.'),
+      taken('action', 'code', 'look, make (the link before ends), or end; with schedule.'),
+      taken('names', 'boolean', 'Whether it names patients; with make.'),
+      returned('Parameters', 'calendar (a text); or active, names and, once, link.'),
     ],
-  };
-}
+  });
+
+/** An appointment in the plan of an absence, and what takes its place. */
+const planned: Parameter['part'] = [
+  taken('appointment', 'Reference', 'The appointment.', { min: 1 }),
+  taken('proposal', undefined, 'What is offered in its place; without it somebody calls.', {
+    part: [
+      taken('schedule', 'Reference', 'The Schedule.', { min: 1 }),
+      taken('slot', 'Reference', 'All Slots that it takes.', { min: 1, max: '*' }),
+      taken('start', 'instant', 'When it begins.', { min: 1 }),
+      taken('end', 'instant', 'When it ends.', { min: 1 }),
+    ],
+  }),
+];
 
 /** The definition of `$absence`, by which staff say that somebody is absent, and what becomes of the appointments. */
 export function absenceOperation(config: BookingConfig): OperationDefinition {
-  const calendars = (name: string, min: number, documentation: string): Input => ({
-    name,
-    min,
-    max: '*',
-    type: 'Reference',
-    targetProfile: [artefactUri(config, 'LocalSchedule')],
-    documentation,
-  });
-  const single = (name: string, type: Input['type'], documentation: string, min = 0): Input => ({
-    name,
-    min,
-    max: '1',
-    type,
-    documentation,
-  });
-  const entry: Input['part'] = [
-    { name: 'appointment', use: 'in', min: 1, max: '1', type: 'Reference', documentation: 'The appointment.' },
-    {
-      name: 'proposal',
-      use: 'in',
-      min: 0,
-      max: '1',
-      documentation: 'What is offered in its place; without it somebody calls.',
-      part: [
-        { name: 'schedule', use: 'in', min: 1, max: '1', type: 'Reference', documentation: 'The Schedule.' },
-        { name: 'slot', use: 'in', min: 1, max: '*', type: 'Reference', documentation: 'All Slots that it takes.' },
-        { name: 'start', use: 'in', min: 1, max: '1', type: 'instant', documentation: 'When it begins.' },
-        { name: 'end', use: 'in', min: 1, max: '1', type: 'instant', documentation: 'When it ends.' },
-      ],
-    },
-  ];
-  const taken: Input[] = [
-    calendars('schedule', 1, 'The Schedules in which nothing takes place.'),
-    single('period', 'Period', 'From when to when: instants, or days of the clinic.', 1),
-    single('reason', 'string', 'Why, for staff: the comment of the blocked time.'),
-    calendars('substitute', 0, 'Schedules that may take the place of those that are absent.'),
-    single('dry-run', 'boolean', 'Plan, and write nothing.'),
-    { name: 'plan', min: 0, max: '*', documentation: 'What staff have changed in the plan.', part: entry },
-    single('silence', 'code', 'Confirms the plan: keep, cancel or move what nobody answers for.'),
-    single('end', 'instant', 'Ends the absence earlier than was said.'),
-  ];
-  return {
-    resourceType: 'OperationDefinition',
-    ...addressOf('absence', config),
-    ...metadata,
-    name: 'absence',
+  const calendars = { max: '*', targetProfile: [artefactUri(config, 'LocalSchedule')] };
+  return operation('absence', 'Schedule', config, {
     title: 'Say that somebody is absent',
-    kind: 'operation',
     description:
       'Blocks the time of Schedules and plans what takes the place of their appointments; with silence the plan is confirmed, and each person is offered another time. For staff of the clinic.',
-    affectsState: true,
-    code: 'absence',
-    resource: ['Schedule'],
-    system: false,
-    type: true,
-    instance: false,
     parameter: [
-      ...taken.map((input) => ({ ...input, use: 'in' as const })),
-      {
-        name: 'return',
-        use: 'out',
-        min: 1,
-        max: '1',
-        type: 'Parameters',
-        documentation:
-          'absence (the Task of it), block (the Slots), and for each appointment a plan: appointment, proposal, reach (portal, message, call), and once it is confirmed outcome (waiting, offered, moved, declined, call, over).',
-      },
+      taken('schedule', 'Reference', 'The Schedules in which nothing takes place.', { ...calendars, min: 1 }),
+      taken('period', 'Period', 'From when to when: instants, or days of the clinic.', { min: 1 }),
+      taken('reason', 'string', 'Why, for staff: the comment of the blocked time.'),
+      taken('substitute', 'Reference', 'Schedules that may take the place of those that are absent.', calendars),
+      taken('dry-run', 'boolean', 'Plan, and write nothing.'),
+      taken('plan', undefined, 'What staff have changed in the plan.', { max: '*', part: planned }),
+      taken('silence', 'code', 'Confirms the plan: keep, cancel or move what nobody answers for.'),
+      taken('end', 'instant', 'Ends the absence earlier than was said.'),
+      returned(
+        'Parameters',
+        'absence (the Task of it), block (the Slots), and for each appointment a plan: appointment, proposal, reach (portal, message, call), and once it is confirmed outcome (waiting, offered, moved, declined, call, over).',
+      ),
     ],
-  };
+  });
 }
 
 /** The definition of `$deliver`, with which staff have a subscriber's waiting notifications sent now. */
-export function deliverOperation(config: BookingConfig): OperationDefinition {
-  return {
-    resourceType: 'OperationDefinition',
-    ...addressOf('deliver', config),
-    ...metadata,
-    name: 'deliver',
+export const deliverOperation = (config: BookingConfig): OperationDefinition =>
+  operation('deliver', 'Subscription', config, {
     title: 'Deliver waiting notifications',
-    kind: 'operation',
     description:
       'Sends at once the notifications that wait for the next attempt; a Subscription in error becomes requested again, and gets a handshake first. For staff of the clinic.',
-    affectsState: true,
-    code: 'deliver',
-    resource: ['Subscription'],
-    system: false,
     type: false,
     instance: true,
-    parameter: [
-      {
-        name: 'return',
-        use: 'out',
-        min: 1,
-        max: '1',
-        type: 'Bundle',
-        documentation: 'The state of the Subscription, as $status returns it.',
-      },
-    ],
-  };
-}
+    parameter: [returned('Bundle', 'The state of the Subscription, as $status returns it.')],
+  });
