@@ -14,13 +14,22 @@ export const config = giveToBots(
   }),
 );
 
-/** Calls something in an installation that is configured otherwise. What Bots compute while they are loaded stays as it is. */
+const own = { ...config };
+const changed: Partial<BookingConfig>[] = [];
+
+const apply = (): unknown => Object.assign(config, { gatewayClient: undefined }, own, ...changed);
+
+/**
+ * Calls something in an installation that is configured otherwise; of calls that overlap the latest counts. What Bots
+ * compute while they are loaded stays as it is.
+ */
 export async function configured<T>(changes: Partial<BookingConfig>, act: () => Promise<T>): Promise<T> {
-  const before = { ...config };
-  Object.assign(config, changes);
+  changed.push(changes);
+  apply();
   try {
     return await act();
   } finally {
-    Object.assign(config, { gatewayClient: undefined }, before);
+    changed.splice(changed.indexOf(changes), 1);
+    apply();
   }
 }

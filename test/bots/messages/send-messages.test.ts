@@ -60,8 +60,7 @@ const run = (input: Bot | Parameters = { resourceType: 'Bot' }, more: Partial<Me
     handler(medplum().medplum, { bot: { reference: 'Bot/1' }, contentType: 'application/fhir+json', input, secrets }),
   );
 
-/** So many at once; the configuration is as it was afterwards, whichever ends first. */
-const several = (count: number) => configured({}, () => Promise.allSettled(Array.from({ length: count }, () => run())));
+const several = (count: number) => Promise.allSettled(Array.from({ length: count }, () => run()));
 
 /** Noon in Berlin so many days after today. */
 const noon = (days: number): number => Math.floor(Date.now() / DAY) * DAY + days * DAY + 11 * HOUR;
