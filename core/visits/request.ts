@@ -44,6 +44,21 @@ export const LONGEST_PERIOD = 366 * DAY;
 
 const actorTypes = ['Practitioner', 'PractitionerRole', 'Location', 'HealthcareService', 'Device'] as const;
 
+/** What the values of the parameters of `$find` are read as. */
+interface Value {
+  readonly service: string;
+  readonly period: Interval;
+  readonly count: number;
+  readonly actor: string;
+  readonly earliest: number;
+  readonly latest: number;
+  readonly without: string;
+  readonly patient: string;
+  readonly 'payer-kind': Coding;
+}
+
+type Name = keyof Value;
+
 /** A parameter of `$find`: how often it may be given, and how its value is read. */
 interface Definition<T> {
   readonly most: number;
@@ -91,33 +106,29 @@ function coding({ valueCoding }: Readonly<Record<string, unknown>>): Coding | un
   return typeof system === 'string' && typeof code === 'string' && code !== '' ? { system, code } : undefined;
 }
 
-const definitions = {
+const definitions: { readonly [K in Name]: Definition<Value[K]> } = {
   service: { most: 1, said: 'a valueReference to a HealthcareService', read: referenceTo(['HealthcareService']) },
   period: {
     most: 1,
     said: 'a valuePeriod with start and end',
-    read: ({ valuePeriod }: Readonly<Record<string, unknown>>, config: BookingConfig) => periodOf(valuePeriod, config),
+    read: ({ valuePeriod }, config) => periodOf(valuePeriod, config),
   },
   count: { most: 1, said: `a valuePositiveInt from 1 to ${MOST_PROPOSALS}`, read: count },
   actor: { most: MOST_ACTORS, said: `a valueReference to ${actorTypes.join(', ')}`, read: referenceTo(actorTypes) },
   earliest: {
     most: 1,
     said: 'a valueTime such as 08:00:00',
-    read: ({ valueTime }: Readonly<Record<string, unknown>>) => sinceMidnight(valueTime),
+    read: ({ valueTime }) => sinceMidnight(valueTime),
   },
   latest: {
     most: 1,
     said: 'a valueTime such as 12:00:00',
-    read: ({ valueTime }: Readonly<Record<string, unknown>>) => sinceMidnight(valueTime),
+    read: ({ valueTime }) => sinceMidnight(valueTime),
   },
   without: { most: 10, said: 'a valueString, the name of an optional step', read: text },
   patient: { most: 1, said: 'a valueReference to a Patient', read: referenceTo(['Patient']) },
   'payer-kind': { most: 1, said: 'a valueCoding with system and code', read: coding },
-} as const satisfies Record<string, Definition<unknown>>;
-
-type Name = keyof typeof definitions;
-
-type Values = { readonly [K in Name]: readonly NonNullable<ReturnType<(typeof definitions)[K]['read']>>[] };
+};
 
 const isName = (name: unknown): name is Name => typeof name === 'string' && Object.hasOwn(definitions, name);
 
@@ -149,10 +160,8 @@ function missing(name: Name, { said }: { readonly said: string }): Issue {
   };
 }
 
-function timeIssues({ period, earliest, latest }: Values, now: number): Issue[] {
-  const [asked] = period;
+function timeIssues(asked: Interval | undefined, hours: Interval, now: number): Issue[] {
   const expression = "Parameters.parameter.where(name = 'period')";
-  const [from = 0, to = DAY] = [earliest[0], latest[0]];
   const noHours = { code: 'period-invalid', diagnostics: 'latest must be later than earliest.' } as const;
   if (asked && asked.end <= asked.start) {
     return [{ code: 'period-invalid', diagnostics: 'The period must end after it starts.', expression }];
@@ -164,7 +173,7 @@ function timeIssues({ period, earliest, latest }: Values, now: number): Issue[] 
     ...(asked && asked.end <= now
       ? [{ code: 'start-in-past', diagnostics: 'The period is over.', expression } as const]
       : []),
-    ...(to <= from ? [{ ...noHours, expression: "Parameters.parameter.where(name = 'latest')" }] : []),
+    ...(hours.end <= hours.start ? [{ ...noHours, expression: "Parameters.parameter.where(name = 'latest')" }] : []),
   ];
 }
 
@@ -190,20 +199,18 @@ export function parseFind(body: unknown, now: number, config: BookingConfig): Pa
     const isTooOften = isName(name) && (seen.get(name) ?? 0) > definitions[name].most;
     return parameterIssues(parameter, `Parameters.parameter[${index}]`, isTooOften, config);
   });
-  const valuesOf = (wanted: Name): unknown[] =>
-    all.flatMap((parameter) =>
-      isObject(parameter) && parameter.name === wanted ? (definitions[wanted].read(parameter, config) ?? []) : [],
-    );
-  const values = Object.fromEntries(
-    (Object.keys(definitions) as Name[]).map((name) => [name, valuesOf(name)]),
-  ) as unknown as Values;
-  const [service] = values.service;
-  const [period] = values.period;
+  const valuesOf = <K extends Name>(wanted: K): Value[K][] =>
+    all
+      .map((one) => (isObject(one) && one.name === wanted ? definitions[wanted].read(one, config) : undefined))
+      .filter((value) => value !== undefined);
+  const firstOf = <K extends Name>(wanted: K): Value[K] | undefined => valuesOf(wanted)[0];
+  const [service, period] = [firstOf('service'), firstOf('period')];
+  const hours = { start: firstOf('earliest') ?? 0, end: firstOf('latest') ?? DAY };
   const issues = [
     ...malformed,
     ...(seen.has('service') ? [] : [missing('service', definitions.service)]),
     ...(seen.has('period') ? [] : [missing('period', definitions.period)]),
-    ...timeIssues(values, now),
+    ...timeIssues(period, hours, now),
   ];
   if (issues.length > 0 || !service || !period) {
     return { request: undefined, issues };
@@ -212,12 +219,12 @@ export function parseFind(body: unknown, now: number, config: BookingConfig): Pa
     request: {
       service: service.replace('HealthcareService/', ''),
       period: { start: Math.max(period.start, now), end: period.end },
-      count: values.count[0] ?? USUAL_PROPOSALS,
-      hours: { start: values.earliest[0] ?? 0, end: values.latest[0] ?? DAY },
-      actors: values.actor,
-      without: values.without,
-      patient: values.patient[0],
-      payerKind: values['payer-kind'][0],
+      count: firstOf('count') ?? USUAL_PROPOSALS,
+      hours,
+      actors: valuesOf('actor'),
+      without: valuesOf('without'),
+      patient: firstOf('patient'),
+      payerKind: firstOf('payer-kind'),
     },
     issues,
   };
