@@ -16,7 +16,7 @@ import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
-import { ofType, readInTransaction } from '../lib/read.ts';
+import { ofType, readAll, readInTransaction } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 const end = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [entry], 'The end of a job');
@@ -99,9 +99,9 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
     return task && run(medplum, task);
   }
   const end = Date.now() + RUN_LIMIT;
-  const left = inTurns(await readTasks(medplum, overdueJobs(Date.now(), config)), Math.random, config);
+  const found = ofType('Task', await readAll(medplum, [overdueJobs(Date.now(), config)]));
   await carryOut(
-    left.map((task) => () => runAgain(medplum, task)),
+    inTurns(found, Math.random, config).map((task) => () => runAgain(medplum, task)),
     end,
   );
 }

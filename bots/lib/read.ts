@@ -268,7 +268,7 @@ interface Reading {
 }
 
 /** How many results a page has: as many as Medplum allows. */
-const MOST_RESULTS = 1_000;
+export const MOST_RESULTS = 1_000;
 
 /** The address of a page, by default the first, as `readPages` asks for it. */
 export function pageUrl(
@@ -321,9 +321,13 @@ export async function* readPages(
 }
 
 /** Reads all that some searches find, each resource once, as it was read last. */
-export async function readAll(medplum: MedplumClient, searches: readonly string[]): Promise<Resource[]> {
+export async function readAll(
+  medplum: MedplumClient,
+  searches: readonly string[],
+  paging: Paging = {},
+): Promise<Resource[]> {
   const found = new Map<string, Resource>();
-  for await (const pages of readPages(medplum, searches)) {
+  for await (const pages of readPages(medplum, searches, paging)) {
     for (const one of pages.flat()) {
       found.set(`${one.resourceType}/${one.id}`, one);
     }

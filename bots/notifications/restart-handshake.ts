@@ -1,6 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
 import { followed } from '../../core/notifications/delivery/delivery-state.ts';
+import { writeInTheEnd } from '../lib/medplum.ts';
 import { readOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 
 /**
@@ -8,14 +9,13 @@ import { readOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
  * waiting events after it; nothing more is recorded for one that was switched off.
  *
  * @param event - input: the Subscription, as Medplum's own Subscription delivers it
- * @throws Error when Medplum does not answer
+ * @throws Error when Medplum does not answer, or others change it all the time
  */
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Subscription>): Promise<void> {
-  for (;;) {
+  await writeInTheEnd(async () => {
     const stored = await readOutbox(medplum, input);
     const next = stored && followed(stored.subscription, stored.outbox, Date.now());
-    if (!next || (await writeOutbox(medplum, { stored, ...next })) !== 'overtaken') {
-      return;
-    }
-  }
+    const written = next && (await writeOutbox(medplum, { stored, ...next }));
+    return written === 'overtaken' ? 'overtaken' : 'unchanged';
+  }, `Subscription/${input.id}`);
 }

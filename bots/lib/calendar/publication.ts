@@ -20,7 +20,7 @@ import { MOST_ATTEMPTS } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { type KeyedHours, readOpeningHours } from './opening-hours.ts';
-import { type Guard, publishWindow, type WindowResult } from './window.ts';
+import { publishWindow, type WindowResult, type Writing } from './window.ts';
 
 /** A run that has claimed a row, and not given it back after this time, counts as dead; in milliseconds. */
 export const LEASE = 30_000;
@@ -93,7 +93,7 @@ interface Claim {
   /** What the row says from its next write on. */
   readonly publication: Publication;
   /** Allows Slots to be written only while the row is this run's. */
-  readonly guard: (until: number) => Guard;
+  readonly writing: (until: number) => Writing;
   /** Whether it is still this run's, although something else was changed: then what follows is read anew. */
   readonly isKept: () => Promise<boolean>;
   /** Gives the row back. */
@@ -105,7 +105,7 @@ function claimOf(medplum: MedplumClient, written: Task, publication: Publication
   let row = written;
   return {
     publication,
-    guard: (until) => ({
+    writing: (until) => ({
       portion: PORTION,
       entry: () => [rowEntry(row, publicationTask(publication, config))],
       written: ({ entry = [] }) => {
@@ -137,7 +137,7 @@ async function publishPersistently(
   until: number,
 ): Promise<WindowResult | undefined> {
   for (let count = 1; ; count++) {
-    const result = await publishWindow(medplum, hours, window, claim.guard(until));
+    const result = await publishWindow(medplum, hours, window, claim.writing(until));
     if (result.kind !== 'overtaken') {
       return result;
     }

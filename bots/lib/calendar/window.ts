@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Bundle, BundleEntry, OperationOutcome, Slot } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { refillRows } from '../../../core/booking/waitlist/refill.ts';
 import type { CalendarProblem } from '../../../core/calendar/problem.ts';
@@ -10,37 +10,23 @@ import { onVersions, portions, type SlotChange, slotChangeEntries } from '../../
 import type { Interval } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction } from '../medplum.ts';
-import { ofType, readInBatch } from '../read.ts';
+import { MOST_RESULTS, ofType, pageUrl, readAll, readInBatch } from '../read.ts';
 import type { KeyedHours } from './opening-hours.ts';
 
-/** How many resources one search gives at most. */
-const PAGE = 1000;
+const inOrder = { order: 'start' } as const;
 
-/** The search for the Slots that a window depends on, page by page. */
-export function slotsUrl(schedule: string, window: Interval, offset = 0): string {
+/** The search for the Slots that a window depends on. */
+function slotsSearch(schedule: string, window: Interval): string {
   const { start, end } = slotsToRead(window);
   const query = new URLSearchParams({
     schedule: `Schedule/${schedule}`,
     _filter: `(start lt "${formatInstant(end)}" and end gt "${formatInstant(start)}")`,
-    _count: `${PAGE}`,
-    _offset: `${offset}`,
-    _sort: 'start,_id',
   });
   return `Slot?${query}`;
 }
 
-/** All Slots that a window depends on. */
-async function readSlots(medplum: MedplumClient, schedule: string, window: Interval): Promise<Slot[]> {
-  const slots: Slot[] = [];
-  for (;;) {
-    const [found] = await readInBatch(medplum, [slotsUrl(schedule, window, slots.length)]);
-    const page = ofType('Slot', found);
-    slots.push(...page);
-    if (page.length < PAGE) {
-      return slots;
-    }
-  }
-}
+/** The search for the Slots that a window depends on, as it is asked first. */
+export const slotsUrl = (schedule: string, window: Interval): string => pageUrl(slotsSearch(schedule, window), inOrder);
 
 /**
  * The ids of those Slots that appointments hold. It asks for the Slots:
@@ -51,7 +37,7 @@ async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise
     _id: ids.join(','),
     '_has:Appointment:slot:status': statusQuery(holdsSlots),
     _fields: 'id',
-    _count: `${PAGE}`,
+    _count: `${MOST_RESULTS}`,
   });
   const [found] = await readInBatch(medplum, ids.length > 0 ? [`Slot?${query}`] : []);
   return new Set(ofType('Slot', found).flatMap(({ id }) => id ?? []));
@@ -59,7 +45,7 @@ async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise
 
 /** What a window depends on, but for the appointments that hold its Slots. */
 async function readWindow(medplum: MedplumClient, hours: KeyedHours, window: Interval): Promise<PublishState> {
-  const slots = await readSlots(medplum, hours.schedule.id, window);
+  const slots = ofType('Slot', await readAll(medplum, [slotsSearch(hours.schedule.id, window)], inOrder));
   const { horizonWeeks } = config.calendar;
   return { ...hours, slots, held: new Set(), window, now: Date.now(), horizonWeeks };
 }
@@ -76,8 +62,8 @@ async function plan(medplum: MedplumClient, hours: KeyedHours, window: Interval)
   return held.size > 0 ? planSlots({ ...(await readWindow(medplum, hours, window)), held }, config) : first;
 }
 
-/** What accompanies the writing of a window, portion by portion. */
-export interface Guard {
+/** How a window is written, portion by portion. */
+export interface Writing {
   /** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
   readonly portion: number;
   /** What is written together with each portion, so that no other run writes the same. */
@@ -102,7 +88,7 @@ export interface WindowResult {
 }
 
 /** How a window is written without the protection against concurrent runs. */
-const unguarded: Guard = { portion: 20, entry: () => [], written: () => true };
+const unprotected: Writing = { portion: 20, entry: () => [], written: () => true };
 
 /** Medplum does not accept the Slots: trying again would change nothing. */
 function refused({ issue }: OperationOutcome): CalendarProblem {
@@ -115,18 +101,18 @@ function refused({ issue }: OperationOutcome): CalendarProblem {
  * Brings the Slots of a Schedule that begin in a window in line with its opening hours and with what takes its time. It
  * starts from what is stored, so a run that is missed or comes twice does no harm.
  *
- * @param guard - without one, concurrent runs may do the same: Slots are changed, but none is created
+ * @param writing - without it, concurrent runs may do the same: Slots are changed, but none is created
  * @throws ReadError when the server could not be read
  */
 export async function publishWindow(
   medplum: MedplumClient,
   hours: KeyedHours,
   window: Interval,
-  guard?: Guard,
+  writing?: Writing,
 ): Promise<WindowResult> {
   const { changes, problems } = await plan(medplum, hours, window);
-  const possible = guard ? changes : onVersions(changes);
-  const { portion: size, entry, written: isTime } = guard ?? unguarded;
+  const possible = writing ? changes : onVersions(changes);
+  const { portion: size, entry, written: isTime } = writing ?? unprotected;
   const { schedule, services, actor } = hours;
   const offering = { schedule, services: isResource(actor, 'HealthcareService') ? [...services, actor] : services };
   const all = portions(possible, size);

@@ -9,20 +9,24 @@ import {
 import { type Outboxes, outboxesSearch, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import { sendBundle, sendTransaction } from '../medplum.ts';
-import { ofType, readInTransaction } from '../read.ts';
+import { ofType, readInTransaction, readPages } from '../read.ts';
+import { RUN_LIMIT } from '../rows.ts';
 import { isTimed, newRowEntry, readSubscribers, rowsIn, subscriptionEntry, writeOutboxes } from './outbox-store.ts';
 
 /** How many Tasks one search returns, and one transaction changes. */
 const AT_ONCE = 100;
-
-/** How many of these one run converts at most. */
-const PORTIONS = 30;
 
 /** An outbox that was converted says so, on condition of the version that was read; then it is deleted. */
 const markEntry = (task: Task): BundleEntry => ({
   request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
   resource: { ...task, status: 'entered-in-error' },
 });
+
+/** Deletes what no longer says anything. */
+async function discard(medplum: MedplumClient, tasks: readonly Task[]): Promise<void> {
+  const entry = tasks.map(({ id }): BundleEntry => ({ request: { method: 'DELETE', url: `Task/${id}` } }));
+  await (entry.length > 0 && sendTransaction(medplum, entry));
+}
 
 /** Takes outboxes that an earlier version kept over into the row of their subscriber. */
 async function takeOver(medplum: MedplumClient, subscriber: string, tasks: readonly Task[]): Promise<void> {
@@ -34,7 +38,8 @@ async function takeOver(medplum: MedplumClient, subscriber: string, tasks: reado
     ...former.reduce((all, one) => withOutbox(all, one.subscription, one.outbox), outboxes),
     readable: [...new Set([...outboxes.readable, ...former.flatMap(({ readable }) => readable)])],
   });
-  await (row && writeOutboxes(medplum, row, [], { change, entries: tasks.map(markEntry) }));
+  const written = row && (await writeOutboxes(medplum, row, [], { change, entries: tasks.map(markEntry) }));
+  await (written && written !== 'overtaken' && discard(medplum, tasks));
   const [state] = await readSubscribers(medplum, [subscriber]);
   const untimed = state?.subscriptions.filter((stored) => !isTimed(stored)) ?? [];
   if (state && untimed.length > 0) {
@@ -57,27 +62,15 @@ async function storeStatus(medplum: MedplumClient, found: readonly Subscription[
  * @throws Error when the server does not answer
  */
 export async function convertOutboxes(medplum: MedplumClient): Promise<void> {
-  for (let portion = 0; portion < PORTIONS; portion++) {
-    const [marked, ...found] = await readInTransaction(medplum, [
-      formerStatusQuery(AT_ONCE),
-      ...formerQueries(AT_ONCE, config),
-    ]);
-    const subscriptions = ofType('Subscription', marked);
-    await storeStatus(medplum, subscriptions);
-    const [waiting = [], ...leftovers] = found.map((resources) => ofType('Task', resources));
-    const bySubscriber = Map.groupBy(waiting, ({ groupIdentifier }) => groupIdentifier?.value ?? '');
+  const searches = [formerStatusQuery, ...formerQueries(config)];
+  const end = Date.now() + RUN_LIMIT;
+  for await (const pages of readPages(medplum, searches, { count: AT_ONCE, end })) {
+    const [marked, waiting, ...leftovers] = pages;
+    await storeStatus(medplum, ofType('Subscription', marked));
+    const bySubscriber = Map.groupBy(ofType('Task', waiting), ({ groupIdentifier }) => groupIdentifier?.value ?? '');
     for (const [subscriber, tasks] of bySubscriber) {
       await takeOver(medplum, subscriber, tasks);
     }
-    const gone = leftovers.flat();
-    if (gone.length > 0) {
-      await sendTransaction(
-        medplum,
-        gone.map(({ id }) => ({ request: { method: 'DELETE', url: `Task/${id}` } })),
-      );
-    }
-    if (Math.max(waiting.length, subscriptions.length) < AT_ONCE && gone.length === 0) {
-      return;
-    }
+    await discard(medplum, ofType('Task', leftovers.flat()));
   }
 }

@@ -86,12 +86,9 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
 /** After how many milliseconds a job that was not carried out counts as left over. */
 const OVERDUE = 5_000;
 
-/** How many left-over jobs one run looks at: as many as one search returns. */
-const OVERDUE_COUNT = '1000';
-
 /**
- * The search for the ids and owners of jobs that should have been carried out by now, the oldest first. A job that was
- * tried again is as new as the last attempt.
+ * The search for the ids and owners of jobs that should have been carried out by now. A job that was tried again is as new
+ * as the last attempt.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -101,8 +98,6 @@ export const overdueJobs = (now: number, config: TagConfig): string =>
     {
       status: 'requested',
       _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
-      _sort: '_lastUpdated',
-      _count: OVERDUE_COUNT,
       _fields: 'id',
     },
     config,

@@ -7,27 +7,19 @@ import { isSameToken } from '../../fhir/token.ts';
 import { momentIn, valueIn } from '../../rows/row.ts';
 import type { Outbox, OutboxStatus } from './outbox.ts';
 
-function search(
-  codes: readonly string[],
-  status: [name: string, value: string],
-  count: number,
-  config: ArtefactConfig,
-) {
+function search(codes: readonly string[], status: [name: string, value: string], config: ArtefactConfig): string {
   const code = codes.map((one) => `${artefactUri(config, 'LocalTask')}|${one}`).join(',');
-  return `Task?${new URLSearchParams([['code', code], status, ['_count', String(count)]])}`;
+  return `Task?${new URLSearchParams([['code', code], status])}`;
 }
 
 /**
  * The searches for what earlier versions kept: outboxes, one for each Subscription; and what no longer says anything:
  * outboxes that were converted, counts of Subscriptions, and marks of portals near a limit.
  */
-export const formerQueries = (
-  count: number,
-  config: ArtefactConfig,
-): [outboxes: string, converted: string, others: string] => [
-  search(['notify'], ['status:not', 'entered-in-error'], count, config),
-  search(['notify'], ['status', 'entered-in-error'], count, config),
-  search(['subscriber', 'near-limit'], ['status', 'in-progress,completed'], count, config),
+export const formerQueries = (config: ArtefactConfig): [outboxes: string, converted: string, others: string] => [
+  search(['notify'], ['status:not', 'entered-in-error'], config),
+  search(['notify'], ['status', 'entered-in-error'], config),
+  search(['subscriber', 'near-limit'], ['status', 'in-progress,completed'], config),
 ];
 
 /** The outbox of one Subscription as an earlier version kept it. */
@@ -70,8 +62,7 @@ export function formerOutbox(task: Task): FormerOutbox | undefined {
 }
 
 /** The search for Subscriptions with the tag of earlier versions, which stored those that they delivered to as requested. */
-export const formerStatusQuery = (count: number): string =>
-  `Subscription?${new URLSearchParams({ _tag: `${FORMER_STATUS}|active`, _count: String(count) })}`;
+export const formerStatusQuery = `Subscription?${new URLSearchParams({ _tag: `${FORMER_STATUS}|active` })}`;
 
 /** A Subscription as it is stored now: `active` where an earlier version had stored `requested` with a tag. */
 export function withTrueStatus<T extends Subscription>(stored: T): T {

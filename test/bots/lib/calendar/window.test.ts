@@ -2,7 +2,7 @@ import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle, Schedule, Slot } from '@medplum/fhirtypes';
 import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
-import { type Guard, publishWindow } from '../../../../bots/lib/calendar/window.ts';
+import { publishWindow, type Writing } from '../../../../bots/lib/calendar/window.ts';
 import { at, type Calendar, DAY, day, open, type Stored, wholeDay, withCalendars } from '../../calendar/fixtures.ts';
 
 const medplum = withCalendars();
@@ -17,10 +17,10 @@ function guard({
 }: {
   portion?: number;
   times?: number;
-  entry?: ReturnType<Guard['entry']>;
+  entry?: ReturnType<Writing['entry']>;
 } = {}) {
   const answers: Bundle[] = [];
-  const made: Guard = {
+  const made: Writing = {
     portion,
     entry: () => entry,
     written: (answer) => answers.push(answer) < times,
@@ -29,7 +29,7 @@ function guard({
 }
 
 /** Publishes the day of a calendar. */
-async function publish({ id }: Stored<Schedule>, by?: Guard) {
+async function publish({ id }: Stored<Schedule>, by?: Writing) {
   const { hours } = await readOpeningHours(medplum().medplum, id);
   if (!hours) {
     throw new Error('There is no such Schedule.');
