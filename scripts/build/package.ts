@@ -95,3 +95,33 @@ export function installationBundle(config: BookingConfig, code: Readonly<Record<
     ],
   };
 }
+
+/** How much Medplum takes at a time by its default `maxJsonSize`, in bytes. */
+const MOST = 1_048_576;
+
+/**
+ * An installation in parts that Medplum takes by default. The first has everything but code, and creates Bots that are missing; the
+ * others give the Bots their code, in any order.
+ */
+export function partsOf({ entry = [] }: Bundle): Bundle[] {
+  const part = (...entries: BundleEntry[]): Bundle => ({ resourceType: 'Bundle', type: 'batch', entry: entries });
+  const first: BundleEntry[] = [];
+  const parts: Bundle[] = [];
+  let code: BundleEntry[] = [];
+  for (const one of entry) {
+    const { fullUrl, resource, request } = one;
+    if (resource?.resourceType === 'Binary') {
+      code = [one];
+    } else if (resource?.resourceType === 'Bot') {
+      const { executableCode: _, ...bot } = resource;
+      const ifNoneExist = request?.url.split('?')[1];
+      first.push({ fullUrl, resource: bot, request: { method: 'POST', url: 'Bot', ifNoneExist } });
+      const more = part(...(parts.at(-1)?.entry ?? []), ...code, one);
+      const fits = parts.length > 0 && Buffer.byteLength(JSON.stringify(more)) <= MOST;
+      parts.splice(fits ? -1 : parts.length, 1, fits ? more : part(...code, one));
+    } else {
+      first.push(one);
+    }
+  }
+  return [part(...first), ...parts];
+}

@@ -6,7 +6,7 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { buildArtefacts } from '../../../profiles/artefacts.ts';
-import { installationBundle, packageBundle } from '../../../scripts/build/package.ts';
+import { installationBundle, packageBundle, partsOf } from '../../../scripts/build/package.ts';
 import { type Connection, connect } from '../../../scripts/medplum/connect.ts';
 import { codeOf, config, countAll, type Installation, present, startInstallation } from '../installation.ts';
 
@@ -85,6 +85,25 @@ describe('a whole installation', () => {
     expect([...statuses(await installAll(says('second')))].every((one) => /^2|304/.test(one ?? ''))).toBe(true);
     expect(await answer()).toMatchObject({ said: 'second' });
     expect(await countAll(admin.medplum)).toEqual(before);
+  });
+
+  test('also comes in parts of 1 MB: the first, then the others at once, and nothing twice', async () => {
+    const long = `${says('in parts')}//${'.'.repeat(200_000)}`;
+    const all = { ...codeOf(long), ...Object.fromEntries(Object.keys(codeOf('')).map((name) => [name, long])) };
+    const [first, ...others] = partsOf(installationBundle(config, all));
+    const before = await countAll(admin.medplum);
+    const code = (await admin.medplum.searchOne('Bot', { 'name:exact': 'book' }))?.executableCode;
+    const begun = await admin.medplum.executeBatch(first as Bundle);
+    expect((await admin.medplum.searchOne('Bot', { 'name:exact': 'book' }))?.executableCode).toEqual(code);
+    const ended = await Promise.all(others.map((part) => admin.medplum.executeBatch(part)));
+    expect([begun, ...ended].flatMap((one) => [...statuses(one)]).filter((one) => !/^2|304/.test(one ?? ''))).toEqual(
+      [],
+    );
+    expect(others.length).toBeGreaterThan(5);
+    expect([first, ...others].filter((part) => JSON.stringify(part).length > 1_048_576)).toEqual([]);
+    expect(await answer()).toMatchObject({ said: 'in parts' });
+    expect(await countAll(admin.medplum)).toEqual(before);
+    await installAll(says('second'));
   });
 
   test('lacks nothing for a deployment to create, only the ids in Subscriptions', async () => {
