@@ -375,9 +375,6 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     }
     return await carryOutRequest({ medplum, request, caller, secrets: event.secrets });
   } catch (error) {
-    if (error instanceof ReadError) {
-      return refuse(unavailableFor(error));
-    }
-    throw error;
+    return refuse(unavailableFor(error));
   }
 }

@@ -25,7 +25,7 @@ import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { sendBundle } from '../lib/medplum.ts';
 import { newId } from '../lib/new-id.ts';
-import { ofType, ReadError, readAll, readAnswers, readInTransaction, stateIn } from '../lib/read.ts';
+import { ofType, readAll, readAnswers, readInTransaction, stateIn } from '../lib/read.ts';
 
 /** The limits of the installation that an entry counts towards. */
 const limits = ['rate', 'waiting'] as const;
@@ -105,9 +105,6 @@ export async function handler(
     const appointment = withPlace(entry, await placeIn(medplum, entry), config);
     return formatBookingAnswer({ appointments: [appointment], isExisting }, event.headers);
   } catch (error) {
-    if (error instanceof ReadError) {
-      return toOperationOutcome([unavailableFor(error)], config);
-    }
-    throw error;
+    return toOperationOutcome([unavailableFor(error)], config);
   }
 }

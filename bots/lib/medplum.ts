@@ -106,12 +106,14 @@ async function call({ connections }: Client, request: ServerRequest): Promise<An
 /** What is said where Medplum takes nothing more from this Bot for now: each further request makes that longer. */
 export const RATE_LIMIT = "Medplum's rate limit is reached. Nothing was written; try again in a minute.";
 
+/** What is said where Medplum refuses a request that it would carry out at another time. */
+export const diagnosticsFor = (status: number): string =>
+  status === 429
+    ? RATE_LIMIT
+    : `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
+
 function failed(status: number): BundleAnswer {
-  const diagnostics =
-    status === 429
-      ? RATE_LIMIT
-      : `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
-  return { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics } };
+  return { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics: diagnosticsFor(status) } };
 }
 
 function lost(code: 'upstream-unavailable' | 'upstream-timeout', what: string): BundleAnswer {

@@ -4,7 +4,7 @@ import type { ResourceSet } from '../../core/booking/resource-set.ts';
 import { hasMore, pagesOf, readState } from '../../core/booking/search.ts';
 import { mustBeWhole } from '../../core/booking/slots/reads.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { type BundleAnswer, type RequestOptions, sendBundle } from './medplum.ts';
+import { type BundleAnswer, diagnosticsFor, type RequestOptions, sendBundle } from './medplum.ts';
 
 /** The resources that one search, history or read returned. */
 function resourcesIn({ resource }: BundleEntry): Resource[] {
@@ -20,7 +20,10 @@ const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWi
 const isHistory = (entry: BundleEntry): boolean => isGood(entry) || entry.response?.status.startsWith('404') === true;
 
 function reasonOf(answer: BundleAnswer): string {
-  return 'issue' in answer ? answer.issue.diagnostics : 'It did not answer every entry of the batch.';
+  const entries = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
+  const isLimited = entries.some(({ response }) => response?.status.startsWith('429'));
+  const unanswered = isLimited ? diagnosticsFor(429) : 'It did not answer every entry of the batch.';
+  return 'issue' in answer ? answer.issue.diagnostics : unanswered;
 }
 
 /** The server did not answer a read, or refused it: no decision was made. */
@@ -188,7 +191,7 @@ export async function readAnswers(
 export function stateIn(entry: BundleEntry[]): ResourceSet {
   const read = readState({ resourceType: 'Bundle', type: 'batch-response', entry });
   if (!('state' in read)) {
-    throw new ReadError(`The FHIR server answered with status ${read.status}.`);
+    throw new ReadError(diagnosticsFor(read.status));
   }
   return read.state;
 }

@@ -71,9 +71,20 @@ export const unavailable: Issue = {
   diagnostics: 'The FHIR server could not be read. Nothing was booked; try again in a moment.',
 };
 
-/** What is said where something could not be read: that Medplum takes nothing more for now, if that is the reason. */
-export const unavailableFor = ({ message }: ReadError): Issue =>
-  message.includes(RATE_LIMIT) ? { ...unavailable, diagnostics: RATE_LIMIT } : unavailable;
+/**
+ * What is said where something could not be read, or Medplum takes nothing more for now.
+ *
+ * @throws the error, if it is another one: nobody knows what was written
+ */
+export function unavailableFor(error: unknown): Issue {
+  if (error instanceof Error && error.message.includes(RATE_LIMIT)) {
+    return { ...unavailable, diagnostics: RATE_LIMIT };
+  }
+  if (error instanceof ReadError) {
+    return unavailable;
+  }
+  throw error;
+}
 
 /** The decision when something could not be read. */
 const undecided = (issue = unavailable): BookingDecision => ({
@@ -200,9 +211,6 @@ export async function decideBooking(
     };
     return { plan: await decideWith(medplum, parsed, state, context, known, requestor, isDry), state };
   } catch (error) {
-    if (error instanceof ReadError) {
-      return undecided(unavailableFor(error));
-    }
-    throw error;
+    return undecided(unavailableFor(error));
   }
 }

@@ -112,6 +112,8 @@ it('Medplum takes no more requests for now: that is said, and what is left waits
     `Task/1 could not be written (failed). ${bot.RATE_LIMIT}`,
   );
   expect(sent).toHaveLength(1);
+  answering([200, { ...done, entry: [{ response: { status: '429' } }] }]);
+  await expect(reading.readInBatch(client, ['Slot?a'])).rejects.toThrow(bot.RATE_LIMIT);
 });
 
 describe('connections that last', () => {
