@@ -15,14 +15,14 @@ import { union } from '../../core/time/interval-set.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { collisionSearches, resolveCollisions } from '../lib/booking/collisions.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
-import { readAround } from '../lib/calendar/guard.ts';
+import { aroundUrl } from '../lib/calendar/guard.ts';
 import { hoursSearches, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestLook, requestPublication } from '../lib/calendar/request.ts';
 import { publishWindow, slotsUrl } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../lib/medplum.ts';
-import { ofType, readAhead, readInBatch } from '../lib/read.ts';
+import { ofType, readAhead, readInBatch, readInTransaction } from '../lib/read.ts';
 import { RUN_LIMIT } from '../lib/rows.ts';
 
 /** A period longer than this, in milliseconds, changes a calendar as a whole. */
@@ -30,15 +30,22 @@ const LONG = 14 * DAY;
 
 const historyOf = ({ id }: Slot): string => `Slot/${id}/_history?_count=5`;
 
+/** The time around some versions of a Slot. */
+const timesAround = (versions: readonly Slot[]): readonly Interval[] =>
+  union(
+    versions.flatMap((version) => {
+      const [start, end] = [parseInstant(version.start), parseInstant(version.end)];
+      return start === undefined || end === undefined ? [] : [{ start: start - DAY, end: end + DAY }];
+    }),
+  );
+
 /** The periods of a Slot in its latest versions: time that it no longer covers is free again. */
 async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Interval[]> {
   const [found] = await readInBatch(medplum, [historyOf(slot)]);
-  const times = [slot, ...ofType('Slot', found)].flatMap((version) => {
-    const [start, end] = [parseInstant(version.start), parseInstant(version.end)];
-    return start === undefined || end === undefined ? [] : [{ start: start - DAY, end: end + DAY }];
-  });
-  return union(times);
+  return timesAround([slot, ...ofType('Slot', found)]);
 }
+
+const isLong = (windows: readonly Interval[]): boolean => windows.some(({ start, end }) => end - start > LONG);
 
 /** Writes a deleted Slot as it was, under its id. */
 async function restore(medplum: MedplumClient, { meta: { tag, profile } = {}, ...slot }: Slot): Promise<void> {
@@ -47,10 +54,17 @@ async function restore(medplum: MedplumClient, { meta: { tag, profile } = {}, ..
   await writeUnlessOvertaken(medplum, entry, `Slot/${slot.id}`);
 }
 
-/** Takes a Slot again that somebody has deleted, or set free past the guard, although an appointment holds it. */
-async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
-  const isAsked = isDeleted || slot.status === 'free';
-  const [found] = await readInBatch(medplum, isAsked ? [holdersUrl(slot.id ?? '')] : []);
+/** The search for those who may have a Slot that is deleted or free. */
+const formerHolders = (slot: Slot, isDeleted: boolean): string[] =>
+  isDeleted || slot.status === 'free' ? [holdersUrl(slot.id ?? '')] : [];
+
+/**
+ * Takes a Slot again that somebody has deleted, or set free past the guard, although an appointment holds it.
+ *
+ * @returns whether one does
+ */
+async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<boolean> {
+  const [found] = await readInBatch(medplum, formerHolders(slot, isDeleted));
   const holders = ofType('Appointment', found);
   const isGone = isDeleted && !ofType('Slot', found).some(({ id }) => id === slot.id);
   if (isGone && holders.some((one) => !hasEnded(one, Date.now(), config))) {
@@ -59,6 +73,7 @@ async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): P
   for (const appointment of holders) {
     await syncAppointment(medplum, appointment);
   }
+  return holders.length > 0;
 }
 
 /**
@@ -67,7 +82,7 @@ async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): P
  */
 async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
   const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
-  if (windows.some(({ start, end }) => end - start > LONG)) {
+  if (isLong(windows)) {
     await requestPublication(medplum, id);
     return;
   }
@@ -100,42 +115,68 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
   await (isMissing && requestPublication(medplum, id));
 }
 
-/** Lets the offers around a Slot that gives back its time expect it no longer, if it was announced on them a moment ago. */
-async function forget(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
+/** Whether a Slot has given its time back, a moment after it may have been announced. */
+const isGivenBack = (slot: Slot, isDeleted: boolean): boolean =>
+  (isDeleted || !isTaken(slot)) && isRecent(Date.parse(slot.meta?.lastUpdated ?? ''), Date.now());
+
+/**
+ * Lets the offers around a Slot that gives back its time expect it no longer, if it was announced on them a moment ago.
+ *
+ * @returns whether it was
+ */
+async function forget(medplum: MedplumClient, slot: Slot, id: string): Promise<boolean> {
   const now = Date.now();
-  if (!isRecent(Date.parse(slot.meta?.lastUpdated ?? ''), now)) {
-    return;
-  }
-  const calendar = calendarOf(ofType('Slot', await readAround(medplum, id, slot)), config);
+  const [found] = await readInTransaction(medplum, [aroundUrl(id, slot)]);
+  const calendar = calendarOf(ofType('Slot', found), config);
   const after = withoutIntentsOf(calendar, `Slot/${slot.id}`, now, config);
   const entries = [...after.values()].flatMap(({ id: own, resource }) => {
     const stored = calendar.get(own)?.resource;
     return stored && stored !== resource ? [updateEntry(stored, resource)] : [];
   });
   await (entries.length > 0 && writeUnlessOvertaken(medplum, entries, `The offers of Schedule/${id}`));
+  return entries.length > 0;
+}
+
+/** The searches of what follows a Slot, as far as they are known before anything is read. */
+function searchesFor(slot: Slot, id: string | undefined, isDeleted: boolean): string[] {
+  const windows = timesAround([slot]);
+  return [
+    ...formerHolders(slot, isDeleted),
+    ...(isTaken(slot) && !isDeleted ? collisionSearches(slot) : []),
+    ...(id === undefined
+      ? []
+      : [
+          historyOf(slot),
+          ...hoursSearches(id, slot.serviceType),
+          ...(isLong(windows) ? [] : windows)
+            .flatMap(({ start, end }) => windowsFrom(start, end, undefined))
+            .map((window) => slotsUrl(id, window)),
+          ...(isGivenBack(slot, isDeleted) ? [aroundUrl(id, slot)] : []),
+        ]),
+  ];
 }
 
 /**
  * Resolves what a Slot collides with, and lets the published Slots follow it. Medplum reports a change only once: where
- * that fails, the whole calendar is looked at when its turn comes.
+ * that fails, the whole calendar is looked at when its turn comes. What it needs as a rule is read at once, and again as
+ * soon as it has written anything.
  */
 async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
   const id = idIn(slot.schedule, 'Schedule');
   const failures: unknown[] = [];
-  const medplum = await readAhead(client, [
-    ...(isTaken(slot) && !isDeleted ? collisionSearches(slot) : []),
-    ...(id === undefined ? [] : [historyOf(slot), ...hoursSearches(id, slot.serviceType)]),
-  ]);
-  await retake(medplum, slot, isDeleted).catch((reason: unknown) => failures.push(reason));
-  await resolveCollisions(medplum, slot).catch((reason: unknown) => failures.push(reason));
+  let medplum = await readAhead(client, searchesFor(slot, id, isDeleted));
+  const act = async (act: (reader: MedplumClient) => Promise<boolean>): Promise<void> => {
+    const hasActed = await act(medplum).catch((reason: unknown) => failures.push(reason) > 0);
+    medplum = hasActed ? client : medplum;
+  };
+  await act((reader) => retake(reader, slot, isDeleted));
+  await act((reader) => resolveCollisions(reader, slot));
   if (id !== undefined) {
+    await act(async (reader) => isGivenBack(slot, isDeleted) && forget(reader, slot, id));
     await publishAround(medplum, slot, id).catch(async (reason: unknown) => {
       failures.push(reason);
       await requestPublication(medplum, id);
     });
-    if (isDeleted || !isTaken(slot)) {
-      await forget(medplum, slot, id).catch((reason: unknown) => failures.push(reason));
-    }
   }
   if (failures.length > 0) {
     throw new Error(failures.map(String).join('\n'));

@@ -1,6 +1,9 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
+import { relatedSearches } from '../lib/booking/related-reads.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { type Changed, recordChange } from '../lib/notifications/events/deletions.ts';
+import { openRowsFor } from '../lib/notifications/outbox-store.ts';
+import { readAhead } from '../lib/read.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or
@@ -11,8 +14,9 @@ import { type Changed, recordChange } from '../lib/notifications/events/deletion
  * @throws Error when one of the two could not be done
  * @see specification section 3
  */
-export async function handler(medplum: MedplumClient, { input }: BotEvent<Changed>): Promise<void> {
+export async function handler(client: MedplumClient, { input }: BotEvent<Changed>): Promise<void> {
   const appointment = 'deletedResource' in input ? input.deletedResource : input;
+  const medplum = await readAhead(client, [...relatedSearches(appointment.id ?? ''), openRowsFor(appointment)]);
   const done = await Promise.allSettled([syncAppointment(medplum, appointment), recordChange(medplum, input)]);
   const failures = done.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
   if (failures.length > 0) {

@@ -54,11 +54,19 @@ type Prepared = MedplumClient & { readonly prepared?: Map<string, BundleEntry> }
  * Reads in one request what would otherwise be read in several, one after the other.
  *
  * @param urls - searches that are probably needed, as they will be asked for
+ * @param anew - those of them that are read again although the client has read them ahead
  * @returns a client that gives each of these answers once, so that whoever reads again reads anew; the rest it reads as ever,
  *   and everything if this could not be read
  */
-export async function readAhead(medplum: MedplumClient, urls: readonly string[]): Promise<MedplumClient> {
-  const unique = [...new Set(urls)];
+export async function readAhead(
+  medplum: MedplumClient,
+  urls: readonly string[],
+  anew: readonly string[] = [],
+): Promise<MedplumClient> {
+  const unique = [...new Set([...urls, ...anew])];
+  for (const url of anew) {
+    taken(medplum, url);
+  }
   const answers = await readEntries(medplum, 'transaction', unique).catch(() => []);
   const prepared = new Map(answers.map((answer, index) => [unique[index] ?? '', answer]));
   return Object.create(medplum, { prepared: { value: prepared } });

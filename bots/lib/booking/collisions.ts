@@ -99,11 +99,12 @@ async function isOfAbsence(medplum: MedplumClient, taking: Slot): Promise<boolea
  * in time are refused before the write; this handles those that get through.
  *
  * @param taking - as Medplum has reported it
+ * @returns whether there are any
  * @throws Error when the server could not be read or written
  */
-export async function resolveCollisions(medplum: MedplumClient, taking: Slot): Promise<void> {
+export async function resolveCollisions(medplum: MedplumClient, taking: Slot): Promise<boolean> {
   if (taking.status === 'free' || taking.status === 'entered-in-error' || !idIn(taking.schedule, 'Schedule')) {
-    return;
+    return false;
   }
   const found = new Map<string | undefined, Collision>();
   let own: Slot[] = [];
@@ -118,4 +119,5 @@ export async function resolveCollisions(medplum: MedplumClient, taking: Slot): P
   for (const collision of isLookedAfter ? [] : found.values()) {
     await resolve(medplum, collision);
   }
+  return found.size > 0;
 }

@@ -41,6 +41,17 @@ const WITH_CALENDARS = '&_include=Slot:schedule&_include:iterate=Schedule:actor'
 
 const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `${type}?_id=${ids.join(',')}&${MOST}`;
 
+/** The searches of `readRelatedAppointment`, to be read ahead. */
+export function relatedSearches(id: string): string[] {
+  const one = encodeURIComponent(id);
+  return [
+    `Appointment?_id=${one}`,
+    `Slot?_has:Appointment:slot:_id=${one}&${MOST}${WITH_CALENDARS}`,
+    `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
+    openTasksOf([id], config),
+  ];
+}
+
 /**
  * Reads an appointment with its slots, patients and Tasks in one batch, with the Bot's own rights.
  *
@@ -48,13 +59,7 @@ const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `
  * @throws ReadError when the server could not be read
  */
 export async function readRelatedAppointment(medplum: MedplumClient, id: string): Promise<RelatedAppointment> {
-  const one = encodeURIComponent(id);
-  const [appointments, slots, patients, tasks] = await readInBatch(medplum, [
-    `Appointment?_id=${one}`,
-    `Slot?_has:Appointment:slot:_id=${one}&${MOST}${WITH_CALENDARS}`,
-    `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
-    openTasksOf([id], config),
-  ]);
+  const [appointments, slots, patients, tasks] = await readInBatch(medplum, relatedSearches(id));
   return {
     appointment: ofType('Appointment', appointments)[0],
     slots: ofType('Slot', slots),
@@ -146,9 +151,13 @@ async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<S
 }
 
 /** The ids of the slots that stay although the appointment gives its slots back. */
-async function readKept(medplum: MedplumClient, { id }: Appointment, slots: readonly Slot[]): Promise<Set<string>> {
+async function readKept(
+  medplum: MedplumClient,
+  appointment: Appointment,
+  slots: readonly Slot[],
+): Promise<Set<string>> {
   const taken = slots.filter(isBooked);
-  const [history] = taken.length > 0 ? await readHistories(medplum, [`Appointment/${id}/_history`]) : [];
+  const [history] = taken.length > 0 ? await readHistories(medplum, [historyOf(appointment)]) : [];
   return history ? keptSlots(taken, history, config) : new Set();
 }
 
@@ -170,6 +179,8 @@ function servicesUrl(schedules: readonly Schedule[]): string[] {
 }
 
 const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
+
+const historyOf = ({ id }: Appointment): string => `Appointment/${id}/_history`;
 
 /**
  * Schedules with the services that they offer.
@@ -271,8 +282,11 @@ export async function readRelatedSlots(
     ];
   };
   const services = servicesUrl(ofType('Schedule', related.calendars));
-  const guess = services.length > 0 && unnamed.length === 0 ? searches(scheduleIdsOf(concerned), NEAR) : [];
-  const reader = guess.length > 0 ? await readAhead(medplum, [...services, ...guess.map(urlOf)]) : medplum;
+  const histories = used.some(isBooked) && !holdsSlots(appointment) ? [historyOf(appointment)] : [];
+  const guess =
+    services.length + histories.length > 0 && unnamed.length === 0 ? searches(scheduleIdsOf(concerned), NEAR) : [];
+  const ahead = [...services, ...guess.map(urlOf), ...histories];
+  const reader = guess.length > 0 ? await readAhead(medplum, ahead) : medplum;
   const schedules = unnamed.length > 0 ? unnamed : await readSchedulesOf(reader, concerned, related.calendars);
   const reach = Math.max(NEAR, 2 * reachOf(schedules, config));
   const found = await readWhole(
@@ -297,7 +311,7 @@ export async function readRelatedSlots(
     latest: appointments.find(({ id }) => id === appointment.id),
     others,
     unnamed: unnamed.flatMap(({ schedule }) => schedule.id ?? []),
-    kept: await readKept(medplum, appointment, released),
+    kept: await readKept(reader, appointment, released),
   };
 }
 

@@ -61,22 +61,18 @@ function rowEntries(row: Task | undefined, taking: Taking, excluded: readonly Ca
   return row && publication && (!isPublished || excluded.length === 0) ? [rowEntry(row)] : [];
 }
 
-/** The searches for the Slots of a Schedule within reach of some time, and for its publication. */
-const calendarSearches = (schedule: string, { start, end }: Interval, reach: number): string[] => [
+/** The search for the Slots of a Schedule within reach of some time. */
+const slotsNear = (schedule: string, { start, end }: Interval, reach: number): string =>
   searchUrl('Slot', [
     ['schedule', `Schedule/${schedule}`],
     ...atTime({ start: start - reach, end: end + reach }),
     ['_sort', 'start'],
     ['_count', MOST],
-  ]),
-  publicationOf(schedule, config),
-];
+  ]);
 
-/** The Slots of a Schedule on which a Slot may be announced. */
-export async function readAround(medplum: MedplumClient, schedule: string, { start, end }: Slot): Promise<Resource[]> {
-  const time = { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 };
-  return (await readInTransaction(medplum, calendarSearches(schedule, time, REACH).slice(0, 1))).flat();
-}
+/** The search for the Slots of a Schedule on which a Slot may be announced. */
+export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
+  slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
 
 /** What was found by the searches for a calendar: its Slots, and its publication. */
 type Found = readonly Resource[];
@@ -118,14 +114,14 @@ async function attempt(
 }
 
 /**
- * The searches that `announce` begins with, to be read ahead. Where nothing names the service, the Slots are read with it,
- * later: what has changed between their reading and the writing makes the attempt fail.
+ * The searches that `announce` begins with, to be read ahead. Where they do not find the services, the Slots are read again
+ * with these: what has changed between their reading and the writing makes the attempt fail.
  *
  * @param schedule - id
- * @param named - the services of the Schedule; `undefined` if they are not known
+ * @param named - the services of the Schedule, as far as they are known
  */
 export const announcementSearches = (schedule: string, time: Interval, named: Slot['serviceType']): string[] => [
-  ...(named ? calendarSearches(schedule, time, REACH) : []),
+  slotsNear(schedule, time, REACH),
   ...hoursSearches(schedule, named),
 ];
 
@@ -145,16 +141,20 @@ export async function announce(
 ): Promise<Announced> {
   const { schedule } = taking.from;
   const first = await readAhead(medplum, announcementSearches(schedule, taking, named));
-  const near = calendarSearches(schedule, taking, REACH);
-  const { hours, reader } = await readOpeningHours(first, schedule, named, near);
+  const near = slotsNear(schedule, taking, REACH);
+  const { hours, row, reader } = await readOpeningHours(first, schedule, named, [near]);
   if (!hours) {
     return { kind: 'announced' };
   }
   const reach = Math.max(REACH, reachOf([hours], config));
+  let known: readonly Task[] | undefined = row ? [row] : [];
   return retryOvertaken(
     async () => {
-      const found = await readInTransaction(reader, calendarSearches(schedule, taking, reach));
-      return attempt(medplum, hours, taking, by, found.flat());
+      const rows = known ? [] : [publicationOf(schedule, config)];
+      const found = await readInTransaction(reader, [slotsNear(schedule, taking, reach), ...rows]);
+      const all = [...(known ?? []), ...found.flat()];
+      known = undefined;
+      return attempt(medplum, hours, taking, by, all);
     },
     ({ kind }) => kind === 'overtaken',
     { within: 4000 },

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
-import type { Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { actorTypes, hoursData, type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
+import { publicationWithServices } from '../../../core/calendar/publish/publication.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { config } from '../config.ts';
@@ -75,13 +76,15 @@ export async function readOpeningHoursOf(
 }
 
 /**
- * The searches for what defines the opening hours of one Schedule.
+ * The searches for what defines the opening hours of one Schedule: its services are found with the row of its publication,
+ * or are those of a Slot.
  *
  * @param serviceType - of a Slot of the Schedule or an appointment in it: published Slots name their service
  */
 export const hoursSearches = (id: string, serviceType: Slot['serviceType']): string[] => [
   `Schedule?${new URLSearchParams({ _id: id, _include: 'Schedule:actor', _count: COUNT })}`,
   closedDays(),
+  publicationWithServices(id, config),
   ...serviceIdsOf({ serviceType }).map((service) => byIds('HealthcareService', [service])),
 ];
 
@@ -91,7 +94,8 @@ export const hoursSearches = (id: string, serviceType: Slot['serviceType']): str
  * @param id - of the Schedule
  * @param serviceType - as in `hoursSearches`
  * @param along - what is to be read no earlier than this
- * @returns the opening hours, `undefined` if there is no such Schedule; and a client that has read what goes along
+ * @returns the opening hours, `undefined` if there is no such Schedule; the row of its publication; and a client that has
+ *   read what goes along
  * @throws ReadError when the server could not be read
  */
 export async function readOpeningHours(
@@ -99,7 +103,7 @@ export async function readOpeningHours(
   id: string,
   serviceType?: Slot['serviceType'],
   along: readonly string[] = [],
-): Promise<{ readonly hours: KeyedHours | undefined; readonly reader: MedplumClient }> {
+): Promise<{ readonly hours: KeyedHours | undefined; readonly row: Task | undefined; readonly reader: MedplumClient }> {
   const found = (await readInTransaction(medplum, hoursSearches(id, serviceType))).flat();
   const schedules = ofType('Schedule', found);
   const known = new Set(ofType('HealthcareService', found).map((one) => one.id ?? ''));
@@ -107,7 +111,7 @@ export async function readOpeningHours(
     (one) => !offersAllServices(one) && serviceIdsOf(one).every((of) => known.has(of)),
   );
   const services = isComplete ? [] : servicesSearches(schedules);
-  const reader = isComplete ? medplum : await readAhead(medplum, [...services, ...along]);
+  const reader = isComplete ? medplum : await readAhead(medplum, services, along);
   const more = await readInTransaction(reader, services);
-  return { hours: hoursIn([...found, ...more.flat()])[0], reader };
+  return { hours: hoursIn([...found, ...more.flat()])[0], row: ofType('Task', found)[0], reader };
 }

@@ -241,6 +241,7 @@ export async function publishTurn(medplum: MedplumClient, row: Task, until: numb
     ...claimed,
     from: isSame ? from : undefined,
     inputs: hours.inputs,
+    services: hours.services.flatMap(({ id }) => id ?? []),
     began: isSame && !isOver ? began : now,
   });
   const start = parseInstant(ofType('Slot', found)[0]?.start);

@@ -79,12 +79,13 @@ export async function markOutdated(
   const known = schedules.filter((schedule) => takesPart(schedule) || rows.has(schedule.id));
   const hours = known.length > 0 ? await readOpeningHoursOf(medplum, known) : [];
   const now = Date.now();
-  const entries = hours.flatMap(({ schedule, inputs }) => {
+  const entries = hours.flatMap(({ schedule, services, inputs }) => {
     const row = rows.get(schedule.id);
     const standing = { publication: row && publicationIn(row), takesPart: takesPart(schedule), inputs };
     const publication = outdated(schedule.id, standing, now);
     const query = publicationOf(schedule.id, config);
-    return publication ? [requestEntry(row, publicationTask(publication, config), query)] : [];
+    const named = services.flatMap(({ id }) => id ?? []);
+    return publication ? [requestEntry(row, publicationTask({ ...publication, services: named }, config), query)] : [];
   });
   const marked: Task[] = [];
   for (let first = 0; first < entries.length; first += MARKED) {

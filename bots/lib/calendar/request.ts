@@ -66,9 +66,11 @@ export function requestLook(medplum: MedplumClient): Promise<Task | undefined> {
 export async function requestPublication(medplum: MedplumClient, schedule: string): Promise<void> {
   const query = publicationOf(schedule, config);
   const change = (row: Task | undefined): Task | undefined => {
-    const { status, from, due } = (row && publicationIn(row)) ?? {};
+    const { status, from, due, services } = (row && publicationIn(row)) ?? {};
     const isRequested = status === 'requested' && from === undefined && due !== undefined;
-    return isRequested ? undefined : publicationTask({ schedule, status: 'requested', due: Date.now() }, config);
+    return isRequested
+      ? undefined
+      : publicationTask({ schedule, status: 'requested', due: Date.now(), services }, config);
   };
   await request(medplum, query, change, `The publication of Schedule/${schedule}`);
 }

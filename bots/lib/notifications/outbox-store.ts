@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf, requestorQuery, requestorTag } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
@@ -13,6 +13,7 @@ import {
   outboxesTask,
   withOutbox,
 } from '../../../core/notifications/delivery/outbox.ts';
+import { concernQuery, tagTokens } from '../../../core/notifications/events/concern.ts';
 import {
   type SubscriptionParameters,
   storedParameters,
@@ -20,7 +21,7 @@ import {
 import { creation, rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
-import { ofType, readAll, readInTransaction } from '../read.ts';
+import { ofType, pageUrl, readAll, readInTransaction } from '../read.ts';
 
 /** The outboxes of a subscriber as they were read, and the Task in which they are kept. */
 export interface OutboxRow {
@@ -47,16 +48,23 @@ export const OPEN = 'ready,in-progress,on-hold,accepted,failed';
 export const rowsIn = (resources: readonly Resource[]): OutboxRow[] =>
   ofType('Task', resources).map((task) => ({ task, outboxes: outboxesOf(task) }));
 
+function openRows(concerned: string | undefined): string {
+  const narrowed = { status: OPEN, ...(concerned !== undefined && { identifier: concerned }) };
+  return rowSearch(['outboxes'], narrowed, config);
+}
+
+/** The search with which `readOpenRows` begins for an appointment, to be read ahead. */
+export const openRowsFor = ({ meta }: Appointment): string =>
+  pageUrl(openRows(concernQuery(tagTokens([meta]), config)), {});
+
 /**
  * Reads all rows to which events are still written.
  *
  * @param concerned - the value of `concernQuery`, if only those that some appointments concern are wanted
  * @throws Error when the server does not answer
  */
-export async function readOpenRows(medplum: MedplumClient, concerned?: string): Promise<OutboxRow[]> {
-  const narrowed = { status: OPEN, ...(concerned !== undefined && { identifier: concerned }) };
-  return rowsIn(await readAll(medplum, [rowSearch(['outboxes'], narrowed, config)]));
-}
+export const readOpenRows = async (medplum: MedplumClient, concerned?: string): Promise<OutboxRow[]> =>
+  rowsIn(await readAll(medplum, [openRows(concerned)]));
 
 /** How many subscribers one search names. */
 const CHUNK = 100;

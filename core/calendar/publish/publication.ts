@@ -39,6 +39,8 @@ export interface Publication {
   readonly inputs?: string | undefined;
   /** When its Slots were last looked at from the beginning, or found not to have been taken; milliseconds since 1970. */
   readonly began?: number | undefined;
+  /** Ids of the services that its Schedule had then: whoever needs them finds them with the row (`publicationWithServices`). */
+  readonly services?: readonly string[] | undefined;
   /** The problems that made it fail. */
   readonly problems?: readonly CalendarProblem[];
 }
@@ -68,7 +70,7 @@ function rowTask(
 
 /** The row in which a publication is kept. */
 export function publicationTask(publication: Publication, config: ArtefactConfig): Task {
-  const { schedule, from, inputs, began, problems = [] } = publication;
+  const { schedule, from, inputs, began, services = [], problems = [] } = publication;
   const input = [
     ...moment('from', from),
     ...(inputs !== undefined ? [{ type: { text: 'inputs' }, valueString: inputs }] : []),
@@ -78,6 +80,7 @@ export function publicationTask(publication: Publication, config: ArtefactConfig
   return {
     ...rowTask('publish', publication, input, config),
     focus: { reference: `Schedule/${schedule}` },
+    ...(services.length > 0 && { basedOn: services.map((id) => ({ reference: `HealthcareService/${id}` })) }),
     ...(sentences.length > 0 && {
       statusReason: { text: sentences.join('\n') },
       output: problems.map(({ code, diagnostics }) => ({ type: { text: code }, valueString: diagnostics })),
@@ -96,7 +99,7 @@ const dueIn = ({ restriction }: Task): number | undefined => parseInstant(restri
 
 /** The publication that a row keeps, or `undefined` if it does not keep one. */
 export function publicationIn(task: Task): Publication | undefined {
-  const { focus, status } = task;
+  const { focus, status, basedOn = [] } = task;
   const schedule = idIn(focus, 'Schedule');
   return schedule !== undefined && isRowStatus(status)
     ? {
@@ -106,6 +109,7 @@ export function publicationIn(task: Task): Publication | undefined {
         from: momentIn(task.input, 'from'),
         inputs: valueIn(task.input, 'inputs')?.valueString,
         began: momentIn(task.input, 'began'),
+        services: basedOn.flatMap((one) => idIn(one, 'HealthcareService') ?? []),
       }
     : undefined;
 }
@@ -123,6 +127,10 @@ export function lookIn(task: Task): Look | undefined {
 /** The search for the publication row of a Schedule, by its id. */
 export const publicationOf = (schedule: string, config: ArtefactConfig): string =>
   rowSearch(['publish'], { focus: `Schedule/${schedule}` }, config);
+
+/** The same search, which finds the services of the Schedule as well, as far as the row names them. */
+export const publicationWithServices = (schedule: string, config: ArtefactConfig): string =>
+  rowSearch(['publish'], { focus: `Schedule/${schedule}`, _include: 'Task:based-on' }, config);
 
 /**
  * The entry of a transaction that writes a row, if it still has the version that was read. It always changes something: a
