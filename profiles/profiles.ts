@@ -240,7 +240,7 @@ function withheld(config: BookingConfig): Profile {
     description:
       'Time of a slot that cannot be booked until a given moment, because something else (by) is about to take it; set by ' +
       'the service.',
-    context: ['Slot'],
+    context: ['Slot', 'Task'],
     differential: [
       { id: 'Extension.extension', min: 2 },
       { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalWithheld') },

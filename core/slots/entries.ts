@@ -1,4 +1,4 @@
-import type { BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import type { ArtefactConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/update-entry.ts';
@@ -26,10 +26,10 @@ function withoutNewId({ resource, isNew }: CalendarSlot): Slot {
   return isNew ? rest : resource;
 }
 
-function resourceOf(slot: CalendarSlot, before: Calendar, now: number, config: ArtefactConfig): Slot {
+function resourceOf(slot: CalendarSlot, before: Calendar, now: number, config: ArtefactConfig, row?: Task): Slot {
   const isOffer = slot.role === 'offer' || before.get(slot.id)?.role === 'offer';
   return isOffer
-    ? offerResource(slot, intentsFor(slot, before, now, config), config)
+    ? offerResource(slot, intentsFor(slot, before, now, config, row), config)
     : { ...withoutNewId(slot), status: slot.status };
 }
 
@@ -38,13 +38,20 @@ function resourceOf(slot: CalendarSlot, before: Calendar, now: number, config: A
  * A new Slot that is void, or has no room yet, is not stored.
  *
  * @param now - milliseconds since 1970 UTC: expired intents are not written again
+ * @param row - the publication row with which new offers are created
  */
-export function slotChanges(before: Calendar, after: Calendar, now: number, config: ArtefactConfig): SlotChange[] {
+export function slotChanges(
+  before: Calendar,
+  after: Calendar,
+  now: number,
+  config: ArtefactConfig,
+  row?: Task,
+): SlotChange[] {
   return [...after.values()]
     .filter((slot) => isChanged(slot, before.get(slot.id)) && !(slot.isNew && slot.status === 'entered-in-error'))
     .map((slot) => ({
       stored: before.get(slot.id)?.resource,
-      resource: resourceOf(slot, before, now, config),
+      resource: resourceOf(slot, before, now, config, row),
       group: slot.origin,
       ...(slot.isNew && slot.id.startsWith('urn:') && { fullUrl: slot.id }),
     }));

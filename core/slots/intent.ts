@@ -3,6 +3,7 @@ import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/update-entry.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
+import { DAY } from '../time/time-zone.ts';
 import type { Calendar, CalendarSlot } from './slot.ts';
 
 /**
@@ -10,6 +11,9 @@ import type { Calendar, CalendarSlot } from './slot.ts';
  * which runs every minute.
  */
 export const INTENT_LIFETIME = 90_000;
+
+/** How many intents one resource carries: of more, as an import announces them, the oldest are probably followed already. */
+const MOST = 100;
 
 /** Time that somebody is about to take, and until when that must be expected. */
 interface Intent extends Interval {
@@ -25,9 +29,14 @@ function intentIn({ extension = [] }: Extension): Intent {
   return { start: parseInstant(period?.start) ?? 0, end: parseInstant(period?.end) ?? 0, until, by };
 }
 
-function intentsOn({ resource }: CalendarSlot, now: number, config: ArtefactConfig): Extension[] {
+/** What may carry intents: an offer; where there is none, the publication row of its Schedule, for whoever creates one. */
+interface Carrier {
+  readonly extension?: Extension[];
+}
+
+function intentsOn({ extension = [] }: Carrier, now: number, config: ArtefactConfig): Extension[] {
   const url = artefactUri(config, 'LocalWithheld');
-  return (resource.extension ?? []).filter((one) => one.url === url && now < intentIn(one).until);
+  return extension.filter((one) => one.url === url && now < intentIn(one).until);
 }
 
 /**
@@ -42,7 +51,7 @@ export function isWithheld(
   config: ArtefactConfig,
   by?: string,
 ): boolean {
-  return intentsOn(slot, now, config)
+  return intentsOn(slot.resource, now, config)
     .map(intentIn)
     .some((one) => overlaps(one, time) && (by === undefined || one.by !== by));
 }
@@ -61,7 +70,7 @@ export function withoutIntentsOf(calendar: Calendar, by: string, now: number, co
   return new Map(
     [...calendar].map(([id, slot]) => {
       const { resource } = slot;
-      const isAnnounced = intentsOn(slot, now, config).some(isIts);
+      const isAnnounced = intentsOn(resource, now, config).some(isIts);
       const extension = (resource.extension ?? []).filter((one) => !isIts(one));
       return [id, isAnnounced ? { ...slot, resource: { ...resource, extension } } : slot];
     }),
@@ -69,15 +78,28 @@ export function withoutIntentsOf(calendar: Calendar, by: string, now: number, co
 }
 
 /**
- * The intents that stay on a Slot when it is written. A new part of an offer has those of the part that it comes from; what
- * took the time of an intent and is stored needs it no longer.
+ * The intents that stay on a Slot when it is written. A new part of an offer has those of the part that it comes from, and
+ * a new offer those of the row that lie near; what took the time of an intent and is stored needs it no longer.
  *
  * @param before - the calendar as it is stored
+ * @param row - the publication row with which a new offer is created
  */
-export function intentsFor(slot: CalendarSlot, before: Calendar, now: number, config: ArtefactConfig): Extension[] {
+export function intentsFor(
+  slot: CalendarSlot,
+  before: Calendar,
+  now: number,
+  config: ArtefactConfig,
+  row: Carrier = {},
+): Extension[] {
   const all = [...before.values()];
   const isPart = (one: CalendarSlot): boolean => one.origin === slot.origin && one.schedule === slot.schedule;
-  const found = (slot.isNew ? all.filter(isPart) : [slot]).flatMap((one) => intentsOn(one, now, config));
+  const near = { start: slot.start - DAY, end: slot.end + DAY };
+  const found = slot.isNew
+    ? [
+        ...all.filter(isPart).flatMap(({ resource }) => intentsOn(resource, now, config)),
+        ...intentsOn(row, now, config).filter((one) => overlaps(intentIn(one), near)),
+      ]
+    : intentsOn(slot.resource, now, config);
   const isStored = (time: Interval): boolean =>
     all.some(
       (one) =>
@@ -87,17 +109,19 @@ export function intentsFor(slot: CalendarSlot, before: Calendar, now: number, co
 }
 
 /**
- * The transaction entry that announces on a Slot that time is about to be taken, on condition of the version that was read;
- * none if that is announced already: a write that Medplum tries again asks again.
+ * A resource with the intent to take some time; itself if it has it already: a write that Medplum tries again asks again.
+ *
+ * @param by - what is about to be stored, `Type/id`
  */
-export function intentEntry(
-  slot: CalendarSlot,
+export function withIntent<Type extends Carrier>(
+  resource: Type,
   time: Interval,
   by: string,
   now: number,
   config: ArtefactConfig,
-): BundleEntry[] {
-  const isAnnounced = intentsOn(slot, now, config).some((one) => {
+): Type {
+  const live = intentsOn(resource, now, config);
+  const isAnnounced = live.some((one) => {
     const known = intentIn(one);
     return known.start === time.start && known.end === time.end && known.by === by;
   });
@@ -111,7 +135,18 @@ export function intentEntry(
       { url: 'by', valueString: by },
     ],
   };
-  const others = (slot.resource.extension ?? []).filter((one) => one.url !== url);
-  const extension = [...others, ...intentsOn(slot, now, config), intent];
-  return isAnnounced ? [] : [updateEntry(slot.resource, { ...slot.resource, extension })];
+  const others = (resource.extension ?? []).filter((one) => one.url !== url);
+  return isAnnounced ? resource : { ...resource, extension: [...others, ...live.slice(1 - MOST), intent] };
+}
+
+/** The transaction entry that announces an intent on a Slot, on condition of the version that was read, unless it has it. */
+export function intentEntry(
+  { resource }: CalendarSlot,
+  time: Interval,
+  by: string,
+  now: number,
+  config: ArtefactConfig,
+): BundleEntry[] {
+  const announced = withIntent(resource, time, by, now, config);
+  return announced === resource ? [] : [updateEntry(resource, announced)];
 }

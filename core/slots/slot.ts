@@ -407,7 +407,9 @@ function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, co
 export function offerResource(slot: CalendarSlot, withheld: readonly Extension[], config: ArtefactConfig): Slot {
   const { resource, isNew, status, start, end, services, id, origin } = slot;
   if (isNew && id === origin) {
-    return { ...resource, status, start: formatInstant(start), end: formatInstant(end) };
+    const extension = [...(resource.extension ?? []), ...withheld];
+    const time = { start: formatInstant(start), end: formatInstant(end) };
+    return { ...resource, status, ...time, ...(extension.length > 0 && { extension }) };
   }
   const ours = [artefactUri(config, 'LocalOffered'), artefactUri(config, 'LocalWithheld')];
   const mark = offeredExtension(slot, config);

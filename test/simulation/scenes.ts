@@ -645,6 +645,15 @@ export const scenes: readonly Scene[] = [
     ],
   },
   {
+    name: 'Medplum cancels, and somebody writes an appointment there while the clock publishes, without a Slot',
+    calendars: { c: refilled },
+    before: [...waiting(refilled)],
+    acts: [
+      [{ does: 'native-cancel', what: 'y' }, { does: 'write', time: '09:30-10:00' }, { does: 'clock' }],
+      [b('09:30-10:00', { by: 'schedule' })],
+    ],
+  },
+  {
     name: 'waitlist: two times are freed for one who waits',
     calendars: { c: refilled },
     before: [b('09:00-09:30', { as: 'x' }), b('09:30-10:00', { as: 'y' }), join('09:00-10:00', 'w')],

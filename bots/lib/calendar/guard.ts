@@ -8,7 +8,7 @@ import { publicationIn, publicationOf, rowEntry } from '../../../core/calendar/p
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { planTaking, type Taking } from '../../../core/slots/guard.ts';
-import { intentEntry, isWithheld } from '../../../core/slots/intent.ts';
+import { intentEntry, isWithheld, withIntent } from '../../../core/slots/intent.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
 import { reachOf, termsFor } from '../../../core/slots/terms.ts';
 import type { Interval } from '../../../core/time/interval.ts';
@@ -54,11 +54,19 @@ async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise
   return new Map([...calendar, ...ended]);
 }
 
-/** Publishing creates no offer at that time while something is about to take it: both write the row of the Schedule. */
-function rowEntries(row: Task | undefined, taking: Taking, excluded: readonly CalendarSlot[]): BundleEntry[] {
+/** Publishing creates no offer at that time that does not know what is about to take it: both write the row of the Schedule. */
+function rowEntries(
+  row: Task | undefined,
+  taking: Taking,
+  excluded: readonly CalendarSlot[],
+  by: string,
+  now: number,
+): BundleEntry[] {
   const publication = row && publicationIn(row);
   const isPublished = publication?.status === 'completed' && taking.end <= (publication.from ?? 0);
-  return row && publication && (!isPublished || excluded.length === 0) ? [rowEntry(row)] : [];
+  return row && publication && (!isPublished || excluded.length === 0)
+    ? [rowEntry(row, withIntent(row, taking, by, now, config))]
+    : [];
 }
 
 /** The search for the Slots of a Schedule within reach of some time. */
@@ -105,7 +113,7 @@ async function attempt(
   }
   const intents = plan.excluded.flatMap((slot) => intentEntry(slot, taking, by, now, config));
   const [row] = ofType('Task', found);
-  const entry = [...intents, ...rowEntries(row, taking, plan.excluded)];
+  const entry = [...intents, ...rowEntries(row, taking, plan.excluded, by, now)];
   if (entry.length === 0) {
     return { kind: 'announced' };
   }

@@ -107,6 +107,7 @@ function claimOf(medplum: MedplumClient, written: Task, publication: Publication
     publication,
     writing: (until) => ({
       portion: PORTION,
+      row: () => row,
       entry: () => [rowEntry(row, publicationTask(publication, config))],
       written: ({ entry = [] }) => {
         const next = entry.at(-1)?.resource;

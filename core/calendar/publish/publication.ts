@@ -137,15 +137,22 @@ export const publicationWithServices = (schedule: string, config: ArtefactConfig
  * row that is written unchanged would keep its version, and lock nothing.
  *
  * Whoever creates Slots where there may be none yet writes the Schedule's row like this, with the version that was read
- * before the Slots were: so do publishing, in each of its transactions, and a guard. A guard leaves the row as it is; a
- * run of publishing that it overtakes reads again, and goes on.
+ * before the Slots were: so do publishing, in each of its transactions, and a guard. A guard notes on it what is about to be
+ * taken (`intent.ts`); a run of publishing that it overtakes reads again, and goes on.
  *
  * @param stored - the row as it was read
  * @param changed - as it is to be; by default as it is
  */
 export function rowEntry(stored: Task, changed: Task = stored): BundleEntry {
   const changes = Number(/^Change (\d{1,15})$/.exec(stored.description ?? '')?.[1] ?? 0) + 1;
-  return updateEntry(stored, { ...changed, id: stored.id, meta: stored.meta, description: `Change ${changes}` });
+  const { extension } = stored;
+  return updateEntry(stored, {
+    ...(extension && { extension }),
+    ...changed,
+    id: stored.id,
+    meta: stored.meta,
+    description: `Change ${changes}`,
+  });
 }
 
 /** How much of a calendar is read and written at once at most, in days. */

@@ -22,6 +22,7 @@ function guard({
   const answers: Bundle[] = [];
   const made: Writing = {
     portion,
+    row: () => undefined,
     entry: () => entry,
     written: (answer) => answers.push(answer) < times,
   };
