@@ -1,7 +1,17 @@
+import type { ArtefactConfig } from '../config/config.ts';
 import { isByService, type ServiceConfig } from '../fhir/service-author.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
 import type { TermsOf } from './settle.ts';
-import { type Calendar, type CalendarSlot, isBooked, isBuffer, isTaken, occupies, takesTimeOf } from './slot.ts';
+import {
+  bufferOf,
+  type Calendar,
+  type CalendarSlot,
+  isBooked,
+  isBuffer,
+  isTaken,
+  occupies,
+  takesTimeOf,
+} from './slot.ts';
 
 /** Time that somebody other than the service is about to take in Medplum. */
 export interface Taking extends Interval {
@@ -25,9 +35,15 @@ export interface TakingPlan {
  *
  * @param calendar - the Slots of the Schedule, at least those within reach of the time; those of ended holds are free
  */
-export function planTaking(taking: Taking, calendar: Calendar, termsOf: TermsOf, config: ServiceConfig): TakingPlan {
+export function planTaking(
+  taking: Taking,
+  calendar: Calendar,
+  termsOf: TermsOf,
+  config: ServiceConfig & ArtefactConfig,
+): TakingPlan {
   const { from, against } = taking;
-  const others = [...calendar.values()].filter(({ id }) => id !== from.id);
+  const isOwn = ({ id, resource }: CalendarSlot): boolean => id === from.id || bufferOf(resource, config) === from.id;
+  const others = [...calendar.values()].filter((slot) => !isOwn(slot));
   const counts = (slot: CalendarSlot): boolean =>
     against === 'everything' || (against === 'appointments' && (isBooked(slot) || isBuffer(slot.resource)));
   const conflict = others.find(

@@ -75,7 +75,7 @@ export function timesTaken(
       .filter(({ role }) => role !== 'void')
       .flatMap((slot) => {
         const needed = neededBuffers({ schedule, services }, slot, appointment.serviceType ?? [], config);
-        const around = isTaken(slot) ? slot : time && withBuffers(time, needed);
+        const around = isTaken(slot) && slot.role !== 'offer' ? slot : time && withBuffers(time, needed);
         return time && around && overlaps(slot, time) ? [{ from: slot, start: around.start, end: around.end }] : [];
       });
     const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered) => {

@@ -1,6 +1,7 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Extension, Patient, Resource, Slot } from '@medplum/fhirtypes';
+import { handler as bookBot } from '../../../bots/booking/book.ts';
 import { handler as validateAppointmentBot } from '../../../bots/booking/validate-appointment.ts';
 import { handler as validatePatientBot } from '../../../bots/booking/validate-patient.ts';
 import { withMedplum } from '../medplum.ts';
@@ -8,14 +9,18 @@ import {
   aPatient,
   aPortal,
   aSchedule,
+  aService,
   aSlot,
+  aType,
   at,
+  bookable,
   booked,
   eventOf,
   type Portal,
   policy,
   problems,
   proposed,
+  typeOf,
 } from './fixtures.ts';
 
 const medplum = withMedplum();
@@ -50,6 +55,33 @@ describe('validate appointment', () => {
       expect(problems(await judge({ ...appointment, participant: [nobody] }))).toEqual([
         'patient-not-found Appointment.participant[0].actor',
       ]);
+    });
+  });
+
+  describe('on a Slot that is still taken by what was cancelled', () => {
+    const minutes = (url: string, value: number): Extension => ({ url, valueDuration: { value, unit: 'min' } });
+    const scheduling = {
+      url: 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters',
+      extension: [minutes('duration', 30), minutes('bufferBefore', 5)],
+    };
+
+    async function cancelled() {
+      const service = await aService(medplum(), { active: true, type: [aType()], extension: [scheduling] });
+      const { portal, patient, schedule, slot } = await bookable(medplum(), { serviceType: [typeOf(service)] });
+      const answer = await bookBot(medplum().medplum, eventOf<Resource>(proposed(patient, [slot]), portal));
+      await medplum().change<Appointment>(answer as Appointment & { id: string }, { status: 'cancelled' });
+      return { schedule, appointment: proposed(patient, [slot], { status: 'booked' }) };
+    }
+
+    it('staff book again', async () => {
+      const { appointment } = await cancelled();
+      expect(await judge(appointment)).toBe(true);
+    });
+
+    it('staff do not, if the time before it is blocked meanwhile', async () => {
+      const { schedule, appointment } = await cancelled();
+      await aSlot(medplum(), schedule, '08:30', '09:00', { status: 'busy-unavailable' });
+      expect(problems(await judge(appointment))).toEqual(['schedule-overbooked Appointment.slot[0]']);
     });
   });
 
