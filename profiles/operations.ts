@@ -188,6 +188,9 @@ export const findOperation = (config: BookingConfig): OperationDefinition =>
       taken('earliest', 'time', 'No appointment begins earlier in the day.'),
       taken('latest', 'time', 'No appointment ends later in the day.'),
       taken('without', 'string', 'An optional step that is left out.', { max: '10' }),
+      taken('step', 'string', 'A step that is wanted; without any all are. Of a series, those that are moved.', {
+        max: '20',
+      }),
       taken('payer-kind', 'Coding', 'Who pays: what does not serve that is left out.'),
       taken('patient', 'Reference', 'The patient, to be named in the appointments.'),
       returned(

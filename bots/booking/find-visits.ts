@@ -5,6 +5,7 @@ import { readsById } from '../../core/booking/search.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { stepsWith } from '../../core/visits/check.ts';
 import type { Frame } from '../../core/visits/openings.ts';
+import { inWhole, partOf, unknownSteps } from '../../core/visits/part.ts';
 import { findAnswer, proposalBundle } from '../../core/visits/proposal.ts';
 import { type FindRequest, parseFind } from '../../core/visits/request.ts';
 import { plainStep, readVisit, type Visit } from '../../core/visits/visit.ts';
@@ -26,25 +27,37 @@ const tooCostly: Issue = {
 };
 
 /** What the visit of a service is, or why it cannot be looked for. */
-function visitOf(service: HealthcareService & { id: string }, { without }: FindRequest): Visit | Issue[] {
+function visitOf(
+  service: HealthcareService & { id: string },
+  { without, steps: wanted }: FindRequest,
+): Visit | Issue[] {
   const { visit, issues } = readVisit(service, config);
   if (issues.length > 0) {
     const diagnostics = 'The steps of this service cannot be used; the clinic must correct them.';
     return [{ code: 'visit-invalid', diagnostics, expression: 'Parameters' }];
   }
-  const { steps, ...others } = visit ?? {
+  const whole: Visit = visit ?? {
     service: service.id,
     steps: [plainStep(service.id)],
     series: undefined,
     isByStep: false,
   };
-  const needed = without.filter((name) => !steps.some((step) => step.name === name && step.isOptional));
-  return needed.length === 0
-    ? { ...others, steps: stepsWith(steps, (name) => !without.includes(name)) }
-    : needed.map((name) => {
-        const diagnostics = `The visit has no optional step ${name.slice(0, 80)}.`;
-        return { code: 'visit-mismatch', diagnostics, expression: "Parameters.parameter.where(name = 'without')" };
-      });
+  const needed = without.filter((name) => !whole.steps.some((step) => step.name === name && step.isOptional));
+  const unknown = unknownSteps(whole, wanted);
+  const mismatch = (diagnostics: string, parameter: string): Issue => ({
+    code: 'visit-mismatch',
+    diagnostics,
+    expression: `Parameters.parameter.where(name = '${parameter}')`,
+  });
+  if (needed.length + unknown.length > 0) {
+    return [
+      ...needed.map((name) => mismatch(`The visit has no optional step ${name.slice(0, 80)}.`, 'without')),
+      ...unknown.map((name) => mismatch(`The visit has no step ${name.slice(0, 80)}.`, 'step')),
+    ];
+  }
+  return wanted.length > 0
+    ? partOf(whole, wanted)
+    : { ...whole, steps: stepsWith(whole.steps, (name) => !without.includes(name)) };
 }
 
 /** How long visits are looked for, as a share of the time that Medplum may take to answer. */
@@ -84,7 +97,8 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
   const { visits, bookable, slotOf, isCutShort } = found;
   const isPlain = !readVisit(stored, config).visit;
   const proposing = { visit, isPlain, bookable, slotOf, patient, payerKind, newId, config };
-  const all = visits.map(({ proposal, insteadOf }) => proposalBundle(proposal, { ...proposing, insteadOf }));
+  const named = request.steps.length > 0 ? visits.map((one) => inWhole(one, request.steps, visit)) : visits;
+  const all = named.map(({ proposal, insteadOf }) => proposalBundle(proposal, { ...proposing, insteadOf }));
   return isCutShort && all.length === 0 ? [tooCostly] : findAnswer(all, isCutShort ? ADVICE : undefined, config);
 }
 

@@ -21,6 +21,8 @@ export interface FindRequest {
   readonly actors: readonly string[];
   /** Names of optional steps that are left out. */
   readonly without: readonly string[];
+  /** Names of the steps that are wanted alone, as where the rest of a series is moved; none: all. */
+  readonly steps: readonly string[];
   /** `Patient/id`, if it was named. */
   readonly patient: string | undefined;
   /** Who pays, if it was said. */
@@ -39,6 +41,9 @@ const USUAL_PROPOSALS = 5;
 
 const MOST_ACTORS = 50;
 
+/** As many as one request books. */
+const MOST_STEPS = 20;
+
 /** The longest period: visits that take longer than a year are not looked for. */
 export const LONGEST_PERIOD = 366 * DAY;
 
@@ -53,6 +58,7 @@ interface Value {
   readonly earliest: number;
   readonly latest: number;
   readonly without: string;
+  readonly step: string;
   readonly patient: string;
   readonly 'payer-kind': Coding;
 }
@@ -126,6 +132,7 @@ const definitions: { readonly [K in Name]: Definition<Value[K]> } = {
     read: ({ valueTime }) => sinceMidnight(valueTime),
   },
   without: { most: 10, said: 'a valueString, the name of an optional step', read: text },
+  step: { most: MOST_STEPS, said: 'a valueString, the name of a step', read: text },
   patient: { most: 1, said: 'a valueReference to a Patient', read: referenceTo(['Patient']) },
   'payer-kind': { most: 1, said: 'a valueCoding with system and code', read: coding },
 };
@@ -223,6 +230,7 @@ export function parseFind(body: unknown, now: number, config: BookingConfig): Pa
       hours,
       actors: valuesOf('actor'),
       without: valuesOf('without'),
+      steps: valuesOf('step'),
       patient: firstOf('patient'),
       payerKind: firstOf('payer-kind'),
     },

@@ -10,13 +10,7 @@ import {
 } from '../../../core/booking/alternatives/alternative.ts';
 import { candidatesIn, type Offers } from '../../../core/booking/alternatives/candidates.ts';
 import { MOST_SCHEDULES, nearbyReads, sameServiceReads } from '../../../core/booking/alternatives/reads.ts';
-import {
-  periodsFor,
-  visitLike,
-  type WholeRequest,
-  wholeIn,
-  wholesIn,
-} from '../../../core/booking/alternatives/whole.ts';
+import { periodsFor, type WholeRequest, wholeIn, wholesIn } from '../../../core/booking/alternatives/whole.ts';
 import { schedulesNamed } from '../../../core/booking/book/apply-policy.ts';
 import type { BookRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
@@ -28,6 +22,7 @@ import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
+import { partOf } from '../../../core/visits/part.ts';
 import { readVisit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { ReadError, readStateAs } from '../read.ts';
@@ -163,7 +158,7 @@ async function wholes(medplum: MedplumClient, whole: WholeRequest, seeking: Seek
   const read = await readStateAs(medplum, readsById('HealthcareService', [whole.service]), requestor);
   const service = findResource(read, 'HealthcareService', whole.service);
   const asked = service && readVisit(service, config).visit;
-  const visit = asked && visitLike(whole, asked);
+  const visit = asked && partOf(asked, whole.steps);
   const [payerKind] = payerKindsOf(whole.request.appointment.value, config);
   const deadline = now + config.timeout * 1_000 * SHARE;
   if (!visit) {
@@ -173,8 +168,8 @@ async function wholes(medplum: MedplumClient, whole: WholeRequest, seeking: Seek
     const { role } = requestor;
     const frame = { period, hours: { start: 0, end: DAY }, actors: [], payerKind, role, now, config };
     const found = await findVisits(medplum, { caller: requestor, visit, count: MOST_ALTERNATIVES, frame, deadline });
-    const proposals = 'nobody' in found ? [] : found.visits.map(({ proposal }) => proposal);
-    const good = await accepted(medplum, wholesIn(proposals, whole, visit), MOST_ALTERNATIVES, {
+    const visits = 'nobody' in found ? [] : found.visits;
+    const good = await accepted(medplum, wholesIn(visits, whole, visit), MOST_ALTERNATIVES, {
       ...seeking,
       ...whole,
     });

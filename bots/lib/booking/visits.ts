@@ -5,6 +5,7 @@ import { type CalendarSlot, calendarSlot } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
 import { type Bookable, bookableSchedules, type Frame, openStep, poolOf } from '../../../core/visits/openings.ts';
+import type { FoundVisit } from '../../../core/visits/part.ts';
 import { FIRST_PAGE, namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../../../core/visits/reads.ts';
 import { type Proposal, searchVisits } from '../../../core/visits/search.ts';
 import { bestSeries, type SeriesProposal, seriesStarting, seriesWindows } from '../../../core/visits/series.ts';
@@ -110,9 +111,6 @@ export interface FoundVisits {
   readonly slotOf: (id: string) => CalendarSlot | undefined;
   readonly isCutShort: boolean;
 }
-
-/** A visit that was found; of a series also the times for which others are proposed, by step. */
-export type FoundVisit = Pick<SeriesProposal, 'proposal'> & Partial<Pick<SeriesProposal, 'insteadOf'>>;
 
 const slotIn =
   (all: readonly Offers[]) =>

@@ -2,9 +2,8 @@ import type { BookingConfig } from '../../config/config.ts';
 import type { Alternative } from '../../fhir/outcome/outcome.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
-import { stepsWith } from '../../visits/check.ts';
+import { type FoundVisit, inWhole } from '../../visits/part.ts';
 import { LONGEST_PERIOD } from '../../visits/request.ts';
-import type { Proposal } from '../../visits/search.ts';
 import { type StepMark, stepOf, type Visit } from '../../visits/visit.ts';
 import { type BookRequest, eachOf } from '../book/request/request.ts';
 import { findResource, type ResourceSet } from '../resource-set.ts';
@@ -50,18 +49,6 @@ export function wholeIn(
   return { request: { ...first, others }, service, steps, interval };
 }
 
-const numbersOf = ({ steps }: WholeRequest): number[] => steps.map(Number).toSorted((one, other) => one - other);
-
-/** The visit that is asked for: with exactly these steps; of a series from its first to its last. */
-export function visitLike(whole: WholeRequest, visit: Visit): Visit {
-  const [first = 1, last = first] = [numbersOf(whole)[0], numbersOf(whole).at(-1)];
-  return {
-    ...visit,
-    steps: stepsWith(visit.steps, (name) => whole.steps.includes(name)).map((one) => ({ ...one, isOptional: false })),
-    series: visit.series && { ...visit.series, count: last - first + 1 },
-  };
-}
-
 /** When other visits are looked for: from the time that was asked for on; if that has none, before it. */
 export function periodsFor({ interval: { start, end } }: WholeRequest, now: number): Interval[] {
   const until = Math.min(end + AHEAD * DAY, Math.max(start, now) + LONGEST_PERIOD);
@@ -72,17 +59,14 @@ export function periodsFor({ interval: { start, end } }: WholeRequest, now: numb
 }
 
 /** Visits that were found as alternatives to the one that was asked for: those with all of its steps. */
-export function wholesIn(proposals: readonly Proposal[], whole: WholeRequest, { series }: Visit): Alternative[] {
-  const before = series ? (numbersOf(whole)[0] ?? 1) - 1 : 0;
-  return proposals.flatMap((proposal) => {
-    const steps = proposal
-      .map(({ step, start, end, fillers }) => ({
-        name: series ? String(Number(step) + before) : step,
-        slots: fillers.flatMap(({ slots }) => slots),
-        start,
-        end,
-      }))
-      .filter(({ name }) => whole.steps.includes(name));
+export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visit: Visit): Alternative[] {
+  return found.flatMap((one) => {
+    const steps = inWhole(one, whole.steps, visit).proposal.map(({ step, start, end, fillers }) => ({
+      name: step,
+      slots: fillers.flatMap(({ slots }) => slots),
+      start,
+      end,
+    }));
     const [first] = steps;
     const isWhole = first && steps.length === whole.steps.length;
     return isWhole ? [{ slots: [], start: first.start, end: Math.max(...steps.map(({ end }) => end)), steps }] : [];

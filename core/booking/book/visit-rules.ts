@@ -102,9 +102,19 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
   });
 }
 
+/**
+ * What stays and decides where the others can be moved. Of a series that is what is still to come, unless more than stays is
+ * moved: then the rest are exceptions, which stay as they are.
+ */
+function deciding({ series }: Visit, situations: readonly Situation[], { context: { now } }: Situation): Appointment[] {
+  const left = staying(situations);
+  const coming = left.filter(({ start }) => (parseInstant(start) ?? now) > now);
+  return !series ? left : coming.length < situations.length ? [] : coming;
+}
+
 /** Order, gaps, lengths and pools: of all that is booked and, on a move, of what stays. */
 function stepIssues(visit: Visit, situations: readonly Situation[], first: Situation): Issue[] {
-  const left = staying(situations);
+  const left = deciding(visit, situations, first);
   const taken = [...takenBy(situations), ...takenByStaying(left, first)];
   const isMove = left.length > 0 || situations.every(({ earlier: { previous } }) => previous);
   const isThere = (name: string): boolean => taken.some(({ step }) => step === name);

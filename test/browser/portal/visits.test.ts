@@ -143,3 +143,64 @@ test('a series whose third time is taken is proposed with another one, booked, a
   await page.goto(`${origin}/portal/appointments`);
   await expect(page.locator('.cards .state')).toHaveText(['Confirmed', 'Confirmed', 'Confirmed']);
 });
+
+test('the rest of a series is moved at once, what was moved by itself stays, and one link leads to all of it', async ({
+  browser,
+}) => {
+  test.slow();
+  const nine = morning(9);
+  const weeks = Array.from({ length: 14 }, (_, week) => nine + week * 7 * DAY);
+  const starts = [...weeks, ...weeks.map((start) => start + DAY), (weeks[3] ?? 0) + 3_600_000];
+  const exercise = await aService({ starts, doctor: 'Kim Turner' });
+  const series = await aVisit(
+    'Physiotherapy',
+    [
+      {
+        url: 'series',
+        extension: [
+          { url: 'count', valuePositiveInt: 14 },
+          { url: 'every', valueDuration: { value: 1, code: 'wk' } },
+          { url: 'tolerance', valueDuration: { value: 1, code: 'h' } },
+        ],
+      },
+    ],
+    exercise,
+  );
+  const page = await aPage(browser);
+  await visit(page, series);
+  await page.locator('.cards > .card').first().getByRole('button').click();
+  await fillPerson(page, 'Vera', 'Muster');
+  await page.locator('button.primary').click();
+  await expect(page.locator('.cards a')).toHaveCount(14);
+
+  // The fourth to another hour of its day.
+  await page.locator('.cards a').nth(3).click();
+  await page.getByRole('link', { name: 'Move', exact: true }).click();
+  await page.locator('#from').fill(new Date(weeks[3] ?? 0).toISOString().slice(0, 10));
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.locator('.time', { hasText: '10:00' }).first().click();
+  await page.getByRole('button', { name: 'Move to this time' }).click();
+  await expect(page.locator('#state')).toContainText('10:00–10:30');
+
+  await page.goto(`${origin}/portal/appointments`);
+  await page.locator('.cards a').first().click();
+  await page.getByRole('link', { name: 'Move all that are to come' }).click();
+  await expect(page.locator('main')).toContainText('These stay as they are:');
+  await expectFits(page);
+  const offered = page.locator('.cards > .card').first();
+  await expect(offered).toContainText('13 of 13 appointments are at their usual time.');
+  await offered.getByRole('button').click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Move these appointments?');
+  await expect(page.locator('dd ol li')).toHaveCount(13);
+  await page.getByRole('button', { name: 'Move to this time' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointment was moved.');
+  const taken = (await slotsOf(exercise.schedule)).filter((one) => !one.startsWith('free'));
+  expect(taken).toHaveLength(14);
+
+  const link = await page.locator('p.link').textContent();
+  const other = await aPage(browser);
+  await other.goto(link ?? '');
+  await expect(other.locator('.cards a')).toHaveCount(14);
+  await other.locator('.cards a').nth(13).click();
+  await expect(other.locator('.state')).toHaveText('Confirmed');
+});

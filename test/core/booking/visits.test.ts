@@ -182,6 +182,29 @@ describe('a visit is moved', () => {
     expect(decide(alone, visiting(...twoSteps), stored, 'repository').kind).toBe('write');
   });
 
+  test('as a series: one near to the others, or so many that what stays is an exception', () => {
+    const weekly = series(3, { url: 'every', valueDuration: { value: 1, code: 'wk' } });
+    const in1 = (week: number, time: string) => `2027-01-${String(4 + 7 * week).padStart(2, '0')}T${time}:00Z`;
+    const at9 = [0, 1, 2].map((week) =>
+      slot(`w${week}`, '', '', { start: in1(week, '09:00'), end: in1(week, '09:30') }),
+    );
+    const at12 = [0, 1, 2].map((week) =>
+      slot(`n${week}`, '', '', { start: in1(week, '12:00'), end: in1(week, '12:30') }),
+    );
+    const on = ({ id = '', start, end }: (typeof at9)[number], index: number) =>
+      proposal(String(index + 1), id, '', '', { id: `one${index + 1}`, start, end });
+    const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: 'a' }];
+    const meta = { versionId: '1', tag: [requestorTag(requestor, config)] };
+    const before = at9.map((one, index): Appointment => ({ ...on(one, index), status: 'booked', identifier, meta }));
+    const busy = at9.map((one): Resource => ({ ...one, status: 'busy' }));
+    const ofService = { ...schedule, actor: [{ reference: 'HealthcareService/visit' }] };
+    const state = stateOf(ofService, patient, ...before, ...busy, ...at12);
+    const [first, second, third] = at12.map(on) as [Appointment, Appointment, Appointment];
+    expect(issuesOf(decide(third, visiting(weekly), state))).toEqual(['visit-mismatch Appointment.start']);
+    expect(issuesOf(decide(several(second, third), visiting(weekly), state))).toEqual([]);
+    expect(issuesOf(decide(several(first, second, third), visiting(weekly), state))).toEqual([]);
+  });
+
   test('by another that replaces all of it', () => {
     const [one, other] = moved.map(({ id: _, ...rest }) => rest);
     const body = parameters(resourceParameter('appt-resource', one), resourceParameter('appt-resource', other), {

@@ -117,6 +117,7 @@ export function actionsPart({ texts, say, clock, portal }: Visit, view: Appointm
   return html`<div id="actions"><p class="actions">
 ${view.start !== undefined && view.state !== 'cancelled' && !view.offer && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
 ${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
+${view.isOpen && view.series?.key && html`<a href="${portal.options.path}/times?${new URLSearchParams({ service: view.series.key, move: view.id, all: 'usual' }).toString()}" class="button">${texts.visit.moveSeries}</a>`}
 ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
 ${view.isOpen && view.isRefilled && html`<a href="${portal.options.path}/wait?standing=${view.id}" class="button">${wait.earlier}</a>`}
 ${view.state === 'waiting' && html`<a href="${own}/cancel" class="button">${wait.leave}</a>`}
@@ -234,7 +235,7 @@ ${isPossible && html`<button class="danger">${refusal ? texts.again : yes}</butt
 /** What is moved. */
 export interface Movable
   extends Pick<AppointmentView, 'start' | 'end'>,
-    Partial<Pick<AppointmentView, 'what' | 'withWhom'>> {
+    Partial<Pick<AppointmentView, 'what' | 'withWhom' | 'steps'>> {
   /** The address of its page. */
   readonly own: string;
   /** For what the new time is, where the appointment itself is not seen. */
@@ -249,8 +250,10 @@ export function movePage(
   refusal?: { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined },
 ): Reply {
   const { texts } = visit;
-  const appointment = { ...texts.appointment, ...(time.steps && texts.visit) };
-  const { own, service } = view;
+  const { own, service, steps = [] } = view;
+  const isSeries = time.steps && steps.length === 0;
+  const { moveTitle } = time.steps ? texts.visit : texts.appointment;
+  const appointment = { ...texts.appointment, moveTitle: isSeries ? texts.visit.moveSeriesTitle : moveTitle };
   const what = [view.what, view.withWhom].filter((one) => one).join(', ');
   const others = refusal?.alternatives;
   const isPossible = refusal === undefined || refusal.alternatives !== undefined || passing.includes(refusal.reason);

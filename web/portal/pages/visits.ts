@@ -17,6 +17,12 @@ export interface ProposedVisit {
   })[];
 }
 
+/** What of a series is moved at once, and what stays as it is. */
+export interface RestOfSeries {
+  readonly moved: readonly AppointmentView[];
+  readonly stays: readonly AppointmentView[];
+}
+
 /** What the page of whole visits shows. */
 export interface VisitsPage {
   readonly service: BookableService;
@@ -35,13 +41,24 @@ export interface VisitsPage {
   readonly next: number | undefined;
   /** The visit that is being moved. */
   readonly move: AppointmentView | undefined;
+  /** The series that is being moved. */
+  readonly rest: RestOfSeries | undefined;
 }
 
-function address({ portal }: Visit, { service, move, without }: VisitsPage, from: string | undefined): string {
-  const all = { service: service.key, payer: service.payer?.valueCoding?.code, move: move?.id, from };
-  const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+/** How the addresses of the page say what of a series is moved. */
+const allOf = (rest: RestOfSeries | undefined): string | undefined =>
+  rest && (rest.stays.length > 0 ? 'usual' : 'stays');
+
+function address(
+  { portal }: Visit,
+  { service, move, without, rest }: VisitsPage,
+  from: string | undefined,
+  all = allOf(rest),
+): string {
+  const known = { service: service.key, payer: service.payer?.valueCoding?.code, move: move?.id, all, from };
+  const named = Object.entries(known).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const left = without.map((name): [string, string] => ['without', name]);
-  return `${portal.options.path}/times?${new URLSearchParams([...known, ...left]).toString()}`;
+  return `${portal.options.path}/times?${new URLSearchParams([...named, ...left]).toString()}`;
 }
 
 function stepLine({ clock }: Visit, { start }: ChosenTime, step: ProposedVisit['steps'][number], isSeries: boolean) {
@@ -63,23 +80,24 @@ ${moved.map(({ before, start }) => html`<p>${say(visit.instead, { before: time(b
 ${missing > 0 && html`<p>${say(visit.missing, { number: missing })}</p>`}`;
 }
 
-function proposalCard(visit: Visit, { service }: VisitsPage, proposal: ProposedVisit): Html {
+function proposalCard(visit: Visit, { service, rest }: VisitsPage, proposal: ProposedVisit): Html {
   const { texts, say, clock } = visit;
   const { time, steps } = proposal;
   const series = service.visit?.series;
   const label = say(texts.times.at, { time: clock.time(time.start), day: clock.longDay(time.start) });
-  return html`<li class="card"><h2>${label}</h2>${series && seriesNotes(visit, proposal, series.count)}
+  return html`<li class="card"><h2>${label}</h2>${series && seriesNotes(visit, proposal, rest?.moved.length ?? series.count)}
 <ol>${steps.map((step) => html`<li>${stepLine(visit, time, step, series !== undefined)}</li>`)}</ol>
 <p><button name="time" value="${formatTime(time)}" class="secondary" aria-label="${texts.visit.choose}: ${label}">${texts.visit.choose}</button></p></li>`;
 }
 
 /** The days from which visits are shown, and the steps that are left out. */
 function wishForm({ texts, portal }: Visit, page: VisitsPage): Html {
-  const { service, move, optional, without, today, last, from } = page;
+  const { service, move, rest, optional, without, today, last, from } = page;
   const hidden = Object.entries({
     service: service.key,
     payer: service.payer?.valueCoding?.code,
     move: move?.id,
+    all: allOf(rest),
   }).map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`);
   const boxes = optional.map(
     (name) =>
@@ -95,7 +113,7 @@ ${boxes.length > 0 && html`<fieldset class="group"><legend>${texts.visit.without
 export function visitsPage(visit: Visit, page: VisitsPage): Reply {
   const { texts, say, clock, portal } = visit;
   const { path } = portal.options;
-  const { service, visits, isCutShort, earlier, later, next, move } = page;
+  const { service, visits, isCutShort, earlier, later, next, move, rest } = page;
   const title = move === undefined ? texts.visit.chooseTitle : texts.times.moveTitle;
   const nothing = next
     ? html`<p>${texts.visit.none}</p><p><a href="${address(visit, page, clock.dayOf(next))}">${say(texts.times.next, { day: clock.longDay(next) })}</a></p>`
@@ -104,7 +122,13 @@ export function visitsPage(visit: Visit, page: VisitsPage): Reply {
   const body = html`${move === undefined && html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>`}
 <h1>${title}</h1>
 <p class="chosen">${service.name}${move === undefined && html` <a href="${path}/">${texts.times.otherService}</a>`}</p>
-${move && html`<p>${texts.appointment.isMoved}: ${when(visit, move)}</p>`}
+${move && html`<p>${texts.appointment.isMoved}: ${rest ? html`${rest.moved.map((one, index) => html`${index > 0 && html`; `}${when(visit, one)}`)}` : when(visit, move)}</p>`}
+${
+  rest &&
+  rest.stays.length > 0 &&
+  html`<p>${texts.visit.stays}</p><ul>${rest.stays.map((one) => html`<li>${when(visit, one)}</li>`)}</ul>
+<p><a href="${address(visit, page, page.from, 'stays')}">${texts.visit.moveStays}</a></p>`
+}
 ${
   visits.length > 0
     ? html`<form method="${move === undefined ? 'post' : 'get'}" action="${action}">${bookingFields(service)}

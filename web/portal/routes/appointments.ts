@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
 import { isId } from '../../../core/fhir/reference/reference.ts';
+import { localTimeOf } from '../../../core/time/time-zone.ts';
 import { html } from '../../server/html.ts';
-import type { BookableService } from '../clinic/services.ts';
+import type { BookableService, VisitNeeds } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { listOf } from '../fhir/elements.ts';
@@ -22,11 +23,13 @@ import {
 } from '../pages/appointment.ts';
 import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointments.ts';
 import { failurePage } from '../pages/failure.ts';
+import type { RestOfSeries } from '../pages/visits.ts';
 import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink, withMore } from '../session/session.ts';
 import {
   type AppointmentView,
   groupOf,
   isHold,
+  isOccurrence,
   offeredFor,
   patientsOf,
   viewOf,
@@ -41,10 +44,10 @@ import { alternativesTo, failureOf, reasonOf, visitorLimit } from './refusals.ts
 import { serviceOf } from './under-way.ts';
 
 /** An appointment of the visitor, or a visit under one of its appointments. */
-interface Own {
+export interface Own {
   readonly appointment: Appointment;
   readonly view: AppointmentView;
-  /** The appointments of the visit; none unless it is one of several. */
+  /** The appointments of the visit, or of the series; none unless it is one of several. */
   readonly steps?: readonly Own[];
 }
 
@@ -79,7 +82,18 @@ export async function search(
     .filter(({ appointment, view }) => view.offer || !isHold(appointment, portal.options.extensions.heldUntil));
 }
 
-/** Visits in the place of their appointments. Whoever sees one of them sees all that were booked with it for the same patient. */
+/** One of a series, with all of it. */
+function occurrence(one: Own, steps: readonly Own[], group: string, services: readonly BookableService[]): Own {
+  const { step } = one.view;
+  const open = steps.filter(({ view }) => view.isOpen);
+  const key = services.find(({ visit }) => visit?.series && visit.service === step?.service)?.key;
+  return { ...one, steps, view: { ...one.view, series: { group, key: open.length > 1 ? key : undefined } } };
+}
+
+/**
+ * Visits in the place of their appointments, and all of a series for each of it. Whoever sees one of them sees all that were
+ * booked with it for the same patient.
+ */
 async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly Own[] | Refusal> {
   const { visitGroup: system } = visit.portal.options.extensions;
   const keyOf = ({ appointment }: Pick<Own, 'appointment'>): string | undefined => groupOf(appointment, system);
@@ -101,6 +115,12 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
   for (const one of own) {
     const group = keyOf(one);
     const steps = group === undefined ? [] : found.filter((other) => keyOf(other) === group);
+    if (group !== undefined && isOccurrence(one.appointment)) {
+      for (const other of [one, ...steps]) {
+        shown.set(other.view.id, occurrence(other, steps, group, services));
+      }
+      continue;
+    }
     const views = steps.map(({ view }) => view);
     const key = steps.length > 1 && group !== undefined ? group : one.view.id;
     shown.set(
@@ -174,11 +194,12 @@ export async function findOwn(visit: Visit, id: string): Promise<Own | Reply> {
     return noSessionPage(visit, false);
   }
   const own = isId(id) ? await search(visit, { _id: id }) : [];
-  const found = isRefusal(own) ? own : await withVisits(visit, own);
+  // Of a series the visitor may know another one.
+  const found = isRefusal(own) ? own : await (own.length > 0 || !isId(id) ? withVisits(visit, own) : allOwn(visit));
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found));
   }
-  return found[0] ?? failurePage(visit, 'notFound');
+  return found.find(({ view }) => view.id === id) ?? failurePage(visit, 'notFound');
 }
 
 /** Answers for an appointment of the visitor. */
@@ -192,9 +213,15 @@ const forOwn =
 /** The link to some appointments, valid until two weeks after the last of them. */
 async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email: string): Promise<PersonalLink> {
   const { options, seal, now, clinic } = portal;
-  const views = all.slice(-MOST_LINKED);
+  // One of a series leads to all of it.
+  const isFirst = ({ series }: AppointmentView, index: number): boolean =>
+    !series || all.findIndex((one) => one.series?.group === series.group) === index;
+  const linked = all.filter(isFirst).slice(-MOST_LINKED);
+  const views = all.filter(
+    (one) => linked.includes(one) || linked.some(({ series }) => series && series.group === one.series?.group),
+  );
   const end = Math.max(now(), ...views.map(({ end, wish }) => end ?? wish?.end ?? 0));
-  const ids = views.map(({ id }) => id);
+  const ids = linked.map(({ id }) => id);
   const text = await sealLink(seal, ids, end);
   return {
     url: `${options.origin}${options.path}/link?${new URLSearchParams({ t: text }).toString()}`,
@@ -216,6 +243,18 @@ async function linkOf(visit: Visit, { appointment, view }: Own): Promise<Persona
   ]);
   const others = isRefusal(all) ? [] : all.filter(({ id }) => id !== view.id);
   return linkTo(visit, [...others, view], who && !isRefusal(who) ? emailOf(who) : '');
+}
+
+/** Of an appointment's series what is moved with it, and what stays: what is at another time of its week than most are. */
+export function restOfSeries({ view, steps = [] }: Own, { series }: VisitNeeds, timeZone: string): RestOfSeries {
+  const open = steps.map((one) => one.view).filter(({ isOpen, step }) => isOpen && step);
+  const every = series ? series.length / (series.count - 1) : 0;
+  const usual = ({ start = 0, step }: AppointmentView): number =>
+    localTimeOf(timeZone, start) - Number(step?.name) * every;
+  const byTime = [...Map.groupBy(open, usual).values()].toSorted((one, other) => other.length - one.length);
+  const [most = [view]] = byTime;
+  const isClear = most.length > (byTime[1]?.length ?? 0);
+  return { moved: isClear ? most : open, stays: isClear ? open.filter((one) => !most.includes(one)) : [] };
 }
 
 /** What is offered in the place of an appointment or entry. */
@@ -291,7 +330,7 @@ export const showCalendarFile = forOwn(async (visit, { appointment, view, steps 
   const { options } = visit.portal;
   const times = [appointment, ...steps.map((one) => one.appointment)].map(({ meta }) => meta?.lastUpdated ?? '');
   const changed = times.map((time) => Date.parse(time)).filter((time) => time > 0);
-  const text = fileOf(steps.length > 0 ? view.steps : [view], visit.texts, {
+  const text = fileOf(view.steps.length > 0 ? view.steps : [view], visit.texts, {
     clinic: (await visit.portal.clinic()).name,
     host: new URL(options.origin).hostname,
     url: `${options.origin}${options.path}/appointments/${view.id}`,
@@ -434,16 +473,18 @@ export const move = forOwn((visit, { appointment, view, steps = [] }) => {
     return pairs.length === chosen.length ? portal.service.bookAll(moveVisitRequest(pairs)) : apart;
   };
   const movable = movableOf(visit, view);
+  const isWhole = parseTime(visit.form.get('time'))?.steps !== undefined;
+  const key = (isWhole ? view.series?.key : undefined) ?? view.serviceKey;
   return moveBy(
     visit,
     movable,
-    [view.serviceKey ?? '', view.payer],
+    [key ?? '', view.payer],
     async (time): Promise<object | Refusal> =>
       time.steps ? sendVisit(time.steps) : portal.service.book(moveRequest(appointment, time)),
     () => {
       // The clinic's service tells the portal nothing of what it has done itself.
-      for (const { id } of [view, ...view.steps]) {
-        portal.news.note(id);
+      for (const one of [view, ...steps.map((step) => step.view)]) {
+        portal.news.note(one.id);
       }
       return { kind: 'redirect', to: `${movable.own}?news=moved` };
     },

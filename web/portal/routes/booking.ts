@@ -6,7 +6,7 @@ import { isKept, type Reply, type Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
 import { type Answers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
 import type { QuestionForm } from '../questionnaire/questions.ts';
-import { MOST, withMore } from '../session/session.ts';
+import { withMore } from '../session/session.ts';
 import { type Language, languages } from '../texts/texts.ts';
 import { patientsOf } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
@@ -122,8 +122,8 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
   const [id = ''] = ids;
   const session = withMore(visit.session, {
     patients: [...new Set(booked.flatMap(patientsOf))],
-    // One step shows the whole visit; the appointments of a series are apart.
-    appointments: booking.service.visit?.series ? ids.slice(0, MOST) : [id],
+    // One leads to the whole visit or series.
+    appointments: [id],
     booked: { [booking.pending.key]: id },
   });
   const news = booked.some(({ status }) => status === 'pending') ? 'asked' : 'booked';

@@ -8,7 +8,7 @@ import type { PageHandler, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import { servicesPage } from '../pages/services.ts';
 import { peopleOf, timesPage, withCard } from '../pages/times.ts';
-import { findOwn } from './appointments.ts';
+import { findOwn, restOfSeries } from './appointments.ts';
 import { movedBy } from './message.ts';
 import { failureOf } from './refusals.ts';
 import { showVisits } from './visits.ts';
@@ -105,7 +105,7 @@ async function movedIn(visit: Visit) {
   if (move !== '') {
     const own = await findOwn(visit, move);
     const address = `${portal.options.path}/appointments/${move}`;
-    return 'kind' in own ? own : { ...own.view, own: address, query: { move }, isOwn: true };
+    return 'kind' in own ? own : { ...own.view, own: address, query: { move }, isOwn: true, found: own };
   }
   const told = message === '' ? undefined : await movedBy(visit, message);
   return told && !('kind' in told) ? { ...told, query: { message }, isOwn: false, payer: undefined } : told;
@@ -128,9 +128,11 @@ export const showTimes: PageHandler = async (visit) => {
     return failurePage(visit, 'notFound');
   }
   const own = move && 'id' in move ? move : undefined;
-  // One appointment of a series moves by itself, and what a message is about, too.
-  if (service.visit && !(move && (service.visit.series || !own))) {
-    return showVisits(visit, service, own);
+  // One appointment of a series moves by itself unless all are to be moved, and what a message is about, too.
+  const needs = service.visit;
+  const rest = needs?.series && own && query.get('all') !== '' ? own.found : undefined;
+  if (needs && (rest || !(move && (needs.series || !own)))) {
+    return showVisits(visit, service, own, rest && restOfSeries(rest, needs, portal.options.timeZone));
   }
   const schedule = service.schedules.find(({ reference }) => reference === query.get('schedule'));
   const schedules = schedule ? [schedule] : service.schedules;

@@ -8,7 +8,7 @@ import { has, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { listOf } from '../fhir/elements.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
-import { type ProposedVisit, visitsPage } from '../pages/visits.ts';
+import { type ProposedVisit, type RestOfSeries, visitsPage } from '../pages/visits.ts';
 import type { Portal } from '../portal.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenStep, type ChosenTime, visitTime } from '../visit/chosen-time.ts';
@@ -54,6 +54,8 @@ interface Wish {
   readonly from: number;
   readonly to: number;
   readonly without: readonly string[];
+  /** Of a series those that are moved. */
+  readonly only?: readonly string[] | undefined;
   readonly count: number;
 }
 
@@ -61,11 +63,11 @@ interface Wish {
 export async function findVisits(
   { service: client, options }: Portal,
   { visit, payer }: BookableService,
-  { from, to, without, count }: Wish,
+  { from, to, without, only, count }: Wish,
 ): Promise<{ readonly visits: readonly ProposedVisit[]; readonly isCutShort: boolean } | Refusal> {
   const length = visit?.series ? visit.series.length + DAY : 0;
   const period = { start: from, end: Math.min(from + LONGEST, to + length) };
-  const found = await client.find(findRequest({ service: visit?.service ?? '', period, count, without, payer }));
+  const found = await client.find(findRequest({ service: visit?.service ?? '', period, count, without, only, payer }));
   if (isRefusal(found)) {
     // A visit for which there is nobody, or that the clinic must correct, has no times.
     return found.status === 422 ? { visits: [], isCutShort: has(found, 'too-costly') } : found;
@@ -73,7 +75,7 @@ export async function findVisits(
   const entries = listOf(found.entry).map(({ resource }) => resource);
   const visits = entries.flatMap((one) => (isResource(one, 'Bundle') ? proposedVisit(one, options.extensions) : []));
   return {
-    visits: visits.filter(({ time }) => time.start < to),
+    visits: visits.filter(({ time, steps }) => time.start < to && (!only || steps.length === only.length)),
     isCutShort: entries.some((one) => isResource(one, 'OperationOutcome')),
   };
 }
@@ -83,6 +85,7 @@ export async function showVisits(
   visit: Visit,
   service: BookableService,
   move: AppointmentView | undefined,
+  rest?: RestOfSeries,
 ): Promise<Reply> {
   const { portal, query, clock } = visit;
   const [now, today] = [portal.now(), clock.dayOf(portal.now())];
@@ -94,11 +97,13 @@ export async function showVisits(
   const without = move ? optional.filter(isLeft) : optional.filter((name) => query.all('without').includes(name));
   const start = Math.max(now, clock.startOf(from));
   const end = clock.startOf(from, SPAN);
-  const found = await findVisits(portal, service, { from: start, to: end, without, count: SHOWN });
+  const moved = query.get('all') === 'stays' ? [...(rest?.moved ?? []), ...(rest?.stays ?? [])] : rest?.moved;
+  const only = moved?.flatMap(({ step }) => step?.name ?? []);
+  const found = await findVisits(portal, service, { from: start, to: end, without, only, count: SHOWN });
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found));
   }
-  const later = { from: end, to: end + AHEAD * DAY, without, count: 1 };
+  const later = { from: end, to: end + AHEAD * DAY, without, only, count: 1 };
   const next = found.visits.length > 0 || found.isCutShort ? undefined : await findVisits(portal, service, later);
   const before = clock.dayOf(clock.startOf(from, -SPAN));
   return visitsPage(visit, {
@@ -113,6 +118,7 @@ export async function showVisits(
     later: clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
     next: next && !isRefusal(next) ? next.visits[0]?.time.start : undefined,
     move,
+    rest: rest && moved && { moved, stays: rest.stays.filter((one) => !moved.includes(one)) },
   });
 }
 

@@ -16,6 +16,8 @@ export interface AppointmentView {
   readonly serviceKey: string | undefined;
   /** The name of the step that it is of a visit, and the service that asks for the visit. */
   readonly step: { readonly name: string; readonly service: string } | undefined;
+  /** The series of which it is one: its name, and its service if several of it are still to come. */
+  readonly series?: { readonly group: string; readonly key: string | undefined };
   /** The code of the payer kind. */
   readonly payer: string | undefined;
   readonly withWhom: string | undefined;
@@ -185,13 +187,13 @@ export function viewOf(
   };
 }
 
-/** What the appointments of a visit have in common; `undefined` for one alone, and for those of a series, which are apart. */
-export function groupOf({ identifier, extension }: Appointment, system: string | undefined): string | undefined {
-  const isOccurrence = listOf(extension).some(({ url }) => url === RECURRENCE_ID);
-  return isOccurrence || system === undefined
-    ? undefined
-    : listOf(identifier).find((one) => one.system === system)?.value;
-}
+/** What the appointments of a visit or of a series have in common; `undefined` for one alone. */
+export const groupOf = ({ identifier }: Appointment, system: string | undefined): string | undefined =>
+  system === undefined ? undefined : listOf(identifier).find((one) => one.system === system)?.value;
+
+/** Whether an appointment is one of a series, whose appointments are apart from each other. */
+export const isOccurrence = ({ extension }: Appointment): boolean =>
+  listOf(extension).some(({ url }) => url === RECURRENCE_ID);
 
 const least = (times: readonly (number | undefined)[]): number | undefined => {
   const known = times.filter((time) => time !== undefined);

@@ -182,18 +182,21 @@ export interface WishedVisit {
   readonly count: number;
   /** The names of optional steps that are left out. */
   readonly without: readonly string[];
+  /** The names of the steps that are wanted alone. */
+  readonly only?: readonly string[] | undefined;
   /** Who pays, if it makes a difference. */
   readonly payer: BookableService['payer'];
 }
 
 /** The body of `$find`. */
-export const findRequest = ({ service, period, count, without, payer }: WishedVisit): Parameters => ({
+export const findRequest = ({ service, period, count, without, only = [], payer }: WishedVisit): Parameters => ({
   resourceType: 'Parameters',
   parameter: [
     { name: 'service', valueReference: { reference: `HealthcareService/${service}` } },
     { name: 'period', valuePeriod: { start: formatInstant(period.start), end: formatInstant(period.end) } },
     { name: 'count', valuePositiveInt: count },
     ...without.map((name) => ({ name: 'without', valueString: name })),
+    ...only.map((name) => ({ name: 'step', valueString: name })),
     ...(payer?.valueCoding ? [{ name: 'payer-kind', valueCoding: payer.valueCoding }] : []),
   ],
 });

@@ -145,6 +145,12 @@ export const visitChecks: readonly Check[] = [
         422,
       ],
       [
+        'unknown-step',
+        'A step that the visit does not have',
+        [service, period, { name: 'step', valueString: '?' }],
+        422,
+      ],
+      [
         'needed-step',
         'A visit without a step that it needs',
         [service, period, { name: 'without', valueString: 'First' }],
