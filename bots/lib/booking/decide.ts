@@ -18,6 +18,7 @@ import {
   type Purpose,
 } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
+import { holdQuota, quotaKey } from '../../../core/booking/policy/quota.ts';
 import {
   leewayWithin,
   limitsReached,
@@ -165,6 +166,17 @@ function limitReads(
 }
 
 /**
+ * The holds of a requestor, read while the rest is read. Where nothing keeps count of them yet, that is left to whoever
+ * asks: it creates the row.
+ */
+async function readHolds(medplum: MedplumClient, requestor: string, now: number): Promise<Knowledge> {
+  const quota = holdQuota({ requestor, now, config });
+  const reading = { now, intervals: [], isDry: true };
+  const { usage } = await readMore(medplum, { usage: [quota] }, reading).catch((): Knowledge => ({}));
+  return usage?.get(quotaKey(quota))?.row ? { usage } : {};
+}
+
+/**
  * Reads what a booking or a hold depends on, and asks the rules.
  *
  * @param parsed - the request, which must have been readable
@@ -181,6 +193,7 @@ export async function decideBooking(
   const wanted = bookingReads(request, id, config).entry ?? [];
   const led = readsById('HealthcareService', request.leads?.services ?? []);
   const counts = limitReads(medplum, wanted.length > 0 ? limits : [], requestor, now, eachOf(request).length);
+  const holds = purpose === 'hold' && wanted.length > 0 ? readHolds(medplum, id, now) : undefined;
   try {
     const answers = await readAnswers(medplum, [...wanted, ...led, ...counts.entry], { authorization });
     const found = stateIn(answers.slice(0, wanted.length));
@@ -198,7 +211,7 @@ export async function decideBooking(
     if (!reached) {
       return undecided();
     }
-    const known = { role, services: servicesLedTo(request, state, services) };
+    const known = { role, services: servicesLedTo(request, state, services), ...(await holds) };
     const context: BookingContext = {
       now,
       requestor: id,
