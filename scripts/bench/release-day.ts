@@ -17,24 +17,25 @@ import { appointmentFor } from './targets.ts';
 interface ReleaseDayArguments {
   readonly patients: number;
   readonly times: number;
+  readonly calendars: number;
   readonly seconds: number;
   readonly config?: string;
 }
 
-/** How many bookable times one calendar has on that day. */
-const PER_SCHEDULE = 20;
-
-const MINUTES_20 = 20 * 60_000;
-
 const DAY = 24 * 3_600_000;
+
+/** The longest that a bookable time is; where a calendar has many in the day, they are shorter. */
+const LONGEST = 20 * 60_000;
 
 /** The most requests at once while the patients are made. */
 const AT_ONCE = 8;
 
 /** Makes calendars with free times on one day, a year from now. */
-async function release(installation: Installation, times: number): Promise<readonly Slot[]> {
+async function release(installation: Installation, times: number, calendars: number): Promise<readonly Slot[]> {
   const { medplum, tokens } = installation;
-  const first = Math.ceil(Date.now() / DAY) * DAY + 365 * DAY + 8 * 3_600_000;
+  const first = Math.ceil(Date.now() / DAY) * DAY + 365 * DAY;
+  const each = Math.ceil(times / calendars);
+  const length = Math.min(LONGEST, DAY / each);
   const wanted: Slot[] = [];
   while (wanted.length < times) {
     const resource: Schedule = {
@@ -43,15 +44,15 @@ async function release(installation: Installation, times: number): Promise<reado
       actor: [{ display: `Release day ${randomUUID()}` }],
     };
     const schedule = created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, resource), 'A schedule');
-    const count = Math.min(PER_SCHEDULE, times - wanted.length);
+    const count = Math.min(each, times - wanted.length);
     for (let index = 0; index < count; index++) {
-      const start = first + index * MINUTES_20;
+      const start = first + Math.floor(index * length);
       wanted.push({
         resourceType: 'Slot',
         schedule: { reference: `Schedule/${schedule.id}` },
         status: 'free',
         start: formatInstant(start),
-        end: formatInstant(start + MINUTES_20),
+        end: formatInstant(start + Math.floor(length)),
       });
     }
   }
@@ -98,19 +99,20 @@ async function timed(
 
 /**
  * One patient looks for free times and books one of the first ten; if another patient was faster, tries again until nothing
- * is free.
+ * is free. Who has booked reads the appointment.
  *
  * @returns the answers, in order
  */
 async function visit(
   patient: Patient,
   search: string,
-  { base, tokens }: Installation,
+  base: string,
+  { tokens }: Installation,
   config: BookingConfig,
 ): Promise<Answered[]> {
   const answers: Answered[] = [];
   for (;;) {
-    const found = await timed('search', () => get(search, tokens.portal));
+    const found = await timed('search', () => get(`${base}/${search}`, tokens.portal));
     answers.push(found);
     const entries = isResource(found.body, 'Bundle') ? (found.body.entry ?? []) : [];
     const free = entries.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
@@ -121,6 +123,10 @@ async function visit(
     const appointment = appointmentFor({ slot, patient }, config);
     const booked = await timed('book', () => post(`${base}/Appointment/$book`, tokens.portal, appointment));
     answers.push(booked);
+    if (isResource(booked.body, 'Appointment')) {
+      const { id } = booked.body;
+      answers.push(await timed('read', () => get(`${base}/Appointment/${id}`, tokens.portal)));
+    }
     if (booked.status !== 409) {
       return answers;
     }
@@ -148,12 +154,14 @@ async function readHeld(slots: readonly Slot[], { medplum, tokens }: Installatio
 export function define(command: Command): void {
   command
     .description(
-      'The day on which a clinic releases its times: many patients look for one and book it through the gateway, spread ' +
-        'evenly over a minute, each trying again when another was faster until nothing is free. Reports how long the answers ' +
-        'took, and whether a time was sold twice. Runs on the installation that the environment names, like npm run bench.',
+      'The day on which a clinic releases its times: many patients look for one and book it through the gateways in turn, ' +
+        'spread evenly over a minute, each trying again when another was faster until nothing is free, and read what they ' +
+        'have booked. Reports how long the answers took, and whether a time was sold twice. Runs on the installation that ' +
+        'the environment names, like npm run bench.',
     )
     .option('--patients <number>', 'how many patients come', wholeNumber(1), 500)
     .option('--times <number>', 'how many times there are', wholeNumber(1), 200)
+    .option('--calendars <number>', 'in how many calendars they are', wholeNumber(1), 10)
     .option('--seconds <number>', 'within what time they come', wholeNumber(1), 60)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .action(main);
@@ -164,14 +172,15 @@ async function main(given: ReleaseDayArguments): Promise<void> {
   const installation = await findInstallation(process.env);
   try {
     const patients = await makePatients(installation, given.patients);
-    const slots = await release(installation, given.times);
+    const slots = await release(installation, given.times, given.calendars);
     const schedules = [...new Set(slots.map(({ schedule }) => schedule.reference))].join(',');
     const day = dayOf(slots);
-    const search = `${installation.base}/Slot?schedule=${schedules}&status=free&${day}&_sort=start&_count=10`;
+    const search = `Slot?schedule=${schedules}&status=free&${day}&_sort=start&_count=10`;
+    const { gateways } = installation;
     const began = performance.now();
     const visits = patients.map(async (patient, index) => {
       await wait((index * given.seconds * 1_000) / patients.length);
-      return visit(patient, search, installation, config);
+      return visit(patient, search, gateways[index % gateways.length] ?? installation.base, installation, config);
     });
     const answers = (await Promise.all(visits)).flat();
     const elapsed = (performance.now() - began) / 1_000;
@@ -180,7 +189,7 @@ async function main(given: ReleaseDayArguments): Promise<void> {
     const head = ['request', 'answer', 'number', 'p50 ms', 'p95 ms', 'longest ms'];
     console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
     console.log(
-      `${given.patients} patients within ${given.seconds} s, ${given.times} times; the last answer after ${elapsed.toFixed(1)} s; load ${load()}`,
+      `${given.patients} patients within ${given.seconds} s, ${given.times} times in ${given.calendars} calendars, ${gateways.length} gateways; the last answer after ${elapsed.toFixed(1)} s; load ${load()}`,
     );
     console.log(
       `\n${formatTable(head, rows)}\n\n${booked} booked, ${held.length} appointments stored, sold twice: ${twice}`,

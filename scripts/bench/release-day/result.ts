@@ -4,7 +4,7 @@ import { quantile } from '../measure.ts';
 
 /** One answer: the kind of request, its HTTP status (0 if there was no answer), and the milliseconds it took. */
 export interface Answered {
-  readonly kind: 'search' | 'book';
+  readonly kind: 'search' | 'book' | 'read';
   readonly status: number;
   readonly took: number;
 }
@@ -27,7 +27,11 @@ export function slotsHeldBy(resource: Resource | undefined): string[] {
 }
 
 /** The expected answers: a time is free or not, and a search is answered. */
-const expected: Readonly<Record<Answered['kind'], readonly number[]>> = { search: [200], book: [201, 409] };
+const expected: Readonly<Record<Answered['kind'], readonly number[]>> = {
+  search: [200],
+  book: [201, 409],
+  read: [200],
+};
 
 /** How many patients came for how many times. */
 export interface ReleaseDaySize {
