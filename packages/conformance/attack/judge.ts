@@ -10,6 +10,10 @@ export type Verdict =
 export interface Bounds {
   /** How long after it was given back a time may still be refused, in milliseconds. */
   readonly within: number;
+  /** How long a hold lasts, in milliseconds: at the end of each calendar one is left to end by itself. */
+  readonly holds?: number;
+  /** How long it may take until somebody is told who has refused some notifications, in milliseconds; a minute by default. */
+  readonly told?: number;
   /** How many situations are looked at in each part of a history. */
   readonly situations: number;
 }
@@ -185,9 +189,9 @@ function shortest(history: readonly Operation[], terms: Terms, situations: numbe
   return left.toSorted((one, other) => one.sent - other.sent);
 }
 
-/** A refusal claims nothing if others were at that time meanwhile, since its offer was found, or shortly before. */
+/** A refusal claims nothing if others were at the time of its offer meanwhile, since that was found, or shortly before. */
 function isExcused(refusal: Operation, history: readonly Operation[], terms: Terms, within: number): boolean {
-  const own = timesOf(refusal).map((time) => around(time, terms));
+  const own = [...timesOf(refusal), ...(refusal.of ? [refusal.of] : [])].map((time) => around(time, terms));
   const since = refusal.found ?? refusal.sent;
   return history.some((other) => {
     const isOver = other.outcome === 'done' && other.takes && !other.frees && other.answered < since;

@@ -241,6 +241,7 @@ export async function playRound(stage: Stage): Promise<Round> {
     const one = draft(isRepeated ? { ...party, name: `${party.name}, again` } : party, kind, time, target, mark);
     if (offer) {
       one.found = offer.found;
+      one.of = { start: offer.start, end: offer.end };
     }
     history.push(one);
     if (target && kind !== 'read') {
@@ -576,7 +577,7 @@ export async function playRound(stage: Stage): Promise<Round> {
         ground.due.set(name, dueFor(name, about(name), isOther));
       }
     }
-    const end = world.now() + TOLD;
+    const end = world.now() + (bounds.told ?? TOLD);
     for (;;) {
       const wrong = portals.flatMap((party) => toldWrong(toldTo(party), ground.due, mayRepeat) ?? []);
       const missing = portals.flatMap((party) => {
@@ -601,6 +602,29 @@ export async function playRound(stage: Stage): Promise<Round> {
     await endAll();
   }
 
+  /** Lets a hold end by itself: its time must come back. */
+  async function letHoldEnd(): Promise<Violation[]> {
+    const offer = offersFor(finder).find((one) => ground.times.some((time) => isFor(one, time, finder)));
+    const time = offer && ground.times.find((one) => isFor(offer, one, finder));
+    if (bounds.holds === undefined || !time || !finder.adapter.acts.hold) {
+      return [];
+    }
+    const about = { data: ground.data, mark: '', offer, start: instant(time.start), end: instant(time.end) };
+    const { made } = await perform(finder, 'hold', about);
+    await world.wait(bounds.holds);
+    const end = world.now() + bounds.within;
+    for (;;) {
+      const is = made && (await inventory()).get(nameOf(made));
+      if (!made || !is || !isOpen(is.appointment)) {
+        return offersBecomeRight();
+      }
+      if (world.now() >= end) {
+        return [{ rule: 'back', says: `${nameOf(made)} holds ${inWords(time)}, and does not end.`, operations: [] }];
+      }
+      await world.wait(PAUSE);
+    }
+  }
+
   network.rage();
   await Promise.all([live(), stage.disturb?.()]);
   network.calm();
@@ -621,7 +645,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   }
   if (violations.length === 0 && stage.isThorough) {
     await tryOffers();
-    violations.push(...(await offersBecomeRight()));
+    violations.push(...(await offersBecomeRight()), ...(await letHoldEnd()));
   }
   if (violations.length === 0 && stage.notifications) {
     violations.push(...(await whatIsTold(stage.notifications.mayRepeat)));

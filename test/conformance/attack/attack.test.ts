@@ -12,6 +12,7 @@ import {
 import { type Client, clientOf, type Sent } from '../../../packages/conformance/client.ts';
 import { formatTable } from '../../../scripts/cli/table.ts';
 import { scaled } from '../../lib/time-scale.ts';
+import { iheAttack, iheServer } from './ihe-server.ts';
 import { otherServer, plainAttack } from './other-server.ts';
 
 const rounds = (most: number) => ({ goesOn: (soFar: Findings) => soFar.rounds < most });
@@ -58,6 +59,18 @@ test(
     expect(
       evalFhirPath("result = 'fail' and test.where(name = 'order').action.assert.result = 'fail'", report),
     ).toEqual([true]);
+  },
+  scaled(10_000),
+);
+
+test(
+  'IHE ITI Scheduling: no rule is broken at a server that keeps a time for one, and a rule at one that looks once only',
+  async () => {
+    const findings = await attack({ ...iheAttack(iheServer()), ...rounds(24) });
+    expect(findings.violations).toEqual([]);
+    expect(findings.booked).toBeGreaterThan(100);
+    const { violations } = await attack({ ...iheAttack(iheServer({ forgets: true })), ...rounds(24) });
+    expect(violations[0]?.rule).toBe('order');
   },
   scaled(10_000),
 );

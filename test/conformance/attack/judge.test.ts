@@ -78,6 +78,11 @@ const cases: readonly (readonly [string, 'possible' | 'impossible', readonly Ope
     'possible',
     [books(0, 1, 'a'), op(2, 3, { takes: { what: 's', time: at(0, 60), isBlock: true } })],
   ],
+  [
+    'a part of an offer of which another part has gone since it was found',
+    'possible',
+    [books(1, 2, 'a', {}, at(30, 60)), books(3, 4, 'b', { ...refused, found: 0, of: at(0, 60) })],
+  ],
   ['two places', 'possible', [books(0, 1, 'a'), books(2, 3, 'b')], { ...one, capacity: 2 }],
   [
     'three in two places',

@@ -22,6 +22,7 @@ function forgetful(): Memory {
 }
 
 const CLOCK = 60_000;
+const HOLD = 600_000;
 
 /** Loads the simulation, in which the service runs without sockets and without a clock of its own. */
 export async function loadSimulated() {
@@ -154,7 +155,7 @@ export async function loadSimulated() {
         },
         from: Date.parse(`${DATE}T10:00:00Z`),
         seed,
-        bounds: { within: 150_000, situations: 50_000 },
+        bounds: { within: 20_000, situations: 50_000, holds: HOLD },
         acts: 8,
         rounds: 4,
         world: outside,
