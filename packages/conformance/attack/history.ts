@@ -24,7 +24,7 @@ export interface Operation {
   readonly sees?: { readonly what: string; readonly isThere: boolean };
   /** When the offer was found that it names: it may have gone since. */
   readonly found?: number;
-  /** The whole time of that offer: what is taken may be a part of it. */
+  /** The whole time that was on offer there: what is taken may be a part of it. */
   readonly of?: Period;
   /** When it was sent and answered, in milliseconds of one clock. Without an answer it may happen at any time after it was sent. */
   readonly sent: number;

@@ -124,6 +124,8 @@ export async function playRound(stage: Stage): Promise<Round> {
     const { find } = party.adapter;
     offers.set(find, offers.get(find) ?? (await offersIn(party, ground, world)));
   }
+  /** What is offered in the beginning: what is left of it may change places, so that an old offer is another one. */
+  const whole = [...offers.values()].flat().map(({ start, end }): Period => ({ start, end }));
   const offersFor = ({ adapter }: Party): readonly Offer[] => offers.get(adapter.find) ?? [];
 
   const pick = <T>(some: readonly T[]): T | undefined => some[Math.floor(world.random() * some.length)];
@@ -241,7 +243,8 @@ export async function playRound(stage: Stage): Promise<Round> {
     const one = draft(isRepeated ? { ...party, name: `${party.name}, again` } : party, kind, time, target, mark);
     if (offer) {
       one.found = offer.found;
-      one.of = { start: offer.start, end: offer.end };
+      const { start, end } = whole.find((each) => each.start <= offer.start && offer.end <= each.end) ?? offer;
+      one.of = { start, end };
     }
     history.push(one);
     if (target && kind !== 'read') {

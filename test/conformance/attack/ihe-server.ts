@@ -1,4 +1,4 @@
-import type { Appointment, Bundle, Parameters, Resource } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Parameters, Patient, Reference, Resource } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { adapters } from '../../../packages/conformance/attack/adapters.ts';
 import type { Attack } from '../../../packages/conformance/attack/attack.ts';
@@ -72,7 +72,7 @@ export function iheServer({ forgets = false } = {}): Client {
       return proposal && (forgets ? wasFree : isFree(proposal)) ? hold(proposal) : conflict();
     }
     const held = stored.get(reference);
-    const patient = of('patient-reference')?.valueReference;
+    const patient = of('patient-reference')?.valueReference as Reference<Patient> | undefined;
     return isResource(held, 'Appointment') && held.status === 'pending' && patient
       ? store<Appointment>({ ...held, status: 'booked', participant: [{ actor: patient, status: 'accepted' }] })
       : conflict();
