@@ -60,10 +60,22 @@ export function eventNumbersOf({ identifier = [] }: Communication, config: Artef
   return new Map(numbers);
 }
 
+/** The number of an event in one Subscription, among those of many. */
+function numberIn(
+  { identifier = [] }: Communication,
+  subscription: string,
+  config: ArtefactConfig,
+): number | undefined {
+  const [own, start] = [artefactUri(config, 'LocalEvent'), `${subscription}/`];
+  const found = identifier.find(({ system, value }) => value?.startsWith(start) && system === own);
+  const number = Number(found?.value?.slice(start.length));
+  return number > 0 ? number : undefined;
+}
+
 /** Reads an event of a Subscription; `undefined` if the Communication is none. */
 export function eventOf(stored: Communication, subscriptionId: string, config: ArtefactConfig): Event | undefined {
+  const number = numberIn(stored, subscriptionId, config);
   const { about, sent, topic } = stored;
-  const number = eventNumbersOf(stored, config).get(subscriptionId);
   const [, appointment, , version] = about?.[0]?.reference?.split('/') ?? [];
   if (number === undefined || !isId(appointment) || !isId(version) || sent === undefined) {
     return undefined;

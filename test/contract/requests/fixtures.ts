@@ -37,7 +37,7 @@ export const over = (pending: Appointment) =>
   );
 
 /** Starts the Bot that Medplum's clock starts each minute. */
-export async function runBot(name: 'end-requests' | 'reconcile'): Promise<void> {
+export async function runBot(name: 'end-requests' | 'reconcile' | 'retry-deliveries'): Promise<void> {
   const identifier = encodeURIComponent(`${artefactUri(config, 'LocalBot')}|${name}`);
   const { status, text } = await medplum('admin', 'POST', `/Bot/$execute?identifier=${identifier}`, { body: {} });
   if (status !== 200) {
