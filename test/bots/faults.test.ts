@@ -379,8 +379,8 @@ describe('a request that fails once', () => {
   it.each(Object.entries(eachTime))('of %s leaves all or nothing', (_, act) => expectAll(act, { isRepeatable: false }));
 });
 
-/** Those that try as long as there is time, which stands still here, are left out. */
-const { 'record-events': _events, 'restart-handshake': _handshake, ...others } = inOne;
+/** What tries as long as there is time, which stands still here, is left out. */
+const { 'record-events': _events, ...others } = inOne;
 const synced = Object.entries(inSteps).filter(([name]) => name.startsWith('sync-slots'));
 const bounded = { ...others, ...Object.fromEntries(synced) };
 

@@ -257,7 +257,7 @@ const wordsIn = (value: unknown, words: readonly string[]): string[] => {
 };
 
 /** How many histories are told, and how many of them at the same time; more by hand: TWO_PERSONS_RUNS=100. */
-const RUNS = Number(process.env.TWO_PERSONS_RUNS ?? 20);
+const RUNS = Number(process.env.TWO_PERSONS_RUNS ?? 5);
 const AT_ONCE = 5;
 
 type Told = readonly (readonly [Act, number])[];
