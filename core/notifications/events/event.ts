@@ -3,7 +3,6 @@ import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isId } from '../../fhir/reference/reference.ts';
 
-/** What has happened to the appointment of an event. */
 const eventKinds = ['create', 'update', 'delete'] as const;
 
 /** What has happened to the appointment of an event. */
@@ -60,24 +59,15 @@ export function eventNumbersOf({ identifier = [] }: Communication, config: Artef
   return new Map(numbers);
 }
 
-/** The number of an event in one Subscription, among those of many. */
-function numberIn(
-  { identifier = [] }: Communication,
-  subscription: string,
-  config: ArtefactConfig,
-): number | undefined {
-  const [own, start] = [artefactUri(config, 'LocalEvent'), `${subscription}/`];
-  const found = identifier.find(({ system, value }) => value?.startsWith(start) && system === own);
-  const number = Number(found?.value?.slice(start.length));
-  return number > 0 ? number : undefined;
-}
-
 /** Reads an event of a Subscription; `undefined` if the Communication is none. */
 export function eventOf(stored: Communication, subscriptionId: string, config: ArtefactConfig): Event | undefined {
-  const number = numberIn(stored, subscriptionId, config);
-  const { about, sent, topic } = stored;
+  const { about, sent, topic, identifier = [] } = stored;
+  const [own, start] = [artefactUri(config, 'LocalEvent'), `${subscriptionId}/`];
+  // Those of the other Subscriptions, of which there may be many, are not read.
+  const found = identifier.find(({ system, value }) => value?.startsWith(start) && system === own);
+  const number = Number(found?.value?.slice(start.length));
   const [, appointment, , version] = about?.[0]?.reference?.split('/') ?? [];
-  if (number === undefined || !isId(appointment) || !isId(version) || sent === undefined) {
+  if (!(number > 0) || !isId(appointment) || !isId(version) || sent === undefined) {
     return undefined;
   }
   const kind = eventKinds.find((one) => one === topic?.text) ?? 'update';
