@@ -52,7 +52,7 @@ import { config, configured } from './config.ts';
 import { anAppointment, toPortal } from './lib/notifications/events/fixtures.ts';
 import { addAppointment, addEvents, eventAbout, subscribe, subscribeLongAgo } from './lib/notifications/outboxes.ts';
 import { type Asked, withMedplum } from './medplum.ts';
-import { administrator, eventOf as called } from './notifications/callers.ts';
+import { administrator, eventOf as called, knownCaller } from './notifications/callers.ts';
 
 const medplum = withMedplum();
 const server = () => medplum().medplum;
@@ -262,6 +262,10 @@ const inSteps: Readonly<Record<string, Act>> = {
 
 /** Calls each of which writes something of its own. */
 const eachTime: Readonly<Record<string, Act>> = {
+  'write-subscription, a new one': async () => {
+    const caller = await knownCaller(medplum());
+    return () => writeSubscription(server(), called(caller, { interaction: 'create', resource: toPortal() }));
+  },
   'enqueue-booking': async () => {
     const { portal, patient, slot } = await bookable(medplum());
     return () => enqueue(server(), eventOf<unknown>(proposed(patient, [slot]), portal));

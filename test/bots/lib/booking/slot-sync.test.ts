@@ -3,21 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, Slot, Task } from '@medplum/fhirtypes';
 import { syncAppointment, syncAppointmentsOfPatient } from '../../../../bots/lib/booking/slot-sync.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
-import {
-  aPatient,
-  aPortal,
-  aSlot,
-  at,
-  booked,
-  extension,
-  inMinutes,
-  invalid,
-  only,
-  overtaken,
-  refused,
-  unavailable,
-  writes,
-} from '../../booking/fixtures.ts';
+import { aPatient, aPortal, aSlot, at, booked, extension, inMinutes, only, writes } from '../../booking/fixtures.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
 
@@ -174,13 +160,6 @@ describe('an appointment', () => {
 describe('a write', () => {
   const cancelled = () => setting({ status: 'cancelled' });
 
-  it('that somebody overtakes is tried again', async () => {
-    const { appointment, slot } = await cancelled();
-    medplum().interfere(only(writes, overtaken, 0, 1));
-    await sync(appointment);
-    expect(await statusOf(slot)).toBe('free');
-  });
-
   it('is decided again when it was overtaken: a slot that staff blocked meanwhile stays theirs', async () => {
     const { appointment, slot } = await cancelled();
     medplum().interfere(
@@ -191,26 +170,6 @@ describe('a write', () => {
     );
     await sync(appointment);
     expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'busy-unavailable', comment: 'Room 5' });
-  });
-
-  it('that is always overtaken is given up', async () => {
-    const { appointment } = await cancelled();
-    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-    await expect(sync(appointment)).rejects.toThrow(
-      `The slots of Appointment/${appointment.id} could not be written: other requests were faster at each attempt.`,
-    );
-  });
-
-  it.each([
-    ['refused', refused, 'failed'],
-    ['invalid', invalid, 'invalid'],
-    ['lost', unavailable, 'lost'],
-  ])('that is %s is an error', async (_, answer, kind) => {
-    const { appointment } = await cancelled();
-    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
-    await expect(sync(appointment)).rejects.toThrow(
-      `The slots of Appointment/${appointment.id} could not be written (${kind}).`,
-    );
   });
 });
 
