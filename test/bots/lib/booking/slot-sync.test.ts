@@ -3,7 +3,21 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, Slot, Task } from '@medplum/fhirtypes';
 import { syncAppointment, syncAppointmentsOfPatient } from '../../../../bots/lib/booking/slot-sync.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
-import { aPatient, aPortal, aSlot, at, booked, extension, inMinutes, only, writes } from '../../booking/fixtures.ts';
+import {
+  aPatient,
+  aPortal,
+  aSlot,
+  at,
+  booked,
+  extension,
+  inMinutes,
+  invalid,
+  only,
+  overtaken,
+  refused,
+  unavailable,
+  writes,
+} from '../../booking/fixtures.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
 
@@ -170,6 +184,17 @@ describe('a write', () => {
     );
     await sync(appointment);
     expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'busy-unavailable', comment: 'Room 5' });
+  });
+
+  it.each([
+    ['overtaken each time', overtaken],
+    ['refused', refused],
+    ['invalid', invalid],
+    ['lost', unavailable],
+  ])('that is %s is an error', async (_, answer) => {
+    const { appointment } = await cancelled();
+    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
+    await expect(sync(appointment)).rejects.toThrow(`The slots of Appointment/${appointment.id} could not be written`);
   });
 });
 
