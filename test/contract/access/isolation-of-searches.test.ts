@@ -15,7 +15,7 @@ import { type Role, takeRole } from '../installation.ts';
 import { type Search, searches } from '../searches/generate.ts';
 import { type TwoStores, twoStores } from '../searches/two-stores.ts';
 
-const numRuns = Number(process.env.ISOLATION_SEARCHES ?? 200);
+const numRuns = Number(process.env.ISOLATION_SEARCHES ?? 600);
 const seed = Number(process.env.ISOLATION_SEED ?? 11);
 
 /** Who asks: portal A, and a consumer of its appointments, who takes portal B's place when that has made its data. */
