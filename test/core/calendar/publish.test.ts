@@ -361,7 +361,10 @@ it('publishing finds nothing left to do when it has been done, whatever staff ha
   );
 });
 
-const publication: Publication = { schedule: 's', status: 'completed', due: 500, from: 100, inputs: 'a', began: 50 };
+const publication: Publication = {
+  ...{ schedule: 's', status: 'completed', due: 500, from: 100, inputs: 'a', began: 50 },
+  services: ['h'],
+};
 
 describe('a row', () => {
   it('keeps a publication', () => {
