@@ -33,6 +33,7 @@ import {
   readOpenAbsences,
   withdrawOffers,
 } from '../lib/booking/absence.ts';
+import { withoutTold } from '../lib/booking/affected-visits.ts';
 import { type Requestor, unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { readRole } from '../lib/booking/read-more.ts';
 import { readSchedules } from '../lib/booking/related-reads.ts';
@@ -175,7 +176,11 @@ async function planned({ medplum, request, secrets }: Context, blocks: readonly 
   const read = await readAffected(medplum, own, now);
   // In a dry run nothing is written.
   await (blocks.length > 0 ? withdrawOffers(medplum, read) : undefined);
-  const appointments = read.appointments.filter(({ id }) => !rows.has(id ?? ''));
+  const appointments = await withoutTold(
+    medplum,
+    read.appointments.filter(({ id }) => !rows.has(id ?? '')),
+    rows,
+  );
   const reserved = new Set([
     ...absences.flatMap(({ absence }) => absence.plan.flatMap(({ proposal }) => proposal?.slots ?? [])),
     ...[...rows.values()].flatMap((row) => affectedOf(row)?.proposal?.slots ?? []),

@@ -173,6 +173,17 @@ export function visitIssues(visit: Visit, taken: readonly StepTaken[], timeZone:
   ];
 }
 
+/** Stands for what stays where it is, in the paths of issues. */
+export const STAYS = 'stays';
+
+/** Whether a step of a visit can be at another time, or with others, while the rest stays where it is. */
+export function stepFits(visit: Visit, moved: StepTaken, staying: readonly StepTaken[], timeZone: string): boolean {
+  const all = [moved, ...staying];
+  const steps = stepsWith(visit.steps, (name) => all.some(({ step }) => step === name));
+  const issues = visitIssues({ ...visit, steps }, all, timeZone, moved.path);
+  return issues.every(({ expression = '' }) => expression.startsWith(STAYS) && expression !== `${STAYS}.start`);
+}
+
 /** The time that must be free between two steps of one visit at the same place: their buffers count once. */
 export function bufferBetween(one: Buffers, next: Buffers): number {
   return Math.max(one.after, next.before);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
+import { seriesOf, visitGroupOf } from '../../core/visits/group.ts';
+import { stepExtension } from '../../core/visits/visit.ts';
 import { until } from '../lib/until.ts';
 import {
   aBooked,
@@ -20,7 +22,7 @@ import {
   silence,
   substitute,
 } from './absence/fixtures.ts';
-import { aPatient, book, parameters, proposed, several, stored } from './fixtures.ts';
+import { aPatient, book, parameters, proposed, several, stored, succeeded } from './fixtures.ts';
 import { hold } from './holds/fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from './http.ts';
 import { config } from './installation.ts';
@@ -224,6 +226,145 @@ describe('a plan that is confirmed', () => {
     const call = await rowOnce(second, (one) => outcomeOf(one) === 'call');
     expect(call?.description).toMatch(/^The visit of /);
     expect((await ids()).sort()).toEqual([first.id, second.id].sort());
+  });
+
+  describe('of a step of a visit', () => {
+    /** Blood at nine, the ECG at ten within two hours of it; the ECG could also be at eleven, or at one. */
+    async function aVisit() {
+      const [blood, ecg] = [aService(), aService()];
+      const first = await aCalendar(blood, [
+        [0, 9],
+        [0, 10.5],
+      ]);
+      const second = await aCalendar(ecg, [
+        [0, 10],
+        [0, 13],
+        [1, 11],
+      ]);
+      const other = await aCalendar(ecg, [
+        [0, 11],
+        [0, 13],
+      ]);
+      const part = (name: string, { id }: Schedule, ...more: Extension[]): Extension => ({
+        url: 'step',
+        extension: [
+          { url: 'name', valueString: name },
+          ...[{ id }, ...(name === 'ECG' ? [other.schedule] : [])].map((one) => ({
+            url: 'schedule',
+            valueReference: { reference: `Schedule/${one.id}` },
+          })),
+          ...more,
+        ],
+      });
+      const body: HealthcareService = {
+        resourceType: 'HealthcareService',
+        active: true,
+        extension: [
+          {
+            url: artefactUri(config, 'LocalVisit'),
+            extension: [
+              part('Blood', first.schedule),
+              part(
+                'ECG',
+                second.schedule,
+                { url: 'after', valueString: 'Blood' },
+                { url: 'gapMax', valueDuration: { value: 2, code: 'h' } },
+              ),
+            ],
+          },
+        ],
+      };
+      const service = succeeded(
+        'HealthcareService',
+        await medplum('front-desk', 'POST', '/HealthcareService', { body }),
+      );
+      const patient = await aPatient('portal-a', { telecom: [{ system: 'phone', value: '+49 30 1234567' }] });
+      const steps = [first, second].map(({ slots: [slot] }, index) => ({
+        ...proposed(patient, slot ? [slot] : []),
+        serviceType: [index === 0 ? blood : ecg],
+        start: at(0, 9 + index),
+        end: at(0, 9.5 + index),
+        extension: [stepExtension({ service: service.id ?? '', step: index === 0 ? 'Blood' : 'ECG' }, config)],
+      }));
+      const booked = await book(several(...steps));
+      expect([booked.status, ...issuesOf(booked)]).toEqual([201]);
+      const all = await stored('Appointment', `patient=Patient/${patient.id}&_sort=date`);
+      return { first, second, other, steps: all as [Appointment, Appointment] };
+    }
+
+    it('offers another time within its gaps; accepted, it is a step of the visit, and the rest stays', async () => {
+      const { second, other, steps } = await aVisit();
+      const [blood, ecg] = steps;
+      const lines = linesIn(await planned(absent([second.schedule], [substitute(other.schedule), silence('keep')])));
+      expect(lines.map(({ id, reach, start }) => [id, reach, start])).toEqual([[ecg.id, 'portal', at(0, 11)]]);
+      const offer = await offerOf(ecg);
+      expect(await accept(offer)).toBe(201);
+      await rowOnce(ecg, (one) => outcomeOf(one) === 'moved');
+      const after = await Promise.all([blood, ecg, offer].map(now));
+      expect(after.map(({ status }) => status)).toEqual(['booked', 'cancelled', 'booked']);
+      expect(after[2] && visitGroupOf(after[2], config)).toBe(visitGroupOf(blood, config));
+    });
+
+    it('is one line where other absences hit other steps, and a call where more of it cannot take place', async () => {
+      const { first, second, steps } = await aVisit();
+      await planned(absent([second.schedule], [silence('keep')]));
+      const [row] = await rowsOf(steps[1]);
+      expect(row).toBeDefined();
+      expect(linesIn(await planned(absent([first.schedule], [silence('keep')])))).toEqual([]);
+      await runBot('end-requests');
+      expect(await rowsOf(steps[0])).toEqual([]);
+      const both = await aVisit();
+      const lines = linesIn(await planned(absent([both.first.schedule, both.second.schedule])));
+      expect(lines.map(({ id, reach, start }) => [id, reach, start])).toEqual([[both.steps[0].id, 'call', undefined]]);
+    });
+  });
+
+  it('offers another time for one of a series, which then is one of it', async () => {
+    const service = aService();
+    const extension = [
+      { url: 'count', valuePositiveInt: 2 },
+      { url: 'every', valueDuration: { value: 1, code: 'd' } },
+    ];
+    const body: HealthcareService = {
+      resourceType: 'HealthcareService',
+      active: true,
+      type: [service],
+      extension: [{ url: artefactUri(config, 'LocalVisit'), extension: [{ url: 'series', extension }] }],
+    };
+    const visiting = succeeded(
+      'HealthcareService',
+      await medplum('front-desk', 'POST', '/HealthcareService', { body }),
+    );
+    const { schedule, slots } = await aCalendar(
+      service,
+      [
+        [0, 9],
+        [1, 9],
+        [1, 14],
+      ],
+      { actor: [{ reference: `HealthcareService/${visiting.id}` }] },
+    );
+    const patient = await aPatient('portal-a', { telecom: [{ system: 'phone', value: '+49 30 1234567' }] });
+    const series = slots.slice(0, 2).map((slot, index) => ({
+      ...proposed(patient, [slot]),
+      serviceType: [service],
+      start: at(index, 9),
+      end: at(index, 9.5),
+      extension: [stepExtension({ service: visiting.id ?? '', step: String(index + 1) }, config)],
+    }));
+    const booked = await book(several(...series));
+    expect([booked.status, ...issuesOf(booked)]).toEqual([201]);
+    const [first, second] = (await stored('Appointment', `patient=Patient/${patient.id}&_sort=date`)) as [
+      Appointment,
+      Appointment,
+    ];
+    const [line] = linesIn(await planned(absent([schedule], [silence('keep')])));
+    expect([line?.id, line?.reach, line?.start]).toEqual([first.id, 'portal', at(1, 14)]);
+    const offer = await offerOf(first);
+    expect(await accept(offer)).toBe(201);
+    const after = await Promise.all([first, second, offer].map(now));
+    expect(after.map(({ status }) => status)).toEqual(['cancelled', 'booked', 'booked']);
+    expect(after[2] && seriesOf(after[2], config)).toBe(seriesOf(second, config));
   });
 
   it.each([

@@ -338,7 +338,12 @@ function kept(stage: Stage): Violation[] {
 /** Of a visit all appointments are open, or none, unless staff have ended one. */
 function whole({ world: { medplum }, split }: Stage): Violation[] {
   const groups = Map.groupBy(medplum.all<Appointment>('Appointment'), (one) => visitGroupOf(one, config));
-  return [...groups].flatMap(([group, all]): Violation[] => {
+  return [...groups].flatMap(([group, some]): Violation[] => {
+    // What an absence offered in place of one step has replaced it.
+    const replaced = some.flatMap(({ extension = [] }) =>
+      extension.flatMap(({ url, valueReference }) => (url === REPLACES ? (valueReference?.reference ?? []) : [])),
+    );
+    const all = some.filter(({ id }) => !replaced.includes(`Appointment/${id}`));
     const wasGivenWay = all.some(({ cancelationReason }) =>
       cancelationReason?.coding?.some(({ code }) => code === 'slot-not-free'),
     );
@@ -488,7 +493,14 @@ export function judgeAbsences(stage: Stage): Violation[] {
         return absent.some((block) => block.schedule.reference === schedule && overlaps(times(block), times(one)));
       });
     const ends = own.map((row) => endOf(row) ?? 'nothing yet').filter((end) => end !== 'over');
-    const isWell = isUnder ? ends.includes('call') : !ends.includes('nothing yet');
+    // A visit has one line, whichever of its steps cannot take place.
+    const group = visitGroupOf(one, config);
+    const isTold = rows.some(({ focus, ...row }) => {
+      const other = medplum.all<Appointment>('Appointment').find(({ id }) => id === reference(focus ?? {}));
+      const isSame = group !== undefined && other && visitGroupOf(other, config) === group;
+      return isSame && endOf({ ...row, focus } as Task) === 'call';
+    });
+    const isWell = isUnder ? ends.includes('call') || isTold : !ends.includes('nothing yet');
     const isOnce = own.filter(({ status }) => status === 'ready').length <= 1 && new Set(ends).size <= 1;
     if (!isWell || !isOnce || !own.every((row) => isAsSaid(stage, row))) {
       const rule = 'an appointment under an absence ends in exactly one of moved, declined, to call';

@@ -40,12 +40,13 @@ import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { toldGroupOf, visitGroupOf } from '../../../core/visits/group.ts';
+import { toldGroupOf } from '../../../core/visits/group.ts';
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ofType, portions, readAll, readByIds, readInBatch, readInTransaction, readPages } from '../read.ts';
 import { writeRows } from '../rows.ts';
+import { readAffectedVisits, withoutTold } from './affected-visits.ts';
 import { type BookingResult, bookAppointment, isTransient } from './book.ts';
 import { cancelEntries } from './cancel.ts';
 import { readReaches } from './reach.ts';
@@ -165,7 +166,8 @@ export async function plan(
   const patients = unique(
     appointments.flatMap(({ participant }) => participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? [])),
   );
-  const [schedules, free, others, reaches] = await Promise.all([
+  const [visits, schedules, free, others, reaches] = await Promise.all([
+    readAffectedVisits(medplum, appointments, absent, now),
     readSchedules(medplum, ids),
     readFree(medplum, ids, now, last),
     readInBatch(
@@ -182,9 +184,8 @@ export async function plan(
     ),
     readReaches(medplum, appointments, secrets),
   ]);
-  // A step of a visit is not moved by itself: somebody calls.
-  const isStep = (one: Appointment): boolean => visitGroupOf(one, config) !== undefined;
-  const alone = appointments.filter((one) => !isStep(one));
+  // A step of a visit is moved within its gaps; where more of the visit cannot take place, somebody calls.
+  const alone = appointments.filter((one) => !visits.isMore(one));
   const proposals = planAbsence(
     {
       affected: alone,
@@ -194,14 +195,15 @@ export async function plan(
       substitutes,
       free: free.filter(({ id = '' }) => !reserved.has(id)),
       others: ofType('Appointment', others.flat()).filter(({ id }) => id !== withdrawn),
+      fits: visits.fits,
       now,
     },
     config,
   );
   return appointments.map((one, index) => ({
     appointment: one.id ?? '',
-    reach: isStep(one) ? 'call' : (reaches[index] ?? 'call'),
-    proposal: isStep(one) ? undefined : proposals[alone.indexOf(one)],
+    reach: visits.isMore(one) ? 'call' : (reaches[index] ?? 'call'),
+    proposal: proposals[alone.indexOf(one)],
   }));
 }
 
@@ -281,7 +283,8 @@ async function makeRows(
     await withdrawOffers(medplum, read);
     const isNew = ({ id: one = '' }: Appointment): boolean => !open.has(one) && !known.has(one);
     const planned = new Set(absence.plan.map(({ appointment }) => appointment));
-    const unplanned = appointments.filter((one) => isNew(one) && !planned.has(one.id ?? '')).slice(0, PORTION);
+    const fresh = await withoutTold(medplum, appointments.filter(isNew), open);
+    const unplanned = fresh.filter((one) => !planned.has(one.id ?? '')).slice(0, PORTION);
     const reserved = new Set(
       [...absence.plan, ...[...open.values()].flatMap((one) => affectedOf(one) ?? [])].flatMap(
         ({ proposal }) => proposal?.slots ?? [],
@@ -298,9 +301,9 @@ async function makeRows(
     if (next.length === 0) {
       return true;
     }
-    const byId = new Map(appointments.map((one) => [one.id ?? '', one]));
+    const byId = new Map(fresh.map((one) => [one.id ?? '', one]));
     const made = next
-      .filter(({ appointment }) => byId.has(appointment) && !open.has(appointment) && !known.has(appointment))
+      .filter(({ appointment }) => byId.has(appointment))
       .map((entry) => creation(newAffected(entry, byId.get(entry.appointment), absence, id, now, config)));
     const left = absenceRow({ ...absence, plan: absence.plan.slice(PORTION) }, 'in-progress', now, config, row);
     const written = await writeUnlessOvertaken(

@@ -63,6 +63,8 @@ export interface Planning {
   readonly free: readonly Slot[];
   /** Other appointments of the patients. */
   readonly others: readonly Appointment[];
+  /** Whether one may be at a time in some Schedules, as a step of its visit; absent: none is a step. */
+  readonly fits?: (appointment: Appointment, time: Interval, schedules: readonly Schedule[]) => boolean;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
 }
@@ -277,6 +279,10 @@ function optionAt(
     }
     used.add(covering[0]?.schedule ?? '');
     found.push(...covering);
+  }
+  const schedules = [...used].flatMap((id) => calendars.byId.get(id)?.schedule ?? []);
+  if (planning.fits?.(needed.appointment, time, schedules) === false) {
+    return undefined;
   }
   const people = patientsOf(needed.appointment).map((of): Use => ({ of, ...time }));
   return {

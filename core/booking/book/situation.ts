@@ -9,7 +9,7 @@ import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffe
 import type { Interval } from '../../time/interval.ts';
 import { type StepMark, stepOf } from '../../visits/visit.ts';
 import { withDisplays } from '../appointment/display.ts';
-import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
+import { endingOf, hasRunOut, isHold, isOffer } from '../appointment/expiry.ts';
 import { allOf, clinicPartOf, type Submitted, submittedIn, submittedOf } from '../appointment/submitted.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
@@ -176,9 +176,12 @@ function prepared(given: Given): Prepared {
 }
 
 /** The others that were booked with the one that is replaced, where a requestor can only end them together. */
-function besidesReplaced({ replaced }: EarlierAppointments, given: Given): Appointment[] {
+function besidesReplaced({ replaced, previous }: EarlierAppointments, given: Given): Appointment[] {
   const { known, context, request } = given;
   const { now, config } = context;
+  if (previous && isOffer(previous, config)) {
+    return []; // It takes the place of one step; the others stay.
+  }
   const moved = eachOf(request).map(({ appointment }) => appointment.value.id);
   return replaced && known.role !== 'repository' && !isByItself(replaced, known.visits, config)
     ? siblingsOf(replaced, changeable(given), now, config).filter(({ id }) => !moved.includes(id))

@@ -1,9 +1,11 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
 import { servicesFor } from '../../slots/terms.ts';
-import { type StepTaken, stepsWith, visitIssues } from '../../visits/check.ts';
+import { STAYS, type StepTaken, stepsWith, visitIssues } from '../../visits/check.ts';
 import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
+import { isOffer } from '../appointment/expiry.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import { offeredServicesOf } from './knowledge.ts';
 import { isByItself, siblingsOf, visitOf } from './resubmission/visit.ts';
@@ -82,9 +84,6 @@ function schedulesOfStored({ slot = [] }: Appointment, state: ResourceSet) {
   return [...new Set(found)];
 }
 
-/** Stands for what stays where it is, in the paths of issues. */
-const STAYS = 'stays';
-
 function takenBy(situations: readonly Situation[]): StepTaken[] {
   return situations.flatMap(({ mark, request: { interval, appointment }, selected, state }) =>
     mark && interval
@@ -154,10 +153,18 @@ function marksIssues(situations: readonly Situation[]): Issue[] {
   return situations.every(({ selected }) => selected.slots.length > 0) ? stepIssues(visit, situations, first) : [];
 }
 
+/** Whether somebody takes what the service offers, as it is: it was made to fit. */
+function isAccepting({ request: { interval, slots }, earlier: { previous }, context: { config } }: Situation): boolean {
+  const isOffered = previous !== undefined && isOffer(previous, config);
+  const ids = previous ? slotIdsOf(previous) : [];
+  const isSame = slots.length === ids.length && slots.every(({ value }) => ids.includes(value));
+  return isOffered && isSame && interval?.start === parseInstant(previous.start);
+}
+
 /** What is wrong with the appointments of a requestor as visits; staff may book and move what they like. */
 export function visitRuleIssues(situations: readonly Situation[]): Issue[] {
   const [first] = situations;
-  return first?.known.role === 'requestor' && !first.context.offer
+  return first?.known.role === 'requestor' && !first.context.offer && !situations.every(isAccepting)
     ? [...situations.flatMap(missedIssues), ...wholeIssues(situations), ...marksIssues(situations)]
     : [];
 }
