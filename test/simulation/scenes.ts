@@ -625,6 +625,17 @@ export const scenes: readonly Scene[] = [
     calendars: { c: { ...dense, capacity: 2 } },
     acts: [[{ does: 'occupy', time: '09:00-09:30' }], [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }]],
   },
+  {
+    name: 'two of the staff take one Slot in Medplum, and one cancels at once',
+    calendars: { c: plain },
+    acts: [
+      [{ does: 'native-book', time: '10:00-10:30', as: 'y' }],
+      [
+        { does: 'write', time: '10:00-10:30', slot: '10:00-10:30', as: 'x' },
+        { does: 'staff-cancel', what: 'x' },
+      ],
+    ],
+  },
   // Those who wait
   {
     name: 'waitlist: freed time is offered while another portal books it',

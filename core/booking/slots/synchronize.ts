@@ -390,7 +390,10 @@ export function slotEntriesOf(
     before,
   );
   const after = withSlots(withGivenBack(current, ids, config), free);
-  const settled = settle(withSlots(current, deleted), after, { ...context, stored: before });
+  // One that was not taken in the end may have been offered although something else takes its time.
+  const own = ids.flatMap((id) => before.get(id) ?? []).filter((slot) => slot.status === 'free');
+  const renewed = { start: Math.min(...own.map(({ start }) => start)), end: Math.max(...own.map(({ end }) => end)) };
+  const settled = settle(withSlots(current, deleted), after, { ...context, stored: before, renewed });
   return [
     ...calendarEntries(before, settled, now, config).map((entry) => onlyOnce(entry, system)),
     ...refillRows(slotChanges(before, settled, now, config), schedules, now, config),
