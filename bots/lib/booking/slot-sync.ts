@@ -1,11 +1,14 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
 import { afterItsEnd } from '../../../core/booking/appointment/expiry.ts';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { taskEntries } from '../../../core/booking/confirmation/task.ts';
 import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/slots/collision.ts';
 import { overlapOf, slotEntries, withTakings } from '../../../core/booking/slots/synchronize.ts';
+import { publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { visitGroupOf } from '../../../core/visits/group.ts';
@@ -19,8 +22,26 @@ import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivor
 /** A deleted appointment holds no slots, like a cancelled one. */
 const asCancelled = (deleted: Appointment): Appointment => ({ ...deleted, status: 'cancelled' });
 
-/** Reads, decides and writes once; `unchanged` if there is nothing to write. */
-async function attempt(medplum: MedplumClient, seen: Appointment): Promise<BundleAnswer['kind'] | 'unchanged'> {
+/** The Schedules in which Slots are created. */
+const schedulesOf = (entries: readonly BundleEntry[]): string[] => [
+  ...new Set(
+    entries.flatMap(({ request, resource }) =>
+      request?.method === 'POST' && isResource(resource, 'Slot') ? (idIn(resource.schedule, 'Schedule') ?? []) : [],
+    ),
+  ),
+];
+
+/**
+ * Reads, decides and writes once; `unchanged` if there is nothing to write.
+ *
+ * @param rows - the publication rows of Schedules in which it will create Slots, read before the Slots: publishing, which
+ *   may be about to offer that time, writes them, too
+ */
+async function attempt(
+  medplum: MedplumClient,
+  seen: Appointment,
+  rows?: readonly Task[],
+): Promise<BundleAnswer['kind'] | 'unchanged'> {
   const found = await readRelatedAppointment(medplum, seen.id ?? '');
   const stored = found.appointment;
   const appointment = stored ?? asCancelled(seen);
@@ -53,11 +74,17 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
     return kind === 'done' ? 'overtaken' : kind;
   }
   const followed = slotEntries(changed, { ...slots, lost: missing }, config, newId, now);
+  const created = schedulesOf(followed);
+  if (created.length > 0 && !rows) {
+    const searches = created.map((id) => publicationOf(id, config));
+    return attempt(medplum, seen, ofType('Task', (await readInBatch(medplum, searches)).flat()));
+  }
   const held = withTakings(changed, followed, slots.slots, config);
   const entry = [
     ...(stored && held !== stored ? [updateEntry(stored, held)] : []),
     ...followed,
     ...taskEntries(changed, found.tasks, now, config),
+    ...(created.length > 0 ? (rows ?? []) : []).map((row) => rowEntry(row)),
   ];
   return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'unchanged';
 }
