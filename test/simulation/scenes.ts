@@ -724,6 +724,15 @@ export const scenes: readonly Scene[] = [
   },
   // Absences
   {
+    name: 'absence: staff give what it offers to somebody else, and nobody is kept from theirs',
+    calendars: { c: plain },
+    before: [a('09:30-10:00', { as: 'y' })],
+    acts: [
+      [{ does: 'absence', time: '09:00-10:00', silence: 'keep' }],
+      [{ does: 'write', time: '10:00-10:30', slot: '10:00-10:30' }],
+    ],
+  },
+  {
     name: 'absence: announced and confirmed while portals book into it',
     calendars: withSubstitute,
     before: [a('09:00-09:30', { in: ['c'], as: 'x' })],

@@ -2,7 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { absenceReason, offerInstead } from '../../../core/booking/absence/offer.ts';
 import { type Absent, LOOKED_AHEAD, planAbsence } from '../../../core/booking/absence/plan.ts';
-import { nextStep, type Step } from '../../../core/booking/absence/progress.ts';
+import { MOST_TRIES, nextStep, type Step } from '../../../core/booking/absence/progress.ts';
 import {
   type Absence,
   type Affected,
@@ -54,9 +54,6 @@ import { readRelatedAppointment, readSchedules } from './related-reads.ts';
 
 /** How many rows of appointments are made at once. */
 const PORTION = 40;
-
-/** How often another time is looked for, when what was to be offered is gone. */
-const MOST_TRIES = 3;
 
 const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
 
@@ -361,10 +358,9 @@ async function withdraw(medplum: MedplumClient, { row, offer }: Acting, after: B
   if (!stored || stored.meta?.versionId !== offer?.meta?.versionId) {
     return;
   }
-  await write(medplum, row, [
-    after,
-    ...(await cancelEntries(medplum, found, stored, absenceReason('withdraw', config))),
-  ]);
+  const isOpen = stored.status === 'proposed';
+  const ended = isOpen ? await cancelEntries(medplum, found, stored, absenceReason('withdraw', config)) : [];
+  await write(medplum, row, [after, ...ended]);
 }
 
 /** Cancels the appointment that cannot take place. */

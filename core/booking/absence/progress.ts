@@ -1,6 +1,7 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import type { ArtefactConfig } from '../../config/config.ts';
 import { hasRunOut, isHold, isOffered } from '../appointment/expiry.ts';
+import { hasGivenWay } from '../slots/collision.ts';
 import type { Absent } from './plan.ts';
 import { type Affected, isAffected, type Standing } from './rows.ts';
 
@@ -30,12 +31,15 @@ export type Step =
   /** Whoever was to be called need not be called any more. */
   | { readonly do: 'tick' }
   | { readonly do: 'offer' }
-  /** The time that was offered is itself absent by now. */
+  /** The time that was offered is itself absent by now, or staff have given it to somebody else. */
   | { readonly do: 'renew' }
   /** The appointment is cancelled. */
   | { readonly do: 'cancel' }
   /** What was offered is booked although nobody has answered. */
   | { readonly do: 'move' };
+
+/** How many times are offered at most, one after the other, because each is gone. */
+export const MOST_TRIES = 3;
 
 const nothing: Step = { do: 'nothing' };
 
@@ -82,6 +86,9 @@ export function nextStep(known: Known, now: number, config: ArtefactConfig): Ste
   }
   if (isStanding) {
     return isOfferAbsent(known) ? { do: 'renew' } : nothing;
+  }
+  if (hasGivenWay(offer, config)) {
+    return row.tries < MOST_TRIES ? { do: 'renew' } : end('call');
   }
   return hasRunOut('offer', offer, now, config) ? inSilence[row.silence] : { do: 'cancel' };
 }

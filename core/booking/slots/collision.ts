@@ -1,5 +1,5 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
@@ -87,6 +87,12 @@ export function collisions(
 export function givesWay({ appointment: { status }, taking }: Collision): boolean {
   return taking.resource.status === 'busy' && (status === 'proposed' || status === 'pending');
 }
+
+/** Whether an appointment was cancelled because staff have given its time to another one. */
+export const hasGivenWay = ({ cancelationReason }: Appointment, config: ArtefactConfig): boolean =>
+  (cancelationReason?.coding ?? []).some(
+    ({ system, code }) => system === artefactUri(config, 'LocalBookingError') && code === 'slot-not-free',
+  );
 
 /** An appointment that gives way, as it is stored: its reason says why. */
 export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config: CollisionConfig): Appointment {

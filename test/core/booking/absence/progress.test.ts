@@ -61,6 +61,7 @@ const known = (more: Partial<Known> = {}, silence: Silence = 'keep'): Known => (
 const accepted: Appointment = { ...offer(1), status: 'booked', extension: [] };
 const lapsed = offer(-1);
 const tidied = offer(-1, { status: 'cancelled', cancelationReason: reasonOf('hold-expired', 'Over.', config) });
+const gone = offer(1, { status: 'cancelled', cancelationReason: reasonOf('slot-not-free', 'Given away.', config) });
 const declined = offer(1, { status: 'cancelled' });
 const moved = appointment({ start: iso(40), end: iso(41) });
 const both = [...known().absent, { schedule: 'b', start: NOW, end: NOW + 24 * HOUR }];
@@ -78,6 +79,12 @@ it.each<readonly [string, Known, object]>([
     ended('moved'),
   ],
   ['declined: cancelled', known({ standing: 'offered', offer: declined }), { do: 'cancel' }],
+  ['staff have given the offer away: another one', known({ standing: 'offered', offer: gone }), { do: 'renew' }],
+  [
+    'each offer is given away',
+    known({ standing: 'offered', offer: gone, row: { ...known().row, tries: 3 } }),
+    ended('call'),
+  ],
   ['silence: keep', known({ standing: 'offered', offer: lapsed }), ended('call')],
   ['silence, tidied up: keep', known({ standing: 'offered', offer: tidied }), ended('call')],
   ['silence: cancel', known({ standing: 'offered', offer: lapsed }, 'cancel'), { do: 'cancel' }],
