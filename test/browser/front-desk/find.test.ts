@@ -1,10 +1,20 @@
 /** One field finds everybody, and from the person's page one books, moves and cancels: without a mouse. */
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Locator, type Page, test } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
 import { bookedBy, visitDesk } from './desk.ts';
+
+/** Types faster than anybody can, however slow the machine is. */
+const typeAtOnce = (field: Locator, text: string) =>
+  field.evaluate((input, typed) => {
+    const value = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value');
+    for (let length = 1; length <= typed.length; length++) {
+      value?.set?.call(input, typed.slice(0, length));
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+  }, text);
 
 /** Opens the field, types, and takes the first that is found, before it is. */
 async function find(page: Page, text: string): Promise<void> {
@@ -31,7 +41,7 @@ test('a person is found in one field, with what comes, what was and what was can
   for (const body of [past('fulfilled', 50), past('cancelled', 70)]) {
     expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
   }
-  // Of what was typed, only the last is asked for to its end.
+  // Of what is typed at once, only the last is asked for.
   let asked = 0;
   await page.route(/Patient\?name/, async (route) => {
     asked += 1;
@@ -40,9 +50,11 @@ test('a person is found in one field, with what comes, what was and what was can
   await visitDesk(page, `${origin}/front-desk/notifications`);
   await page.keyboard.press('Control+k');
   await expectAccessible(page);
+  await typeAtOnce(page.getByRole('combobox', { name: 'Name, date of birth or telephone' }), family);
+  await expect(page.getByRole('option', { name: new RegExp(family) })).toBeVisible();
+  expect(asked).toBe(1);
   await page.keyboard.press('Escape');
   await find(page, family.replace('ü', 'ue'));
-  expect(asked).toBeLessThan(family.length);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Kim ${family}`);
   await expect(page.locator('.reach')).toContainText('17 May 1990');
   await expect(page.getByRole('region', { name: 'Coming (1)' })).toContainText('09:00–09:30');

@@ -52,8 +52,10 @@ for (const javaScriptEnabled of [true, false]) {
     expect(cookies).toMatchObject([{ sameSite: 'None', secure: true, httpOnly: true }]);
     if (javaScriptEnabled) {
       const body = page.frames()[1]?.locator('body');
-      const height = Math.ceil((await body?.evaluate((one) => one.getBoundingClientRect().height)) ?? 0);
-      await expect(page.locator('iframe')).toHaveCSS('height', `${height}px`);
+      await expect(async () => {
+        const height = Math.ceil((await body?.evaluate((one) => one.getBoundingClientRect().height)) ?? 0);
+        await expect(page.locator('iframe')).toHaveCSS('height', `${height}px`, { timeout: 500 });
+      }).toPass();
     }
     // The browser keeps them apart: the portal in a tab of its own knows nothing of them.
     await page.goto(`${origin}/portal/appointments`);
