@@ -568,6 +568,12 @@ export const scenes: readonly Scene[] = [
     ],
   },
   {
+    name: 'faults: staff write an appointment that names no Slot',
+    calendars: { c: plain },
+    faults: 1,
+    acts: [[{ does: 'write', time: '09:15-09:45' }]],
+  },
+  {
     name: 'faults: staff confirm a request',
     calendars: { c: { ...dense, confirmation: 'manual' } },
     before: [a('09:00-09:30', { as: 'x' })],

@@ -131,7 +131,8 @@ export function isOutOfSync(
   const isUncovered = [...Map.groupBy(named, ({ schedule }) => schedule).values()].some(
     (ofSchedule) => uncoveredTime(appointment, ofSchedule).length > 0,
   );
-  if (isUncovered && ownerOf(appointment, config) === undefined) {
+  const isUnplaced = holdsSlots(appointment) && slotIdsOf(appointment).length === 0;
+  if ((isUncovered || isUnplaced) && ownerOf(appointment, config) === undefined) {
     return true;
   }
   return unfittingSlots(appointment, own).some(({ status }) => !holdsSlots(appointment) || isAdjustable(status));
