@@ -39,7 +39,7 @@ function leftIn(medplum: MedplumClient, [changed, persons, visits]: readonly Res
   );
   const outOfSync = appointments.filter(
     (appointment) =>
-      isOutOfSync(appointment, slots, config) ||
+      isOutOfSync(appointment, slots, Date.now(), config) ||
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),
   );
   const gone = patients.filter((patient) => !isActivePatient(patient));

@@ -104,7 +104,7 @@ async function call({ connections }: Client, request: ServerRequest): Promise<An
 }
 
 /** What is said where Medplum takes nothing more from this Bot for now: each further request makes that longer. */
-export const RATE_LIMIT = "Medplum's rate limit is reached. Nothing was written; try again in a minute.";
+export const RATE_LIMIT = "Medplum's rate limit is reached. Send the request again in a minute.";
 
 /** What is said where Medplum refuses a request that it would carry out at another time. */
 export const diagnosticsFor = (status: number): string =>

@@ -44,7 +44,7 @@ const MOST_SLOTS = 50;
 const MOST_REFUSED = 5;
 
 /** What a refusal means for the time, and for who else is asked. */
-const gone: ReadonlySet<string> = new Set(['slot-not-free', 'slot-not-found', 'slot-mismatch', 'schedule-inactive']);
+const gone: ReadonlySet<string> = new Set(['slot-not-found', 'slot-mismatch', 'schedule-inactive']);
 
 /** Those who wait, and what they have. */
 interface Waiting {
@@ -96,7 +96,7 @@ async function offer(
   until: number,
   standing: Appointment | undefined,
   secrets: BotEvent['secrets'],
-): Promise<'offered' | 'not-theirs' | 'gone'> {
+): Promise<'offered' | 'not-theirs' | 'taken' | 'gone'> {
   const owner = ownerOf(entry, config);
   // A portal that puts somebody on the list knows how to tell them.
   const [reach] = isOfClinic(entry, config) ? await readReaches(medplum, [entry], secrets) : [];
@@ -115,7 +115,8 @@ async function offer(
   if (isTransient(result.issues)) {
     throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
   }
-  return result.issues.some(({ code }) => gone.has(code)) ? 'gone' : 'not-theirs';
+  const isTaken = result.issues.some(({ code }) => code === 'slot-not-free');
+  return isTaken ? 'taken' : result.issues.some(({ code }) => gone.has(code)) ? 'gone' : 'not-theirs';
 }
 
 const patientsOf = ({ participant }: Appointment): string[] =>
@@ -165,7 +166,7 @@ async function offerSlot(
       asked.add(entry.id ?? '');
     }
     if (result !== 'not-theirs') {
-      return result === 'gone';
+      return result === 'taken';
     }
   }
   return false;

@@ -6,12 +6,13 @@ import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointme
 import { taskEntries } from '../../../core/booking/confirmation/task.ts';
 import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/slots/collision.ts';
 import { overlapOf, slotEntries, withTakings } from '../../../core/booking/slots/synchronize.ts';
-import { publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { visitGroupOf } from '../../../core/visits/group.ts';
+import { publicationRow } from '../calendar/request.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { newId } from '../new-id.ts';
@@ -34,13 +35,13 @@ const schedulesOf = (entries: readonly BundleEntry[]): string[] => [
 /**
  * Reads, decides and writes once; `unchanged` if there is nothing to write.
  *
- * @param rows - the publication rows of Schedules in which it will create Slots, read before the Slots: publishing, which
- *   may be about to offer that time, writes them, too
+ * @param rows - the publication rows, by Schedule, of those in which it will create Slots, read before the Slots:
+ *   publishing, which may be about to offer that time, writes them, too
  */
 async function attempt(
   medplum: MedplumClient,
   seen: Appointment,
-  rows?: readonly Task[],
+  rows: ReadonlyMap<string, Task | undefined> = new Map(),
 ): Promise<BundleAnswer['kind'] | 'unchanged'> {
   const found = await readRelatedAppointment(medplum, seen.id ?? '');
   const stored = found.appointment;
@@ -75,16 +76,16 @@ async function attempt(
   }
   const followed = slotEntries(changed, { ...slots, lost: missing }, config, newId, now);
   const created = schedulesOf(followed);
-  if (created.length > 0 && !rows) {
-    const searches = created.map((id) => publicationOf(id, config));
-    return attempt(medplum, seen, ofType('Task', (await readInBatch(medplum, searches)).flat()));
+  if (!created.every((id) => rows.has(id))) {
+    const read = created.map(async (id) => [id, await publicationRow(medplum, id)] as const);
+    return attempt(medplum, seen, new Map([...rows, ...(await Promise.all(read))]));
   }
   const held = withTakings(changed, followed, slots.slots, config);
   const entry = [
     ...(stored && held !== stored ? [updateEntry(stored, held)] : []),
     ...followed,
     ...taskEntries(changed, found.tasks, now, config),
-    ...(created.length > 0 ? (rows ?? []) : []).map((row) => rowEntry(row)),
+    ...created.flatMap((id) => rows.get(id) ?? []).map((row) => rowEntry(row)),
   ];
   return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'unchanged';
 }

@@ -6,7 +6,6 @@ import {
   claimedAs,
   type Publication,
   publicationIn,
-  publicationOf,
   publicationTask,
   rowEntry,
   windowsFrom,
@@ -20,6 +19,7 @@ import { MOST_ATTEMPTS } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { type KeyedHours, readOpeningHours } from './opening-hours.ts';
+import { publicationRow } from './request.ts';
 import { publishWindow, type WindowResult, type Writing } from './window.ts';
 
 /** A run that has claimed a row, and not given it back after this time, counts as dead; in milliseconds. */
@@ -41,18 +41,6 @@ const LAST = 20;
 export type Turn = { readonly kind: 'done' | 'overtaken' } | { readonly kind: 'unfinished'; readonly row: Task };
 
 const overtaken: Turn = { kind: 'overtaken' };
-
-/**
- * The publication row of a Schedule: whoever creates Slots where there may be none yet reads it before them, and writes it
- * with them (`rowEntry`).
- *
- * @returns `undefined` if nothing was ever to be published for it
- * @throws ReadError when the server could not be read
- */
-export async function publicationRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
-  const [found] = await readInBatch(medplum, [publicationOf(schedule, config)]);
-  return ofType('Task', found)[0];
-}
 
 /** Writes a row of publishing unless it was changed in the meantime, as `writeRows` does. */
 export const writeRow = (medplum: MedplumClient, row: Task, changed: Task): Promise<Task | undefined> =>

@@ -13,6 +13,18 @@ import { retryOvertaken } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
 
+/**
+ * The publication row of a Schedule: whoever creates Slots where there may be none yet reads it before them, and writes it
+ * with them (`rowEntry`).
+ *
+ * @returns `undefined` if nothing was ever to be published for it
+ * @throws ReadError when the server could not be read
+ */
+export async function publicationRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
+  const [found] = await readInBatch(medplum, [publicationOf(schedule, config)]);
+  return ofType('Task', found)[0];
+}
+
 /** An entry that changes a row, or creates it where its search finds none. */
 export function requestEntry(row: Task | undefined, changed: Task, query: string): BundleEntry {
   return row ? rowEntry(row, changed) : creation(changed, query);

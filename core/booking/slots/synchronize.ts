@@ -29,7 +29,7 @@ import { type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slot
 import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { bufferSlots, neededBuffers, type ScheduleServices, termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
-import { buffersWithoutSlot, timeOf, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
+import { buffersWithoutSlot, takesTime, timeOf, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
 import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
 import { refillRows } from '../waitlist/refill.ts';
 import { unfittingSlots } from './holders.ts';
@@ -120,10 +120,12 @@ export function isByHand(slot: Slot, config: ServiceConfig): boolean {
  * was lost.
  *
  * @param slots - those of its slots that exist, by id
+ * @param now - milliseconds since 1970 UTC: nobody needs time that is over
  */
 export function isOutOfSync(
   appointment: Appointment,
   slots: ReadonlyMap<string, Slot>,
+  now: number,
   config: SlotSyncConfig,
 ): boolean {
   const own = slotIdsOf(appointment).flatMap((id) => slots.get(id) ?? []);
@@ -131,7 +133,11 @@ export function isOutOfSync(
   const isUncovered = [...Map.groupBy(named, ({ schedule }) => schedule).values()].some(
     (ofSchedule) => uncoveredTime(appointment, ofSchedule).length > 0,
   );
-  const isUnplaced = holdsSlots(appointment) && slotIdsOf(appointment).length === 0;
+  const isUnplaced =
+    slotIdsOf(appointment).length === 0 &&
+    takesTime(appointment) &&
+    (parseInstant(appointment.end) ?? 0) > now &&
+    appointment.participant.some(({ actor }) => actor !== undefined && idIn(actor, 'Patient') === undefined);
   if ((isUncovered || isUnplaced) && ownerOf(appointment, config) === undefined) {
     return true;
   }

@@ -2,7 +2,7 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
-import { publicationRow } from '../../../bots/lib/calendar/publication.ts';
+import { publicationRow } from '../../../bots/lib/calendar/request.ts';
 import { type Answer, sendTransaction } from '../../../bots/lib/medplum.ts';
 import { type Publication, publicationTask, rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';

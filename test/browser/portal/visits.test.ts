@@ -99,6 +99,16 @@ for (const [what, isByStep] of [
   });
 }
 
+/** Physiotherapy once a week, each time within an hour of the usual one. */
+function aSeries(count: number, exercise: TestService) {
+  const extension = [
+    { url: 'count', valuePositiveInt: count },
+    { url: 'every', valueDuration: { value: 1, code: 'wk' } },
+    { url: 'tolerance', valueDuration: { value: 1, code: 'h' } },
+  ];
+  return aVisit('Physiotherapy', [{ url: 'series', extension }], exercise);
+}
+
 test('a series whose third time is taken is proposed with another one, booked, and moved one by one', async ({
   browser,
 }) => {
@@ -107,20 +117,7 @@ test('a series whose third time is taken is proposed with another one, booked, a
   const days = Array.from({ length: 3 }, (_, week) => nine + week * 7 * DAY);
   const starts = [days[0], days[1], (days[2] ?? 0) + 1_800_000, (days[2] ?? 0) + 3_600_000].map((one) => one ?? 0);
   const exercise = await aService({ starts, doctor: 'Kim Turner' });
-  const series = await aVisit(
-    'Physiotherapy',
-    [
-      {
-        url: 'series',
-        extension: [
-          { url: 'count', valuePositiveInt: 3 },
-          { url: 'every', valueDuration: { value: 1, code: 'wk' } },
-          { url: 'tolerance', valueDuration: { value: 1, code: 'h' } },
-        ],
-      },
-    ],
-    exercise,
-  );
+  const series = await aSeries(3, exercise);
   const page = await aPage(browser);
   await visit(page, series);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Choose a time for the whole visit');
@@ -152,20 +149,7 @@ test('the rest of a series is moved at once, what was moved by itself stays, and
   const weeks = Array.from({ length: 14 }, (_, week) => nine + week * 7 * DAY);
   const starts = [...weeks, ...weeks.map((start) => start + DAY), (weeks[3] ?? 0) + 3_600_000];
   const exercise = await aService({ starts, doctor: 'Kim Turner' });
-  const series = await aVisit(
-    'Physiotherapy',
-    [
-      {
-        url: 'series',
-        extension: [
-          { url: 'count', valuePositiveInt: 14 },
-          { url: 'every', valueDuration: { value: 1, code: 'wk' } },
-          { url: 'tolerance', valueDuration: { value: 1, code: 'h' } },
-        ],
-      },
-    ],
-    exercise,
-  );
+  const series = await aSeries(14, exercise);
   const page = await aPage(browser);
   await visit(page, series);
   await page.locator('.cards > .card').first().getByRole('button').click();
