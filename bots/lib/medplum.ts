@@ -109,7 +109,7 @@ export const RATE_LIMIT = "Medplum's rate limit is reached. Send the request aga
 /** What is said where Medplum refuses a request that it would carry out at another time. */
 export const diagnosticsFor = (status: number): string =>
   status === 429
-    ? RATE_LIMIT
+    ? `${RATE_LIMIT} Nothing was written.`
     : `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
 
 function failed(status: number): BundleAnswer {
@@ -219,7 +219,7 @@ export async function writeUnlessOvertaken(
 ): Promise<Bundle | undefined> {
   const answer = await sendTransaction(medplum, entry);
   if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
-    const isLimited = answer.kind === 'failed' && answer.issue.diagnostics === RATE_LIMIT;
+    const isLimited = answer.kind === 'failed' && answer.issue.diagnostics.includes(RATE_LIMIT);
     throw new Error(`${what} could not be written (${answer.kind}).${isLimited ? ` ${RATE_LIMIT}` : ''}`);
   }
   return answer.kind === 'done' ? answer.bundle : undefined;

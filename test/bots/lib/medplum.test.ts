@@ -81,7 +81,11 @@ describe('a request of a Bot', () => {
     ['400 without an outcome', [400, {}], refused(400)],
     ['401', [401, outcome], refused(401)],
     ['499', [499, outcome], refused(499)],
-    ['429', [429, outcome], { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics: bot.RATE_LIMIT } }],
+    [
+      '429',
+      [429, outcome],
+      { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics: bot.diagnosticsFor(429) } },
+    ],
     ['500', [500, outcome], lost('The FHIR server answered with status 500.')],
     ['200 without a Bundle', [200, outcome], lost('The FHIR server answered with status 200.')],
     ['504', [504, outcome], lost('The FHIR server did not answer in time.', 'upstream-timeout')],
