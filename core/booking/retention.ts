@@ -1,11 +1,8 @@
 import type { Slot } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { codesWhere, rowCodes } from '../rows/row.ts';
 import { publishedKeyOf } from '../slots/slot.ts';
-
-/** The part of the configuration that retention depends on. */
-export type RetentionConfig = ArtefactConfig;
 
 /** Data of the service in Medplum that nothing reads or changes any more. */
 export const leftovers = {
@@ -30,7 +27,7 @@ function lastChangedBefore(cutoff: number): Query {
  *
  * @param cutoff - milliseconds since 1970 UTC, like all moments here
  */
-export function endedJobsQuery(cutoff: number, config: RetentionConfig): Query {
+export function endedJobsQuery(cutoff: number, config: PublicConfig): Query {
   return {
     code: rowCodes(
       codesWhere(({ isPassing }) => isPassing === true),
@@ -45,7 +42,7 @@ export function endedJobsQuery(cutoff: number, config: RetentionConfig): Query {
  * The search for the rows of quotas that were last used before an instant: a booking that needs one creates it again, and
  * decides again if it is removed in the meantime.
  */
-export function idleQuotasQuery(cutoff: number, config: RetentionConfig): Query {
+export function idleQuotasQuery(cutoff: number, config: PublicConfig): Query {
   return { code: rowCodes(['quota'], config), ...lastChangedBefore(cutoff) };
 }
 
@@ -64,7 +61,7 @@ export function isAbsorbed(
   { id, status, identifier, end }: Slot,
   referred: ReadonlySet<string>,
   cutoff: number,
-  config: RetentionConfig,
+  config: PublicConfig,
 ): boolean {
   const origin = artefactUri(config, 'LocalSlotOrigin');
   const isFragment = identifier?.some(({ system }) => system === origin) ?? false;
@@ -91,7 +88,7 @@ export function isLeftPublished(
   slot: Slot,
   referred: ReadonlySet<string>,
   cutoff: number,
-  config: RetentionConfig,
+  config: PublicConfig,
 ): boolean {
   const key = publishedKeyOf(slot, config);
   const hasPassed = (parseInstant(slot.end) ?? Number.POSITIVE_INFINITY) < cutoff;

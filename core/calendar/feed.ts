@@ -1,6 +1,6 @@
 import type { Appointment, Parameters, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { searchUrl } from '../booking/search.ts';
-import type { ArtefactConfig, BookingConfig } from '../config/config.ts';
+import type { BookingConfig, PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn, isId } from '../fhir/reference/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
@@ -55,7 +55,7 @@ export interface Feed {
 const [HASH, NAMES] = ['hash', 'names'];
 
 /** The row of a link. It holds no secret. */
-export function feedRow({ actor, hash, withNames }: Feed, config: ArtefactConfig, stored?: Task): Task {
+export function feedRow({ actor, hash, withNames }: Feed, config: PublicConfig, stored?: Task): Task {
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: hash === undefined ? 'cancelled' : 'ready',
     description: 'The secret link of a calendar feed',
@@ -76,7 +76,7 @@ export const feedOf = ({ focus, input, status }: Task): Feed => ({
 });
 
 /** The search for the row of a calendar. */
-export const feedSearch = (actor: string, config: ArtefactConfig): string =>
+export const feedSearch = (actor: string, config: PublicConfig): string =>
   rowSearch(['feed'], { focus: actor }, config);
 
 /** How long before and after now the events of a feed are, in milliseconds, and how many there are at most. */
@@ -113,13 +113,11 @@ export const inSlotsSearches = (slots: readonly Slot[]): string[] =>
     ]),
   );
 
-type FeedConfig = Pick<BookingConfig, 'messages' | 'baseUrl'>;
-
 function eventOf(
   appointment: Appointment,
   { withNames }: Feed,
   host: string,
-  language: FeedConfig['messages']['language'],
+  language: BookingConfig['messages']['language'],
 ) {
   const { id = '', start, end, status, serviceType, participant, meta } = appointment;
   const [from, to] = [parseInstant(start), parseInstant(end)];
@@ -144,7 +142,7 @@ function eventOf(
 }
 
 /** The file of a feed: what stands in somebody's calendar, the earliest first. It depends on nothing but what is stored. */
-export function feedFile(appointments: readonly Appointment[], feed: Feed, config: FeedConfig): string {
+export function feedFile(appointments: readonly Appointment[], feed: Feed, config: BookingConfig): string {
   const { language } = config.messages;
   const host = new URL(config.baseUrl).hostname;
   const events = appointments
@@ -165,5 +163,5 @@ export const feedParameters = ({ hash, withNames }: Feed, link?: string): Parame
 });
 
 /** Where programs read a calendar: at the portal. */
-export const feedLink = (token: string, { messages, baseUrl }: FeedConfig): string =>
+export const feedLink = (token: string, { messages, baseUrl }: BookingConfig): string =>
   `${messages.page ?? new URL('/portal', baseUrl).href}/calendar/${token}.ics`;

@@ -1,5 +1,5 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../config/config.ts';
+import type { PublicConfig } from '../config/config.ts';
 import { serviceIdsOf } from '../fhir/reference/service-reference.ts';
 import { isResource } from '../fhir/resource.ts';
 import { offersAllServices, type Publishing, publishingOf } from './parameters/schedule-calendar.ts';
@@ -23,7 +23,7 @@ export interface HoursData {
 const hasId = <T extends Resource>(resource: T): resource is T & { readonly id: string } => resource.id !== undefined;
 
 /** Sorts what was read. A Schedule that cannot be read by the rules has no hours. */
-export function hoursData(resources: readonly unknown[], config: ArtefactConfig): HoursData {
+export function hoursData(resources: readonly unknown[], config: PublicConfig): HoursData {
   const all = resources.filter((one) => isResource(one, 'HealthcareService')).map((one) => [one.id, one] as const);
   const services = [...new Map(all).values()];
   const known = actorTypes.flatMap((type) => resources.filter((one) => isResource(one, type)));
@@ -65,7 +65,7 @@ export interface OpeningHours {
 export function openingHoursOf(
   schedule: OpeningHours['schedule'],
   data: HoursData,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): OpeningHours {
   const services = servicesOf(schedule, data);
   const actor = data.actors.get(schedule.actor[0]?.reference ?? '');
@@ -77,7 +77,7 @@ export function openingHoursOf(
 export type HoursHolder = HealthcareService | Schedule;
 
 /** The data as they would be with another version of a service, of closed days, or of a Schedule. */
-export function withChange<T extends HoursData>(data: T, changed: HoursHolder, config: ArtefactConfig): T {
+export function withChange<T extends HoursData>(data: T, changed: HoursHolder, config: PublicConfig): T {
   if (changed.resourceType === 'Schedule') {
     const schedules = data.schedules.map((one) => (one.id === changed.id ? { ...changed, id: one.id } : one));
     return { ...data, schedules };
@@ -89,7 +89,7 @@ export function withChange<T extends HoursData>(data: T, changed: HoursHolder, c
 }
 
 /** The Schedules that a change concerns, as they are after it. */
-export function concernedBy(changed: HoursHolder, after: HoursData, config: ArtefactConfig): HoursData['schedules'] {
+export function concernedBy(changed: HoursHolder, after: HoursData, config: PublicConfig): HoursData['schedules'] {
   if (changed.resourceType === 'Schedule') {
     return after.schedules.filter(({ id }) => id === changed.id);
   }

@@ -213,15 +213,18 @@ export interface NotificationSettings {
 /** Code of the tag that marks resources which originate outside the repository (specification 2.1). */
 export const EXTERNAL_TAG = 'external';
 
-/** What a rule needs from the configuration in order to name the artefacts of the service. */
-export type ArtefactConfig = Pick<BookingConfig, 'uris'>;
+/** The part of the configuration that browsers may know: the front desk is served with it. */
+export type PublicConfig = Pick<
+  BookingConfig,
+  'baseUrl' | 'uris' | 'metaTagSystem' | 'timeZone' | 'calendar' | 'confirmation' | 'smallestBooking'
+>;
 
 /** The canonical URI of an artefact in this installation. */
-export function artefactUri({ uris }: ArtefactConfig, artefact: Artefact): string {
+export function artefactUri({ uris }: PublicConfig, artefact: Artefact): string {
   return uris[artefact];
 }
 
 /** The computable name of an artefact in this installation: the last part of its canonical URI. */
-export function artefactName({ uris }: ArtefactConfig, artefact: Artefact): string {
+export function artefactName({ uris }: PublicConfig, artefact: Artefact): string {
   return uris[artefact].slice(uris[artefact].lastIndexOf('/') + 1);
 }

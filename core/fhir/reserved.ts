@@ -1,9 +1,6 @@
-import { type Artefact, artefacts, artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import { type Artefact, artefacts, artefactUri, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
 import { isObject } from './resource.ts';
 import { isSameToken } from './token.ts';
-
-/** The part of the configuration that says what is reserved. */
-type ReservedConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 
 /** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
 export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
@@ -31,7 +28,7 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
 ]);
 
 /** The addresses that only the service uses, in lower case. */
-function reservedUris(config: ReservedConfig): ReadonlySet<string> {
+function reservedUris(config: PublicConfig): ReadonlySet<string> {
   const names = Object.keys(artefacts) as Artefact[];
   const own = names.filter((name) => !forClients.has(name)).map((name) => artefactUri(config, name));
   const links = [REPLACES, PREVIOUS, ORIGINATING, RECURRENCE_ID];
@@ -50,7 +47,7 @@ const marks = {
 /** Decides whether an entry of an element, such as a tag, is reserved for the service. */
 type IsReserved = (element: string, entry: unknown) => boolean;
 
-function reservedBy(config: ReservedConfig): IsReserved {
+function reservedBy(config: PublicConfig): IsReserved {
   const uris = reservedUris(config);
   return (element, entry) => {
     const mark = Object.entries(marks).find(([name]) => name === element)?.[1];
@@ -103,7 +100,7 @@ function without(value: unknown, isReserved: IsReserved): unknown {
  *
  * @param sent - of any content, at most as deep as `DEEPEST`
  */
-export function withoutReserved(sent: unknown, config: ReservedConfig): unknown {
+export function withoutReserved(sent: unknown, config: PublicConfig): unknown {
   return without(sent, reservedBy(config));
 }
 
@@ -114,7 +111,7 @@ export interface ReservedEntry {
 }
 
 /** The tags, extensions, identifiers and codes of a resource that the service alone sets, at any depth. */
-export function reservedEntries(resource: unknown, path: string, config: ReservedConfig): ReservedEntry[] {
+export function reservedEntries(resource: unknown, path: string, config: PublicConfig): ReservedEntry[] {
   const isReserved = reservedBy(config);
   const entriesIn = (value: unknown, at: string): ReservedEntry[] => {
     if (Array.isArray(value)) {
@@ -129,6 +126,6 @@ export function reservedEntries(resource: unknown, path: string, config: Reserve
 }
 
 /** Whether a tag is one that the service alone sets. */
-export function isReservedTag(tag: unknown, config: ReservedConfig): boolean {
+export function isReservedTag(tag: unknown, config: PublicConfig): boolean {
   return reservedBy(config)('tag', tag);
 }

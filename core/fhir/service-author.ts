@@ -1,11 +1,8 @@
 import type { Meta } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../config/config.ts';
 
-/** What a rule needs to know in order to tell the service from all other authors. */
-export type ServiceConfig = Pick<BookingConfig, 'gatewayClient'>;
-
 /** Reference to the client with which the gateway writes where it runs Bots itself; `undefined` if there is none. */
-export function gatewayAuthor({ gatewayClient }: ServiceConfig): string | undefined {
+export function gatewayAuthor({ gatewayClient }: BookingConfig): string | undefined {
   return gatewayClient && `ClientApplication/${gatewayClient}`;
 }
 
@@ -14,7 +11,7 @@ export function gatewayAuthor({ gatewayClient }: ServiceConfig): string | undefi
  *
  * @param meta - of the version; with `author`, which Medplum shows in extended mode only
  */
-export function isByService(meta: Meta | undefined, config: ServiceConfig): boolean {
+export function isByService(meta: Meta | undefined, config: BookingConfig): boolean {
   const author = meta?.author?.reference;
   return author !== undefined && (author.startsWith('Bot/') || author === gatewayAuthor(config));
 }

@@ -1,48 +1,45 @@
 import type { Coding, Meta, Resource } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import { artefactUri, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
 import { isReservedTag } from './reserved.ts';
 import { isSameToken } from './token.ts';
-
-/** The part of the configuration that tags depend on. */
-export type TagConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 
 /**
  * The tag by which the requestor that owns a resource is known; AccessPolicies compare it with the caller's profile.
  *
  * @param requestor - id of the requestor's profile in Medplum, usually of its ClientApplication
  */
-export function requestorTag(requestor: string, config: TagConfig): Coding {
+export function requestorTag(requestor: string, config: PublicConfig): Coding {
   return { system: artefactUri(config, 'LocalRequestor'), code: requestor };
 }
 
 /** The value of a search by `_tag` for what a requestor owns. */
-export function requestorQuery(requestor: string, config: TagConfig): string {
+export function requestorQuery(requestor: string, config: PublicConfig): string {
   const { system, code } = requestorTag(requestor, config);
   return `${system}|${code}`;
 }
 
 /** Whether a tag names the owner of a resource. */
-function isOwnerTag(tag: Coding | undefined, config: TagConfig): boolean {
+function isOwnerTag(tag: Coding | undefined, config: PublicConfig): boolean {
   return isSameToken(tag?.system, requestorTag('', config).system);
 }
 
 /** The tags of a resource that name its owner; more than one only if the resource was tampered with. */
-function ownerTags({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[] {
+function ownerTags({ meta }: Pick<Resource, 'meta'>, config: PublicConfig): Coding[] {
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => isOwnerTag(tag, config));
 }
 
 /** The tags of a resource that do not name an owner, unchanged. */
-export function tagsOfOthers({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[] {
+export function tagsOfOthers({ meta }: Pick<Resource, 'meta'>, config: PublicConfig): Coding[] {
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => !isOwnerTag(tag, config));
 }
 
 /** The id of the requestor that owns a resource, if one does. */
-export function ownerOf(resource: Pick<Resource, 'meta'>, config: TagConfig): string | undefined {
+export function ownerOf(resource: Pick<Resource, 'meta'>, config: PublicConfig): string | undefined {
   return ownerTags(resource, config)[0]?.code;
 }
 
 /** Whether a resource belongs to a requestor; to an empty one belongs what the clinic itself has. */
-export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, config: TagConfig): boolean {
+export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, config: PublicConfig): boolean {
   const owners = ownerTags(resource, config);
   return requestor === '' ? owners.length === 0 : owners.some(({ code }) => isSameToken(code, requestor));
 }
@@ -60,7 +57,7 @@ export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, c
 export function metaOfSubmitted(
   sent: Meta | undefined,
   requestor: string,
-  config: TagConfig,
+  config: PublicConfig,
   profiles: readonly string[] = [],
 ): Meta {
   const own = requestor === '' ? [] : [requestorTag(requestor, config)];
@@ -83,7 +80,7 @@ export function markChange(
   meta: Meta | undefined,
   who: string,
   replaced: string | undefined,
-  config: Pick<TagConfig, 'uris'>,
+  config: PublicConfig,
 ): Meta {
   const system = artefactUri(config, 'LocalChangedBy');
   const kept = (meta?.tag ?? []).filter((tag) => tag.system !== system);
@@ -101,7 +98,7 @@ export function markChange(
 export function changedBy(
   meta: Meta | undefined,
   previous: string | undefined,
-  config: Pick<TagConfig, 'uris'>,
+  config: PublicConfig,
 ): string | undefined {
   const system = artefactUri(config, 'LocalChangedBy');
   const mark = meta?.tag?.find((tag) => tag.system === system && tag.version === previous);

@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Parameters, ParametersParameter } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isId } from '../fhir/reference/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
@@ -46,7 +46,7 @@ export const isGood = ({ key: sent }: AnswerRequest, { key, known }: Thread, now
   key === sent && known !== undefined && ahead(known, now).steps.length > 0;
 
 /** Whether the appointment is still as the message says. */
-function isStill(known: Known | undefined, appointments: readonly Appointment[], config: ArtefactConfig): boolean {
+function isStill(known: Known | undefined, appointments: readonly Appointment[], config: PublicConfig): boolean {
   const [now, current] = [Date.now(), knowledgeOf(appointments, config, known)];
   return (
     (known?.status === 'booked' || known?.status === 'offered') &&
@@ -66,7 +66,7 @@ export function possibleAnswers(
   { known }: Thread,
   appointments: readonly Appointment[],
   { isAlone, isClosed }: { readonly isAlone: boolean; readonly isClosed: boolean },
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): MessageAnswer[] {
   const open: MessageAnswer[] = [
     'come',
@@ -76,7 +76,7 @@ export function possibleAnswers(
 }
 
 /** What a portal needs to look for another time: for what, and who pays. */
-const wantedPart = ({ serviceType, extension }: Appointment, config: ArtefactConfig): ParametersParameter[] => [
+const wantedPart = ({ serviceType, extension }: Appointment, config: PublicConfig): ParametersParameter[] => [
   ...(serviceType ?? []).slice(0, 1).map((valueCodeableConcept) => ({ name: 'serviceType', valueCodeableConcept })),
   ...(extension ?? []).flatMap(({ url, valueCoding }) =>
     url === artefactUri(config, 'LocalPayerKind') && valueCoding ? [{ name: 'payer-kind', valueCoding }] : [],
@@ -92,7 +92,7 @@ export function answerParameters(
   thread: Thread,
   appointments: readonly Appointment[],
   possible: readonly MessageAnswer[],
-  config: ArtefactConfig,
+  config: PublicConfig,
   moving?: { readonly appointment: Appointment; readonly isOwn: boolean },
 ): Parameters {
   const now =

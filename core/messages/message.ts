@@ -10,9 +10,6 @@ import type { Recipient } from './recipient.ts';
 import { messageTexts } from './texts.ts';
 import { ahead, areOff, inOrder, type Known, type KnownStep, type MessageKind, type Thread } from './thread.ts';
 
-/** The part of the configuration that messages depend on. */
-export type MessageConfig = Pick<BookingConfig, 'messages' | 'timeZone' | 'uris'>;
-
 /** An e-mail as Medplum takes it (`POST /email/v1/send`): options of nodemailer. */
 export interface Mail {
   readonly to: string;
@@ -122,7 +119,7 @@ const inCalendar: readonly MessageKind[] = ['confirmation', 'acceptance', 'chang
 export const messageNumber = ({ appointment, count }: Thread): string => `${appointment}/${count}`;
 
 /** The address of the page on which a person answers to a message. */
-const pageOf = (row: string | undefined, { key }: Thread, { messages }: MessageConfig): string | undefined =>
+const pageOf = (row: string | undefined, { key }: Thread, { messages }: BookingConfig): string | undefined =>
   messages.page && `${messages.page}/message/${row}.${key}`;
 
 /** A step as a message shows it. */
@@ -138,7 +135,7 @@ interface ShownStep {
 function shownStep(
   step: KnownStep,
   { appointments, places, recipient, thread, row, members }: Subject,
-  config: MessageConfig,
+  config: BookingConfig,
 ): ShownStep {
   const { messages } = config;
   const member = members.find((one) => one.appointment.id === step.appointment);
@@ -166,7 +163,7 @@ function cancelledSteps({ appointments, thread: { known }, now }: Subject): Know
 }
 
 /** Writes a message. It says when and where; more only if the clinic lets it. */
-export function messageOf(about: Subject, config: MessageConfig): Message {
+export function messageOf(about: Subject, config: BookingConfig): Message {
   const subject = joined(about);
   const { kind, thread, appointments, recipient, members, now } = subject;
   const { known } = thread;
@@ -245,7 +242,7 @@ export function messageOf(about: Subject, config: MessageConfig): Message {
 const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;
 
 /** The Communication of a message that is about to be sent. It holds no word of it, only what kind it is and to whom. */
-export function communicationOf(subject: Omit<Subject, 'row'>, config: MessageConfig): Communication {
+export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingConfig): Communication {
   const { kind, thread, recipient, members } = joined(subject);
   const { reference, medium, language } = recipient;
   return {
@@ -268,7 +265,7 @@ export function communicationOf(subject: Omit<Subject, 'row'>, config: MessageCo
 }
 
 /** The search for the Communication of a message. */
-export const communicationSearch = (thread: Thread, config: MessageConfig): string =>
+export const communicationSearch = (thread: Thread, config: BookingConfig): string =>
   `Communication?identifier=${encodeURIComponent(`${artefactUri(config, 'LocalSentMessage')}|${messageNumber(thread)}`)}`;
 
 /** What has become of a message that was to be sent. */
@@ -295,7 +292,7 @@ export const endedCommunication = (
 });
 
 /** A message that only shows that messages arrive. */
-export function testMail(to: string, { messages }: Pick<BookingConfig, 'messages'>): Mail {
+export function testMail(to: string, { messages }: BookingConfig): Mail {
   const { subject, text } = messageTexts[messages.language].test;
   const { name, address } = senderOf(messages);
   return {

@@ -1,7 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { hasEnded } from '../booking/appointment/expiry.ts';
 import { asksForConsent } from '../booking/appointment/offer.ts';
-import type { ArtefactConfig } from '../config/config.ts';
+import type { PublicConfig } from '../config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
 
@@ -48,7 +48,7 @@ export interface StepContext {
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
   readonly timeZone: string;
-  readonly config: ArtefactConfig;
+  readonly config: PublicConfig;
   /** Makes a secret for links. */
   readonly newKey: () => string;
 }

@@ -1,15 +1,15 @@
 import type { Appointment, ContactPoint, Extension, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import {
-  type ArtefactConfig,
   artefactUri,
   type BookingConfig,
   type MessageLanguage,
   messageLanguages,
+  type PublicConfig,
 } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { isResource } from '../fhir/resource.ts';
-import { ownerOf, type TagConfig } from '../fhir/tags.ts';
+import { ownerOf } from '../fhir/tags.ts';
 
 /** How a person is reached. */
 export type Medium = 'email' | 'sms';
@@ -24,11 +24,8 @@ export interface Recipient {
   readonly language: MessageLanguage;
 }
 
-/** The part of the configuration that these rules depend on. */
-export type RecipientConfig = TagConfig & Pick<BookingConfig, 'messages'>;
-
 /** What an appointment or a person says about messages; `undefined` if nothing. */
-function saidIn({ extension }: { readonly extension?: Extension[] }, config: ArtefactConfig): boolean | undefined {
+function saidIn({ extension }: { readonly extension?: Extension[] }, config: PublicConfig): boolean | undefined {
   const url = artefactUri(config, 'LocalMessages');
   return extension?.find((one) => one.url === url)?.valueBoolean;
 }
@@ -37,7 +34,7 @@ function saidIn({ extension }: { readonly extension?: Extension[] }, config: Art
  * Whether the clinic is to write about an appointment: a portal writes to its own patients, unless it leaves it to the
  * clinic.
  */
-export const isOfClinic = (appointment: Appointment, config: TagConfig): boolean =>
+export const isOfClinic = (appointment: Appointment, config: PublicConfig): boolean =>
   saidIn(appointment, config) ?? ownerOf(appointment, config) === undefined;
 
 /** One mailbox: no list, no name, nothing that ends a header. */
@@ -76,7 +73,7 @@ const isLanguage = (text: string | undefined): text is MessageLanguage => messag
 /** The language that a person prefers among those of messages. */
 export function languageOf(
   { communication = [] }: Pick<Patient | RelatedPerson, 'communication'>,
-  { messages }: Pick<BookingConfig, 'messages'>,
+  { messages }: BookingConfig,
 ): MessageLanguage {
   const inOrder = [...communication].sort(
     (one, other) => Number(other.preferred ?? false) - Number(one.preferred ?? false),
@@ -97,7 +94,7 @@ const isThere = (person: Patient | RelatedPerson): boolean =>
  *
  * @param media - what the clinic has
  */
-export const canBeAsked = (patient: Patient, media: readonly Medium[], now: number, config: RecipientConfig): boolean =>
+export const canBeAsked = (patient: Patient, media: readonly Medium[], now: number, config: BookingConfig): boolean =>
   isThere(patient) &&
   saidIn(patient, config) !== false &&
   bestAddress(patient.telecom ?? [], media, now)?.address !== undefined;
@@ -114,7 +111,7 @@ export function recipientOf(
   people: readonly Resource[],
   media: readonly Medium[],
   now: number,
-  config: RecipientConfig,
+  config: BookingConfig,
 ): Recipient | undefined {
   const patient = people.find((one) => isResource(one, 'Patient'));
   if (!patient || !isThere(patient) || saidIn(patient, config) === false) {

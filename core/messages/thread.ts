@@ -1,6 +1,6 @@
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { isWaiting } from '../booking/appointment/expiry.ts';
-import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn } from '../rows/row.ts';
@@ -78,7 +78,7 @@ const isOff = ({ status }: Appointment): boolean => status === 'cancelled' || st
 /** Whether nothing is left of some appointments: they are cancelled, or deleted. */
 export const areOff = (appointments: readonly Appointment[]): boolean => appointments.every(isOff);
 
-function stepIn(appointment: Appointment, config: ArtefactConfig) {
+function stepIn(appointment: Appointment, config: PublicConfig) {
   const { id = '', status: stored, start, end, participant } = appointment;
   const status = isWaiting('offer', appointment, config) ? 'offered' : stored;
   const [from, to] = [parseInstant(start), parseInstant(end)];
@@ -100,7 +100,7 @@ export const inOrder = (one: KnownStep, other: KnownStep): number =>
  */
 export function knowledgeOf(
   appointments: readonly Appointment[],
-  config: ArtefactConfig,
+  config: PublicConfig,
   before?: Known,
 ): Known | undefined {
   const found = appointments.map((one) => ({ one, open: stepIn(one, config) }));
@@ -139,7 +139,7 @@ function parseKnown(texts: readonly string[], focus: string): Known | undefined 
  *
  * @param stored - the row that it replaces, if there is one
  */
-export function threadTask(thread: Thread, config: ArtefactConfig, stored?: Task): Task {
+export function threadTask(thread: Thread, config: PublicConfig, stored?: Task): Task {
   const { appointment, group, patient, key, count, sent, known, claimed, answerBy, isComing, due } = thread;
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: due === undefined ? 'completed' : claimed?.isUnderWay ? 'in-progress' : 'ready',
@@ -184,17 +184,17 @@ export function threadOf({ focus, groupIdentifier, input, status, executionPerio
 }
 
 /** The search for the row of an appointment. */
-export const threadSearch = (appointment: string, config: ArtefactConfig): string =>
+export const threadSearch = (appointment: string, config: PublicConfig): string =>
   rowSearch(['message'], { focus: `Appointment/${appointment}` }, config);
 
 /** The search for the rows of several appointments, as many as a series can have. */
-export const threadsSearch = (appointments: readonly string[], config: ArtefactConfig): string =>
+export const threadsSearch = (appointments: readonly string[], config: PublicConfig): string =>
   rowSearch(['message'], { focus: appointments.map((id) => `Appointment/${id}`).join(','), _count: '1000' }, config);
 
 /** The search for the row of a visit. */
-export const visitThreadSearch = (group: string, config: ArtefactConfig): string =>
+export const visitThreadSearch = (group: string, config: PublicConfig): string =>
   rowSearch(['message'], { 'group-identifier': `${artefactUri(config, 'LocalVisitGroup')}|${group}` }, config);
 
 /** The search for the rows that are due. */
-export const dueThreads = (now: number, config: ArtefactConfig): string =>
+export const dueThreads = (now: number, config: PublicConfig): string =>
   rowSearch(['message'], { status: 'ready,in-progress', period: `le${formatInstant(now)}` }, config);

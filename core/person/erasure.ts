@@ -7,7 +7,7 @@ import type {
   Subscription,
 } from '@medplum/fhirtypes';
 import { isOpen, mayBecome } from '../booking/appointment/status.ts';
-import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { extensionValues, member } from '../notifications/subscription/extension-values.ts';
 import { backport } from '../notifications/subscription/extensions.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
@@ -39,7 +39,7 @@ export interface Erasure {
 export interface ErasureContext {
   /** The named patient. It is removed last, because the other records are found through it. */
   readonly id: string;
-  readonly config: Pick<BookingConfig, 'uris' | 'baseUrl'>;
+  readonly config: PublicConfig;
   /** Whether open appointments are to be cancelled. */
   readonly isForced: boolean;
   /** Ids of the patients that still have a stored version. */

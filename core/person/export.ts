@@ -9,7 +9,7 @@ import type {
   Subscription,
   Task,
 } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../config/config.ts';
+import type { PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';
@@ -202,7 +202,7 @@ export function exportBundle(
   versions: readonly Resource[],
   now: number,
   person: Person,
-  { baseUrl }: Pick<BookingConfig, 'baseUrl'>,
+  { baseUrl }: PublicConfig,
 ): Bundle {
   const own = versions.flatMap((version, index) =>
     isOwnVersion(version, person) ? [withoutFormer(version, versions.slice(index + 1), person)] : [],

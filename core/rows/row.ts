@@ -1,5 +1,5 @@
 import type { BundleEntry, Coding, Task, TaskInput } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 
 /** What is fixed about all rows of a kind. */
@@ -88,17 +88,17 @@ export const codesWhere = (isTrue: (kind: RowKind) => boolean): RowCode[] =>
     .filter((code) => isTrue(rowKinds[code]));
 
 /** The code of a row, as its Task has it. */
-export const rowCoding = (code: RowCode, config: ArtefactConfig): Coding => ({
+export const rowCoding = (code: RowCode, config: PublicConfig): Coding => ({
   system: artefactUri(config, 'LocalTask'),
   code,
 });
 
 /** The value of the search parameter `code` for rows of some kinds. */
-export const rowCodes = (codes: readonly RowCode[], config: ArtefactConfig): string =>
+export const rowCodes = (codes: readonly RowCode[], config: PublicConfig): string =>
   codes.map((code) => `${artefactUri(config, 'LocalTask')}|${code}`).join(',');
 
 /** Whether a Task is a row of one of some kinds. */
-export function isRow({ code }: Task, codes: readonly RowCode[], config: ArtefactConfig): boolean {
+export function isRow({ code }: Task, codes: readonly RowCode[], config: PublicConfig): boolean {
   const system = artefactUri(config, 'LocalTask');
   return code?.coding?.some((one) => one.system === system && codes.some((its) => its === one.code)) ?? false;
 }
@@ -111,7 +111,7 @@ export function isRow({ code }: Task, codes: readonly RowCode[], config: Artefac
 export const rowSearch = (
   codes: readonly RowCode[],
   more: Readonly<Record<string, string>>,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): string => `Task?${new URLSearchParams({ code: rowCodes(codes, config), ...more })}`;
 
 /**
@@ -122,7 +122,7 @@ export const rowSearch = (
 export function newRow(
   code: RowCode,
   more: Partial<Task> & Pick<Task, 'status'>,
-  config: ArtefactConfig,
+  config: PublicConfig,
   stored?: Task,
 ): Task {
   const { forStaff: text } = rowKinds[code];

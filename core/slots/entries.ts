@@ -1,5 +1,5 @@
 import type { BundleEntry, Slot, Task } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../config/config.ts';
+import type { PublicConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/update-entry.ts';
 import { intentsFor } from './intent.ts';
@@ -26,7 +26,7 @@ function withoutNewId({ resource, isNew }: CalendarSlot): Slot {
   return isNew ? rest : resource;
 }
 
-function resourceOf(slot: CalendarSlot, before: Calendar, now: number, config: ArtefactConfig, row?: Task): Slot {
+function resourceOf(slot: CalendarSlot, before: Calendar, now: number, config: PublicConfig, row?: Task): Slot {
   const isOffer = slot.role === 'offer' || before.get(slot.id)?.role === 'offer';
   return isOffer
     ? offerResource(slot, intentsFor(slot, before, now, config, row), config)
@@ -44,7 +44,7 @@ export function slotChanges(
   before: Calendar,
   after: Calendar,
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
   row?: Task,
 ): SlotChange[] {
   return [...after.values()]
@@ -70,7 +70,7 @@ export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[]
  * The transaction entries that turn a calendar as it is stored into another one, all or none; Slots that the other one
  * lacks are deleted.
  */
-export function calendarEntries(before: Calendar, after: Calendar, now: number, config: ArtefactConfig): BundleEntry[] {
+export function calendarEntries(before: Calendar, after: Calendar, now: number, config: PublicConfig): BundleEntry[] {
   const deleted = [...before.keys()]
     .filter((id) => !after.has(id))
     .map((id): BundleEntry => ({ request: { method: 'DELETE', url: `Slot/${id}` } }));

@@ -1,5 +1,5 @@
-import type { ArtefactConfig } from '../config/config.ts';
-import { isByService, type ServiceConfig } from '../fhir/service-author.ts';
+import type { BookingConfig } from '../config/config.ts';
+import { isByService } from '../fhir/service-author.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
 import type { TermsOf } from './settle.ts';
 import {
@@ -35,12 +35,7 @@ export interface TakingPlan {
  *
  * @param calendar - the Slots of the Schedule, at least those within reach of the time; those of ended holds are free
  */
-export function planTaking(
-  taking: Taking,
-  calendar: Calendar,
-  termsOf: TermsOf,
-  config: ServiceConfig & ArtefactConfig,
-): TakingPlan {
+export function planTaking(taking: Taking, calendar: Calendar, termsOf: TermsOf, config: BookingConfig): TakingPlan {
   const { from, against } = taking;
   const isOwn = ({ id, resource }: CalendarSlot): boolean => id === from.id || bufferOf(resource, config) === from.id;
   const others = [...calendar.values()].filter((slot) => !isOwn(slot));

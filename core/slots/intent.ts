@@ -1,5 +1,5 @@
 import type { BundleEntry, Extension } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/update-entry.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
@@ -34,7 +34,7 @@ interface Carrier {
   readonly extension?: Extension[];
 }
 
-function intentsOn({ extension = [] }: Carrier, now: number, config: ArtefactConfig): Extension[] {
+function intentsOn({ extension = [] }: Carrier, now: number, config: PublicConfig): Extension[] {
   const url = artefactUri(config, 'LocalWithheld');
   return extension.filter((one) => one.url === url && now < intentIn(one).until);
 }
@@ -48,7 +48,7 @@ export function isWithheld(
   slot: CalendarSlot,
   time: Interval,
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
   by?: string,
 ): boolean {
   return intentsOn(slot.resource, now, config)
@@ -64,7 +64,7 @@ export const isRecent = (moment: number, now: number): boolean => now - moment <
  *
  * @param by - what it was, `Type/id`
  */
-export function withoutIntentsOf(calendar: Calendar, by: string, now: number, config: ArtefactConfig): Calendar {
+export function withoutIntentsOf(calendar: Calendar, by: string, now: number, config: PublicConfig): Calendar {
   const url = artefactUri(config, 'LocalWithheld');
   const isIts = (one: Extension): boolean => one.url === url && intentIn(one).by === by;
   return new Map(
@@ -88,7 +88,7 @@ export function intentsFor(
   slot: CalendarSlot,
   before: Calendar,
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
   row: Carrier = {},
 ): Extension[] {
   const all = [...before.values()];
@@ -118,7 +118,7 @@ export function withIntent<Type extends Carrier>(
   time: Interval,
   by: string,
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Type {
   const live = intentsOn(resource, now, config);
   const isAnnounced = live.some((one) => {
@@ -145,7 +145,7 @@ export function intentEntry(
   time: Interval,
   by: string,
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): BundleEntry[] {
   const announced = withIntent(resource, time, by, now, config);
   return announced === resource ? [] : [updateEntry(resource, announced)];

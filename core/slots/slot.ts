@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Extension, Identifier, Slot } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { canonicalJson } from '../fhir/canonical-json.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference/reference.ts';
@@ -93,17 +93,17 @@ function identifierIn({ identifier = [] }: Slot, wanted: string): string | undef
 }
 
 /** The identifier under which a Slot was published, if it was. */
-export function publishedValueOf(slot: Slot, config: ArtefactConfig): string | undefined {
+export function publishedValueOf(slot: Slot, config: PublicConfig): string | undefined {
   return identifierIn(slot, artefactUri(config, 'LocalPublishedSlot'));
 }
 
 /** What a Slot was published as, if it was. */
-export function publishedKeyOf(slot: Slot, config: ArtefactConfig): PublishedKey | undefined {
+export function publishedKeyOf(slot: Slot, config: PublicConfig): PublishedKey | undefined {
   return parseKey(publishedValueOf(slot, config) ?? '');
 }
 
 /** The id of the booked Slot whose buffer a Slot is, if the service has written it. */
-export function bufferOf(slot: Slot, config: ArtefactConfig): string | undefined {
+export function bufferOf(slot: Slot, config: PublicConfig): string | undefined {
   return identifierIn(slot, artefactUri(config, 'LocalBuffer'));
 }
 
@@ -121,7 +121,7 @@ export function isBooked({ status }: Pick<Slot, 'status'>): boolean {
  * Whether a Slot or an appointment says that it deliberately takes time that is already taken (extension
  * LocalOverbooking).
  */
-export function isOverbooking({ extension = [] }: Appointment | Slot, config: ArtefactConfig): boolean {
+export function isOverbooking({ extension = [] }: Appointment | Slot, config: PublicConfig): boolean {
   const url = artefactUri(config, 'LocalOverbooking');
   return extension.some((one) => one.url === url && one.valueBoolean === true);
 }
@@ -145,7 +145,7 @@ interface OfferedMark {
   readonly isByHand: boolean;
 }
 
-function offeredMark({ extension = [] }: Slot, config: ArtefactConfig): OfferedMark {
+function offeredMark({ extension = [] }: Slot, config: PublicConfig): OfferedMark {
   const url = artefactUri(config, 'LocalOffered');
   const mark = extension.find((one) => one.url === url);
   const partsNamed = (name: string): Extension[] => (mark?.extension ?? []).filter((part) => part.url === name);
@@ -161,7 +161,7 @@ function offeredMark({ extension = [] }: Slot, config: ArtefactConfig): OfferedM
 }
 
 /** Whether a taken Slot says that it was offered: it was published, split off, or marked when it was taken. */
-export function isMarked(slot: Slot, config: ArtefactConfig): boolean {
+export function isMarked(slot: Slot, config: PublicConfig): boolean {
   const origin = artefactUri(config, 'LocalSlotOrigin');
   return (
     publishedKeyOf(slot, config)?.kind === 'offer' ||
@@ -170,7 +170,7 @@ export function isMarked(slot: Slot, config: ArtefactConfig): boolean {
   );
 }
 
-function roleOf(slot: Slot, { period }: OfferedMark, config: ArtefactConfig): SlotRole {
+function roleOf(slot: Slot, { period }: OfferedMark, config: PublicConfig): SlotRole {
   if (bufferOf(slot, config) !== undefined) {
     return slot.status === 'entered-in-error' ? 'void' : 'buffer';
   }
@@ -181,7 +181,7 @@ function roleOf(slot: Slot, { period }: OfferedMark, config: ArtefactConfig): Sl
 }
 
 /** A Slot as the rules see it, or `undefined` if its times cannot be read. */
-export function calendarSlot(resource: Slot, config: ArtefactConfig, use?: SlotUse): CalendarSlot | undefined {
+export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse): CalendarSlot | undefined {
   const time = intervalOf(resource);
   const { id, status } = resource;
   if (id === undefined || !time) {
@@ -210,7 +210,7 @@ export function calendarSlot(resource: Slot, config: ArtefactConfig, use?: SlotU
 }
 
 /** A Slot that is about to be stored, as if it were stored already; `undefined` if its times cannot be read. */
-export function newCalendarSlot(id: string, resource: Slot, config: ArtefactConfig): CalendarSlot | undefined {
+export function newCalendarSlot(id: string, resource: Slot, config: PublicConfig): CalendarSlot | undefined {
   const slot = calendarSlot({ ...resource, id }, config);
   return slot && { ...slot, resource, isNew: true };
 }
@@ -220,7 +220,7 @@ export function newCalendarSlot(id: string, resource: Slot, config: ArtefactConf
  *
  * @param uses - how appointments refer to the slots, where that is known
  */
-export function calendarOf(slots: readonly Slot[], config: ArtefactConfig, uses: SlotUses = new Map()): Calendar {
+export function calendarOf(slots: readonly Slot[], config: PublicConfig, uses: SlotUses = new Map()): Calendar {
   const found = slots.flatMap((slot) => calendarSlot(slot, config, uses.get(slot.id ?? '')) ?? []);
   return new Map(found.map((slot) => [slot.id, slot]));
 }
@@ -300,7 +300,7 @@ export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services =
 }
 
 /** The marks of a Slot: what only the service writes on it. */
-function marksOf({ identifier = [], extension = [] }: Slot, config: ArtefactConfig) {
+function marksOf({ identifier = [], extension = [] }: Slot, config: PublicConfig) {
   const systems = (['LocalPublishedSlot', 'LocalSlotOrigin', 'LocalBuffer'] as const).map((one) =>
     artefactUri(config, one),
   );
@@ -315,7 +315,7 @@ function marksOf({ identifier = [], extension = [] }: Slot, config: ArtefactConf
  * Whether what somebody is about to store was made from a version of the Slot before it was taken: it lacks what the service
  * has written on it since.
  */
-export function isFromBeforeTaken(changed: Slot, stored: Slot, config: ArtefactConfig): boolean {
+export function isFromBeforeTaken(changed: Slot, stored: Slot, config: PublicConfig): boolean {
   const [own, kept] = [marksOf(stored, config), marksOf(changed, config)];
   const isMissing = (all: readonly object[]) => (one: object) =>
     !all.some((other) => canonicalJson(other) === canonicalJson(one));
@@ -326,7 +326,7 @@ export function isFromBeforeTaken(changed: Slot, stored: Slot, config: ArtefactC
  * A Slot that somebody else is about to store, with the marks of the stored one: only the service changes them. An offer
  * that is taken is marked as one, so that it is known when it is given back.
  */
-export function withMarks(changed: Slot, stored: Slot, config: ArtefactConfig): Slot {
+export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Slot {
   const [own, theirs] = [marksOf(stored, config), marksOf(changed, config)];
   const earlier = calendarSlot(stored, config);
   const isOffer = earlier?.role === 'offer';
@@ -356,7 +356,7 @@ export function withMarks(changed: Slot, stored: Slot, config: ArtefactConfig): 
 const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
 
 /** The mark of a buffer: the place and the whole time of the offer that was booked. */
-export function offeredExtensionOf({ whole, place }: CalendarSlot, config: ArtefactConfig): Extension {
+export function offeredExtensionOf({ whole, place }: CalendarSlot, config: PublicConfig): Extension {
   const period = { start: formatInstant(whole.start), end: formatInstant(whole.end) };
   return {
     url: artefactUri(config, 'LocalOffered'),
@@ -367,7 +367,7 @@ export function offeredExtensionOf({ whole, place }: CalendarSlot, config: Artef
   };
 }
 
-function offeredExtension(slot: CalendarSlot, config: ArtefactConfig): Extension | undefined {
+function offeredExtension(slot: CalendarSlot, config: PublicConfig): Extension | undefined {
   const { start, end, whole, status, role, place, services = [], revision, isByHand, resource, isNew } = slot;
   const isPart = whole.start !== start || whole.end !== end || status === 'entered-in-error';
   const isPublished = !isNew && publishedKeyOf(resource, config)?.kind === 'offer';
@@ -388,7 +388,7 @@ function offeredExtension(slot: CalendarSlot, config: ArtefactConfig): Extension
 }
 
 /** A taken offer and a part of one name their origin, by which they are told from what was never on offer. */
-function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, config: ArtefactConfig): Identifier[] {
+function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, config: PublicConfig): Identifier[] {
   const system = artefactUri(config, 'LocalSlotOrigin');
   if (isNew) {
     return [{ system, value: origin }];
@@ -404,7 +404,7 @@ function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, co
  *
  * @param withheld - the intents that stay on it (`intent.ts`)
  */
-export function offerResource(slot: CalendarSlot, withheld: readonly Extension[], config: ArtefactConfig): Slot {
+export function offerResource(slot: CalendarSlot, withheld: readonly Extension[], config: PublicConfig): Slot {
   const { resource, isNew, status, start, end, services, id, origin } = slot;
   if (isNew && id === origin) {
     const extension = [...(resource.extension ?? []), ...withheld];

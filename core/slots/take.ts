@@ -1,4 +1,4 @@
-import type { ArtefactConfig } from '../config/config.ts';
+import type { PublicConfig } from '../config/config.ts';
 import { type Interval, intersection } from '../time/interval.ts';
 import { type Calendar, isBooked, isBuffer } from './slot.ts';
 import { isHeld, slotStatusOf, type TakenStatus } from './slot-use.ts';
@@ -34,7 +34,7 @@ export function withTaken(
  *
  * @param ids - of Slots, deleted ones included
  */
-export function withGivenBack(calendar: Calendar, ids: readonly string[], config: ArtefactConfig): Calendar {
+export function withGivenBack(calendar: Calendar, ids: readonly string[], config: PublicConfig): Calendar {
   const result = new Map(calendar);
   const gone = new Set<string>();
   for (const id of ids) {

@@ -1,7 +1,7 @@
 import type { CodeableConcept, Coding, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { serviceTypeOf } from '../calendar/parameters/schedule-calendar.ts';
 import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/scheduling-parameters.ts';
-import { type ArtefactConfig, artefactUri, type BookingConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { payerKindsOf } from '../fhir/payer-kind.ts';
 import type { Interval } from '../time/interval.ts';
@@ -19,9 +19,6 @@ import {
 
 const MINUTE = 60_000;
 
-/** The part of the configuration that the lengths of appointments depend on. */
-export type LengthsConfig = ArtefactConfig & Pick<BookingConfig, 'smallestBooking'>;
-
 type StoredService = HealthcareService & { readonly id: string };
 
 const hasId = (service: HealthcareService): service is StoredService => service.id !== undefined;
@@ -34,7 +31,7 @@ export function servicesFor(
   { resource }: CalendarSlot,
   types: readonly CodeableConcept[],
   services: readonly HealthcareService[],
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): readonly StoredService[] {
   const stored = services.filter(hasId);
   const key = publishedKeyOf(resource, config);
@@ -58,7 +55,7 @@ export function servesPayerKind(
   slot: CalendarSlot,
   types: readonly CodeableConcept[],
   services: readonly HealthcareService[],
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): boolean {
   const isServing = (one: Slot | HealthcareService): boolean => {
     const kinds = payerKindsOf(one, config);
@@ -88,7 +85,7 @@ const known = (lengths: readonly Lengths[], name: 'duration' | 'alignmentInterva
 export function granularityOf(
   schedule: Schedule | undefined,
   services: readonly HealthcareService[],
-  { smallestBooking }: Pick<LengthsConfig, 'smallestBooking'>,
+  { smallestBooking }: Pick<PublicConfig, 'smallestBooking'>,
 ): Granularity {
   const layers = schedule ? [ownLengths(schedule), services.map((service) => lengthsOf(schedule, service))] : [];
   const first = (name: 'duration' | 'alignmentInterval'): number[] =>
@@ -108,7 +105,7 @@ export interface ScheduleServices {
 }
 
 /** The terms of the offers of some Schedules; an offer for several services must suit the most demanding of them. */
-export function termsFor(schedules: readonly ScheduleServices[], config: LengthsConfig): TermsOf {
+export function termsFor(schedules: readonly ScheduleServices[], config: PublicConfig): TermsOf {
   const byId = new Map(schedules.map((one) => [one.schedule.id, one]));
   const found = new Map<string, Terms>();
   const read = (offer: CalendarSlot): Terms => {
@@ -136,7 +133,7 @@ export function termsFor(schedules: readonly ScheduleServices[], config: Lengths
 }
 
 /** The farthest that anything at one time matters for offers of some Schedules: buffers on both sides, and a rest. */
-export function reachOf(schedules: readonly ScheduleServices[], config: LengthsConfig): number {
+export function reachOf(schedules: readonly ScheduleServices[], config: PublicConfig): number {
   return Math.max(
     0,
     ...schedules.map(({ schedule, services }) => {
@@ -164,7 +161,7 @@ export function neededBuffers(
   { schedule, services }: ScheduleServices,
   slot: CalendarSlot,
   types: readonly CodeableConcept[],
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Buffers {
   const wanted = types.length > 0 ? types : (slot.services ?? []);
   const found = servicesFor(slot, wanted, services, config).map((service) => lengthsOf(schedule, service));
@@ -188,7 +185,7 @@ export function bufferSlots(
   slot: CalendarSlot,
   buffers: Buffers,
   newId: () => string,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): CalendarSlot[] {
   const around = withBuffers(interval, buffers);
   const make = (comment: string, start: number, end: number): CalendarSlot[] => {
@@ -215,7 +212,7 @@ export function bufferSlots(
 }
 
 /** A calendar without the buffers of Slots that are given back: as with Medplum's `$cancel`, they are deleted. */
-export function withoutBuffersOf(calendar: Calendar, givenBack: ReadonlySet<string>, config: ArtefactConfig): Calendar {
+export function withoutBuffersOf(calendar: Calendar, givenBack: ReadonlySet<string>, config: PublicConfig): Calendar {
   const system = artefactUri(config, 'LocalBuffer');
   const isGone = ({ role, resource }: CalendarSlot): boolean =>
     role === 'buffer' &&

@@ -1,5 +1,5 @@
 import type { Slot } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../config/config.ts';
+import type { PublicConfig } from '../config/config.ts';
 import { canonicalJson } from '../fhir/canonical-json.ts';
 import { intentsFor } from './intent.ts';
 import {
@@ -18,17 +18,17 @@ import {
  * Whether only its history can tell if a taken Slot was ever offered: the version before did not mark Slots that have
  * identifiers of their own, nor those that staff took.
  */
-export function isUnclear(slot: Slot, config: ArtefactConfig): boolean {
+export function isUnclear(slot: Slot, config: PublicConfig): boolean {
   const isOurs = publishedKeyOf(slot, config) !== undefined || bufferOf(slot, config) !== undefined || isBuffer(slot);
   return isTaken(slot) && !isOurs && !isMarked(slot, config);
 }
 
 /** Ids of the Slots that others were split off from, or are buffers for. */
-export function originsOf(slots: readonly Slot[], config: ArtefactConfig): string[] {
+export function originsOf(slots: readonly Slot[], config: PublicConfig): string[] {
   return [...new Set([...calendarOf(slots, config).values()].map(({ origin }) => origin))];
 }
 
-function bufferResource(slot: CalendarSlot, config: ArtefactConfig): Slot {
+function bufferResource(slot: CalendarSlot, config: PublicConfig): Slot {
   const { serviceType: _, extension = [], ...rest } = slot.resource;
   const mark = offeredExtensionOf(slot, config);
   return { ...rest, extension: [...extension.filter(({ url }) => url !== mark.url), mark] };
@@ -52,7 +52,7 @@ export function markedSlots(
   slots: readonly Slot[],
   offered: ReadonlySet<string>,
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): readonly MarkedSlot[] {
   const calendar = calendarOf(slots, config);
   const parts = Map.groupBy(calendar.values(), ({ origin }) => origin);

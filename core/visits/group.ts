@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { isId } from '../fhir/reference/reference.ts';
 import { RECURRENCE_ID } from '../fhir/reserved.ts';
@@ -31,7 +31,7 @@ function readMark(parts: unknown): StepMark | undefined {
 export function readStepMark(
   { extension }: Readonly<Record<string, unknown>>,
   path: string,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): { readonly step?: StepMark; readonly issues: readonly Issue[] } {
   const url = artefactUri(config, 'LocalVisitStep');
   const list: readonly unknown[] = Array.isArray(extension) ? extension : [];
@@ -48,7 +48,7 @@ export function readStepMark(
 }
 
 /** What all appointments have in common that were booked together: the value of their identifier LocalVisitGroup. */
-export function visitGroupOf({ identifier }: Appointment, config: ArtefactConfig): string | undefined {
+export function visitGroupOf({ identifier }: Appointment, config: PublicConfig): string | undefined {
   const system = artefactUri(config, 'LocalVisitGroup');
   const all: readonly ({ system?: string; value?: string } | null)[] = Array.isArray(identifier) ? identifier : [];
   return all.find((one) => one?.system === system)?.value;
@@ -58,9 +58,9 @@ const isOccurrence = ({ extension }: Appointment): boolean =>
   extension?.some(({ url }) => url === RECURRENCE_ID) ?? false;
 
 /** The group of an appointment of which people are told as one visit: not one of a series, which are apart from each other. */
-export const toldGroupOf = (appointment: Appointment, config: ArtefactConfig): string | undefined =>
+export const toldGroupOf = (appointment: Appointment, config: PublicConfig): string | undefined =>
   isOccurrence(appointment) ? undefined : visitGroupOf(appointment, config);
 
 /** The group of an appointment that is one of a series; `undefined` if it is none. */
-export const seriesOf = (appointment: Appointment, config: ArtefactConfig): string | undefined =>
+export const seriesOf = (appointment: Appointment, config: PublicConfig): string | undefined =>
   isOccurrence(appointment) ? visitGroupOf(appointment, config) : undefined;

@@ -4,20 +4,13 @@ import { effectivePolicy } from '../booking/policy/effective-policy.ts';
 import type { StartBounds } from '../booking/policy/judge.ts';
 import { permittedIn } from '../booking/policy/offers.ts';
 import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
-import type { ArtefactConfig, BookingConfig } from '../config/config.ts';
+import type { PublicConfig } from '../config/config.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { serviceIdOf, serviceIdsOf } from '../fhir/reference/service-reference.ts';
 import { findChain } from '../slots/chain.ts';
 import { isWithheld } from '../slots/intent.ts';
 import { type CalendarSlot, publishedKeyOf } from '../slots/slot.ts';
-import {
-  type Buffers,
-  granularityOf,
-  type LengthsConfig,
-  neededBuffers,
-  servesPayerKind,
-  withBuffers,
-} from '../slots/terms.ts';
+import { type Buffers, granularityOf, neededBuffers, servesPayerKind, withBuffers } from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
 import { type Filler, firstFrom, type Opening, type OpenStep } from './search.ts';
@@ -37,9 +30,6 @@ export interface Bookable {
   readonly step: number;
 }
 
-/** The part of the configuration that decides what can be found. */
-export type FindConfig = LengthsConfig & Pick<BookingConfig, 'timeZone'>;
-
 /** When visits are looked for, and who asks. */
 export interface Frame {
   readonly period: Interval;
@@ -51,7 +41,7 @@ export interface Frame {
   readonly payerKind?: Coding | undefined;
   readonly role: Role;
   readonly now: number;
-  readonly config: FindConfig;
+  readonly config: PublicConfig;
 }
 
 /** The services that a Schedule takes its policy from. */
@@ -109,7 +99,7 @@ function durationIn({ schedule, services }: Bookable, step: VisitStep): number |
 }
 
 /** Whether a Slot is for the service of a pool. */
-function isFor({ resource, services }: CalendarSlot, pool: Pool, config: ArtefactConfig): boolean {
+function isFor({ resource, services }: CalendarSlot, pool: Pool, config: PublicConfig): boolean {
   const key = publishedKeyOf(resource, config);
   return (
     pool.kind === 'schedules' ||
@@ -138,7 +128,7 @@ interface Free {
 }
 
 /** Buffers are the same for all Slots of one service. */
-function rememberedBuffers({ schedule, services }: Bookable, config: ArtefactConfig) {
+function rememberedBuffers({ schedule, services }: Bookable, config: PublicConfig) {
   const known = new Map<string, Buffers>();
   return (slot: CalendarSlot): Buffers => {
     const published = publishedKeyOf(slot.resource, config);
@@ -150,7 +140,7 @@ function rememberedBuffers({ schedule, services }: Bookable, config: ArtefactCon
 }
 
 /** Where in a Slot an appointment can start: a published one is taken from its start, another one in steps. */
-function* startsIn(slot: CalendarSlot, { step }: Bookable, config: ArtefactConfig): Generator<number> {
+function* startsIn(slot: CalendarSlot, { step }: Bookable, config: PublicConfig): Generator<number> {
   const isPublished = publishedKeyOf(slot.resource, config) !== undefined;
   for (let start = slot.start; start < slot.end; start += isPublished ? slot.end - slot.start : step) {
     yield start;

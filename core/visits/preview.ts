@@ -1,8 +1,9 @@
 import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../config/config.ts';
 import { calendarOf } from '../slots/slot.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
-import { bookableSchedules, type FindConfig, type Frame, openStep } from './openings.ts';
+import { bookableSchedules, type Frame, openStep } from './openings.ts';
 import { type Proposal, searchVisits } from './search.ts';
 import { bestSeries, seriesStarting, seriesWindows } from './series.ts';
 import { isInPool, plainStep, type Visit } from './visit.ts';
@@ -33,7 +34,7 @@ export function visitPreview(
   visit: Visit,
   { schedules, services }: { readonly schedules: readonly Schedule[]; readonly services: readonly HealthcareService[] },
   now: number,
-  config: FindConfig,
+  config: PublicConfig,
 ): VisitPreview {
   const { series } = visit;
   const week = { start: now, end: now + 7 * DAY };

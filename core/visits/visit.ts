@@ -1,6 +1,6 @@
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { lengthText, milliseconds, unitCodes, YEAR } from '../booking/policy/duration.ts';
-import { type ArtefactConfig, artefactUri } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../fhir/reference/service-reference.ts';
@@ -282,7 +282,7 @@ function orderIssues(steps: readonly VisitStep[], paths: readonly string[], path
  * @returns the visit, if the service has one that can be met; and a `visit-invalid` with its path for each part that is
  *   unknown, repeated, out of range or contradictory: pools of nobody, cycles, gaps that no order of the steps keeps
  */
-export function readVisit(service: HealthcareService, config: ArtefactConfig): ReadVisit {
+export function readVisit(service: HealthcareService, config: PublicConfig): ReadVisit {
   const url = artefactUri(config, 'LocalVisit');
   const all: readonly (Extension | null)[] = Array.isArray(service.extension) ? service.extension : [];
   const found = all.flatMap((extension, index) =>
@@ -321,7 +321,7 @@ export function readVisit(service: HealthcareService, config: ArtefactConfig): R
  * A service as portals see it: with the steps of its visits, but not with who can take them, which only those learn who may
  * read these Schedules.
  */
-export function withoutPools(service: HealthcareService, config: ArtefactConfig): HealthcareService {
+export function withoutPools(service: HealthcareService, config: PublicConfig): HealthcareService {
   const isPool = ({ url }: Extension): boolean => ['service', 'schedule', 'with'].includes(url);
   const shown = (part: Extension): Extension =>
     part.url === 'step' ? { ...part, extension: (part.extension ?? []).filter((one) => !isPool(one)) } : part;
@@ -336,7 +336,7 @@ export function withoutPools(service: HealthcareService, config: ArtefactConfig)
 }
 
 /** Whether a service asks for more than one appointment, whether or not it can be read. */
-export function isVisit({ extension = [] }: HealthcareService, config: ArtefactConfig): boolean {
+export function isVisit({ extension = [] }: HealthcareService, config: PublicConfig): boolean {
   return extension.some(({ url }) => url === artefactUri(config, 'LocalVisit'));
 }
 
@@ -369,7 +369,7 @@ export interface StepMark {
 }
 
 /** Which step of which visit an appointment is (extension LocalVisitStep); `undefined` if it is none. */
-export function stepOf({ extension = [] }: Appointment, config: ArtefactConfig): StepMark | undefined {
+export function stepOf({ extension = [] }: Appointment, config: PublicConfig): StepMark | undefined {
   const mark = extension.find(({ url }) => url === artefactUri(config, 'LocalVisitStep'))?.extension ?? [];
   const service = idIn(mark.find(({ url }) => url === 'service')?.valueReference, 'HealthcareService');
   const step = mark.find(({ url }) => url === 'step')?.valueString;
@@ -377,7 +377,7 @@ export function stepOf({ extension = [] }: Appointment, config: ArtefactConfig):
 }
 
 /** The extension LocalVisitStep. */
-export function stepExtension({ service, step }: StepMark, config: ArtefactConfig): Extension {
+export function stepExtension({ service, step }: StepMark, config: PublicConfig): Extension {
   return {
     url: artefactUri(config, 'LocalVisitStep'),
     extension: [

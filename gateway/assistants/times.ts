@@ -1,8 +1,9 @@
 import type { CodeableConcept, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../core/config/config.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
-import { granularityOf, type LengthsConfig } from '../../core/slots/terms.ts';
+import { granularityOf } from '../../core/slots/terms.ts';
 import type { OfferedTime } from './offers.ts';
 
 type Stored<T> = T & { readonly id: string };
@@ -37,7 +38,7 @@ export function timesIn(
   { id, start, end, serviceType }: Slot,
   schedule: Schedule,
   service: Stored<HealthcareService>,
-  config: LengthsConfig,
+  config: PublicConfig,
 ): OfferedTime[] {
   const [from, to] = [parseInstant(start), parseInstant(end)];
   const named = codesOf(serviceType);

@@ -1,5 +1,5 @@
 import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../core/config/config.ts';
+import type { PublicConfig } from '../../core/config/config.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
 import { withoutPools } from '../../core/visits/visit.ts';
@@ -8,7 +8,7 @@ import { isServedType, type ServedTypeName } from '../served-types.ts';
 import type { Addresses } from './address-rewriting.ts';
 
 /** A resource as the service shows it, whatever Medplum returns. */
-function shown<T extends Resource>(resource: T, config?: ArtefactConfig): T {
+function shown<T extends Resource>(resource: T, config?: PublicConfig): T {
   if (resource.resourceType === 'HealthcareService' && config) {
     return { ...resource, ...withoutPools(resource, config) };
   }
@@ -26,12 +26,12 @@ function shown<T extends Resource>(resource: T, config?: ArtefactConfig): T {
  * @param config - needed for types that its artefacts are on and that a client sees like this: HealthcareService
  * @returns `undefined` if the answer is not such a resource
  */
-export function publicResource(body: unknown, type: ServedTypeName, config?: ArtefactConfig): Resource | undefined {
+export function publicResource(body: unknown, type: ServedTypeName, config?: PublicConfig): Resource | undefined {
   return isAnyResource(body) && body.resourceType === type ? shown(body, config) : undefined;
 }
 
 /** An entry with its public address; none if the service does not offer its type. */
-function publicEntry(entry: BundleEntry, base: string, config: ArtefactConfig): BundleEntry[] {
+function publicEntry(entry: BundleEntry, base: string, config: PublicConfig): BundleEntry[] {
   const resource = isObject(entry) && isAnyResource(entry.resource) ? entry.resource : undefined;
   if (!resource || !isServedType(resource.resourceType)) {
     return [];
@@ -61,12 +61,7 @@ export function isBundle(value: unknown): value is Bundle {
  * @param type - resource type that was searched
  * @see https://hl7.org/fhir/R4/bundle.html#searchset
  */
-export function publicBundle(
-  bundle: Bundle,
-  type: ServedTypeName,
-  addresses: Addresses,
-  config: ArtefactConfig,
-): Bundle {
+export function publicBundle(bundle: Bundle, type: ServedTypeName, addresses: Addresses, config: PublicConfig): Bundle {
   const links = Array.isArray(bundle.link) ? bundle.link : [];
   const entries = bundle.entry?.flatMap((entry) => publicEntry(entry, addresses.base, config)) ?? [];
   const { link: _link, entry: _entry, ...rest } = bundle;

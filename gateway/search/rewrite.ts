@@ -1,4 +1,4 @@
-import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { artefactUri, type BookingConfig, type PublicConfig } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { typeQuery } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
@@ -32,7 +32,7 @@ export interface RewrittenSearch {
 const representation: readonly string[] = ['_format', '_pretty'];
 
 /** What a search of a type always asks for. */
-function defaultsOf(type: ServedTypeName, config: ArtefactConfig): readonly SearchParam[] {
+function defaultsOf(type: ServedTypeName, config: PublicConfig): readonly SearchParam[] {
   if (type === 'Schedule') {
     // An absent `active` counts as active.
     return [{ name: 'active:not', value: 'false' }];
@@ -93,7 +93,7 @@ interface Step {
 }
 
 /** What a search is rewritten for: the installation, and the current time. */
-export type RewriteContext = DateContext & Pick<BookingConfig, 'baseUrl' | 'handling' | 'uris'>;
+export type RewriteContext = DateContext & BookingConfig;
 
 /** The conditions that a filter on dates stands for; `missing` is left as it is. */
 function dateConditions(

@@ -2,7 +2,7 @@ import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { type EffectivePolicy, effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
 import { type PolicyHolder, readPolicy } from '../../core/booking/policy/policy.ts';
 import { byId } from '../../core/booking/resource-set.ts';
-import type { ArtefactConfig } from '../../core/config/config.ts';
+import type { PublicConfig } from '../../core/config/config.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
 import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
@@ -16,19 +16,19 @@ interface Holders {
 /** How many findings are named. */
 const MOST_NAMED = 3;
 
-function unreadable(holder: PolicyHolder, config: ArtefactConfig): string[] {
+function unreadable(holder: PolicyHolder, config: PublicConfig): string[] {
   const [issue] = readPolicy(holder, config).issues;
   return issue ? [`${holder.resourceType}/${holder.id} (${issue.expression}: ${issue.diagnostics})`] : [];
 }
 
 /** The policy that applies to a Schedule, as `$book` and the searches read it. */
-function policyOf(schedule: Schedule, services: ReadonlyMap<string, HealthcareService>, config: ArtefactConfig) {
+function policyOf(schedule: Schedule, services: ReadonlyMap<string, HealthcareService>, config: PublicConfig) {
   const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);
   const named = [...new Set([...actors, ...serviceIdsOf(schedule)])].flatMap((id) => services.get(id) ?? []);
   return effectivePolicy(schedule, named, config);
 }
 
-function contradictions({ schedules, services }: Holders, config: ArtefactConfig): string[] {
+function contradictions({ schedules, services }: Holders, config: PublicConfig): string[] {
   const known = byId(services);
   const isContradictory = ({ isReadable, saidBy }: EffectivePolicy): boolean =>
     !isReadable && saidBy.leadTime !== undefined && saidBy.window !== undefined && saidBy.leadTime !== saidBy.window;
@@ -43,7 +43,7 @@ function contradictions({ schedules, services }: Holders, config: ArtefactConfig
  * Finds booking policies that cannot be understood: nothing in their schedules is offered or booked, and portals cannot
  * cancel. Such policies are refused when they are saved; these were saved before the service was there, or bypassed it.
  */
-export function assessPolicies(found: Holders, { config }: { readonly config: ArtefactConfig }): Verdict {
+export function assessPolicies(found: Holders, { config }: { readonly config: PublicConfig }): Verdict {
   const wrong = [...found.schedules, ...found.services].flatMap((holder) => unreadable(holder, config));
   const all = wrong.length > 0 ? wrong : contradictions(found, config);
   const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';

@@ -11,13 +11,11 @@ export interface Coded {
   readonly codeSystems: readonly CodeSystem[];
 }
 
-type UsageConfig = Pick<BookingConfig, 'contextTypeSystem' | 'resourceTypesSystem'>;
-
 /** How many findings the line names. */
 const NAMED = 3;
 
 /** Whether a requestor finds a code system by the type in which its codes are used. */
-function isFoundFor(type: string, { useContext = [] }: CodeSystem, config: UsageConfig): boolean {
+function isFoundFor(type: string, { useContext = [] }: CodeSystem, config: BookingConfig): boolean {
   return useContext.some(
     ({ code, valueCodeableConcept }) =>
       code.system === config.contextTypeSystem &&
@@ -41,7 +39,7 @@ function systemsOf(
 }
 
 /** What is wrong with the code systems that one type names. */
-function problemsOf(type: string, named: ReadonlyMap<string, string>, found: Coded, config: UsageConfig): string[] {
+function problemsOf(type: string, named: ReadonlyMap<string, string>, found: Coded, config: BookingConfig): string[] {
   return [...named].flatMap(([system, resource]) => {
     const known = found.codeSystems.filter(({ url }) => url === system);
     if (known.some((one) => isFoundFor(type, one, config))) {
@@ -58,7 +56,7 @@ function problemsOf(type: string, named: ReadonlyMap<string, string>, found: Cod
  *
  * @see specification 4.1, rules 1 and 2
  */
-export function assessTerminology(found: Coded, { config }: { readonly config: UsageConfig }): Verdict {
+export function assessTerminology(found: Coded, { config }: { readonly config: BookingConfig }): Verdict {
   const ofSchedules = systemsOf(found.schedules, (one) =>
     one.resourceType === 'Schedule' ? (one.serviceType ?? []) : [],
   );

@@ -1,4 +1,4 @@
-import type { BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig, PublicConfig } from '../../core/config/config.ts';
 
 /** Where the front desk is served. */
 export const FRONT_DESK_PATH = '/front-desk';
@@ -8,12 +8,6 @@ export function signedInAddress(origin: string): string {
   return `${origin}${FRONT_DESK_PATH}/signed-in`;
 }
 
-/** The part of the configuration that the page needs. It is public. */
-export type DeskConfig = Pick<
-  BookingConfig,
-  'baseUrl' | 'uris' | 'metaTagSystem' | 'timeZone' | 'calendar' | 'confirmation' | 'smallestBooking'
->;
-
 /** What the page is told when it is served. */
 export interface DeskSettings {
   /** Address of Medplum as browsers reach it, with a trailing slash. */
@@ -22,11 +16,11 @@ export interface DeskSettings {
   readonly clientId: string;
   /** Whether the portal is served, too. */
   readonly hasPortal: boolean;
-  readonly config: DeskConfig;
+  readonly config: PublicConfig;
 }
 
 /** The part of a configuration that browsers may know. */
-export function publicConfig(config: BookingConfig): DeskConfig {
+export function publicConfig(config: BookingConfig): PublicConfig {
   const { baseUrl, uris, metaTagSystem, timeZone, calendar, confirmation, smallestBooking } = config;
   return { baseUrl, uris, metaTagSystem, timeZone, calendar, confirmation, smallestBooking };
 }

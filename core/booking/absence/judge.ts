@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { calendarOf, isSameService, offersService } from '../../slots/slot.ts';
 import type { ScheduleServices } from '../../slots/terms.ts';
@@ -63,7 +63,7 @@ export interface WishState {
   readonly schedules: readonly ScheduleServices[];
   readonly absent: readonly Absent[];
   readonly now: number;
-  readonly config: ArtefactConfig;
+  readonly config: PublicConfig;
 }
 
 function proposalIssues({ appointment, proposal, path: expression }: Wish, state: WishState): Issue[] {

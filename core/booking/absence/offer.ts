@@ -50,10 +50,7 @@ const texts = {
 } as const;
 
 /** Why the service cancels an appointment that cannot take place, or withdraws what it has offered. */
-export function absenceReason(
-  what: keyof typeof texts,
-  config: Pick<BookingConfig, 'appointmentRules'>,
-): CodeableConcept {
+export function absenceReason(what: keyof typeof texts, config: BookingConfig): CodeableConcept {
   const coding = otherReason(config);
   return { ...(coding.length > 0 && { coding }), text: texts[what] };
 }

@@ -1,16 +1,10 @@
 import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { findChain } from '../../slots/chain.ts';
 import { type CalendarSlot, calendarOf, offersService } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
-import {
-  granularityOf,
-  type LengthsConfig,
-  neededBuffers,
-  type ScheduleServices,
-  withBuffers,
-} from '../../slots/terms.ts';
+import { granularityOf, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';
 import { contains, type Interval, overlaps } from '../../time/interval.ts';
 import { DAY, localTimeOf } from '../../time/time-zone.ts';
 import { timeOf } from '../appointment/overbooking.ts';
@@ -18,9 +12,6 @@ import { isOpen } from '../appointment/status.ts';
 import { effectivePolicy } from '../policy/effective-policy.ts';
 import { permittedStarts } from '../policy/judge.ts';
 import { assign, type Choice, MOST_CHOICES, type Use } from './assign.ts';
-
-/** The part of the configuration that plans depend on. */
-export type PlanConfig = LengthsConfig & Pick<BookingConfig, 'timeZone'>;
 
 /** How far after the last appointment that is affected other times are looked for, in milliseconds. */
 export const LOOKED_AHEAD = 28 * DAY;
@@ -93,7 +84,7 @@ export function costOf(before: number, after: number, isSamePerson: boolean): nu
 /** The calendars of a plan, as the search for choices needs them. */
 interface Calendars {
   readonly planning: Planning;
-  readonly config: PlanConfig;
+  readonly config: PublicConfig;
   readonly byId: ReadonlyMap<string, ScheduleServices>;
   /** The free Slots of each Schedule outside of its absence. */
   readonly free: ReadonlyMap<string, FreeSlots>;
@@ -142,7 +133,7 @@ function remembered(answer: (time: number) => number): (time: number) => number 
 const isAbsentAt = (schedule: string, time: Interval, absent: readonly Absent[]): boolean =>
   absent.some((one) => one.schedule === schedule && overlaps(one, time));
 
-function calendarsOf(planning: Planning, config: PlanConfig): Calendars {
+function calendarsOf(planning: Planning, config: PublicConfig): Calendars {
   const offered = [...calendarOf(planning.free, config).values()]
     .filter((slot) => slot.status === 'free' && !isAbsentAt(slot.schedule, slot, planning.absent))
     .sort((one, other) => one.start - other.start);
@@ -339,7 +330,7 @@ function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interva
  *
  * @returns a proposal for each affected appointment; `undefined` for those that cannot be placed
  */
-export function planAbsence(planning: Planning, config: PlanConfig): (Proposal | undefined)[] {
+export function planAbsence(planning: Planning, config: PublicConfig): (Proposal | undefined)[] {
   const calendars = calendarsOf(planning, config);
   const affected = new Set(planning.affected.map(({ id }) => id));
   const busy = new Map<string, Interval[]>();

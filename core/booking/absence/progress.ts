@@ -1,5 +1,5 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { hasRunOut, isHold, isOffered } from '../appointment/expiry.ts';
 import { hasGivenWay } from '../slots/collision.ts';
 import type { Absent } from './plan.ts';
@@ -50,7 +50,7 @@ const end = (as: Extract<Standing, 'moved' | 'declined' | 'call' | 'over'>, with
 });
 
 /** Whether an offer was accepted, whatever became of the appointment then: it is a hold no longer. */
-const isAccepted = (offer: Appointment, config: ArtefactConfig): boolean => !isHold(offer, config);
+const isAccepted = (offer: Appointment, config: PublicConfig): boolean => !isHold(offer, config);
 
 /** What follows from an offer to which nobody has answered in time. */
 const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'move' } } as const satisfies Record<
@@ -64,7 +64,7 @@ const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'mo
  *
  * @param now - milliseconds since 1970 UTC
  */
-export function nextStep(known: Known, now: number, config: ArtefactConfig): Step {
+export function nextStep(known: Known, now: number, config: PublicConfig): Step {
   const { row, standing, appointment, offer, slots, absent } = known;
   const isStill = appointment !== undefined && isAffected(appointment, slots, absent);
   if (standing === 'call') {

@@ -1,5 +1,5 @@
 import type { ParametersParameter } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference/reference.ts';
@@ -46,8 +46,6 @@ export interface AbsenceRequest {
   readonly end: number | undefined;
 }
 
-type PlanConfig = Pick<BookingConfig, 'baseUrl' | 'timeZone'>;
-
 /** How many of each may be sent, and how long a reason is. */
 const most = { schedule: 100, substitute: 100, plan: 2_000, slot: 50, reason: 500 } as const;
 
@@ -64,7 +62,7 @@ const missing = (diagnostics: string, expression: string): Issue => ({
 });
 
 /** Reads one value, or says what is wrong with it. */
-type Read<T> = (sent: Readonly<Record<string, unknown>>, path: string, config: PlanConfig) => T | Issue;
+type Read<T> = (sent: Readonly<Record<string, unknown>>, path: string, config: PublicConfig) => T | Issue;
 
 const isIssue = (value: unknown): value is Issue => isObject(value) && 'code' in value && 'diagnostics' in value;
 
@@ -127,7 +125,7 @@ function namedIn(list: unknown, path: string, known: readonly string[], issues: 
 }
 
 /** Reads the parameters of one name. */
-function all<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PlanConfig) {
+function all<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig) {
   return (named.get(name) ?? []).flatMap(({ sent, path }) => {
     const value = read(sent, path, config);
     if (isIssue(value)) {
@@ -139,7 +137,7 @@ function all<T>(named: Named, name: string, read: Read<T>, issues: Issue[], conf
 }
 
 /** Reads the one parameter of a name. */
-function single<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PlanConfig): T | undefined {
+function single<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig): T | undefined {
   const [, second] = named.get(name) ?? [];
   if (second) {
     issues.push(malformed(`${name} can be given once only.`, second.path));
@@ -147,7 +145,7 @@ function single<T>(named: Named, name: string, read: Read<T>, issues: Issue[], c
   return all(named, name, read, issues, config)[0]?.value;
 }
 
-function proposal(list: unknown, path: string, issues: Issue[], config: PlanConfig): Proposal | undefined {
+function proposal(list: unknown, path: string, issues: Issue[], config: PublicConfig): Proposal | undefined {
   const named = namedIn(list, path, ['schedule', 'slot', 'start', 'end'], issues);
   const before = issues.length;
   const schedule = single(named, 'schedule', reference('Schedule'), issues, config);
@@ -174,7 +172,7 @@ const partsOf = ({ part }: Readonly<Record<string, unknown>>): unknown => part;
 function wish(
   { sent, path }: { readonly sent: Readonly<Record<string, unknown>>; readonly path: string },
   issues: Issue[],
-  config: PlanConfig,
+  config: PublicConfig,
 ): Wish[] {
   // What the answer says besides can be sent back as it stands.
   const named = namedIn(partsOf(sent), `${path}.part`, ['appointment', 'proposal', 'reach', 'outcome'], issues);
@@ -202,7 +200,7 @@ const names = ['schedule', 'period', 'reason', 'substitute', 'dry-run', 'plan', 
 export function parseAbsenceRequest(
   body: unknown,
   now: number,
-  config: PlanConfig,
+  config: PublicConfig,
 ): { readonly request?: AbsenceRequest; readonly issues: readonly Issue[] } {
   if (!isResource(body, 'Parameters')) {
     return { issues: [malformed('The body must be Parameters.', 'Parameters')] };

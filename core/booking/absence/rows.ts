@@ -1,5 +1,5 @@
 import type { Appointment, Parameters, ParametersParameter, Slot, Task, TaskInput } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
@@ -95,7 +95,7 @@ export function absenceRow(
   absence: Absence,
   status: 'draft' | 'in-progress' | 'completed' | 'cancelled',
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
   stored?: Task,
 ): Task {
   const { schedules, substitutes, blocks, plan, silence, period, reason } = absence;
@@ -133,11 +133,11 @@ export function absenceOf(row: Task): Absence {
 }
 
 /** The search for the rows of absences that are not over. */
-export const openAbsences = (config: ArtefactConfig): string =>
+export const openAbsences = (config: PublicConfig): string =>
   rowSearch(['absence'], { status: 'draft,in-progress' }, config);
 
 /** The search for the row of an absence whose plan was confirmed and that is over. */
-export const endedAbsences = (schedule: string, config: ArtefactConfig): string =>
+export const endedAbsences = (schedule: string, config: PublicConfig): string =>
   rowSearch(['absence'], { status: 'completed', focus: `Schedule/${schedule}`, _count: '1000' }, config);
 
 /** Whether a row is that of the absence that a request is about. */
@@ -147,10 +147,10 @@ export function isRowFor(row: Task, request: AbsenceRequest): boolean {
 }
 
 /** The search for the row that all writers of rows of appointments write. */
-export const lockSearch = (config: ArtefactConfig): string => rowSearch(['absences'], {}, config);
+export const lockSearch = (config: PublicConfig): string => rowSearch(['absences'], {}, config);
 
 /** That row; with each change it is another one. */
-export const lockRow = (config: ArtefactConfig, stored?: Task): Task =>
+export const lockRow = (config: PublicConfig, stored?: Task): Task =>
   newRow(
     'absences',
     { status: 'in-progress', input: [{ type: { text: 'turn' }, valueInteger: turnOf(stored) + 1 }] },
@@ -191,7 +191,7 @@ export function newAffected(
   absence: Pick<Absence, 'silence'>,
   parent: string,
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Task {
   const patient = about?.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
   const more: Partial<Task> & Pick<Task, 'status'> = {
@@ -285,11 +285,11 @@ export function withStanding(
 }
 
 /** The search for the rows of the appointments of an absence. */
-export const affectedOfAbsence = (id: string, config: ArtefactConfig): string =>
+export const affectedOfAbsence = (id: string, config: PublicConfig): string =>
   rowSearch(['affected'], { 'part-of': `Task/${id}` }, config);
 
 /** The search for the rows of appointments that are not over. */
-export const openAffected = (config: ArtefactConfig): string =>
+export const openAffected = (config: PublicConfig): string =>
   rowSearch(['affected'], { status: 'requested,in-progress,ready' }, config);
 
 /** When which Schedule is absent, by the Slots that block it: whoever shortens or deletes one of them ends it. */

@@ -1,4 +1,4 @@
-import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import type { Alternative } from '../../fhir/outcome/outcome.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
@@ -23,11 +23,7 @@ export interface WholeRequest {
 }
 
 /** A request as one for a whole visit: several appointments that are steps of one; `undefined` if it is none. */
-export function wholeIn(
-  request: BookRequest,
-  state: ResourceSet,
-  config: Pick<BookingConfig, 'uris'>,
-): WholeRequest | undefined {
+export function wholeIn(request: BookRequest, state: ResourceSet, config: PublicConfig): WholeRequest | undefined {
   const all = eachOf(request).map((one) => {
     const stored = findResource(state, 'Appointment', one.appointment.value.id ?? '');
     const step: StepMark | undefined = one.appointment.step ?? (stored && stepOf(stored, config));

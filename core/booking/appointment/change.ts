@@ -14,9 +14,6 @@ import { profileIssues } from './profile.ts';
 import { publisherIssues } from './publisher-rules.ts';
 import { type Changer, isOpen, statusIssues, transitionIssues } from './status.ts';
 
-/** The part of the configuration that changes depend on. */
-export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSystem' | 'appointmentRules'>;
-
 /** The existing patients of an appointment, by id; deleted ones are absent. */
 export type Patients = ReadonlyMap<string, Patient>;
 
@@ -53,12 +50,12 @@ function patientIssues(result: Appointment, patients: Patients, baseUrl: string)
   });
 }
 
-function claimsProfile({ meta }: Appointment, config: ChangeConfig): boolean {
+function claimsProfile({ meta }: Appointment, config: BookingConfig): boolean {
   return meta?.profile?.includes(artefactUri(config, 'LocalTermin')) ?? false;
 }
 
 /** An appointment that was booked through the service keeps the profile by which it is checked. */
-function claimIssues(stored: Appointment, result: Appointment, config: ChangeConfig): Issue[] {
+function claimIssues(stored: Appointment, result: Appointment, config: BookingConfig): Issue[] {
   const diagnostics = 'The profile LocalTermin cannot be removed from an appointment.';
   return claimsProfile(stored, config) && !claimsProfile(result, config)
     ? [{ code: 'immutable-element', diagnostics, expression: 'Appointment.meta.profile' }]
@@ -66,7 +63,7 @@ function claimIssues(stored: Appointment, result: Appointment, config: ChangeCon
 }
 
 /** Why a request whose deadline has passed can no longer be confirmed. */
-function tooLate({ id }: Appointment, config: ChangeConfig): Issue {
+function tooLate({ id }: Appointment, config: BookingConfig): Issue {
   const diagnostics =
     `The deadline to confirm Appointment/${id} has passed, and its time may be taken. To book it again, send it to ` +
     `${config.baseUrl}/Appointment/$book with its id and the status proposed.`;
@@ -78,7 +75,7 @@ function statusChangeIssues(
   result: Appointment,
   changer: Changer,
   now: number,
-  config: ChangeConfig,
+  config: BookingConfig,
 ): Issue[] {
   if (statusIssues(result.status, 'Appointment.status').length > 0) {
     return [];
@@ -93,7 +90,7 @@ function statusChangeIssues(
  * The violations of the publisher's rules that a change adds. Existing ones do not count: an appointment that was booked
  * before the rules applied can still be changed and cancelled.
  */
-function newPublisherIssues(stored: Appointment, result: Appointment, config: ChangeConfig): Issue[] {
+function newPublisherIssues(stored: Appointment, result: Appointment, config: BookingConfig): Issue[] {
   const known = new Set(
     publisherIssues({ value: stored, path: 'Appointment' }, config).map(({ expression }) => expression),
   );
@@ -131,7 +128,7 @@ export function validateChange(
   changer: Changer,
   patients: Patients,
   now: number,
-  config: ChangeConfig,
+  config: BookingConfig,
 ): readonly Issue[] {
   const form = readForm(result);
   if (!form.isReadable) {
@@ -167,7 +164,7 @@ export function validateChange(
  * @returns `malformed-request`, `patient-not-found`, `patient-inactive`
  * @see specification 2.1
  */
-export function validateCreation(created: Appointment, patients: Patients, config: ChangeConfig): readonly Issue[] {
+export function validateCreation(created: Appointment, patients: Patients, config: BookingConfig): readonly Issue[] {
   const { issues } = readForm(created);
   return issues.length > 0 ? issues : patientIssues(created, patients, config.baseUrl);
 }

@@ -1,5 +1,5 @@
 import type { Appointment, BundleEntry, Provenance, Reference } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 
@@ -44,7 +44,7 @@ function provenance(
   target: string,
   { participant }: Appointment,
   { assistant: { id, display }, by, agreed }: Consent,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Provenance {
   const references = participant.map(({ actor }) => actor?.reference ?? '');
   const patient = references.find((one) => one.startsWith('Patient/') || one.startsWith('urn:uuid:'));
@@ -77,7 +77,7 @@ export function withConsent(
   [first, ...others]: readonly BundleEntry[],
   consent: Consent,
   newId: () => string,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): BundleEntry[] {
   if (first?.resource?.resourceType !== 'Appointment') {
     return [...(first ? [first] : []), ...others];

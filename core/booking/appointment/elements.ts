@@ -1,5 +1,5 @@
 import type { Appointment, AppointmentParticipant, Reference } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
 import { canonicalJson, isSameJson } from '../../fhir/canonical-json.ts';
 import { parseInstant } from '../../fhir/instant.ts';
@@ -7,7 +7,6 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
 import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
-import type { TagConfig } from '../../fhir/tags.ts';
 import { isSameToken } from '../../fhir/token.ts';
 import { parseActor } from './actors.ts';
 import type { Changer } from './status.ts';
@@ -263,7 +262,12 @@ function missingFrom(entries: readonly ReservedEntry[], others: readonly Reserve
  * @param result - the appointment as it would be
  * @returns an `immutable-element` for each element that differs
  */
-export function reservedIssues(stored: Appointment, result: Appointment, changer: Changer, config: TagConfig): Issue[] {
+export function reservedIssues(
+  stored: Appointment,
+  result: Appointment,
+  changer: Changer,
+  config: PublicConfig,
+): Issue[] {
   const [before = [], after = []] = [stored, result].map((one) => reservedEntries(one, 'Appointment', config));
   const notes = [artefactUri(config, 'LocalChangedBy'), artefactUri(config, 'LocalSubmitted')];
   const isLeftOut = ({ entry }: ReservedEntry): boolean =>

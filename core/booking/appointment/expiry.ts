@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Coding, Extension } from '@medplum/fhirtypes';
-import { type Artefact, type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type Artefact, artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { type BookingErrorCode, bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Interval } from '../../time/interval.ts';
@@ -63,7 +63,7 @@ export const passingExtensions: readonly Artefact[] = [
   'LocalHoldProlonged',
 ];
 
-function extensionOf({ extension }: Appointment, artefact: Artefact, config: ArtefactConfig): Extension | undefined {
+function extensionOf({ extension }: Appointment, artefact: Artefact, config: PublicConfig): Extension | undefined {
   const url = artefactUri(config, artefact);
   return (Array.isArray(extension) ? extension : []).find((one) => one?.url === url);
 }
@@ -72,7 +72,7 @@ function extensionOf({ extension }: Appointment, artefact: Artefact, config: Art
  * The end of a hold or an offer, or until when the clinic has to confirm a request, in milliseconds since 1970 UTC;
  * `undefined` if the appointment was never one, or has no deadline. An end that cannot be read has passed.
  */
-export function endOf(kind: Expiring, appointment: Appointment, config: ArtefactConfig): number | undefined {
+export function endOf(kind: Expiring, appointment: Appointment, config: PublicConfig): number | undefined {
   const { until, with: further }: Expiry = expiries[kind];
   const found = extensionOf(appointment, until, config);
   const isIt =
@@ -81,37 +81,37 @@ export function endOf(kind: Expiring, appointment: Appointment, config: Artefact
 }
 
 /** Whether an appointment is a hold or an offer, or was one when it was cancelled. */
-export function isHold(appointment: Appointment, config: ArtefactConfig): boolean {
+export function isHold(appointment: Appointment, config: PublicConfig): boolean {
   return endOf('hold', appointment, config) !== undefined;
 }
 
 /** Whether an appointment is time that the service offers to one person, or was it when it was cancelled. */
-export function isOffer(appointment: Appointment, config: ArtefactConfig): boolean {
+export function isOffer(appointment: Appointment, config: PublicConfig): boolean {
   return endOf('offer', appointment, config) !== undefined;
 }
 
 /** Whether an appointment is open and will end by itself, or has ended and has not been tidied up. */
-export function isWaiting(kind: Expiring, appointment: Appointment, config: ArtefactConfig): boolean {
+export function isWaiting(kind: Expiring, appointment: Appointment, config: PublicConfig): boolean {
   return appointment.status === expiries[kind].status && endOf(kind, appointment, config) !== undefined;
 }
 
-const isOver = (kind: Expiring, appointment: Appointment, now: number, config: ArtefactConfig): boolean =>
+const isOver = (kind: Expiring, appointment: Appointment, now: number, config: PublicConfig): boolean =>
   isWaiting(kind, appointment, config) && (endOf(kind, appointment, config) ?? 0) <= now;
 
-const isUnderWay = (kind: Expiring, appointment: Appointment, now: number, config: ArtefactConfig): boolean =>
+const isUnderWay = (kind: Expiring, appointment: Appointment, now: number, config: PublicConfig): boolean =>
   isWaiting(kind, appointment, config) && !isOver(kind, appointment, now, config);
 
 /**
  * Whether an appointment is a hold of a requestor's own that is neither released nor expired at a given time; also while its
  * person is asked for consent.
  */
-export function isHolding(appointment: Appointment, now: number, config: ArtefactConfig): boolean {
+export function isHolding(appointment: Appointment, now: number, config: PublicConfig): boolean {
   const isOwn = !isOffer(appointment, config) || asksForConsent(appointment, config);
   return isUnderWay('hold', appointment, now, config) && isOwn;
 }
 
 /** Whether an appointment is an offer that can be accepted at a given time, and is not refused for time then. */
-export function isOffered(appointment: Appointment, now: number, config: ArtefactConfig): boolean {
+export function isOffered(appointment: Appointment, now: number, config: PublicConfig): boolean {
   return isUnderWay('offer', appointment, now, config);
 }
 
@@ -121,12 +121,12 @@ export function isOffered(appointment: Appointment, now: number, config: Artefac
  *
  * @param now - milliseconds since 1970 UTC
  */
-export function hasEnded(appointment: Appointment, now: number, config: ArtefactConfig): boolean {
+export function hasEnded(appointment: Appointment, now: number, config: PublicConfig): boolean {
   return kinds.some((kind) => isOver(kind, appointment, now, config));
 }
 
 /** Whether a hold or a request ended because its time ran out, tidied up or not. One that was cancelled before is closed. */
-export function hasRunOut(kind: Expiring, appointment: Appointment, now: number, config: ArtefactConfig): boolean {
+export function hasRunOut(kind: Expiring, appointment: Appointment, now: number, config: PublicConfig): boolean {
   const { code } = expiries[kind];
   const system = artefactUri(config, 'LocalBookingError');
   const isMarked = appointment.cancelationReason?.coding?.some((one) => one.system === system && one.code === code);
@@ -135,7 +135,7 @@ export function hasRunOut(kind: Expiring, appointment: Appointment, now: number,
 }
 
 /** How an appointment ended by itself, tidied up or not; it can be booked again under its id if its time is free. */
-export function endingOf(appointment: Appointment, now: number, config: ArtefactConfig): Expiry | undefined {
+export function endingOf(appointment: Appointment, now: number, config: PublicConfig): Expiry | undefined {
   const kind = kinds.find((one) => hasRunOut(one, appointment, now, config));
   return kind && expiries[kind];
 }
@@ -147,23 +147,19 @@ const OTHER = 'other';
  * Why the service itself has cancelled an appointment: the service's own code and, where the publisher of the profile binds
  * the reasons and has a code `other`, that code, too.
  */
-export function reasonOf(
-  code: Expiry['code'] | 'slot-not-free',
-  text: string,
-  config: Pick<BookingConfig, 'uris' | 'appointmentRules'>,
-): CodeableConcept {
+export function reasonOf(code: Expiry['code'] | 'slot-not-free', text: string, config: BookingConfig): CodeableConcept {
   const own = { system: artefactUri(config, 'LocalBookingError'), code, display: bookingErrors[code].display };
   return { coding: [own, ...otherReason(config)], text };
 }
 
 /** The code for a reason without one of its own, where the publisher has such a code. */
-export function otherReason({ appointmentRules }: Pick<BookingConfig, 'appointmentRules'>): Coding[] {
+export function otherReason({ appointmentRules }: BookingConfig): Coding[] {
   const bound = appointmentRules?.cancelationReason;
   return bound?.codes.includes(OTHER) ? [{ system: bound.system, code: OTHER }] : [];
 }
 
 /** Why a waitlist entry is over whose person has accepted an offer. */
-export function answeredReason(config: Pick<BookingConfig, 'appointmentRules'>): CodeableConcept {
+export function answeredReason(config: BookingConfig): CodeableConcept {
   const coding = otherReason(config);
   return { ...(coding.length > 0 && { coding }), text: 'The person has accepted an offer.' };
 }
@@ -171,11 +167,7 @@ export function answeredReason(config: Pick<BookingConfig, 'appointmentRules'>):
 /**
  * An appointment as it is to be stored at a given time: cancelled with a coded reason if it has ended, else unchanged.
  */
-export function afterItsEnd(
-  appointment: Appointment,
-  now: number,
-  config: Pick<BookingConfig, 'uris' | 'appointmentRules'>,
-): Appointment {
+export function afterItsEnd(appointment: Appointment, now: number, config: BookingConfig): Appointment {
   const kind = kinds.find((one) => isOver(one, appointment, now, config));
   const expiry = kind && expiries[kind];
   return expiry
@@ -187,12 +179,12 @@ export function afterItsEnd(
 export const DEFAULT_HOLD = 600_000;
 
 /** Whether a hold was extended, which is possible only once. */
-export function isProlonged(appointment: Appointment, config: ArtefactConfig): boolean {
+export function isProlonged(appointment: Appointment, config: PublicConfig): boolean {
   return extensionOf(appointment, 'LocalHoldProlonged', config)?.valueBoolean === true;
 }
 
 /** The extensions that make an appointment a hold until a given time. */
-export function holdExtensions(until: number, isProlonging: boolean, config: ArtefactConfig): Extension[] {
+export function holdExtensions(until: number, isProlonging: boolean, config: PublicConfig): Extension[] {
   return [
     { url: artefactUri(config, 'LocalHeldUntil'), valueInstant: formatInstant(until) },
     ...(isProlonging ? [{ url: artefactUri(config, 'LocalHoldProlonged'), valueBoolean: true }] : []),
@@ -211,7 +203,7 @@ export function deadlineExtensions(
   { start, end }: Interval,
   previous: Appointment | undefined,
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Extension[] {
   const lengths = policies.flatMap(({ policy }) => policy.confirmWithin ?? []);
   if (lengths.length === 0) {

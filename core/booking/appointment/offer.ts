@@ -1,5 +1,5 @@
 import type { Appointment, Extension } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import type { Medium } from '../../messages/recipient.ts';
@@ -16,7 +16,7 @@ export interface Offer {
 }
 
 /** The extensions that make an appointment an offer. What it was for stays in what it becomes. */
-export function offerExtensions({ reason, for: ids, until }: Offer, config: ArtefactConfig): Extension[] {
+export function offerExtensions({ reason, for: ids, until }: Offer, config: PublicConfig): Extension[] {
   const said = ids.map((id) => ({ url: 'for', valueReference: { reference: `Appointment/${id}` } }));
   return [
     { url: artefactUri(config, 'LocalHeldUntil'), valueInstant: formatInstant(until) },
@@ -24,25 +24,25 @@ export function offerExtensions({ reason, for: ids, until }: Offer, config: Arte
   ];
 }
 
-const partsOf = ({ extension }: Appointment, config: ArtefactConfig): readonly Extension[] => {
+const partsOf = ({ extension }: Appointment, config: PublicConfig): readonly Extension[] => {
   const all: readonly (Extension | null)[] = Array.isArray(extension) ? extension : [];
   return all.find((one) => one?.url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
 };
 
 /** Why a time is, or was, offered; `undefined` if it was not. */
-export const offerReason = (appointment: Appointment, config: ArtefactConfig): string | undefined =>
+export const offerReason = (appointment: Appointment, config: PublicConfig): string | undefined =>
   partsOf(appointment, config).find(({ url }) => url === 'reason')?.valueCode;
 
 /** Whether an appointment waits, or waited, for its person to agree to what an assistant has asked for. */
-export const asksForConsent = (appointment: Appointment, config: ArtefactConfig): boolean =>
+export const asksForConsent = (appointment: Appointment, config: PublicConfig): boolean =>
   offerReason(appointment, config) === 'consent';
 
 /** Whether an appointment is, or was, freed time that was offered to somebody who waits. */
-export const isFromWaitlist = (appointment: Appointment, config: ArtefactConfig): boolean =>
+export const isFromWaitlist = (appointment: Appointment, config: PublicConfig): boolean =>
   partsOf(appointment, config).some(({ url, valueCode }) => url === 'reason' && valueCode === 'waitlist');
 
 /** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointment that it would replace. */
-export function offeredFor(appointment: Appointment, config: ArtefactConfig): string[] {
+export function offeredFor(appointment: Appointment, config: PublicConfig): string[] {
   return partsOf(appointment, config).flatMap(
     ({ url, valueReference }) => (url === 'for' && idIn(valueReference, 'Appointment')) || [],
   );

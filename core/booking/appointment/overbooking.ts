@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type Taking, takingSlot } from '../../slots/guard.ts';
@@ -31,7 +31,7 @@ export function uncoveredTime(appointment: Appointment, named: readonly Calendar
 }
 
 /** The buffers of an appointment that names no Slot of a Schedule. */
-export function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, config: ArtefactConfig): Buffers {
+export function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, config: PublicConfig): Buffers {
   const time = timeOf(appointment) ?? { start: 0, end: 0 };
   const slot = takingSlot(of.schedule.id ?? '', time, {
     resourceType: 'Slot',
@@ -65,7 +65,7 @@ export function timesTaken(
   named: readonly CalendarSlot[],
   schedules: readonly ScheduleServices[],
   isKnown: boolean,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Omit<Taking, 'against'>[] {
   const time = timeOf(appointment);
   return schedules.flatMap(({ schedule, services }) => {
@@ -95,7 +95,7 @@ export function overbookingIssue(
   appointment: Appointment,
   from: CalendarSlot,
   by: string,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Issue {
   const url = artefactUri(config, 'LocalOverbooking');
   const index = (appointment.slot ?? []).findIndex(({ reference }) => reference === `Slot/${from.id}`);
@@ -107,5 +107,5 @@ export function overbookingIssue(
 }
 
 /** Whether an appointment must not lie on taken time. */
-export const mustBeAlone = (appointment: Appointment, config: ArtefactConfig): boolean =>
+export const mustBeAlone = (appointment: Appointment, config: PublicConfig): boolean =>
   takesTime(appointment) && !isOverbooking(appointment, config);

@@ -1,11 +1,7 @@
 import type { Appointment, CodeableConcept, Element } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Located } from '../book/request/parameters.ts';
-import type { PublisherConfig } from './publisher-rules.ts';
-
-/** The part of the configuration that the profile depends on. */
-export type ProfileConfig = PublisherConfig;
 
 /** FHIR's JSON keeps the extensions of a primitive element in a separate property. */
 type WithPriority = Appointment & { readonly _priority?: Element };
@@ -41,7 +37,7 @@ function participantIssues({ value, path }: Located<Appointment>): Issue[] {
   );
 }
 
-function priorityIssues({ value, path }: Located<Appointment>, config: ProfileConfig): Issue[] {
+function priorityIssues({ value, path }: Located<Appointment>, config: BookingConfig): Issue[] {
   const { _priority: priority }: WithPriority = value;
   if (!priority) {
     return [];
@@ -64,7 +60,7 @@ function priorityIssues({ value, path }: Located<Appointment>, config: ProfileCo
   }));
 }
 
-function payerKindIssues({ value, path }: Located<Appointment>, config: ProfileConfig): Issue[] {
+function payerKindIssues({ value, path }: Located<Appointment>, config: BookingConfig): Issue[] {
   const url = artefactUri(config, 'LocalPayerKind');
   const found = (value.extension ?? []).filter((one) => one.url === url);
   const isCoded = found.every(({ valueCoding }) => valueCoding?.system && valueCoding.code);
@@ -80,7 +76,7 @@ function payerKindIssues({ value, path }: Located<Appointment>, config: ProfileC
  * @returns a `profile-violation` for each element at fault
  * @see specification 2.1
  */
-export function profileIssues(appointment: Located<Appointment>, config: ProfileConfig): Issue[] {
+export function profileIssues(appointment: Located<Appointment>, config: BookingConfig): Issue[] {
   const { value, path } = appointment;
   const { allowsText } = config.appointmentRules ?? {};
   return [

@@ -1,11 +1,8 @@
 import type { Appointment, CodeableConcept, Element } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { AppointmentRules, CodingSlice } from '../../config/profile-rules.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Located } from '../book/request/parameters.ts';
-
-/** The part of the configuration that the rules of a publisher depend on. */
-export type PublisherConfig = ArtefactConfig & Pick<BookingConfig, 'appointmentRules'>;
 
 type WithPriority = Appointment & { readonly _priority?: Element };
 
@@ -60,7 +57,7 @@ function extensionIssues({ value, path }: Located<Appointment>, { referenceExten
 
 function priorityIssues(
   { value, path }: Located<Appointment>,
-  config: PublisherConfig,
+  config: BookingConfig,
   rules: AppointmentRules,
 ): Issue[] {
   const { _priority: priority }: WithPriority = value;
@@ -97,7 +94,7 @@ function cancelationReasonIssues(
  *
  * @returns a `profile-violation` for each element at fault
  */
-export function publisherIssues(appointment: Located<Appointment>, config: PublisherConfig): Issue[] {
+export function publisherIssues(appointment: Located<Appointment>, config: BookingConfig): Issue[] {
   const { appointmentRules: rules } = config;
   return rules
     ? [

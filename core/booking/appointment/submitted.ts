@@ -1,7 +1,7 @@
 import type { Appointment, AppointmentParticipant, Extension } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
-import { changedBy, ownerOf, type TagConfig } from '../../fhir/tags.ts';
+import { changedBy, ownerOf } from '../../fhir/tags.ts';
 import { elementName, ruleOf } from './elements.ts';
 
 /**
@@ -65,7 +65,7 @@ function submittedAfter(known: Submitted, before: Appointment | undefined, after
  * @param versions - the oldest first, with their authors; if there are older ones, nothing in the oldest of these counts as
  *   sent, because there is no telling who has set it
  */
-export function submittedIn(versions: readonly Appointment[], config: TagConfig): Submitted {
+export function submittedIn(versions: readonly Appointment[], config: PublicConfig): Submitted {
   return versions.reduce((known, version, index) => {
     const before = versions[index - 1];
     const isRequestors = changedBy(version.meta, before?.meta?.versionId, config) === ownerOf(version, config);
@@ -77,7 +77,7 @@ export function submittedIn(versions: readonly Appointment[], config: TagConfig)
 export const allOf = (appointment: Appointment): Submitted => submittedAfter(nothing, undefined, appointment, true);
 
 /** What the requestor has sent of an appointment; `undefined` if it was stored before this was noted. */
-export function submittedOf({ meta }: Appointment, config: TagConfig): Submitted | undefined {
+export function submittedOf({ meta }: Appointment, config: PublicConfig): Submitted | undefined {
   const url = artefactUri(config, 'LocalSubmitted');
   const mark = meta?.extension?.find((one) => one.url === url);
   const valuesAt = (part: string, value: (one: Extension) => string | undefined): string[] =>
@@ -102,7 +102,7 @@ export function withSubmitted(
   after: Appointment,
   before: Appointment | undefined,
   who: string,
-  config: TagConfig,
+  config: PublicConfig,
   known: Submitted | undefined = before ? submittedOf(before, config) : nothing,
 ): Appointment {
   if (!known) {

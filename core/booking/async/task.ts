@@ -7,11 +7,12 @@ import type {
   Task,
   TaskInput,
 } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
-import { belongsTo, ownerOf, requestorTag, type TagConfig } from '../../fhir/tags.ts';
+import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import type { Role } from '../caller-role.ts';
@@ -57,7 +58,7 @@ export function taskOf(
   body: unknown,
   { requestor, requester, role }: Pick<BookingJob, 'requestor' | 'requester' | 'role'>,
   seen: ResourceSet,
-  config: TagConfig,
+  config: PublicConfig,
 ): Task {
   const visible = [...seen].flatMap(([key, { resourceType }]) => (personal.has(resourceType) ? [key] : []));
   const job: BookingJob = { body, requestor, requester, role, visible };
@@ -92,7 +93,7 @@ const OVERDUE = 5_000;
  *
  * @param now - milliseconds since 1970 UTC
  */
-export const overdueJobs = (now: number, config: TagConfig): string =>
+export const overdueJobs = (now: number, config: PublicConfig): string =>
   rowSearch(
     ['book'],
     {
@@ -104,7 +105,7 @@ export const overdueJobs = (now: number, config: TagConfig): string =>
   );
 
 /** Left-over jobs in the order in which they are carried out: one of each owner, then the next of each. */
-export function inTurns(tasks: readonly Task[], random: () => number, config: TagConfig): Task[] {
+export function inTurns(tasks: readonly Task[], random: () => number, config: PublicConfig): Task[] {
   const owners = Map.groupBy(tasks, (task) => ownerOf(task, config));
   const queues = [...owners.values()]
     .map((queue) => ({ queue, place: random() }))
@@ -130,7 +131,7 @@ export function attemptEntry(task: Task): BundleEntry {
 }
 
 /** Restricts the state to what the requestor could see when it sent the request, or has submitted since. */
-export function visibleTo(job: BookingJob, state: ResourceSet, config: TagConfig): ResourceSet {
+export function visibleTo(job: BookingJob, state: ResourceSet, config: PublicConfig): ResourceSet {
   return new Map(
     [...state].filter(
       ([key, resource]) =>

@@ -1,8 +1,8 @@
 import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { idIn, isId } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
-import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
+import { requestorQuery } from '../../fhir/tags.ts';
 import type { Interval } from '../../time/interval.ts';
 import { visitGroupOf } from '../../visits/group.ts';
 import { isOffer } from '../appointment/expiry.ts';
@@ -50,7 +50,12 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
  *
  * @param schedules - ids of the schedules, if they are known: it takes Medplum half of the time to find them
  */
-function slotsAt(ids: string, interval: Interval, config: TagConfig, schedules: readonly string[] = []): BundleEntry {
+function slotsAt(
+  ids: string,
+  interval: Interval,
+  config: PublicConfig,
+  schedules: readonly string[] = [],
+): BundleEntry {
   return search('Slot', [
     schedules.length > 0
       ? ['schedule', schedules.map((id) => `Schedule/${id}`).join(',')]
@@ -63,7 +68,7 @@ function slotsAt(ids: string, interval: Interval, config: TagConfig, schedules: 
 }
 
 /** What may be in the way in a Schedule that is named without slots. */
-function takenIn({ schedule, interval }: BookRequest, config: TagConfig): BundleEntry[] {
+function takenIn({ schedule, interval }: BookRequest, config: PublicConfig): BundleEntry[] {
   return schedule && interval
     ? [
         search('Slot', [
@@ -87,7 +92,7 @@ const uniqueEntries = (entries: readonly BundleEntry[]): BundleEntry[] => [
 const slotsById = (ids: readonly string[]): BundleEntry[] => searchByIds('Slot', ids, withSchedule);
 
 /** The reads for the slots that a request names, by their ids and, where a time is named, at that time. */
-function slotReads(request: BookRequest, config: TagConfig): BundleEntry[] {
+function slotReads(request: BookRequest, config: PublicConfig): BundleEntry[] {
   const ids = named(request).filter(isId);
   return request.interval && ids.length > 0
     ? [slotsAt(ids.join(','), request.interval, config, request.leads?.schedules)]
@@ -111,7 +116,7 @@ export const missingSlotReads = (request: BookRequest, state: ResourceSet): Bund
  * The searches for what an offer would replace and for its waitlist entry, if the request is to accept one; and for what was
  * booked together with the appointments that it moves or replaces.
  */
-export function furtherReads(request: BookRequest, state: ResourceSet, config: TagConfig): BundleEntry[] {
+export function furtherReads(request: BookRequest, state: ResourceSet, config: PublicConfig): BundleEntry[] {
   const found = eachOf(request)
     .flatMap(({ appointment, replaced }) => [appointment.value.id, replaced?.value])
     .flatMap((id) => (id === undefined ? [] : (findResource(state, 'Appointment', id) ?? [])));
@@ -164,18 +169,14 @@ function searchByIdentifier(
  * @param requestor - id of the requestor's profile, whose earlier bookings and patients are looked for
  * @see https://hl7.org/fhir/R4/http.html#transaction
  */
-export function bookingReads(
-  request: BookRequest,
-  requestor: string,
-  config: TagConfig & Pick<BookingConfig, 'baseUrl'>,
-): Bundle {
+export function bookingReads(request: BookRequest, requestor: string, config: PublicConfig): Bundle {
   const tag = requestorQuery(requestor, config);
   const entry = eachOf(request).flatMap((one) => readsOf({ ...one, leads: request.leads }, tag, config));
   return { resourceType: 'Bundle', type: 'batch', entry: uniqueEntries(entry) };
 }
 
 /** What must be known to decide about one appointment of a request. */
-function readsOf(request: BookRequest, tag: string, config: TagConfig & Pick<BookingConfig, 'baseUrl'>): BundleEntry[] {
+function readsOf(request: BookRequest, tag: string, config: PublicConfig): BundleEntry[] {
   const { appointment, patient, relatedPerson, schedule, replaced, participants } = request;
   const patientIds = participants.map(({ actor }) => (actor.kind === 'patient' ? actor.id : undefined));
   return [

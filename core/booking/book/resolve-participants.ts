@@ -1,8 +1,7 @@
 import type { AppointmentParticipant, BundleEntry, Patient, Reference, RelatedPerson } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import type { ServiceConfig } from '../../fhir/service-author.ts';
-import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
+import { belongsTo, metaOfSubmitted } from '../../fhir/tags.ts';
 import { conformsToProfile, withTrueClaims } from '../patient/conformance.ts';
 import { duplicatesOf } from '../patient/deduplicate.ts';
 import { hasCommonIdentifier, isActivePatient } from '../patient/identity.ts';
@@ -22,7 +21,7 @@ export interface ResolvedParticipants {
 /** What participants depend on besides the request and the state. */
 export interface ParticipantContext {
   readonly requestor: string;
-  readonly config: TagConfig & Pick<BookingConfig, 'patientRules'>;
+  readonly config: BookingConfig;
   readonly newId: () => string;
 }
 
@@ -56,7 +55,7 @@ interface Submitted {
  * Of the patients that the requestor has submitted with these identifiers, those that can be meant: the active ones, or only
  * the oldest if they are duplicates still to be merged. If none is active, the first of them.
  */
-function candidates(known: readonly Patient[], config: TagConfig & ServiceConfig): readonly Patient[] {
+function candidates(known: readonly Patient[], config: BookingConfig): readonly Patient[] {
   const [first, ...others] = known.filter(isActivePatient);
   if (!first) {
     return known.slice(0, 1);

@@ -1,15 +1,12 @@
 import type { Appointment, BundleEntry, Reference, Task } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
+import { ownerOf } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { creation, isRow, moment, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { endOf, hasRunOut, isWaiting } from '../appointment/expiry.ts';
-
-/** The part of the configuration that the Tasks of requests depend on. */
-export type RequestTaskConfig = TagConfig & Pick<BookingConfig, 'timeZone'>;
 
 /** The statuses of an open Task: staff may take it and set it aside as they like. */
 export const openStatuses: readonly Task['status'][] = [
@@ -30,11 +27,11 @@ export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(s
  *
  * @param more - further parameters
  */
-export const openTasks = (more: Readonly<Record<string, string>>, config: ArtefactConfig): string =>
+export const openTasks = (more: Readonly<Record<string, string>>, config: PublicConfig): string =>
   rowSearch(['confirm'], { status: openStatuses.join(','), ...more }, config);
 
 /** The search for the open Tasks that end with some appointments. */
-export const openTasksOf = (appointments: readonly string[], config: ArtefactConfig): string =>
+export const openTasksOf = (appointments: readonly string[], config: PublicConfig): string =>
   rowSearch(
     ['confirm', 'undelivered'],
     { status: openStatuses.join(','), focus: appointments.map((id) => `Appointment/${id}`).join(',') },
@@ -44,7 +41,7 @@ export const openTasksOf = (appointments: readonly string[], config: ArtefactCon
 /** What a new Task depends on besides its appointment. */
 export interface RequestContext {
   readonly now: number;
-  readonly config: RequestTaskConfig;
+  readonly config: PublicConfig;
   /** Id of the profile that sends the request. */
   readonly requestor: string;
   /** The same profile as a reference, with its name where Medplum gives it. */
@@ -73,7 +70,7 @@ function requesterOf(appointment: Appointment, { requester, requestor, config }:
 }
 
 /** The elements of a Task that say which time is requested, since when, and until when it can be confirmed. */
-function wish(appointment: Appointment, now: number, config: RequestTaskConfig): Partial<Task> {
+function wish(appointment: Appointment, now: number, config: PublicConfig): Partial<Task> {
   return {
     description: `Confirm or refuse the appointment ${timeText(appointment, config.timeZone)}`,
     priority: 'routine',
@@ -105,7 +102,7 @@ const REMINDED = 'reminded';
 const REMIND_AFTER = 3 / 4;
 
 /** The Task of a request that now waits for another time, or for another patient. */
-function renewed(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
+function renewed(task: Task, appointment: Appointment, now: number, config: PublicConfig): Task {
   const patient = patientOf(appointment);
   const isSamePatient = !patient || patient.reference === task.for?.reference;
   const deadline = endOf('request', appointment, config) ?? 0;
@@ -118,7 +115,7 @@ function renewed(task: Task, appointment: Appointment, now: number, config: Requ
 }
 
 /** Whether somebody is to be called about what has an end: an offer. Any other call is for staff to tick off. */
-const isCall = (task: Task, config: ArtefactConfig): boolean => isRow(task, ['undelivered'], config);
+const isCall = (task: Task, config: PublicConfig): boolean => isRow(task, ['undelivered'], config);
 
 /**
  * The Task of a request, or of a call about an offer, as its appointment requires it: still open while that waits,
@@ -127,7 +124,7 @@ const isCall = (task: Task, config: ArtefactConfig): boolean => isRow(task, ['un
  * @param appointment - as it is or is about to be
  * @returns the same object if nothing has to change
  */
-function taskAfter(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
+function taskAfter(task: Task, appointment: Appointment, now: number, config: PublicConfig): Task {
   if (!isOpenTask(task) || (isCall(task, config) && !task.restriction?.period?.end)) {
     return task;
   }
@@ -156,7 +153,7 @@ export function taskEntries(
   appointment: Appointment,
   tasks: readonly Task[],
   now: number,
-  config: RequestTaskConfig,
+  config: PublicConfig,
 ): BundleEntry[] {
   return tasks
     .filter((task) => isAbout(task, `Appointment/${appointment.id}`))

@@ -1,5 +1,5 @@
 import type { Resource } from '@medplum/fhirtypes';
-import type { TagConfig } from '../../fhir/tags.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { ownerOf } from '../../fhir/tags.ts';
 
 /** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
@@ -53,7 +53,7 @@ export interface Finding {
 export interface ConsistencyContext {
   /** The moment of the check, in milliseconds since 1970 UTC. */
   readonly now: number;
-  readonly config: TagConfig;
+  readonly config: PublicConfig;
   /**
    * References to the Bots of the service, and to the client with which the gateway writes; where they are not known,
    * every Bot counts as one of them.

@@ -1,21 +1,18 @@
 import type { Appointment, Encounter } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
-import { ownerOf, requestorTag, type TagConfig, tagsOfOthers } from '../../fhir/tags.ts';
-
-/** The part of the configuration that the owners of an encounter depend on. */
-export type OwnerConfig = TagConfig & Pick<BookingConfig, 'baseUrl'>;
+import { ownerOf, requestorTag, tagsOfOthers } from '../../fhir/tags.ts';
 
 const MOST_APPOINTMENTS = 50;
 
 /** The appointments that an encounter names: `Appointment/id`, each once, and only the first fifty. */
-export function appointmentsOf({ appointment = [] }: Encounter, { baseUrl }: OwnerConfig): string[] {
+export function appointmentsOf({ appointment = [] }: Encounter, { baseUrl }: PublicConfig): string[] {
   const named = appointment.flatMap(({ reference }) => parseReference(reference, baseUrl, ['Appointment']) ?? []);
   return [...new Set(named.map(formatReference))].slice(0, MOST_APPOINTMENTS);
 }
 
 /** Whether a patient takes part in an appointment. */
-function isPatientOf(patient: string, { participant }: Appointment, { baseUrl }: OwnerConfig): boolean {
+function isPatientOf(patient: string, { participant }: Appointment, { baseUrl }: PublicConfig): boolean {
   return participant.some(({ actor }) => {
     const found = parseReference(actor?.reference, baseUrl, ['Patient']);
     return found !== undefined && formatReference(found) === patient;
@@ -29,7 +26,7 @@ function isPatientOf(patient: string, { participant }: Appointment, { baseUrl }:
  * @param appointments - those that the encounter names, as far as they exist
  * @returns ids of profiles, in order
  */
-function ownersOf(encounter: Encounter, appointments: readonly Appointment[], config: OwnerConfig): string[] {
+function ownersOf(encounter: Encounter, appointments: readonly Appointment[], config: PublicConfig): string[] {
   const subject = parseReference(encounter.subject?.reference, config.baseUrl, ['Patient']);
   const named = appointmentsOf(encounter, config);
   const own = appointments.filter(
@@ -47,7 +44,11 @@ function ownersOf(encounter: Encounter, appointments: readonly Appointment[], co
  * @param appointments - those that the encounter names, as far as they exist
  * @returns the same encounter if its tags are right
  */
-export function withOwners(encounter: Encounter, appointments: readonly Appointment[], config: OwnerConfig): Encounter {
+export function withOwners(
+  encounter: Encounter,
+  appointments: readonly Appointment[],
+  config: PublicConfig,
+): Encounter {
   const owners = ownersOf(encounter, appointments, config).map((owner) => requestorTag(owner, config));
   const tag = [...tagsOfOthers(encounter, config), ...owners];
   const isRight = JSON.stringify(encounter.meta?.tag ?? []) === JSON.stringify(tag);

@@ -1,10 +1,7 @@
 import type { Address, ContactPoint, Extension, HumanName, Identifier, Patient } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { IdentifierSlice, PatientRules } from '../../config/profile-rules.ts';
 import { isObject } from '../../fhir/resource.ts';
-
-/** The part of the configuration that a patient's claim depends on. */
-export type ClaimConfig = ArtefactConfig & Pick<BookingConfig, 'patientRules'>;
 
 /** The extensions of a primitive element, entry by entry: FHIR's JSON keeps them in a property of their own. */
 function extensionsOf(holder: object, name: string): readonly (readonly Extension[])[] {
@@ -115,10 +112,7 @@ const isBorn = (patient: Patient): boolean =>
  *
  * @param patient - as submitted
  */
-export function conformsToProfile(
-  patient: Patient,
-  { patientRules: rules }: Pick<BookingConfig, 'patientRules'>,
-): boolean {
+export function conformsToProfile(patient: Patient, { patientRules: rules }: BookingConfig): boolean {
   const { identifier = [], name = [], telecom = [], address = [] } = patient;
   return (
     !rules ||
@@ -132,7 +126,7 @@ export function conformsToProfile(
 }
 
 /** A patient without the claim to conform to LocalPatient, unless it does. Other claims stay. */
-export function withTrueClaims(patient: Patient, config: ClaimConfig): Patient {
+export function withTrueClaims(patient: Patient, config: BookingConfig): Patient {
   const own = artefactUri(config, 'LocalPatient');
   const { profile = [], ...others } = patient.meta ?? {};
   const kept = profile.filter((one) => one.split('|')[0] !== own);

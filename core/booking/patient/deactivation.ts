@@ -1,6 +1,7 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { belongsTo, type TagConfig } from '../../fhir/tags.ts';
+import { belongsTo } from '../../fhir/tags.ts';
 import { isHold } from '../appointment/expiry.ts';
 import { isOpen, mayBecome, statusQuery } from '../appointment/status.ts';
 import type { EffectivePolicy } from '../policy/effective-policy.ts';
@@ -27,7 +28,7 @@ function appointmentIssues(
   { appointment, policies }: PolicedAppointment,
   requestor: string,
   now: number,
-  config: TagConfig,
+  config: PublicConfig,
 ): Issue[] {
   if (!belongsTo(appointment, requestor, config)) {
     return [expected('an appointment that you did not book')];
@@ -51,7 +52,7 @@ export function deactivationIssues(
   open: readonly PolicedAppointment[],
   requestor: string,
   now: number,
-  config: TagConfig,
+  config: PublicConfig,
 ): Issue[] {
   if (open.length >= MOST_APPOINTMENTS) {
     return [expected(`${MOST_APPOINTMENTS} open appointments or more`)];

@@ -1,6 +1,7 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
-import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
-import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { isByService } from '../../fhir/service-author.ts';
+import { ownerOf } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { hasCommonIdentifier, isActivePatient } from './identity.ts';
 
@@ -20,11 +21,7 @@ export interface DuplicatePatients {
  * @param patient - one of them
  * @param found - the patients of its requestor with one of its identifiers
  */
-export function duplicatesOf(
-  patient: Patient,
-  found: readonly Patient[],
-  config: TagConfig & ServiceConfig,
-): DuplicatePatients {
+export function duplicatesOf(patient: Patient, found: readonly Patient[], config: BookingConfig): DuplicatePatients {
   const owner = ownerOf(patient, config);
   // If the service was the last to write a patient, no portal has touched it since it came with a booking.
   const isDuplicate = (other: Patient): boolean =>

@@ -1,16 +1,17 @@
 import type { Coding, Meta, Patient } from '@medplum/fhirtypes';
+import type { BookingConfig, PublicConfig } from '../../config/config.ts';
 import { boundIssues, identifierIssues, personBounds } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { conditionalReferenceIssues } from '../../fhir/reference/conditional-reference.ts';
 import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
-import { metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
+import { metaOfSubmitted } from '../../fhir/tags.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import type { Role } from '../caller-role.ts';
 import { besides } from '../issues.ts';
-import { type ClaimConfig, withTrueClaims } from './conformance.ts';
+import { withTrueClaims } from './conformance.ts';
 
 /** The caller who submits a patient. */
 export interface Submitter {
@@ -80,11 +81,7 @@ function formIssues(patient: Patient): readonly Issue[] {
  * @param body - the patient, of any shape
  * @see specification sections 2.2 and 4.6
  */
-export function submittedPatient(
-  body: unknown,
-  { profileId, role }: Submitter,
-  config: TagConfig & ClaimConfig,
-): PatientResult {
+export function submittedPatient(body: unknown, { profileId, role }: Submitter, config: BookingConfig): PatientResult {
   const sent = withoutReserved(body, config);
   if (!isPatient(sent)) {
     return { issues: [notAPatient] };
@@ -123,7 +120,7 @@ export function replacementIssues(body: unknown, id: string): readonly Issue[] {
  * @param stored - `meta` of the stored patient
  * @see specification sections 2.1 and 2.2, meta.tag
  */
-function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config: TagConfig): Meta {
+function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config: PublicConfig): Meta {
   const isOwnership = (tag: Coding | undefined): boolean => isReservedTag(tag, config);
   const sentTags = Array.isArray(sent?.tag) ? sent.tag : [];
   const tag = [...sentTags.filter((one) => !isOwnership(one)), ...(stored?.tag ?? []).filter(isOwnership)];
@@ -142,7 +139,7 @@ export function updatedPatient(
   body: unknown,
   stored: Patient | undefined,
   { role }: Submitter,
-  config: TagConfig & ClaimConfig,
+  config: BookingConfig,
 ): PatientResult {
   const sent = withoutReserved(body, config);
   if (!isPatient(sent)) {

@@ -1,12 +1,6 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import {
-  type BookingPolicy,
-  isContradictory,
-  type PolicyConfig,
-  type PolicyPart,
-  policyParts,
-  readPolicy,
-} from './policy.ts';
+import type { PublicConfig } from '../../config/config.ts';
+import { type BookingPolicy, isContradictory, type PolicyPart, policyParts, readPolicy } from './policy.ts';
 
 /** The policy that applies to bookings in a Schedule. */
 export interface EffectivePolicy {
@@ -47,7 +41,7 @@ interface Said {
 export function effectivePolicy(
   schedule: Schedule,
   services: readonly HealthcareService[],
-  config: PolicyConfig,
+  config: PublicConfig,
 ): EffectivePolicy {
   const own = readPolicy(schedule, config);
   const others = services.map((service) => ({ service, ...readPolicy(service, config) }));

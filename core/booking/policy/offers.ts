@@ -1,11 +1,11 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { Role } from '../caller-role.ts';
 import { effectivePolicy } from './effective-policy.ts';
 import { permittedStarts, type StartBounds } from './judge.ts';
-import type { PolicyConfig } from './policy.ts';
 
 /** Whether a Schedule takes its policy from this HealthcareService, among others. */
 function isServiceOf({ actor }: Schedule, named: readonly string[], { id = '' }: HealthcareService): boolean {
@@ -22,7 +22,7 @@ export function permittedIn(
   services: readonly HealthcareService[],
   role: Role,
   now: number,
-  config: PolicyConfig,
+  config: PublicConfig,
 ): StartBounds | undefined {
   const named = serviceIdsOf(schedule);
   const own = services.filter((service) => isServiceOf(schedule, named, service));
@@ -50,7 +50,7 @@ export function bookableFilter(
   services: readonly HealthcareService[],
   role: Role,
   now: number,
-  config: PolicyConfig,
+  config: PublicConfig,
 ): string | undefined {
   const limited = schedules
     .map((schedule) => ({

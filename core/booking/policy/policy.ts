@@ -1,5 +1,5 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
@@ -87,9 +87,6 @@ export interface ReadPolicy {
   readonly issues: readonly Issue[];
 }
 
-/** The part of the configuration that policies depend on. */
-export type PolicyConfig = ArtefactConfig;
-
 /** A resource that can carry a policy. */
 export type PolicyHolder = Schedule | HealthcareService;
 
@@ -174,7 +171,7 @@ function readExtension(extension: Extension, path: string): ReadPolicy {
  * @returns the policy, and a `policy-invalid` with its path for each part that is out of range, contradictory, unknown or
  *   repeated
  */
-export function readPolicy(holder: PolicyHolder, config: PolicyConfig): ReadPolicy {
+export function readPolicy(holder: PolicyHolder, config: PublicConfig): ReadPolicy {
   const url = artefactUri(config, 'LocalBookingPolicy');
   const all: readonly (Extension | null)[] = Array.isArray(holder.extension) ? holder.extension : [];
   const found = all.flatMap((extension, index) =>

@@ -1,11 +1,11 @@
 import type { Appointment, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
+import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
-import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
+import { requestorQuery } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { isRow, newRow, rowSearch, valueIn } from '../../rows/row.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
@@ -39,14 +39,11 @@ export interface Usage {
   readonly found: ResourceSet;
 }
 
-/** The part of the configuration that quotas depend on. */
-export type QuotaConfig = TagConfig & Pick<BookingConfig, 'holds' | 'timeZone'>;
-
 /** What a quota is counted for. */
 export interface QuotaContext {
   readonly requestor: string;
   readonly now: number;
-  readonly config: QuotaConfig;
+  readonly config: BookingConfig;
 }
 
 /** The most appointments that are read to count them, as many as Medplum returns: with that many, the quota is used up. */
@@ -220,7 +217,7 @@ const USES = 'uses';
  *
  * @param stored - the Task as it was read, if there is one; the new one differs from it
  */
-export function quotaRow({ row }: Pick<Quota, 'row'>, config: ArtefactConfig, stored?: Task): Task {
+export function quotaRow({ row }: Pick<Quota, 'row'>, config: PublicConfig, stored?: Task): Task {
   const before = valueIn(stored?.output, USES)?.valueInteger ?? -1;
   const more = {
     description: 'Keeps the appointments of one portal within a limit',
@@ -231,19 +228,19 @@ export function quotaRow({ row }: Pick<Quota, 'row'>, config: ArtefactConfig, st
 }
 
 /** Whether a transaction uses up a quota. */
-export function isCounted({ entry = [] }: Bundle, config: ArtefactConfig): boolean {
+export function isCounted({ entry = [] }: Bundle, config: PublicConfig): boolean {
   return entry.some(({ resource }) => resource?.resourceType === 'Task' && isRow(resource, ['quota'], config));
 }
 
 /** The search for the row of a quota. */
-export const quotaRowSearch = ({ row }: Quota, config: ArtefactConfig): string =>
+export const quotaRowSearch = ({ row }: Quota, config: PublicConfig): string =>
   rowSearch(['quota'], { 'group-identifier': `${artefactUri(config, 'LocalRequestor')}|${row}` }, config);
 
 /** The transaction entries that change the rows of quotas: each row once, if it still has the version that was read. */
 export function quotaEntries(
   usage: ReadonlyMap<string, Usage>,
   quotas: readonly Quota[],
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): BundleEntry[] {
   const rows = new Map(
     quotas.flatMap((quota) => {

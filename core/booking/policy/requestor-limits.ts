@@ -3,13 +3,10 @@ import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
+import { requestorQuery } from '../../fhir/tags.ts';
 import { rowCodes } from '../../rows/row.ts';
 import { isOpen, statusQuery } from '../appointment/status.ts';
 import { type SearchQuery, search } from '../search.ts';
-
-/** The part of the configuration that the limits of a requestor depend on. */
-export type RequestorLimitConfig = TagConfig & Pick<BookingConfig, 'requestors'>;
 
 /** A limit of the installation for each requestor. */
 export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'waiting';
@@ -21,7 +18,7 @@ const MINUTE = 60_000;
 interface Counted {
   readonly type: 'Appointment' | 'Task';
   readonly most: keyof BookingConfig['requestors'];
-  readonly query: (now: number, config: RequestorLimitConfig) => SearchQuery;
+  readonly query: (now: number, config: BookingConfig) => SearchQuery;
 }
 
 const counted: Readonly<Record<RequestorLimit, Counted>> = {
@@ -62,7 +59,7 @@ export function requestorLimitReads(
   limits: readonly RequestorLimit[],
   requestor: string,
   now: number,
-  config: RequestorLimitConfig,
+  config: BookingConfig,
   { share = 1, count = 1 }: { readonly share?: number; readonly count?: number } = {},
 ): BundleEntry[] {
   return limits.map((limit) => {
@@ -81,7 +78,7 @@ export function requestorLimitReads(
  * How many changes a requestor may make without being counted again, once it has used less than half of each limit: a
  * quarter of the smallest, so that two gateways together stay within it.
  */
-export const leewayWithin = (limits: readonly RequestorLimit[], { requestors }: RequestorLimitConfig): number =>
+export const leewayWithin = (limits: readonly RequestorLimit[], { requestors }: BookingConfig): number =>
   Math.floor(Math.min(...limits.map((limit) => requestors[counted[limit].most])) / 4);
 
 /**
@@ -111,7 +108,7 @@ export function requestorLimitIssues(
   reached: ReadonlySet<RequestorLimit>,
   earlier: readonly (Appointment | undefined)[],
   expression: string,
-  { requestors: { maxOpenAppointments, maxBookingsPerMinute } }: RequestorLimitConfig,
+  { requestors: { maxOpenAppointments, maxBookingsPerMinute } }: BookingConfig,
 ): Issue[] {
   const isFurther = !earlier.some((one) => one && isOpen(one));
   const open = `You can have at most ${maxOpenAppointments} open appointments here: cancel some, or ask the clinic.`;

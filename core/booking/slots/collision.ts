@@ -1,8 +1,8 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
+import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
-import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
+import { ownerOf } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
@@ -10,9 +10,6 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { hasEnded, reasonOf } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen } from '../appointment/status.ts';
-
-/** The part of the configuration that collisions depend on. */
-export type CollisionConfig = TagConfig & Pick<BookingConfig, 'uris' | 'appointmentRules' | 'timeZone'>;
 
 /** An appointment, and the Slot that was written over its time. */
 export interface Collision {
@@ -54,7 +51,7 @@ export function collisions(
   beside: readonly CalendarSlot[],
   appointments: readonly Appointment[],
   now: number,
-  config: CollisionConfig,
+  config: BookingConfig,
 ): Collision[] {
   const byHand = new Set(takenByHand([slot, ...beside], appointments));
   const takes = (one: CalendarSlot): boolean =>
@@ -89,19 +86,19 @@ export function givesWay({ appointment: { status }, taking }: Collision): boolea
 }
 
 /** Whether an appointment was cancelled because staff have given its time to another one. */
-export const hasGivenWay = ({ cancelationReason }: Appointment, config: ArtefactConfig): boolean =>
+export const hasGivenWay = ({ cancelationReason }: Appointment, config: PublicConfig): boolean =>
   (cancelationReason?.coding ?? []).some(
     ({ system, code }) => system === artefactUri(config, 'LocalBookingError') && code === 'slot-not-free',
   );
 
 /** An appointment that gives way, as it is stored: its reason says why. */
-export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config: CollisionConfig): Appointment {
+export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config: BookingConfig): Appointment {
   const text = 'The clinic has given the time to another appointment.';
   return { ...appointment, status: 'cancelled', cancelationReason: reasonOf('slot-not-free', text, config) };
 }
 
 /** The open Task of a collision, one for each appointment, from which staff learn what they have to decide. */
-export function collisionTask({ appointment, taking }: Collision, config: CollisionConfig): BundleEntry {
+export function collisionTask({ appointment, taking }: Collision, config: BookingConfig): BundleEntry {
   const focus = { reference: `Appointment/${appointment.id}` };
   const patient = appointment.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
   const times = `${formatInstant(taking.start)} to ${formatInstant(taking.end)}`;
@@ -123,7 +120,7 @@ const rankOf = ({ status }: Appointment): number => (status === 'proposed' ? 0 :
  * Of two appointments that hold one Slot, the one that gives way: the less binding one; of two of a kind the one that did
  * not come through the service, which alone takes Slots with a lock, else the later one.
  */
-export function loserOf(one: Appointment, other: Appointment, config: CollisionConfig): Appointment {
+export function loserOf(one: Appointment, other: Appointment, config: BookingConfig): Appointment {
   const isOurs = (appointment: Appointment): number => (ownerOf(appointment, config) === undefined ? 1 : 0);
   const since = ({ meta }: Appointment): string => meta?.lastUpdated ?? '';
   const order =
@@ -138,7 +135,7 @@ export function rivalsOf(
   appointment: Appointment,
   others: readonly Appointment[],
   now: number,
-  config: CollisionConfig,
+  config: BookingConfig,
 ): Appointment[] {
   const ids = slotIdsOf(appointment);
   const isAlone = (one: Appointment): boolean =>
@@ -149,7 +146,7 @@ export function rivalsOf(
 }
 
 /** A confirmed appointment that lies on time which something else takes, too: it is marked, and staff are told. */
-export function overlapEntries(appointment: Appointment, taking: CalendarSlot, config: CollisionConfig): BundleEntry[] {
+export function overlapEntries(appointment: Appointment, taking: CalendarSlot, config: BookingConfig): BundleEntry[] {
   const mark = { url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true };
   return [
     updateEntry(appointment, { ...appointment, extension: [...(appointment.extension ?? []), mark] }),
@@ -162,7 +159,7 @@ export function rivalEntries(
   loser: Appointment,
   winner: Appointment,
   slot: Slot | undefined,
-  config: CollisionConfig,
+  config: BookingConfig,
 ): BundleEntry[] {
   const isByPeople = (one: Appointment): boolean => rankOf(one) === 2 && ownerOf(one, config) === undefined;
   const mark = { url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true };

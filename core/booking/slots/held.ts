@@ -1,5 +1,5 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isBooked, isFromBeforeTaken, isTaken } from '../../slots/slot.ts';
@@ -37,7 +37,7 @@ export function heldSlotIssues(
   stored: Slot | undefined,
   appointments: readonly Appointment[],
   now: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Issue[] {
   const holder = appointments.find((one) => holdsSlots(one) && !hasEnded(one, now, config));
   if (!holder || !stored) {

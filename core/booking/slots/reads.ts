@@ -1,5 +1,5 @@
 import type { BundleEntry } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Interval } from '../../time/interval.ts';
 import { union } from '../../time/interval-set.ts';
@@ -35,7 +35,7 @@ export const atTime = ({ start, end }: Interval): SearchQuery => [
  *
  * @param ids - ids of further Slots that are wanted in any case, separated by commas
  */
-export function inTheWay(config: ArtefactConfig, ids?: string): SearchQuery {
+export function inTheWay(config: PublicConfig, ids?: string): SearchQuery {
   const taken = 'status ne "free" and status ne "entered-in-error"';
   const kinds = [`(${taken})`, `identifier eq "${artefactUri(config, 'LocalPublishedSlot')}|"`];
   return [['_filter', [...kinds, ...(ids ? [`_id eq "${ids}"`] : [])].join(' or ')]];

@@ -1,11 +1,11 @@
 import type { Appointment, Bundle, BundleEntry, Reference, Slot } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import type { BookingConfig, PublicConfig } from '../../config/config.ts';
 import { artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
-import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
+import { isByService } from '../../fhir/service-author.ts';
+import { ownerOf } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { takingSlot } from '../../slots/guard.ts';
 import { withoutIntentsOf } from '../../slots/intent.ts';
@@ -33,9 +33,6 @@ import { buffersWithoutSlot, takesTime, timeOf, uncoveredTime, withNeeded } from
 import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
 import { refillRows } from '../waitlist/refill.ts';
 import { unfittingSlots } from './holders.ts';
-
-/** The part of the configuration that slots depend on. */
-export type SlotSyncConfig = TagConfig & Pick<BookingConfig, 'smallestBooking' | 'timeZone'>;
 
 /** What an appointment's slots depend on besides its status. */
 export interface RelatedSlots {
@@ -78,13 +75,13 @@ function givenBackSince(history: Bundle): number | undefined {
  * Whether the clinic has taken an offer for itself although a requestor's appointment has it: at the same moment, or it is
  * `busy`, and the appointment is not confirmed.
  */
-function isTakenByClinic({ role, status, isByHand }: CalendarSlot, holder: Appointment, config: TagConfig): boolean {
+function isTakenByClinic({ role, status, isByHand }: CalendarSlot, holder: Appointment, config: PublicConfig): boolean {
   const isUnconfirmed = status === 'busy' && isOpen(holder) && slotStatusOf(slotUseOf(holder)) !== 'busy';
   return role === 'offer' && (isByHand || isUnconfirmed) && ownerOf(holder, config) !== undefined;
 }
 
 /** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has taken. */
-export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config: TagConfig): string[] {
+export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config: PublicConfig): string[] {
   return slotIdsOf(holder).filter((id) => {
     const slot = calendar.get(id);
     return !slot || !isTakenByClinic(slot, holder, config);
@@ -98,7 +95,7 @@ export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config:
  * @param slots - with their authors
  * @param history - of the appointment, the newest version first
  */
-export function keptSlots(slots: readonly Slot[], history: Bundle, config: ServiceConfig & TagConfig): Set<string> {
+export function keptSlots(slots: readonly Slot[], history: Bundle, config: BookingConfig): Set<string> {
   const since = givenBackSince(history);
   const holder = versionsIn(history).find(holdsSlots);
   const isLater = ({ meta }: Slot): boolean => since === undefined || (parseInstant(meta?.lastUpdated) ?? 0) > since;
@@ -111,7 +108,7 @@ export function keptSlots(slots: readonly Slot[], history: Bundle, config: Servi
 }
 
 /** Whether a slot is taken and was last written by someone other than the service. */
-export function isByHand(slot: Slot, config: ServiceConfig): boolean {
+export function isByHand(slot: Slot, config: BookingConfig): boolean {
   return isBooked(slot) && slot.meta?.author?.reference !== undefined && !isByService(slot.meta, config);
 }
 
@@ -126,7 +123,7 @@ export function isOutOfSync(
   appointment: Appointment,
   slots: ReadonlyMap<string, Slot>,
   now: number,
-  config: SlotSyncConfig,
+  config: PublicConfig,
 ): boolean {
   const own = slotIdsOf(appointment).flatMap((id) => slots.get(id) ?? []);
   const named = [...calendarOf(own, config).values()];
@@ -157,7 +154,7 @@ const isOpenOffer = ({ role, status }: CalendarSlot): boolean => role === 'offer
 export function overlapOf(
   appointment: Appointment,
   related: RelatedSlots,
-  config: SlotSyncConfig,
+  config: PublicConfig,
 ): CalendarSlot | undefined {
   const { slots, uses, schedules } = related;
   const calendar = calendarOf(slots, config, uses);
@@ -188,7 +185,7 @@ export function overlapOf(
 }
 
 /** The buffers of an appointment that names no Slot of a Schedule; none where the Schedule is not known. */
-function buffersIn(schedule: string, { schedules }: RelatedSlots, appointment: Appointment, config: SlotSyncConfig) {
+function buffersIn(schedule: string, { schedules }: RelatedSlots, appointment: Appointment, config: PublicConfig) {
   const known = schedules.find((one) => one.schedule.id === schedule);
   return known ? buffersWithoutSlot(known, appointment, config) : { before: 0, after: 0 };
 }
@@ -205,7 +202,7 @@ function taken(
   appointment: Appointment,
   related: RelatedSlots,
   newId: () => string,
-  config: SlotSyncConfig,
+  config: PublicConfig,
 ) {
   const use = slotUseOf(appointment);
   const [start, end] = [parseInstant(appointment.start) ?? 0, parseInstant(appointment.end) ?? 0];
@@ -241,7 +238,7 @@ function missingTakings(
   appointment: Appointment,
   related: RelatedSlots,
   newId: () => string,
-  config: SlotSyncConfig,
+  config: PublicConfig,
 ) {
   const ids = slotIdsOf(appointment);
   const status = slotStatusOf(slotUseOf(appointment));
@@ -284,7 +281,7 @@ export function withTakings(
   appointment: Appointment,
   entries: readonly BundleEntry[],
   slots: readonly Slot[],
-  config: SlotSyncConfig,
+  config: PublicConfig,
 ): Appointment {
   const taken = entries.flatMap(({ fullUrl, resource }) => {
     const isTaking = isResource(resource, 'Slot') && (isBooked(resource) || isBuffer(resource)) && !resource.identifier;
@@ -302,7 +299,7 @@ export function withTakings(
  * Deleted offers as if they were still there, under new ids. Given back, they join what is left of their offer, and are not
  * stored where that has been offered again already.
  */
-function lostSlots(lost: readonly Slot[], config: SlotSyncConfig, newId: () => string): CalendarSlot[] {
+function lostSlots(lost: readonly Slot[], config: PublicConfig, newId: () => string): CalendarSlot[] {
   return [...calendarOf(lost, config).values()].map((slot) => {
     const id = newId();
     return { ...slot, id, isNew: true, role: 'offer', use: undefined };
@@ -328,7 +325,7 @@ function onlyOnce(entry: BundleEntry, system: string): BundleEntry {
 }
 
 /** The slots of a requestor's appointment were offers, also where a version of before has not marked them. */
-export function asOffers(slots: readonly Slot[], appointment: Appointment, config: SlotSyncConfig): Slot[] {
+export function asOffers(slots: readonly Slot[], appointment: Appointment, config: PublicConfig): Slot[] {
   const own = new Set(ownerOf(appointment, config) === undefined ? [] : slotIdsOf(appointment));
   const system = artefactUri(config, 'LocalSlotOrigin');
   return slots.map((slot) =>
@@ -351,7 +348,7 @@ export function asOffers(slots: readonly Slot[], appointment: Appointment, confi
 export function slotEntries(
   appointment: Appointment,
   related: RelatedSlots,
-  config: SlotSyncConfig,
+  config: PublicConfig,
   newId: () => string,
   now: number,
 ): BundleEntry[] {
@@ -366,7 +363,7 @@ export function slotEntries(
 export function slotEntriesOf(
   appointments: readonly Appointment[],
   related: RelatedSlots,
-  config: SlotSyncConfig,
+  config: PublicConfig,
   newId: () => string,
   now: number,
 ): BundleEntry[] {
@@ -413,7 +410,7 @@ export function slotEntriesOf(
  *
  * @param history - of the slot, the newest version first
  */
-export function lostOffer(history: Bundle, config: ServiceConfig & SlotSyncConfig): Slot | undefined {
+export function lostOffer(history: Bundle, config: BookingConfig): Slot | undefined {
   const [last] = (history.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
   return last && isBooked(last) && isMarked(last, config) ? last : undefined;
 }

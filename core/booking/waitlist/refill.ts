@@ -1,12 +1,12 @@
 import type { Appointment, BundleEntry, CodeableConcept, Period, Slot, Task } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import type { SlotChange } from '../../slots/entries.ts';
 import { isTaken } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
-import { granularityOf, type LengthsConfig, type ScheduleServices } from '../../slots/terms.ts';
+import { granularityOf, type ScheduleServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import { endOf } from '../appointment/expiry.ts';
@@ -24,8 +24,6 @@ const stands = { share: 0.1, least: 15 * MINUTE, most: DAY } as const;
 
 /** How many people are asked for one time, one after the other; then it is everybody's. */
 export const MOST_ASKED = 5;
-
-type RefillConfig = LengthsConfig & Pick<BookingConfig, 'timeZone'>;
 
 const intervalOf = ({ start, end }: Period): Interval => ({
   start: parseInstant(start) ?? 0,
@@ -53,7 +51,7 @@ export function refillRows(
   changes: readonly SlotChange[],
   schedules: readonly ScheduleServices[],
   now: number,
-  config: RefillConfig,
+  config: PublicConfig,
   isPublishing = false,
 ): BundleEntry[] {
   return schedules.flatMap(({ schedule, services }): BundleEntry[] => {
@@ -76,7 +74,7 @@ export interface Refill extends Interval {
 }
 
 /** The row of a release. */
-export function refillRow({ schedule, due, start, end }: Refill, config: RefillConfig, stored?: Task): Task {
+export function refillRow({ schedule, due, start, end }: Refill, config: PublicConfig, stored?: Task): Task {
   const more = {
     status: due === undefined ? ('completed' as const) : ('requested' as const),
     description: 'Offer released time to those who wait for it',
@@ -97,7 +95,7 @@ export function refillOf({ status, focus, executionPeriod, restriction }: Task):
 }
 
 /** The row by which staff call whoever is offered a time and hears of it in no other way; it is over when the offer is. */
-export function callRow(offer: Appointment, focus: string, config: RefillConfig): Task {
+export function callRow(offer: Appointment, focus: string, config: PublicConfig): Task {
   const patient = offer.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
   const end = formatInstant(endOf('offer', offer, config) ?? 0);
   const more = {
@@ -111,7 +109,7 @@ export function callRow(offer: Appointment, focus: string, config: RefillConfig)
 }
 
 /** The search for the rows that are not done. */
-export const openRefills = (config: RefillConfig): string => rowSearch(['refill'], { status: 'requested' }, config);
+export const openRefills = (config: PublicConfig): string => rowSearch(['refill'], { status: 'requested' }, config);
 
 /** The earliest start of what may be offered now. */
 export const earliestOffer = ({ policy }: EffectivePolicy, now: number): number =>
@@ -133,7 +131,7 @@ export function offeredTime(
   { start, end }: Interval,
   { schedule, services }: ScheduleServices,
   earliest: number,
-  config: RefillConfig,
+  config: PublicConfig,
 ): (Interval & { readonly types: readonly CodeableConcept[] }) | undefined {
   const own = intervalOf(slot);
   const from = Math.max(own.start, start);
@@ -157,7 +155,7 @@ export function offersBefore(
   found: readonly Appointment[],
   slots: readonly Slot[],
   schedule: string,
-  config: RefillConfig,
+  config: PublicConfig,
 ): Appointment[] {
   const others = new Set(
     slots.flatMap((slot) => (idIn(slot.schedule, 'Schedule') === schedule ? [] : (slot.id ?? []))),

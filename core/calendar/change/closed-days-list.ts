@@ -1,5 +1,5 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 
 /** Days on which everything is closed. */
 export interface ClosedDay {
@@ -10,7 +10,7 @@ export interface ClosedDay {
 }
 
 /** The list of closed days as a resource, empty. */
-export function emptyClosedDays(config: ArtefactConfig): HealthcareService {
+export function emptyClosedDays(config: PublicConfig): HealthcareService {
   return {
     resourceType: 'HealthcareService',
     identifier: [{ system: artefactUri(config, 'LocalClosedDays'), value: 'practice' }],

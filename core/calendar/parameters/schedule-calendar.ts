@@ -1,5 +1,5 @@
 import type { CodeableConcept, HealthcareService, Reference, Resource, Schedule } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { CalendarProblem } from '../problem.ts';
 import { MOST_SLOTS_A_DAY, slotsADay } from './bounds.ts';
@@ -50,7 +50,7 @@ export function serviceTypeOf(service: HealthcareService & { readonly id: string
   return types.map((type) => ({ ...type, extension: [...(type.extension ?? []), link] }));
 }
 
-function isSwitchedOff({ extension = [] }: Schedule, config: ArtefactConfig): boolean {
+function isSwitchedOff({ extension = [] }: Schedule, config: PublicConfig): boolean {
   const url = artefactUri(config, 'LocalPublishing');
   return extension.some((one) => one.url === url && one.valueBoolean === false);
 }
@@ -88,7 +88,7 @@ const tooDense = (count: number): CalendarProblem => ({
  *
  * @returns `kept` with all problems found, if there are any: one invalid service keeps the whole Schedule as it is
  */
-export function publishingOf(context: ScheduleContext, config: ArtefactConfig): Publishing {
+export function publishingOf(context: ScheduleContext, config: PublicConfig): Publishing {
   const { schedule, services, actor } = context;
   if (isSwitchedOff(schedule, config)) {
     return { kind: 'off', reason: 'switched-off' };

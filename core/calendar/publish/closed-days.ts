@@ -1,5 +1,5 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
@@ -9,18 +9,16 @@ import { closedSlot, type WantedSlot } from './offers.ts';
 /** The longest closure, in milliseconds. */
 const LONGEST = 366 * DAY;
 
-type ClosedDaysConfig = ArtefactConfig;
-
 /**
  * Whether a HealthcareService is the installation's calendar of closed days: it carries an identifier of the system
  * LocalClosedDays, and its element `notAvailable` lists the days on which no Schedule is open.
  */
-export function isClosedDays({ identifier = [] }: HealthcareService, config: ClosedDaysConfig): boolean {
+export function isClosedDays({ identifier = [] }: HealthcareService, config: PublicConfig): boolean {
   return identifier.some(({ system }) => system === artefactUri(config, 'LocalClosedDays'));
 }
 
 /** The days on which the whole installation is closed. */
-export function closedDays(services: readonly HealthcareService[], config: ClosedDaysConfig): Closure[] {
+export function closedDays(services: readonly HealthcareService[], config: PublicConfig): Closure[] {
   return services
     .filter((service) => isClosedDays(service, config))
     .flatMap((service) => serviceClosures(service, `HealthcareService/${service.id}`));
@@ -46,7 +44,7 @@ export function closedSlots(
   closures: readonly Closure[],
   timeZone: string,
   period: Interval,
-  config: ClosedDaysConfig,
+  config: PublicConfig,
 ): Checked<readonly WantedSlot[]> {
   return together(
     closures.map((closure): Checked<readonly WantedSlot[]> => {

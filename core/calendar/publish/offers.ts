@@ -1,5 +1,5 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { formatKey, type PublishedKey } from '../../slots/slot.ts';
@@ -88,7 +88,7 @@ export interface WantedSlot extends Interval {
   readonly resource: Slot;
 }
 
-function published(schedule: string, key: PublishedKey, { start, end }: Interval, config: ArtefactConfig): WantedSlot {
+function published(schedule: string, key: PublishedKey, { start, end }: Interval, config: PublicConfig): WantedSlot {
   const value = formatKey(key);
   return {
     key: value,
@@ -112,7 +112,7 @@ function offeredSlot(
   { service }: ServiceCalendar,
   interval: Interval,
   place: number,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): WantedSlot {
   const key: PublishedKey = { kind: 'offer', schedule: schedule.id, service: service.id, start: interval.start, place };
   const { resource, ...rest } = published(schedule.id, key, interval, config);
@@ -135,7 +135,7 @@ export function closedSlot(
   schedule: Schedule & { readonly id: string },
   interval: Interval,
   description: string | undefined,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): WantedSlot {
   const { resource, ...rest } = published(
     schedule.id,
@@ -161,7 +161,7 @@ export function wantedSlots(
   calendar: ServiceCalendar,
   period: Interval,
   { start: from, end: until }: Interval,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): WantedSlot[] {
   const { duration, bufferBefore, bufferAfter, alignment, capacity, hours, timeZone, closed } = calendar.parameters;
   const length = duration * MINUTE;

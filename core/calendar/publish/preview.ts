@@ -1,13 +1,10 @@
 import type { Slot } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { DAY } from '../../time/time-zone.ts';
 import type { OpeningHours } from '../opening-hours.ts';
 import { publishedPeriod } from './offers.ts';
 import { planSlots } from './publish.ts';
-
-/** The part of the configuration that a preview depends on. */
-export type PreviewConfig = Pick<BookingConfig, 'uris' | 'calendar' | 'smallestBooking'>;
 
 /** What a publication of one Schedule would do. */
 export interface Preview {
@@ -34,7 +31,7 @@ export interface Stored {
 const isFree = (slot: Slot | undefined): boolean => slot?.status === 'free';
 
 /** What would be published and withdrawn of a Schedule, by the rules of the service and from what is stored now. */
-export function previewOf(hours: OpeningHours, { slots, held, now }: Stored, config: PreviewConfig): Preview {
+export function previewOf(hours: OpeningHours, { slots, held, now }: Stored, config: PublicConfig): Preview {
   const { schedule, publishing } = hours;
   const { horizonWeeks } = config.calendar;
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];

@@ -1,5 +1,5 @@
 import type { BundleEntry, Task, TaskInput } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
@@ -62,14 +62,14 @@ function rowTask(
   code: RowCode,
   { status, due }: Pick<Publication, 'status' | 'due'>,
   input: TaskInput[],
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Task {
   const restriction = due === undefined ? undefined : { period: { start: formatInstant(due) } };
   return newRow(code, { status, ...(restriction && { restriction }), ...(input.length > 0 && { input }) }, config);
 }
 
 /** The row in which a publication is kept. */
-export function publicationTask(publication: Publication, config: ArtefactConfig): Task {
+export function publicationTask(publication: Publication, config: PublicConfig): Task {
   const { schedule, from, inputs, began, services = [], problems = [] } = publication;
   const input = [
     ...moment('from', from),
@@ -89,7 +89,7 @@ export function publicationTask(publication: Publication, config: ArtefactConfig
 }
 
 /** The row in which the look at all Schedules is kept. */
-export function lookTask(look: Look, config: ArtefactConfig): Task {
+export function lookTask(look: Look, config: PublicConfig): Task {
   const { began, offset } = look;
   const seen = offset !== undefined ? [{ type: { text: 'offset' }, valueUnsignedInt: offset }] : [];
   return rowTask('publish-all', look, [...moment('began', began), ...seen], config);
@@ -125,11 +125,11 @@ export function lookIn(task: Task): Look | undefined {
 }
 
 /** The search for the publication row of a Schedule, by its id. */
-export const publicationOf = (schedule: string, config: ArtefactConfig): string =>
+export const publicationOf = (schedule: string, config: PublicConfig): string =>
   rowSearch(['publish'], { focus: `Schedule/${schedule}` }, config);
 
 /** The same search, which finds the services of the Schedule as well, as far as the row names them. */
-export const publicationWithServices = (schedule: string, config: ArtefactConfig): string =>
+export const publicationWithServices = (schedule: string, config: PublicConfig): string =>
   rowSearch(['publish'], { focus: `Schedule/${schedule}`, _include: 'Task:based-on' }, config);
 
 /**

@@ -1,5 +1,5 @@
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { canonicalJson } from '../../fhir/canonical-json.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { type SlotChange, slotChanges } from '../../slots/entries.ts';
@@ -15,7 +15,7 @@ import {
   publishedValueOf,
 } from '../../slots/slot.ts';
 import type { SlotUses } from '../../slots/slot-use.ts';
-import { type LengthsConfig, termsFor } from '../../slots/terms.ts';
+import { termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
@@ -23,8 +23,6 @@ import { type CalendarProblem, sound, together } from '../problem.ts';
 import type { Closure } from '../time/not-available.ts';
 import { closedSlots } from './closed-days.ts';
 import { publishedPeriod, type WantedSlot, wantedSlots } from './offers.ts';
-
-type PublishConfig = LengthsConfig;
 
 /** Everything that the Slots of one Schedule depend on. */
 export interface PublishState {
@@ -74,10 +72,7 @@ function ahead({ start, end }: Interval, now: number): Interval {
   return { start: Math.max(start, now), end };
 }
 
-function wantedOf(
-  { schedule, publishing, closedDays, now, window, horizonWeeks }: PublishState,
-  config: PublishConfig,
-) {
+function wantedOf({ schedule, publishing, closedDays, now, window, horizonWeeks }: PublishState, config: PublicConfig) {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const periods = together(
     calendars.map((calendar) => {
@@ -107,7 +102,7 @@ function withBlocks(
   wanted: readonly WantedSlot[],
   window: Interval,
   now: number,
-  config: PublishConfig,
+  config: PublicConfig,
 ) {
   const result = new Map(calendar);
   const isNear = ({ start }: Interval): boolean => window.start <= start && start < window.end;
@@ -135,7 +130,7 @@ function withBlocks(
 const publishedElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty'] as const;
 
 /** A stored Slot with the elements that it should have; elements that the service does not publish stay. */
-function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, config: PublishConfig): CalendarSlot {
+function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, config: PublicConfig): CalendarSlot {
   const { serviceType } = resource;
   const services = serviceType;
   const payers = (one: Slot): string => canonicalJson(payerKindsOf(one, config));
@@ -176,7 +171,7 @@ function withPublished(
   wanted: readonly WantedSlot[],
   window: Interval,
   now: number,
-  config: PublishConfig,
+  config: PublicConfig,
 ) {
   const result = new Map(calendar);
   const byKey = new Map(wanted.map((slot) => [slot.key, slot]));
@@ -259,7 +254,7 @@ function withPlaces(calendar: Calendar, termsOf: TermsOf): Calendar {
  * - Booked, held or blocked Slots are never changed.
  * - With invalid opening hours, published Slots stay, except where time is taken.
  */
-export function planSlots(state: PublishState, config: PublishConfig): PublishPlan {
+export function planSlots(state: PublishState, config: PublicConfig): PublishPlan {
   const { schedule, services, publishing, slots, held, now, window } = state;
   const uses: SlotUses = new Map([...held].map((id) => [id, 'held'] as const));
   const before = calendarOf(slots, config, uses);

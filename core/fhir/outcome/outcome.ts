@@ -1,5 +1,5 @@
 import type { Extension, OperationOutcome } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../instant.ts';
 import { type BookingError, type BookingErrorCode, bookingErrors } from './errors.ts';
 
@@ -82,7 +82,7 @@ const partsOf = ({ slots, start, end, steps = [] }: Alternative): Extension[] =>
 ];
 
 /** A time that can be booked instead, as the extension LocalAlternative of an issue. */
-const alternativeExtension = (one: Alternative, config: ArtefactConfig): Extension => ({
+const alternativeExtension = (one: Alternative, config: PublicConfig): Extension => ({
   url: artefactUri(config, 'LocalAlternative'),
   extension: partsOf(one),
 });
@@ -98,7 +98,7 @@ const alternativeExtension = (one: Alternative, config: ArtefactConfig): Extensi
  */
 export function toOperationOutcome(
   issues: readonly Issue[],
-  config: ArtefactConfig,
+  config: PublicConfig,
   interaction: Interaction = 'book',
 ): OperationOutcome {
   const system = artefactUri(config, 'LocalBookingError');

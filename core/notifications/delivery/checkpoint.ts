@@ -1,5 +1,5 @@
 import type { Task } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { newRow, rowSearch } from '../../rows/row.ts';
 
@@ -21,7 +21,7 @@ export interface Recorded {
 }
 
 /** The Task that keeps track of how far the events of all changes are recorded. */
-export function checkpointTask({ until, settled }: Recorded, config: ArtefactConfig, stored?: Task): Task {
+export function checkpointTask({ until, settled }: Recorded, config: PublicConfig, stored?: Task): Task {
   const more = {
     description:
       'All changes up to the start of this period have their events, and all appointments that have not changed since its end',
@@ -48,7 +48,7 @@ export const unsettledSince = (stored: Task | undefined, listening: number): num
   Math.max(listening, (settledAt(stored) ?? Number.NEGATIVE_INFINITY) - OVERLAP);
 
 /** The search for the checkpoint. */
-export const checkpointSearch = (config: ArtefactConfig): string => rowSearch(['announce'], {}, config);
+export const checkpointSearch = (config: PublicConfig): string => rowSearch(['announce'], {}, config);
 
 /**
  * The search for the appointments whose changes a run has to look at.

@@ -1,5 +1,5 @@
 import type { Subscription, Task } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { FORMER_STATUS } from '../../fhir/reserved.ts';
@@ -7,7 +7,7 @@ import { isSameToken } from '../../fhir/token.ts';
 import { momentIn, valueIn } from '../../rows/row.ts';
 import type { Outbox, OutboxStatus } from './outbox.ts';
 
-function search(codes: readonly string[], status: [name: string, value: string], config: ArtefactConfig): string {
+function search(codes: readonly string[], status: [name: string, value: string], config: PublicConfig): string {
   const code = codes.map((one) => `${artefactUri(config, 'LocalTask')}|${one}`).join(',');
   return `Task?${new URLSearchParams([['code', code], status])}`;
 }
@@ -16,7 +16,7 @@ function search(codes: readonly string[], status: [name: string, value: string],
  * The searches for what earlier versions kept: outboxes, one for each Subscription; and what no longer says anything:
  * outboxes that were converted, counts of Subscriptions, and marks of portals near a limit.
  */
-export const formerQueries = (config: ArtefactConfig): [outboxes: string, converted: string, others: string] => [
+export const formerQueries = (config: PublicConfig): [outboxes: string, converted: string, others: string] => [
   search(['notify'], ['status:not', 'entered-in-error'], config),
   search(['notify'], ['status', 'entered-in-error'], config),
   search(['subscriber', 'near-limit'], ['status', 'in-progress,completed'], config),

@@ -1,12 +1,9 @@
 import type { Bundle, Communication, Subscription } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
-import { requestorTag, type TagConfig } from '../../fhir/tags.ts';
+import { requestorTag } from '../../fhir/tags.ts';
 
-/** The part of the configuration that messages depend on. */
-export type MessageConfig = TagConfig & ArtefactConfig;
-
-const tokenOf = (subscriptionId: string, config: MessageConfig) => ({
+const tokenOf = (subscriptionId: string, config: PublicConfig) => ({
   system: artefactUri(config, 'LocalEvent'),
   value: `${subscriptionId}/last`,
 });
@@ -21,7 +18,7 @@ export function messageResource(
   bundle: Bundle,
   subscriptionId: string,
   owner: string,
-  config: MessageConfig,
+  config: PublicConfig,
   stored?: Communication,
 ): Communication {
   return {
@@ -52,7 +49,7 @@ export function notificationIn(communication: unknown): Bundle | undefined {
 }
 
 /** The search that finds the message of a Subscription. */
-export function messageQuery(subscriptionId: string, config: MessageConfig): string {
+export function messageQuery(subscriptionId: string, config: PublicConfig): string {
   const { system, value } = tokenOf(subscriptionId, config);
   return `Communication?identifier=${encodeURIComponent(`${system}|${value}`)}`;
 }
@@ -63,7 +60,7 @@ export function messageQuery(subscriptionId: string, config: MessageConfig): str
  *
  * @param binder - id of the profile that binds a websocket to it
  */
-export function messageSubscription(subscriptionId: string, binder: string, config: MessageConfig): Subscription {
+export function messageSubscription(subscriptionId: string, binder: string, config: PublicConfig): Subscription {
   return {
     resourceType: 'Subscription',
     meta: { tag: [requestorTag(binder, config)] },

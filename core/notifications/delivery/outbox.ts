@@ -1,5 +1,5 @@
 import type { Task } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { moment, momentIn, newRow, rowSearch } from '../../rows/row.ts';
@@ -170,7 +170,7 @@ function outboxIn(text: string | undefined): Outbox | undefined {
  *
  * @param stored - the Task as it was read, if there is one
  */
-export function outboxesTask(outboxes: Outboxes, config: ArtefactConfig, stored?: Task): Task {
+export function outboxesTask(outboxes: Outboxes, config: PublicConfig, stored?: Task): Task {
   const { subscriber, readable, of, lease, woken } = outboxes;
   const due = rowDueAt(outboxes);
   const all = [...of.values()];
@@ -216,7 +216,7 @@ export function outboxesOf({ groupIdentifier, businessStatus, input = [], output
  *
  * @param subscribers - ids of their profiles
  */
-export function outboxesSearch(subscribers: readonly string[], config: ArtefactConfig): string {
+export function outboxesSearch(subscribers: readonly string[], config: PublicConfig): string {
   const system = artefactUri(config, 'LocalRequestor');
   const owners = subscribers.map((one) => `${system}|${one}`).join(',');
   return rowSearch(['outboxes'], { 'group-identifier': owners }, config);

@@ -6,26 +6,20 @@ import type { Outbox } from './outbox.ts';
 
 const DAY = 24 * 60 * 60_000;
 
-type RetentionConfig = Pick<BookingConfig, 'uris' | 'notifications'>;
-
 /**
  * The moment from which on changes can be events. An earlier change may have had an event that is no longer kept, and
  * must not get a second one.
  *
  * @param since - when the subscriber began to listen; milliseconds since 1970 UTC, like `now`
  */
-export function recordedSince(
-  since: number,
-  now: number,
-  { notifications }: Pick<BookingConfig, 'notifications'>,
-): number {
+export function recordedSince(since: number, now: number, { notifications }: BookingConfig): number {
   return Math.max(since, now - notifications.keepEventsDays * DAY);
 }
 
 /**
  * The search value for changes so long ago that their events can go: a day longer than changes can still become events.
  */
-function before(now: number, { notifications }: RetentionConfig): string {
+function before(now: number, { notifications }: BookingConfig): string {
   return `lt${formatInstant(now - (notifications.keepEventsDays + 1) * DAY)}`;
 }
 
@@ -36,7 +30,7 @@ function before(now: number, { notifications }: RetentionConfig): string {
  * @param count - the most that are wanted
  * @param skipped - how many of the oldest are left out
  */
-export function oldEventsQuery(now: number, count: number, skipped: number, config: RetentionConfig): string {
+export function oldEventsQuery(now: number, count: number, skipped: number, config: BookingConfig): string {
   const query = new URLSearchParams([
     ['identifier', `${artefactUri(config, 'LocalEvent')}|`],
     ['sent', before(now, config)],
@@ -52,7 +46,7 @@ export function oldEventsQuery(now: number, count: number, skipped: number, conf
 export function isAwaited(
   stored: Communication,
   outboxes: ReadonlyMap<string, Outbox>,
-  config: RetentionConfig,
+  config: BookingConfig,
 ): boolean {
   return [...eventNumbersOf(stored, config)].some(([id, number]) => {
     const outbox = outboxes.get(id);

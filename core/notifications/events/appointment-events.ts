@@ -1,6 +1,6 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import { isHold, isOffer } from '../../booking/appointment/expiry.ts';
-import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { belongsTo, changedBy } from '../../fhir/tags.ts';
@@ -14,9 +14,6 @@ export interface Change extends Transition {
   /** Id of the profile. */
   readonly by: string | undefined;
 }
-
-/** The part of the configuration that the rules about changes depend on. */
-export type ChangeConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 
 /** The subscriber to notify. */
 export interface Subscriber {
@@ -65,7 +62,7 @@ export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
  * @param versions - of one appointment, the newest first, as a FHIR history lists them
  * @param isCut - whether there are older ones: then it is not known what the oldest of these changed
  */
-export function changesOf(versions: readonly Version[], config: ChangeConfig, isCut = false): Change[] {
+export function changesOf(versions: readonly Version[], config: PublicConfig, isCut = false): Change[] {
   const oldest = isCut ? versions.length - 1 : undefined;
   return versions
     .flatMap((version, index): Change[] => {
@@ -83,7 +80,7 @@ export function changesOf(versions: readonly Version[], config: ChangeConfig, is
 }
 
 /** Whether a profile is the requestor of an appointment. */
-function isRequestor(by: string | undefined, appointment: Appointment, config: ChangeConfig): boolean {
+function isRequestor(by: string | undefined, appointment: Appointment, config: PublicConfig): boolean {
   return by !== undefined && belongsTo(appointment, by, config);
 }
 
@@ -91,7 +88,7 @@ function isRequestor(by: string | undefined, appointment: Appointment, config: C
  * Whether a change is one that a topic is about. Holds are not notified; only the booking that follows one is. An offer has a
  * topic of its own, and is told by no other.
  */
-function isOfTopic(change: Change, name: TopicName, config: ChangeConfig): boolean {
+function isOfTopic(change: Change, name: TopicName, config: PublicConfig): boolean {
   const { previous, current } = change;
   const topic: Topic = topics[name];
   const wasHold = previous === undefined || isHold(previous, config);
@@ -106,7 +103,7 @@ function isOfTopic(change: Change, name: TopicName, config: ChangeConfig): boole
  *
  * @see specification section 6
  */
-function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscriber, config: ChangeConfig): boolean {
+function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscriber, config: PublicConfig): boolean {
   const { previous, current, by, deleted } = change;
   const time = Date.parse(deleted ?? current.meta?.lastUpdated ?? '');
   const isFirst = previous === undefined || isHold(previous, config);
@@ -145,7 +142,7 @@ export function newEvents(
   subscriber: Subscriber,
   known: ReadonlySet<string>,
   last: number,
-  config: ChangeConfig,
+  config: PublicConfig,
 ): Event[] {
   return changes
     .filter((change) => isEventFor(change, subscriber, config))

@@ -1,11 +1,11 @@
 import type { Identifier, Meta } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 
 /** The most tags of an appointment by which outboxes are searched; with more of them, all outboxes are read. */
 const MOST_TAGS = 50;
 
 /** Stands for criteria that do not ask for a tag: any appointment may meet them. */
-const anyAppointment = (config: ArtefactConfig): Identifier => ({
+const anyAppointment = (config: PublicConfig): Identifier => ({
   system: artefactUri(config, 'LocalTask'),
   value: 'any-appointment',
 });
@@ -33,7 +33,7 @@ const lowerCase = ({ system = '', value = '' }: Identifier): Identifier => ({
  *
  * @param readable - criteria of the appointments that the subscriber may read, one of which must be met
  */
-export function concernTokens(readable: readonly string[], config: ArtefactConfig): Identifier[] {
+export function concernTokens(readable: readonly string[], config: PublicConfig): Identifier[] {
   const tags = readable.map(tagsAskedFor);
   const isAny = tags.length === 0 || tags.some((one) => one === undefined);
   const all = isAny ? [anyAppointment(config)] : tags.flatMap((one) => one ?? []);
@@ -51,7 +51,7 @@ export function tagTokens(metas: readonly (Meta | undefined)[]): ReadonlySet<str
  * The value of a search by `identifier` for the outboxes that appointments with these tags concern; `undefined` if all
  * are to be read.
  */
-export function concernQuery(tags: ReadonlySet<string>, config: ArtefactConfig): string | undefined {
+export function concernQuery(tags: ReadonlySet<string>, config: PublicConfig): string | undefined {
   const { system, value } = anyAppointment(config);
   return tags.size > MOST_TAGS ? undefined : [...tags, `${system}|${value}`].join(',');
 }

@@ -1,5 +1,5 @@
 import type { Task } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { newRow, rowSearch } from '../../rows/row.ts';
 
@@ -18,13 +18,13 @@ const FAILED = 10 * 60_000;
  *
  * @param id - of the appointment
  */
-export function deletionTask(id: string, config: ArtefactConfig): Task {
+export function deletionTask(id: string, config: PublicConfig): Task {
   const description = 'The slots and subscribers of an appointment follow its deletion';
   return newRow('deletion', { status: 'requested', description, focus: { reference: `Appointment/${id}` } }, config);
 }
 
 /** The search for the deletions of one appointment. */
-export const deletionsOf = (id: string, config: ArtefactConfig): string =>
+export const deletionsOf = (id: string, config: PublicConfig): string =>
   rowSearch(['deletion'], { focus: `Appointment/${id}` }, config);
 
 /**
@@ -32,7 +32,7 @@ export const deletionsOf = (id: string, config: ArtefactConfig): string =>
  *
  * @param now - milliseconds since 1970 UTC
  */
-export const overdueDeletions = (now: number, config: ArtefactConfig): string =>
+export const overdueDeletions = (now: number, config: PublicConfig): string =>
   rowSearch(['deletion'], { _lastUpdated: `lt${formatInstant(now - OVERDUE)}` }, config);
 
 /** The id of the appointment that a Task remembers. */

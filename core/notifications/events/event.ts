@@ -1,5 +1,5 @@
 import type { Communication } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isId } from '../../fhir/reference/reference.ts';
 
@@ -35,7 +35,7 @@ export type EventNumbers = ReadonlyMap<string, number>;
  * The Communication in which an event is kept for all Subscriptions of one subscriber: each `identifier` is a Subscription
  * and the number that the event has there; `based-on` finds the events about an appointment. It is written once.
  */
-export function eventResource(event: EventFacts, numbers: EventNumbers, config: ArtefactConfig): Communication {
+export function eventResource(event: EventFacts, numbers: EventNumbers, config: PublicConfig): Communication {
   const appointment = `Appointment/${event.appointment}`;
   const system = artefactUri(config, 'LocalEvent');
   return {
@@ -50,7 +50,7 @@ export function eventResource(event: EventFacts, numbers: EventNumbers, config: 
 }
 
 /** The numbers of an event; none if the Communication is not an event. */
-export function eventNumbersOf({ identifier = [] }: Communication, config: ArtefactConfig): EventNumbers {
+export function eventNumbersOf({ identifier = [] }: Communication, config: PublicConfig): EventNumbers {
   const system = artefactUri(config, 'LocalEvent');
   const numbers = identifier.flatMap((one): [string, number][] => {
     const [id, number] = one.system === system ? (one.value?.split('/') ?? []) : [];
@@ -60,7 +60,7 @@ export function eventNumbersOf({ identifier = [] }: Communication, config: Artef
 }
 
 /** Reads an event of a Subscription; `undefined` if the Communication is none. */
-export function eventOf(stored: Communication, subscriptionId: string, config: ArtefactConfig): Event | undefined {
+export function eventOf(stored: Communication, subscriptionId: string, config: PublicConfig): Event | undefined {
   const { about, sent, topic, identifier = [] } = stored;
   const [own, start] = [artefactUri(config, 'LocalEvent'), `${subscriptionId}/`];
   // Those of the other Subscriptions, of which there may be many, are not read.
@@ -79,10 +79,7 @@ export function eventOf(stored: Communication, subscriptionId: string, config: A
  *
  * @param wanted - at most a hundred at once
  */
-export function eventsQuery(
-  wanted: readonly (readonly [id: string, number: number])[],
-  config: ArtefactConfig,
-): string {
+export function eventsQuery(wanted: readonly (readonly [id: string, number: number])[], config: PublicConfig): string {
   const system = artefactUri(config, 'LocalEvent');
   const tokens = wanted.map(([id, number]) => `${system}|${id}/${number}`);
   return `Communication?identifier=${encodeURIComponent(tokens.join(','))}&_count=${wanted.length}`;

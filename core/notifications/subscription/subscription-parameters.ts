@@ -38,9 +38,6 @@ export interface SubscriptionParameters {
   readonly end: number | undefined;
 }
 
-/** The part of the configuration that Subscriptions depend on. */
-export type SubscriptionConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'notifications'>;
-
 /** How long a subscriber may take, in seconds, if its Subscription does not say. */
 const USUAL_TIMEOUT = 5;
 
@@ -62,7 +59,7 @@ const missing = (path: string, what: string): Issue => ({
 /** Collects values and problems, element by element. */
 type Read<T> = readonly [value: T | undefined, ...issues: Issue[]];
 
-function readTopic(sent: unknown, config: SubscriptionConfig): Read<TopicName> {
+function readTopic(sent: unknown, config: BookingConfig): Read<TopicName> {
   const expression = 'Subscription.criteria';
   const known = topicNames.map((name) => topicUrl(name, config)).join(', ');
   if (sent === undefined) {
@@ -76,7 +73,7 @@ function readTopic(sent: unknown, config: SubscriptionConfig): Read<TopicName> {
 /** The most filters of one Subscription. */
 const MOST_FILTERS = 10;
 
-function readConditions(element: unknown, { baseUrl }: SubscriptionConfig): Read<Condition[]> {
+function readConditions(element: unknown, { baseUrl }: BookingConfig): Read<Condition[]> {
   const expression = 'Subscription.criteria';
   const filters = extensionValues(element, backport.filterCriteria);
   // A filter that is left out would tell the subscriber more than it asked for.
@@ -180,7 +177,7 @@ function readEnd(sent: unknown): Read<number> {
  */
 export function readSubscriptionParameters(
   sent: unknown,
-  config: SubscriptionConfig,
+  config: BookingConfig,
 ): { readonly settings?: SubscriptionParameters; readonly issues: readonly Issue[] } {
   const channel = member(sent, 'channel');
   const [topic, ...topicIssues] = readTopic(member(sent, 'criteria'), config);
@@ -214,6 +211,6 @@ export function readSubscriptionParameters(
 }
 
 /** What a stored Subscription asks for; `undefined` if the service cannot read it. */
-export function storedParameters(stored: Subscription, config: SubscriptionConfig): SubscriptionParameters | undefined {
+export function storedParameters(stored: Subscription, config: BookingConfig): SubscriptionParameters | undefined {
   return readSubscriptionParameters(publicSubscription(stored), config).settings;
 }

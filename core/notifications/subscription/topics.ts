@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { isOpen } from '../../booking/appointment/status.ts';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
 
 /** What happened to an appointment: how it was and how it is. `previous` is absent when it was created. */
 export interface Transition {
@@ -38,11 +38,11 @@ export const topicNames = Object.keys(topics) as readonly TopicName[];
  * The canonical address of a topic. It does not end in the name of a resource type: Medplum would take it for a search
  * and send notifications of its own.
  */
-export function topicUrl(name: TopicName, config: ArtefactConfig): string {
+export function topicUrl(name: TopicName, config: PublicConfig): string {
   return artefactUri(config, name);
 }
 
 /** The topic that a Subscription's `criteria` names, if the service has it. */
-export function topicOf(criteria: unknown, config: ArtefactConfig): TopicName | undefined {
+export function topicOf(criteria: unknown, config: PublicConfig): TopicName | undefined {
   return topicNames.find((name) => topicUrl(name, config) === criteria);
 }

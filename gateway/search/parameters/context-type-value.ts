@@ -1,5 +1,5 @@
 import type { Coding, Resource, UsageContext } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { type SearchParam, searchIssue } from './param.ts';
@@ -81,7 +81,7 @@ export function readContextTypeValue(value: string): UseContextSearch | Issue {
  *
  * @param value - of the parameter, decoded
  */
-export function readPayerKind(value: string, config: ArtefactConfig): ResourceFilter {
+export function readPayerKind(value: string, config: PublicConfig): ResourceFilter {
   const wanted = splitUnescaped(value, ',').map(parseToken);
   return {
     element: 'extension',

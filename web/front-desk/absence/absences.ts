@@ -11,7 +11,7 @@ import {
   type Standing,
   standingOf,
 } from '../../../core/booking/absence/rows.ts';
-import type { ArtefactConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
@@ -42,7 +42,7 @@ export interface Line {
 }
 
 /** The search for the absences that are not over. */
-export const absenceSearch = (config: ArtefactConfig) =>
+export const absenceSearch = (config: PublicConfig) =>
   ({
     type: 'Task',
     query: [
@@ -52,7 +52,7 @@ export const absenceSearch = (config: ArtefactConfig) =>
   }) as const;
 
 /** The search for how it stands with the appointments of absences. */
-export const affectedSearch = (ids: readonly string[], config: ArtefactConfig) =>
+export const affectedSearch = (ids: readonly string[], config: PublicConfig) =>
   ({
     type: 'Task',
     query: [
@@ -62,7 +62,7 @@ export const affectedSearch = (ids: readonly string[], config: ArtefactConfig) =
   }) as const;
 
 /** The absences among what was found, the one that begins first on top; without plans whose time has passed. */
-export function absencesIn(resources: readonly unknown[], now: number, config: ArtefactConfig): OpenAbsence[] {
+export function absencesIn(resources: readonly unknown[], now: number, config: PublicConfig): OpenAbsence[] {
   return resources
     .filter((one) => isResource(one, 'Task'))
     .filter((row) => isRow(row, ['absence'], config))
@@ -175,7 +175,7 @@ export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: n
   }) as const;
 
 /** Whether staff can choose another time for an appointment: of several Slots (a room besides) or a visit, times depend on each other. */
-export const isChoosable = (appointment: Appointment, config: ArtefactConfig): boolean =>
+export const isChoosable = (appointment: Appointment, config: PublicConfig): boolean =>
   appointment.slot?.length === 1 && visitGroupOf(appointment, config) === undefined;
 
 /**
@@ -189,7 +189,7 @@ export function otherTimes(
   { schedules, period }: OpenAbsence,
   calendars: ReadonlyMap<string, Schedule>,
   used: ReadonlySet<string>,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Proposal[] {
   const time = timeOf(appointment);
   if (!time || !isChoosable(appointment, config)) {

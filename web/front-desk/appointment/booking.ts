@@ -7,7 +7,7 @@ import type {
   Schedule,
   Slot,
 } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isSameService } from '../../../core/slots/slot.ts';
@@ -109,7 +109,7 @@ export function bookingRequest(
   service: CodeableConcept | undefined,
   comment: string,
   uuid: string,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Parameters {
   const isKnown = 'id' in who;
   const actor = isKnown
@@ -155,7 +155,7 @@ export interface OnPurpose extends Interval {
 }
 
 /** The Slot and the Appointment that book time which nobody offers; it is refused where taken, unless it may overbook. */
-export function onPurpose(wanted: OnPurpose, config: ArtefactConfig): BundleEntry[] {
+export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[] {
   const { schedule, who, service, comment, uuid, isOverbooking } = wanted;
   const marked = {
     identifier: identifierOf(uuid),

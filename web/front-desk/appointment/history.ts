@@ -1,6 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { changedBy, type TagConfig } from '../../../core/fhir/tags.ts';
+import { changedBy } from '../../../core/fhir/tags.ts';
 
 /** One step of an appointment's history. */
 export interface Step {
@@ -30,7 +31,7 @@ function whatChanged(one: Appointment, before: Appointment | undefined): Step['w
  *
  * @param versions - all that are known, the newest first
  */
-export function historyOf(versions: readonly Appointment[], config: Pick<TagConfig, 'uris'>): Step[] {
+export function historyOf(versions: readonly Appointment[], config: PublicConfig): Step[] {
   return versions.map((appointment, index) => {
     const before = versions[index + 1];
     const { meta, status } = appointment;

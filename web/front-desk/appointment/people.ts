@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Patient } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { nameOf } from '../../../core/fhir/human-name.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
@@ -51,7 +51,7 @@ export function servicesOf({ serviceType }: Appointment): string {
 export function payersOf(
   appointment: Appointment,
   names: Readonly<Record<string, string>>,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): string {
   return payerKindsOf(appointment, config)
     .map(({ code, display }) => names[code ?? ''] ?? display ?? code)

@@ -1,9 +1,10 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { holdersOf } from '../../../core/booking/slots/holders.ts';
 import { type HoursData, type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
-import { type Preview, type PreviewConfig, previewOf } from '../../../core/calendar/publish/preview.ts';
+import { type Preview, previewOf } from '../../../core/calendar/publish/preview.ts';
 import { periodInterval } from '../../../core/calendar/time/not-available.ts';
 import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { covers, subtract, union } from '../../../core/time/interval-set.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { timeOf } from '../day/entries.ts';
@@ -52,7 +53,7 @@ export function previewChange(
   schedule: HoursData['schedules'][number],
   data: HoursData,
   stored: Stored,
-  config: PreviewConfig,
+  config: PublicConfig,
 ): ChangePreview {
   const hours = openingHoursOf(schedule, data, config);
   const held = new Set(holdersOf(stored.appointments).keys());

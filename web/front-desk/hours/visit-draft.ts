@@ -1,7 +1,7 @@
 import type { Extension, HealthcareService } from '@medplum/fhirtypes';
 import { milliseconds } from '../../../core/booking/policy/duration.ts';
 import type { HoursData } from '../../../core/calendar/opening-hours.ts';
-import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isInPool, MOST_STEPS, readVisit } from '../../../core/visits/visit.ts';
 
@@ -127,7 +127,7 @@ export function emptyStep(steps: readonly StepRow[]): StepRow {
 }
 
 /** What a service asks for, to be changed. */
-export function visitDraftOf(service: HealthcareService, config: ArtefactConfig): VisitDraft {
+export function visitDraftOf(service: HealthcareService, config: PublicConfig): VisitDraft {
   const url = artefactUri(config, 'LocalVisit');
   const visit = new Taking(partsOf(service).find((one) => one.url === url));
   const steps = visit.all('step', (part) => part);
@@ -192,7 +192,7 @@ function seriesPart({ count, every, tolerance, isSameActor, kept }: SeriesDraft)
 export function serviceWithVisit(
   service: HealthcareService,
   { kind, steps, series, isByStep, kept }: VisitDraft,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): HealthcareService {
   const url = artefactUri(config, 'LocalVisit');
   const { extension: stored, ...rest } = service;
@@ -270,7 +270,7 @@ export function visitProblems(
   service: HealthcareService,
   draft: VisitDraft,
   data: HoursData,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): VisitProblems | undefined {
   const { kind, steps: rows } = draft;
   const { issues } = readVisit(serviceWithVisit(service, draft, config), config);

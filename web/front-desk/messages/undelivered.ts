@@ -1,6 +1,6 @@
 import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
 import { openStatuses } from '../../../core/booking/confirmation/task.ts';
-import type { ArtefactConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowCodes } from '../../../core/rows/row.ts';
@@ -14,7 +14,7 @@ export interface Undelivered {
 }
 
 /** The searches for the open Tasks about people to call, as queries. */
-export const undeliveredQueries = (config: ArtefactConfig) =>
+export const undeliveredQueries = (config: PublicConfig) =>
   [
     [
       ['code', rowCodes(['undelivered'], config)],
@@ -27,7 +27,7 @@ export const undeliveredQueries = (config: ArtefactConfig) =>
   ] as const;
 
 /** The searches for these Tasks, with their people and appointments. */
-export const undeliveredSearches = (config: ArtefactConfig) =>
+export const undeliveredSearches = (config: PublicConfig) =>
   undeliveredQueries(config).map(
     (query) =>
       ({

@@ -1,7 +1,7 @@
 import type { Subscription, Task } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
-import { ownerOf, type TagConfig } from '../../../core/fhir/tags.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
 import { requestDelivery } from '../../../core/notifications/delivery/delivery-state.ts';
 import { type Outbox, outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
 import {
@@ -49,11 +49,8 @@ export interface PortalDeliveries {
   readonly deliveries: readonly Delivery[];
 }
 
-/** The part of the configuration that deliveries depend on. */
-export type DeliveryConfig = ArtefactConfig & TagConfig;
-
 /** The searches for Subscriptions to topics of the service, and for their outboxes. */
-export function deliverySearches(config: ArtefactConfig) {
+export function deliverySearches(config: PublicConfig) {
   return [
     { type: 'Subscription', query: [['_profile', artefactUri(config, 'LocalSubscriptionTermin')]] },
     { type: 'Task', query: [['code', rowCodes(['outboxes'], config)]] },
@@ -98,7 +95,7 @@ function deliveryOf(
   subscription: Subscription,
   outbox: Outbox | undefined,
   now: number,
-  config: DeliveryConfig,
+  config: PublicConfig,
 ): Delivery {
   const { channel } = isObject(subscription.channel) ? publicSubscription(subscription) : { channel: { type: '' } };
   const criteria: unknown = Reflect.get(subscription, '_criteria');
@@ -129,7 +126,7 @@ const rank = ({ state }: Delivery): number => deliveryStates.indexOf(state);
  * @param resources - Subscriptions and Tasks; what is broken is shown as far as it can be read
  * @param now - milliseconds since 1970 UTC
  */
-export function deliveriesIn(resources: readonly unknown[], now: number, config: DeliveryConfig): PortalDeliveries[] {
+export function deliveriesIn(resources: readonly unknown[], now: number, config: PublicConfig): PortalDeliveries[] {
   const outboxes = new Map(resources.flatMap((one) => (isResource(one, 'Task') ? readOutboxes(one) : [])));
   const portals = new Map<string, Delivery[]>();
   for (const one of resources) {

@@ -1,7 +1,7 @@
 import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
 import { endOf } from '../../../core/booking/appointment/expiry.ts';
 import { openStatuses } from '../../../core/booking/confirmation/task.ts';
-import type { ArtefactConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
@@ -28,7 +28,7 @@ export interface Requests {
 }
 
 /** The searches for what waits: the appointments with their patients, and the Tasks of those with a deadline. */
-export function requestSearches(config: ArtefactConfig) {
+export function requestSearches(config: PublicConfig) {
   return [
     { type: 'Appointment', query: [['status', 'pending']], include: [['_include', 'Appointment:patient']] },
     {
@@ -52,7 +52,7 @@ function byDeadline(one: Waiting, other: Waiting): number {
 }
 
 /** Sorts what the searches have found; what is broken is shown as far as it can be read. */
-export function requestsIn(resources: readonly unknown[], config: ArtefactConfig): Requests {
+export function requestsIn(resources: readonly unknown[], config: PublicConfig): Requests {
   const tasks = new Map<string, Task>();
   for (const one of resources) {
     if (isResource(one, 'Task')) {

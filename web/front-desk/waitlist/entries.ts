@@ -2,7 +2,7 @@ import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { endOf, isOffered } from '../../../core/booking/appointment/expiry.ts';
 import { isFromWaitlist, offeredFor } from '../../../core/booking/appointment/offer.ts';
 import { compareEntries, isStillWaiting } from '../../../core/booking/waitlist/entry.ts';
-import type { ArtefactConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
@@ -29,7 +29,7 @@ export const waitlistSearches = [
 ] as const;
 
 /** Those who wait, in the order in which they are asked. */
-export function entriesIn(resources: readonly unknown[], now: number, config: ArtefactConfig): Entry[] {
+export function entriesIn(resources: readonly unknown[], now: number, config: PublicConfig): Entry[] {
   const patients = new Map(resources.filter((one) => isResource(one, 'Patient')).map((one) => [one.id, one]));
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));
   const offers = appointments.filter((one) => isOffered(one, now, config));
@@ -78,7 +78,7 @@ export interface Filled {
 }
 
 /** The time that those who waited have taken, by whose it is; the most first. */
-export function filledIn(resources: readonly unknown[], config: ArtefactConfig): Filled[] {
+export function filledIn(resources: readonly unknown[], config: PublicConfig): Filled[] {
   const found = new Map<string, Filled>();
   for (const one of resources) {
     const time = isResource(one, 'Appointment') && isFromWaitlist(one, config) ? timeOf(one) : undefined;

@@ -1,6 +1,6 @@
 import type { Appointment, AppointmentParticipant, CodeableConcept, Parameters, Schedule } from '@medplum/fhirtypes';
 import { readPolicy } from '../../../core/booking/policy/policy.ts';
-import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { isSameService } from '../../../core/slots/slot.ts';
@@ -14,7 +14,7 @@ export const waitedSearches = [
 ] as const;
 
 /** The services whose freed time is offered to those who wait, by their names. */
-export function waitedServices(resources: readonly unknown[], config: ArtefactConfig): CodeableConcept[] {
+export function waitedServices(resources: readonly unknown[], config: PublicConfig): CodeableConcept[] {
   const types = resources.flatMap((one): CodeableConcept[] => {
     const isHolder = isResource(one, 'Schedule') || isResource(one, 'HealthcareService');
     if (!isHolder || readPolicy(one, config).policy.refill !== 1) {
@@ -55,7 +55,7 @@ export interface Wish extends Interval {
 /** The body of `$waitlist`: the clinic writes to the person, or calls. */
 export function joinRequest(
   { who, service, actor, standing, uuid, start, end }: Wish,
-  config: ArtefactConfig,
+  config: PublicConfig,
 ): Parameters {
   const resource: Appointment = {
     resourceType: 'Appointment',
@@ -79,5 +79,5 @@ export function joinRequest(
 }
 
 /** The place in the order that `$waitlist` has answered with. */
-export const placeIn = ({ extension }: Appointment, config: ArtefactConfig): number | undefined =>
+export const placeIn = ({ extension }: Appointment, config: PublicConfig): number | undefined =>
   extension?.find(({ url }) => url === artefactUri(config, 'LocalPlace'))?.valuePositiveInt;

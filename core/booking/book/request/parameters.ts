@@ -1,10 +1,10 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, ResourceType } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../../config/config.ts';
 import { type Bounds, boundIssues, identifierIssues, personBounds, sizeProblem } from '../../../fhir/bounds.ts';
 import { narrativeIssues } from '../../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { withoutReserved } from '../../../fhir/reserved.ts';
 import { isObject, isResource } from '../../../fhir/resource.ts';
-import type { TagConfig } from '../../../fhir/tags.ts';
 import { readStructure } from '../../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../../fhir/unsupported.ts';
 import { readStepMark } from '../../../visits/group.ts';
@@ -125,7 +125,7 @@ function readResource(
   type: ResourceType,
   { input, bounds = {} }: ParameterDefinition,
   path: string,
-  config: TagConfig,
+  config: PublicConfig,
 ): ReadParameter {
   const tooLong = boundIssues(sent, bounds, path);
   if (tooLong.length > 0) {
@@ -163,7 +163,7 @@ function readValue(
   definition: ParameterDefinition,
   parameter: Readonly<Record<string, unknown>>,
   path: string,
-  config: TagConfig,
+  config: PublicConfig,
 ): ReadParameter {
   const { input, resourceType, uri } = definition;
   if (uri && typeof parameter.valueUri === 'string') {
@@ -186,7 +186,7 @@ function readValue(
   return issues.length > 0 ? { issues } : { input, located, issues };
 }
 
-function readParameter(parameter: unknown, path: string, operation: Taking, config: TagConfig): ReadParameter {
+function readParameter(parameter: unknown, path: string, operation: Taking, config: PublicConfig): ReadParameter {
   const definitions = definitionsOf[operation];
   const name = isObject(parameter) ? parameter.name : undefined;
   if (!isObject(parameter) || typeof name !== 'string') {
@@ -243,7 +243,7 @@ const hopeless = (issues: readonly Issue[]): ReadInputs => ({
   isHopeless: true,
 });
 
-function readParameters(parameters: readonly unknown[], operation: Taking, config: TagConfig): ReadInputs {
+function readParameters(parameters: readonly unknown[], operation: Taking, config: PublicConfig): ReadInputs {
   const repeated = repetitionIssues(parameters, operation);
   if (parameters.length > MOST_PARAMETERS || repeated.length > 0) {
     const issues = boundIssues({ parameter: parameters }, { parameter: MOST_PARAMETERS }, 'Parameters');
@@ -276,7 +276,7 @@ function readParameters(parameters: readonly unknown[], operation: Taking, confi
  *   `profile-violation`) for each part that is not what the operation takes
  * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
  */
-export function readInputs(body: unknown, config: TagConfig, operation: Taking = 'book'): ReadInputs {
+export function readInputs(body: unknown, config: PublicConfig, operation: Taking = 'book'): ReadInputs {
   const tooLarge = sizeProblem(body);
   if (tooLarge) {
     return hopeless([malformed(`The body of $${operation} must not ${tooLarge}.`, 'http.body')]);

@@ -1,5 +1,5 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../../config/config.ts';
+import type { PublicConfig } from '../../../config/config.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { conditionalReferenceIssues } from '../../../fhir/reference/conditional-reference.ts';
@@ -51,9 +51,6 @@ export interface ParsedRequest {
 
 /** What a request is for: to book a time, or to hold it for some minutes. */
 export type Purpose = 'book' | 'hold';
-
-/** The part of the configuration that reading a request depends on. */
-export type RequestConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSystem'>;
 
 function missingElements({ value, path }: Located<Appointment>, mayBeWithoutParticipant: boolean): Issue[] {
   const sent: Readonly<Record<string, unknown>> = { ...value };
@@ -143,7 +140,7 @@ function readOne(
   inputs: BookInputs,
   areParametersRead: boolean,
   isHolding: boolean,
-  { baseUrl }: RequestConfig,
+  { baseUrl }: PublicConfig,
 ): { readonly request: BookRequest; readonly issues: readonly Issue[] } {
   const { patient, relatedPerson, answers } = inputs;
   const slots = readSlots(appointment, baseUrl);
@@ -213,7 +210,7 @@ function togetherIssues({ appointments, schedule }: BookInputs): Issue[] {
  * @returns the problems of its form and, unless nothing can be judged, the request without what has the wrong JSON type
  * @see specification sections 2.1 and 4.4
  */
-export function parseBookRequest(body: unknown, config: RequestConfig, purpose: Purpose = 'book'): ParsedRequest {
+export function parseBookRequest(body: unknown, config: PublicConfig, purpose: Purpose = 'book'): ParsedRequest {
   const { inputs, issues, unreadable, isHopeless } = readInputs(body, config);
   const { appointments } = inputs;
   if (appointments.length === 0) {

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import type { ArtefactConfig } from '../../../config/config.ts';
+import type { PublicConfig } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { endingOf, hasRunOut, isHold, isOffer, isProlonged } from '../../appointment/expiry.ts';
 import { offeredFor } from '../../appointment/offer.ts';
@@ -45,7 +45,7 @@ function replacedIssues({ replaced, appointment }: BookRequest, found: Appointme
 export interface EarlierContext {
   readonly purpose?: Purpose | undefined;
   readonly now: number;
-  readonly config: ArtefactConfig;
+  readonly config: PublicConfig;
 }
 
 /** What keeps an appointment from being sent to `$hold` again. */

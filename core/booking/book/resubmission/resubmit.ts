@@ -1,5 +1,5 @@
 import type { Appointment, AppointmentParticipant, Meta } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../config/config.ts';
 import { boundIssues, sizeBeyond, sizeProblem } from '../../../fhir/bounds.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
@@ -10,8 +10,6 @@ import { elementName, ruleOf, unitedBounds, unitedElements } from '../../appoint
 import { passingExtensions } from '../../appointment/expiry.ts';
 import { participantKey, type Submitted } from '../../appointment/submitted.ts';
 import type { Located } from '../request/parameters.ts';
-
-type KeptConfig = Pick<BookingConfig, 'baseUrl' | 'uris'>;
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -29,7 +27,7 @@ const entriesOf = (list: unknown): Entry[] => (Array.isArray(list) ? list.filter
 const lengthOf = ({ start, end }: Appointment): number => (parseInstant(end) ?? 0) - (parseInstant(start) ?? 0);
 
 /** What the service has set for a hold or a request is not kept in the booking. */
-const isPassing = ({ url }: Entry, config: KeptConfig): boolean =>
+const isPassing = ({ url }: Entry, config: PublicConfig): boolean =>
   passingExtensions.some((artefact) => url === artefactUri(config, artefact));
 
 function unite(
@@ -37,7 +35,7 @@ function unite(
   sent: readonly Entry[],
   stored: readonly Entry[],
   protectedKeys: ReadonlySet<string>,
-  { baseUrl }: KeptConfig,
+  { baseUrl }: PublicConfig,
 ): Entry[] {
   const keyOf = (entry: Entry): string => ruleOf(name).unitedBy?.(entry, baseUrl) ?? '';
   const named = new Set(sent.map(keyOf));
@@ -48,7 +46,7 @@ function unite(
 }
 
 /** What is stored of an appointment without what it tells of its patient: for another one it is sent again. */
-function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: KeptConfig): [Entry, Submitted] {
+function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: PublicConfig): [Entry, Submitted] {
   const kept: Record<string, unknown> = { ...stored };
   for (const name of Object.keys(kept).filter((one) => ruleOf(one).isPersonal)) {
     delete kept[name];
@@ -62,7 +60,7 @@ function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: KeptCon
 }
 
 /** The united lists: what was sent, followed by what is stored besides. */
-function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, config: KeptConfig) {
+function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, config: PublicConfig) {
   return unitedElements.flatMap((name): [string, unknown][] => {
     const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isPassing(entry, config));
     const isProtected = name === 'extension' ? extensions : new Set<string>();
@@ -87,7 +85,7 @@ export function resubmitted(
   before: Appointment,
   part: Submitted,
   isSamePatient: boolean,
-  config: KeptConfig,
+  config: PublicConfig,
 ): Appointment {
   const [stored, clinic] = isSamePatient ? [{ ...before }, part] : withoutPerson(before, part, config);
   const named = new Set(Object.keys(sent).map(elementName));

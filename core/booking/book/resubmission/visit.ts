@@ -1,28 +1,26 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../../config/config.ts';
+import type { PublicConfig } from '../../../config/config.ts';
 import { visitGroupOf } from '../../../visits/group.ts';
 import { readVisit, stepOf, type Visit } from '../../../visits/visit.ts';
 import { hasEnded } from '../../appointment/expiry.ts';
 import { canBeMoved } from '../../appointment/status.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../resource-set.ts';
 
-type VisitConfig = Pick<BookingConfig, 'uris'>;
-
 /** The visit that a service asks for, if it was read and can be used. */
-export function visitOf(service: string, services: ResourceSet | undefined, config: VisitConfig): Visit | undefined {
+export function visitOf(service: string, services: ResourceSet | undefined, config: PublicConfig): Visit | undefined {
   const found = services && findResource(services, 'HealthcareService', service);
   return found && readVisit(found, config).visit;
 }
 
 /** Whether requestors may move and cancel an appointment without the others that were booked with it. */
-export function isByItself(one: Appointment, services: ResourceSet | undefined, config: VisitConfig): boolean {
+export function isByItself(one: Appointment, services: ResourceSet | undefined, config: PublicConfig): boolean {
   const mark = stepOf(one, config);
   const visit = mark && visitOf(mark.service, services, config);
   return !visit || visit.isByStep || visit.series !== undefined;
 }
 
 /** The other open appointments that were booked together with one, as far as they were read. */
-export function siblingsOf(one: Appointment, state: ResourceSet, now: number, config: VisitConfig): Appointment[] {
+export function siblingsOf(one: Appointment, state: ResourceSet, now: number, config: PublicConfig): Appointment[] {
   const group = visitGroupOf(one, config);
   return group === undefined
     ? []

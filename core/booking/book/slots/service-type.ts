@@ -1,5 +1,5 @@
 import type { CodeableConcept, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, type Confirmation } from '../../../config/config.ts';
+import { artefactUri, type Confirmation, type PublicConfig } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../../fhir/payer-kind.ts';
 import type { CalendarSlot } from '../../../slots/slot.ts';
@@ -98,7 +98,7 @@ function confirmationIn(extensions: readonly Extension[] | undefined, url: strin
 export function confirmationOf(
   schedules: readonly Schedule[],
   servicesOf: (schedule: Schedule) => readonly HealthcareService[],
-  config: Pick<BookingConfig, 'uris' | 'confirmation'>,
+  config: PublicConfig,
 ): Confirmation {
   const url = artefactUri(config, 'LocalConfirmation');
   const wishes = schedules.map((schedule) => {
