@@ -1,4 +1,3 @@
-import { limitingChanges } from './admission/change-limit.ts';
 import type { Handler } from './handler.ts';
 import type { BodyKind } from './http/body.ts';
 import { answerMessage, calendarFeed, planAbsence } from './interactions/answer.ts';
@@ -9,6 +8,7 @@ import { type Named, readDefinition, searchDefinitions } from './interactions/de
 import { findVisits } from './interactions/find.ts';
 import { history, vread } from './interactions/history.ts';
 import { hold } from './interactions/hold.ts';
+import { limitingChanges } from './interactions/limiting-changes.ts';
 import { patchAppointment } from './interactions/patch.ts';
 import { createPatient, updatePatient } from './interactions/patient.ts';
 import { read } from './interactions/read.ts';

@@ -1,7 +1,17 @@
-import type { VisitStep } from './visit.ts';
-
 /** What the order of steps depends on. */
-export type OrderedStep = Pick<VisitStep, 'name' | 'duration' | 'after' | 'gapMin' | 'gapMax'>;
+export interface OrderedStep {
+  readonly name: string;
+  /** Milliseconds; absent: as long as appointments of the pool are. */
+  readonly duration: number | undefined;
+  /** Names of the steps that must be over; without any, the step can take place in any order. */
+  readonly after: readonly string[];
+  /**
+   * Shortest and longest time between the step and the end of the one before it: the last of those that it comes after; if
+   * it can take place in any order, whichever is before it.
+   */
+  readonly gapMin: number;
+  readonly gapMax: number;
+}
 
 /** How many orders of steps are looked at to find out whether one is possible; with more, it counts as possible. */
 const MOST_ORDERS = 50_000;

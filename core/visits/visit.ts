@@ -5,7 +5,7 @@ import type { Issue } from '../fhir/outcome/outcome.ts';
 import { idIn } from '../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../fhir/reference/service-reference.ts';
 import { DAY } from '../time/time-zone.ts';
-import { canFollow } from './order.ts';
+import { canFollow, type OrderedStep } from './order.ts';
 
 /** Who or what can fill a role of a step: the Schedules of a service, or these Schedules; ids. */
 export type Pool =
@@ -13,20 +13,9 @@ export type Pool =
   | { readonly kind: 'schedules'; readonly schedules: readonly string[] };
 
 /** A step of a visit: one appointment, for which one Schedule of each pool is needed at the same time. */
-export interface VisitStep {
-  readonly name: string;
+export interface VisitStep extends OrderedStep {
   /** The first one is the step's own; all of them are needed at once, each by a Schedule of its own. */
   readonly pools: readonly Pool[];
-  /** Milliseconds; absent: as long as appointments of the pool are. */
-  readonly duration: number | undefined;
-  /** Names of the steps that must be over; without any, the step can take place in any order. */
-  readonly after: readonly string[];
-  /**
-   * Shortest and longest time between the step and the end of the one before it: the last of those that it comes after; if
-   * it can take place in any order, whichever is before it.
-   */
-  readonly gapMin: number;
-  readonly gapMax: number;
   /** The name of a step whose own Schedule takes this one, too. */
   readonly sameAs: string | undefined;
   /** Whether the visit is complete without it. */

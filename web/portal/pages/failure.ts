@@ -1,4 +1,5 @@
 import { html } from '../../server/html.ts';
+import type { Refusal } from '../fhir/client.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import type { Texts } from '../texts/texts.ts';
 
@@ -17,6 +18,11 @@ export const failures = {
 
 /** A failure that has a page of its own. */
 export type Failure = keyof typeof failures;
+
+/** The page for a refusal to show anything: what is not there, or a service that does not answer. */
+export function failureOf({ status }: Refusal): Failure {
+  return [400, 404, 410].includes(status) ? 'notFound' : 'unavailable';
+}
 
 /** The page of a failure: what happened, and what to do. */
 export function failurePage({ texts, portal }: Pick<Visit, 'texts' | 'portal'>, failure: Failure): Reply {

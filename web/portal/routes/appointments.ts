@@ -22,7 +22,7 @@ import {
   statePart,
 } from '../pages/appointment.ts';
 import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointments.ts';
-import { failurePage } from '../pages/failure.ts';
+import { failureOf, failurePage } from '../pages/failure.ts';
 import type { RestOfSeries } from '../pages/visits.ts';
 import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink, withMore } from '../session/session.ts';
 import {
@@ -40,7 +40,7 @@ import { type ChosenStep, type ChosenTime, lengthOf, parseTime } from '../visit/
 import { emailOf } from '../visit/person.ts';
 import { moveRequest, moveVisitRequest } from '../visit/requests.ts';
 import { watchOf } from './news.ts';
-import { alternativesTo, failureOf, reasonOf, visitorLimit } from './refusals.ts';
+import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { serviceOf } from './under-way.ts';
 
 /** An appointment of the visitor, or a visit under one of its appointments. */

@@ -2,12 +2,11 @@ import type { BookableService } from '../clinic/services.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
-import { failurePage } from '../pages/failure.ts';
+import { failureOf, failurePage } from '../pages/failure.ts';
 import { readAnswers } from '../questionnaire/answers.ts';
 import { type Question, type QuestionForm, questionForm } from '../questionnaire/questions.ts';
 import { emptyForm, type FormValues } from '../visit/form.ts';
 import { nameOf, personProblems } from '../visit/person.ts';
-import { failureOf } from './refusals.ts';
 import { currentHold, forUnderWay, type UnderWay } from './under-way.ts';
 
 async function questionsOf({ portal }: Visit, service: BookableService): Promise<QuestionForm | undefined | Refusal> {

@@ -5,12 +5,12 @@ import { isRefusal } from '../fhir/client.ts';
 import { listOf } from '../fhir/elements.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { type Movable, movePage } from '../pages/appointment.ts';
-import { failurePage } from '../pages/failure.ts';
+import { failureOf, failurePage } from '../pages/failure.ts';
 import { type Answerable, messageAnswers, messagePage } from '../pages/message.ts';
 import { noSession, withMore } from '../session/session.ts';
 import { parseTime } from '../visit/chosen-time.ts';
 import { moveBy } from './appointments.ts';
-import { failureOf, reasonOf } from './refusals.ts';
+import { reasonOf } from './refusals.ts';
 import { serviceOf } from './under-way.ts';
 
 const named = ({ parameter = [] }: Parameters, name: string) => parameter.filter((one) => one?.name === name);

@@ -2,7 +2,6 @@ import type { BookableService } from '../clinic/services.ts';
 import { readTimes } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Visit } from '../http/visit.ts';
-import type { Failure } from '../pages/failure.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import type { ChosenTime } from '../visit/chosen-time.ts';
 import { otherVisits } from './visits.ts';
@@ -44,11 +43,6 @@ export function reasonOf(refusal: Refusal): RefusalReason {
   }
   const byStatus: Readonly<Record<number, RefusalReason>> = { 0: 'unknown', 412: 'changed', 429: 'busy' };
   return byStatus[refusal.status] ?? (refusal.status >= 500 ? 'unknown' : 'other');
-}
-
-/** The page for a refusal to show anything: what is not there, or a service that does not answer. */
-export function failureOf({ status }: Refusal): Failure {
-  return [400, 404, 410].includes(status) ? 'notFound' : 'unavailable';
 }
 
 /** How many other times are offered. */

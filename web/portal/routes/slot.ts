@@ -2,10 +2,9 @@ import { html } from '../../server/html.ts';
 import { timesIn } from '../clinic/times.ts';
 import { isRefusal } from '../fhir/client.ts';
 import type { PageHandler } from '../http/visit.ts';
-import { failurePage } from '../pages/failure.ts';
+import { failureOf, failurePage } from '../pages/failure.ts';
 import { bookingFields, takenPage } from '../pages/taken.ts';
 import { formatTime } from '../visit/chosen-time.ts';
-import { failureOf } from './refusals.ts';
 
 /**
  * `GET /slots/:id`: the page of one Slot, to which a directory leads. It holds the Slot when a person opens it: by a script,

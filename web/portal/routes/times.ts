@@ -5,12 +5,11 @@ import { type BookableService, payersOf, servicesFor } from '../clinic/services.
 import { type FreeTime, readTimes } from '../clinic/times.ts';
 import { isRefusal } from '../fhir/client.ts';
 import type { PageHandler, Visit } from '../http/visit.ts';
-import { failurePage } from '../pages/failure.ts';
+import { failureOf, failurePage } from '../pages/failure.ts';
 import { servicesPage } from '../pages/services.ts';
 import { peopleOf, timesPage, withCard } from '../pages/times.ts';
 import { findOwn, restOfSeries } from './appointments.ts';
 import { movedBy } from './message.ts';
-import { failureOf } from './refusals.ts';
 import { showVisits } from './visits.ts';
 
 /** How many days one page looks at, and how far ahead the next free time is looked for. */

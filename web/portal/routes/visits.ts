@@ -7,13 +7,12 @@ import type { BookableService } from '../clinic/services.ts';
 import { has, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { listOf } from '../fhir/elements.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import { failurePage } from '../pages/failure.ts';
+import { failureOf, failurePage } from '../pages/failure.ts';
 import { type ProposedVisit, type RestOfSeries, visitsPage } from '../pages/visits.ts';
 import type { Portal } from '../portal.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenStep, type ChosenTime, visitTime } from '../visit/chosen-time.ts';
 import { findRequest, type VisitBooking, type WantedStep } from '../visit/requests.ts';
-import { failureOf } from './refusals.ts';
 
 /** How many visits one page shows, how many days it looks at, and how far ahead the next one is looked for. */
 const SHOWN = 10;
