@@ -39,11 +39,27 @@ function datesIn(word: string, year: number): string[] {
 /** The code of a country at the beginning of a number: no code begins with another one (ITU-T E.164). */
 const COUNTRY = /^(?:\+|00)(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})/;
 
-/** A telephone number as it was typed, and as all ways to write it end: without signs, country and leading zero. */
-function numbersIn(text: string): string[] {
+/** Digits together, or with a sign between two of them: as the groups of a number are written. */
+const grouped = (digits: string): string =>
+  [
+    digits,
+    ...Array.from(digits.slice(1)).flatMap((_, index) =>
+      [' ', '-', '/'].map((sign) => `${digits.slice(0, index + 1)}${sign}${digits.slice(index + 1)}`),
+    ),
+  ].join(',');
+
+/**
+ * What a telephone number holds, however it was typed and is stored: its last seven digits without signs, country and leading
+ * zero. A shorter one is a part of a number.
+ */
+function numberQuery(text: string): (readonly [string, string])[] {
   const digits = text.replace(/[^\d+]/g, '');
   const bare = digits.replace(COUNTRY, '').replace(/^0/, '');
-  return [...new Set([text, bare.length < 3 ? digits : bare])];
+  return (
+    bare.length < 7
+      ? [[...new Set([text, bare.length < 3 ? digits : bare])].join(',')]
+      : [grouped(bare.slice(-4)), grouped(bare.slice(-7, -4))]
+  ).map((part) => ['phone:contains', part]);
 }
 
 /**
@@ -56,7 +72,7 @@ export function patientQuery(text: string, year: number): readonly (readonly [st
   const typed = text.trim();
   const words = typed.split(/[\s,]+/).filter(Boolean);
   if (/^[+\d][\d\s()/-]{4,}$/.test(typed) && !words.some((word) => datesIn(word, year).length > 0)) {
-    return [['phone:contains', numbersIn(typed).join(',')]];
+    return numberQuery(typed);
   }
   return words.map((word) => {
     const dates = datesIn(word, year);
