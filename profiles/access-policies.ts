@@ -219,6 +219,8 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     ...permit(clinic, [...readVersions, ...write, 'delete']),
     ...tasks(config),
     ...permit(['OperationDefinition', 'Provenance'], look),
+    // The picture of a person, uploaded in Medplum's app: by its id alone.
+    ...permit(['Binary'], ['read']),
     portalNames,
     messages(config),
     ...ownSubscriptions(config),

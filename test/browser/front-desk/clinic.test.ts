@@ -1,8 +1,9 @@
 /** What patients see of the clinic: staff change it beside the page that patients would see. */
 import { deflateSync } from 'node:zlib';
 import { expect, type Page, test } from '@playwright/test';
+import { pictureKind } from '../../../web/portal/clinic/picture-kind.ts';
 import { stored } from '../../contract/fixtures.ts';
-import { medplum } from '../../contract/http.ts';
+import { medplum, resourceIn } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { origin } from '../clinic.ts';
 import { visitDesk } from './desk.ts';
@@ -79,6 +80,25 @@ test('the clinic’s own page follows what is typed, and holds nothing that coul
     await expect
       .poll(async () => (await stored('Practitioner', `_id=${practitioner?.id}`))[0]?.photo?.[0]?.contentType)
       .toBe('image/jpeg');
+
+    // What Medplum's app uploads is a file beside the Practitioner, as large as the camera made it.
+    const data = (await drawn(page, 'image/png')).toString('base64');
+    const body = { resourceType: 'Binary', contentType: 'image/png', data };
+    const { id } = resourceIn('Binary', await medplum('admin', 'POST', '/Binary', { body }));
+    const uploaded = { ...practitioner, photo: [{ contentType: 'image/png', url: `Binary/${id}` }] };
+    await medplum('front-desk', 'PUT', `/Practitioner/${practitioner?.id}`, { body: uploaded });
+    await page.reload();
+    await page.getByLabel('Of whom').selectOption({ label: 'Dr. Jonas Weber' });
+    const own = page.getByRole('group', { name: 'Picture' });
+    await expect(own).toContainText('uploaded in Medplum');
+    await expect(own.getByRole('img')).toBeVisible();
+    await page.getByRole('button', { name: 'Save the picture' }).click();
+    await expect
+      .poll(async () => {
+        const [photo] = (await stored('Practitioner', `_id=${practitioner?.id}`))[0]?.photo ?? [];
+        return pictureKind(Buffer.from(photo?.data ?? '', 'base64'));
+      })
+      .toEqual({ mediaType: 'image/jpeg', width: 320, height: 213 });
   } finally {
     for (const resource of [before, practitioner]) {
       await medplum('front-desk', 'PUT', `/${resource?.resourceType}/${resource?.id}`, { body: resource });

@@ -38,6 +38,13 @@ export const emptyPresentation: Presentation = {
 export const dataUrl = ({ contentType, data }: Attachment): string =>
   contentType && data ? `data:${contentType};base64,${data}` : '';
 
+/**
+ * The id of the Binary that holds a picture, as Medplum's app uploads it: the address names it, whether it is a reference or
+ * was signed for whoever reads it.
+ */
+export const uploadIn = ({ data, url }: Attachment): string | undefined =>
+  data ? undefined : /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/i.exec(textOf(url) ?? '')?.[0];
+
 /** The picture that such an address holds. */
 export function attachmentOf(url: string): Attachment | undefined {
   const [, contentType, data] = /^data:(image\/(?:png|jpeg|webp));base64,([\w+/=]+)$/.exec(url) ?? [];
@@ -46,6 +53,10 @@ export function attachmentOf(url: string): Attachment | undefined {
 
 const partsOf = ({ extension }: Organization, url: string): readonly Extension[] =>
   listOf(listOf(extension).find((one) => one.url === url)?.extension);
+
+/** The logo of an Organization. */
+export const logoIn = (organization: Organization, url: string): Attachment =>
+  partsOf(organization, url).find((one) => one.url === 'logo')?.valueAttachment ?? {};
 
 /**
  * How an Organization presents the clinic.
@@ -60,7 +71,7 @@ export function presentationOf(organization: Organization, url: string): Present
   const isSplit = lines.length > 0 || postalCode || city;
   return {
     name: textOf(organization.name) ?? '',
-    logo: dataUrl(part('logo').valueAttachment ?? {}),
+    logo: dataUrl(logoIn(organization, url)),
     colour: textOf(part('colour').valueString)?.toLowerCase() ?? USUAL_COLOUR,
     line: isSplit ? lines.join(', ') : (textOf(text) ?? ''),
     postalCode: textOf(postalCode) ?? '',

@@ -413,6 +413,7 @@ export const german: Texts = {
     remove: 'Bild entfernen',
     now: 'wie es gezeigt wird',
     pictures: 'PNG, JPEG oder WebP. Es wird verkleinert; Ort und Kamera bleiben nicht erhalten.',
+    uploaded: 'Dieses Bild wurde in Medplum hochgeladen. Verkleinert gespeichert sehen es auch die Patienten.',
     noPicture: 'Das ist kein Bild, das gezeigt werden kann. Wählen Sie ein PNG, JPEG oder WebP.',
     save: 'Für Patienten speichern',
     saved: 'Gespeichert. Patienten sehen es innerhalb einer Minute.',

@@ -409,6 +409,7 @@ export const english = {
     remove: 'Remove the picture',
     now: 'as it is shown',
     pictures: 'PNG, JPEG or WebP. It is made smaller; place and camera are not kept.',
+    uploaded: 'This picture was uploaded in Medplum. Patients see it, made smaller, once you save it.',
     noPicture: 'That is no picture that can be shown. Choose a PNG, JPEG or WebP.',
     save: 'Save for patients',
     saved: 'Saved. Patients see it within a minute.',

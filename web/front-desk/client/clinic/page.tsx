@@ -1,6 +1,6 @@
 import { Button, Loader, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { emptyPresentation, type Presentation, presentationOf, wrongIn } from '../../clinic/presentation.ts';
+import { emptyPresentation, logoIn, type Presentation, presentationOf, wrongIn } from '../../clinic/presentation.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -79,7 +79,13 @@ function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onS
             value={draft.colour}
             onChange={(event) => edit({ colour: event.currentTarget.value })}
           />
-          <PictureField label={words.field.logo} picture={draft.logo} use="logo" onPicture={(logo) => edit({ logo })} />
+          <PictureField
+            label={words.field.logo}
+            picture={draft.logo}
+            stored={logoIn(organization, portalUrl)}
+            use="logo"
+            onPicture={(logo) => edit({ logo })}
+          />
           <Textarea
             label={words.field.consent}
             description={words.consentHelp}

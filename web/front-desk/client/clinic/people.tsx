@@ -1,37 +1,47 @@
 import { Button, FileButton, Group, NativeSelect } from '@mantine/core';
-import type { Practitioner } from '@medplum/fhirtypes';
-import { useState } from 'react';
+import type { Attachment, Practitioner } from '@medplum/fhirtypes';
+import { useEffect, useState } from 'react';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { listOf } from '../../../portal/fhir/elements.ts';
-import { attachmentOf, dataUrl } from '../../clinic/presentation.ts';
-import { update } from '../fhir/client.ts';
+import { attachmentOf, dataUrl, uploadIn } from '../../clinic/presentation.ts';
+import { readFile, update } from '../fhir/client.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { pictureOf } from './picture.ts';
 
-/** Chooses a picture, shows it, and takes it away again. */
+/** Chooses a picture, shows it, and takes it away again. One that was uploaded elsewhere is chosen by itself. */
 export function PictureField({
   label,
   picture,
+  stored,
   use,
   onPicture,
 }: {
   readonly label: string;
   /** Its `data:` address; empty if there is none. */
   readonly picture: string;
+  /** What is stored. */
+  readonly stored: Attachment;
   readonly use: 'logo' | 'photo';
   readonly onPicture: (picture: string) => void;
 }) {
   const { clinic: words } = useTexts();
   const [isWrong, setWrong] = useState(false);
-  const choose = async (file: File | null): Promise<void> => {
+  const choose = async (file: File | null | undefined): Promise<void> => {
     const made = file ? await pictureOf(file, use) : '';
     setWrong(made === undefined);
     if (made) {
       onPicture(made);
     }
   };
+  const upload = uploadIn(stored);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is chosen once.
+  useEffect(() => {
+    if (upload && !picture) {
+      void readFile(upload).then(choose);
+    }
+  }, [upload]);
   return (
     <fieldset className="picture">
       <legend>{label}</legend>
@@ -54,7 +64,7 @@ export function PictureField({
           </Button>
         )}
       </Group>
-      <p className="help">{words.pictures}</p>
+      <p className="help">{upload ? words.uploaded : words.pictures}</p>
       {isWrong && <p role="alert">{words.noPicture}</p>}
     </fieldset>
   );
@@ -77,9 +87,10 @@ export function People({
   if (!person) {
     return null;
   }
-  const stored = dataUrl(listOf(person.photo)[0] ?? {});
+  const [photo = {}] = listOf(person.photo);
+  const stored = dataUrl(photo);
   const save = async (): Promise<void> => {
-    const { photo, ...rest } = person;
+    const { photo: _, ...rest } = person;
     const attachment = attachmentOf(picture ?? '');
     const after = { ...rest, ...(attachment && { photo: [attachment] }) };
     if (await submit(() => update('Practitioner', after), words.saved)) {
@@ -109,11 +120,12 @@ export function People({
         key={person.id}
         label={words.photo}
         picture={picture ?? stored}
+        stored={photo}
         use="photo"
         onPicture={setPicture}
       />
       {refusal && <Problem refusal={refusal} onReload={() => void onSaved()} />}
-      <Button type="submit" loading={isBusy} disabled={picture === undefined || picture === stored}>
+      <Button type="submit" loading={isBusy} disabled={picture === undefined || (picture === stored && !uploadIn(photo))}>
         {words.savePicture}
       </Button>
     </form>

@@ -155,6 +155,17 @@ export const readAll = (urls: readonly string[]): Promise<Bundle | Refusal> =>
 /** Writes all of it, or nothing. */
 export const transaction = (entry: readonly BundleEntry[]): Promise<Bundle | Refusal> => sendAll('transaction', entry);
 
+/** A file that is stored beside the resource that names it; `undefined` if it cannot be read. */
+export async function readFile(id: string): Promise<File | undefined> {
+  try {
+    const headers = { authorization: `Bearer ${await accessToken()}` };
+    const response = await fetch(`${fhirBase}/Binary/${id}`, { headers, signal: AbortSignal.timeout(ANSWER_LIMIT) });
+    return response.ok ? new File([await response.blob()], id) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Writes a resource as decided, unless it has been changed since (`If-Match`). */
 export const update = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource) =>
   call(type, `${fhirBase}/${type}/${resource.id}`, {
