@@ -1,5 +1,5 @@
 import type { Address, Attachment, Extension, Organization } from '@medplum/fhirtypes';
-import { listOf, textOf } from '../../portal/fhir/elements.ts';
+import { listOf, partsOf, textOf } from '../../portal/fhir/elements.ts';
 
 /** How the clinic presents itself to patients, as it is typed: all of it texts, empty where there is nothing. */
 export interface Presentation {
@@ -51,12 +51,9 @@ export function attachmentOf(url: string): Attachment | undefined {
   return contentType && data ? { contentType, data } : undefined;
 }
 
-const partsOf = ({ extension }: Organization, url: string): readonly Extension[] =>
-  listOf(listOf(extension).find((one) => one.url === url)?.extension);
-
 /** The logo of an Organization. */
 export const logoIn = (organization: Organization, url: string): Attachment =>
-  partsOf(organization, url).find((one) => one.url === 'logo')?.valueAttachment ?? {};
+  partsOf(organization.extension, url).find((one) => one.url === 'logo')?.valueAttachment ?? {};
 
 /**
  * How an Organization presents the clinic.
@@ -64,7 +61,7 @@ export const logoIn = (organization: Organization, url: string): Attachment =>
  * @param url - of the extension that says so
  */
 export function presentationOf(organization: Organization, url: string): Presentation {
-  const parts = partsOf(organization, url);
+  const parts = partsOf(organization.extension, url);
   const part = (name: string): Partial<Extension> => parts.find((one) => one.url === name) ?? {};
   const { line, postalCode, city, text }: Address = listOf(organization.address)[0] ?? {};
   const lines = Array.isArray(line) ? line : [];
@@ -96,7 +93,7 @@ export function withPresentation(organization: Organization, typed: Presentation
   const known = ['logo', 'colour', 'imprint', 'privacy', 'consent'];
   const logo = attachmentOf(typed.logo);
   const parts: Extension[] = [
-    ...partsOf(organization, url).filter((one) => !known.includes(one.url ?? '')),
+    ...partsOf(organization.extension, url).filter((one) => !known.includes(one.url ?? '')),
     ...(logo ? [{ url: 'logo', valueAttachment: logo }] : []),
     { url: 'colour', valueString: colour },
     ...(imprint ? [{ url: 'imprint', valueUrl: imprint }] : []),

@@ -1,5 +1,5 @@
 import type { Address, Location, Organization } from '@medplum/fhirtypes';
-import { listOf, textOf } from '../fhir/elements.ts';
+import { listOf, partsOf, textOf } from '../fhir/elements.ts';
 import { type Picture, pictureIn } from './pictures.ts';
 
 /** The clinic, as it presents itself to patients. What its record lacks is `undefined`. */
@@ -45,9 +45,6 @@ const pageIn = (value: unknown): string | undefined => {
 /** The logo of an Organization. */
 export const logoOf = ({ extension }: Organization, url: string | undefined): Picture | undefined =>
   pictureIn(partsOf(extension, url).map(({ valueAttachment }) => valueAttachment));
-
-const partsOf = (extension: Organization['extension'], url: string | undefined) =>
-  listOf(listOf(extension).find((one) => one.url === url)?.extension);
 
 /**
  * The clinic among the Organizations that provide its services: the one that says how the portal presents it, else the first.

@@ -13,7 +13,7 @@ import type {
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
-import { listOf, textOf } from '../fhir/elements.ts';
+import { extensionIn, listOf, partsOf, textOf } from '../fhir/elements.ts';
 import type { ExtensionUrls } from '../fhir/refusal.ts';
 import { addressText, type Clinic, clinicOf, mapOf } from './clinic.ts';
 
@@ -136,34 +136,28 @@ function millisecondsOf(length: Duration | undefined): number | undefined {
 function minutesOf(resource: Schedule | HealthcareService | undefined, service?: string): number | undefined {
   const parameters = listOf(resource?.extension).filter(({ url }) => url === SCHEDULING_PARAMETERS);
   const own = parameters.find(({ extension }) => {
-    const named = listOf(extension).find(({ url }) => url === 'service')?.valueReference?.reference;
+    const named = extensionIn(extension, 'service')?.valueReference?.reference;
     return service === undefined || named === undefined || named === `HealthcareService/${service}`;
   });
-  const length = millisecondsOf(listOf(own?.extension).find(({ url }) => url === 'duration')?.valueDuration);
+  const length = millisecondsOf(extensionIn(own?.extension, 'duration')?.valueDuration);
   return length === undefined ? undefined : length / MINUTE;
-}
-
-/** A part of the booking policy of a resource. */
-function policyPart(resource: Schedule | HealthcareService, url: string | undefined, name: string) {
-  const policy = listOf(resource.extension).find((one) => one.url === url);
-  return listOf(policy?.extension).find((part) => part.url === name);
 }
 
 /** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
 const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
-  millisecondsOf(policyPart(resource, url, 'cancelUntil')?.valueDuration);
+  millisecondsOf(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
 
 /** Whether freed time is offered to those who wait, by the booking policy of a resource. */
 const refillOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
-  policyPart(resource, url, 'refill')?.valueBoolean;
+  extensionIn(partsOf(resource.extension, url), 'refill')?.valueBoolean;
 
 type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind' | 'visit'>;
 
 /** What a service says of visits of several appointments. */
 function visitIn({ id = '', extension }: HealthcareService, url: string | undefined): VisitNeeds | undefined {
-  const parts = listOf(listOf(extension).find((one) => url !== undefined && one.url === url)?.extension);
+  const parts = partsOf(extension, url);
   const steps = parts.filter((part) => part.url === 'step').map((part) => listOf(part.extension));
-  const series = listOf(parts.find((part) => part.url === 'series')?.extension);
+  const series = partsOf(parts, 'series');
   const count = series.find((part) => part.url === 'count')?.valuePositiveInt;
   const every = millisecondsOf(series.find((part) => part.url === 'every')?.valueDuration);
   const optional = steps
@@ -201,7 +195,7 @@ function bookableSchedule(
   const location = locations.get(idIn(listOf(service?.location)[0]));
   const organization = organizations.get(idIn(service?.providedBy));
   const confirmation = [schedule, service]
-    .map((resource) => listOf(resource?.extension).find((extension) => extension.url === urls.confirmation)?.valueCode)
+    .map((resource) => extensionIn(resource?.extension, urls.confirmation)?.valueCode)
     .find((code) => code !== undefined);
   const actors = listOf(schedule.actor);
   const strictest = services.flatMap((one) => cancelUntilOf(one, urls.policy) ?? []);

@@ -6,7 +6,7 @@ import { html } from '../../server/html.ts';
 import type { BookableService, VisitNeeds } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
-import { listOf } from '../fhir/elements.ts';
+import { extensionIn, listOf } from '../fhir/elements.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import {
   type AppointmentPage,
@@ -147,7 +147,7 @@ async function withPlace({ portal }: Visit, { appointment, view }: Own): Promise
   }
   const { extensions, messages } = portal.options;
   const found = await portal.service.wait({ resourceType: 'Appointment', id: view.id });
-  const place = isRefusal(found) ? undefined : listOf(found.extension).find(({ url }) => url === extensions.place);
+  const place = isRefusal(found) ? undefined : extensionIn(found.extension, extensions.place);
   const isTold = listOf(appointment.extension).some(({ url, valueBoolean }) => url === messages && valueBoolean);
   return { ...view, place: place?.valuePositiveInt, isTold };
 }

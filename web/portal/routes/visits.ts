@@ -5,7 +5,7 @@ import { DAY } from '../../../core/time/time-zone.ts';
 import { isDay } from '../clinic/clock.ts';
 import type { BookableService } from '../clinic/services.ts';
 import { has, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
-import { listOf } from '../fhir/elements.ts';
+import { listOf, partsOf } from '../fhir/elements.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { failureOf, failurePage } from '../pages/failure.ts';
 import { type ProposedVisit, type RestOfSeries, visitsPage } from '../pages/visits.ts';
@@ -23,7 +23,7 @@ const AHEAD = 90;
 const LONGEST = 365 * DAY;
 
 function proposedStep(appointment: Appointment, stepUrl: string | undefined) {
-  const mark = listOf(listOf(appointment.extension).find(({ url }) => url === stepUrl)?.extension);
+  const mark = partsOf(appointment.extension, stepUrl);
   const name = mark.find(({ url }) => url === 'step')?.valueString;
   const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
   const slots = listOf(appointment.slot).flatMap(({ reference }) => reference?.split('/')[1] ?? []);

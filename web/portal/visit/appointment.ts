@@ -2,7 +2,7 @@ import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import type { BookableService } from '../clinic/services.ts';
-import { listOf, textOf } from '../fhir/elements.ts';
+import { extensionIn, listOf, partsOf, textOf } from '../fhir/elements.ts';
 import type { ExtensionUrls } from '../fhir/refusal.ts';
 import type { State } from '../texts/texts.ts';
 
@@ -82,8 +82,7 @@ export function isHold({ status, extension }: Appointment, heldUntil: string): b
   return isUnbooked && listOf(extension).some(({ url }) => url === heldUntil);
 }
 
-const offerParts = ({ extension }: Appointment, { offer }: Pick<ExtensionUrls, 'offer'>) =>
-  listOf(listOf(extension).find(({ url }) => offer !== undefined && url === offer)?.extension);
+const offerParts = ({ extension }: Appointment, { offer }: Pick<ExtensionUrls, 'offer'>) => partsOf(extension, offer);
 
 /** The ids of the entry and of the appointment for which another one is offered to a person. */
 export const offeredFor = (appointment: Appointment, urls: Pick<ExtensionUrls, 'offer'>): string[] =>
@@ -93,7 +92,7 @@ export const offeredFor = (appointment: Appointment, urls: Pick<ExtensionUrls, '
 
 /** How an offer to one person stands, as long as it does. */
 function offerIn(appointment: Appointment, urls: Pick<ExtensionUrls, 'offer' | 'heldUntil'>, now: number) {
-  const held = listOf(appointment.extension).find(({ url }) => url === urls.heldUntil);
+  const held = extensionIn(appointment.extension, urls.heldUntil);
   const until = appointment.status === 'proposed' ? parseInstant(held?.valueInstant) : undefined;
   const reasons = offeredFor(appointment, urls);
   return until !== undefined && until > now && reasons.length > 0
@@ -122,7 +121,7 @@ function scheduleOf({ slot }: Appointment, slots: readonly Slot[], services: rea
 
 /** Which step of a visit an appointment is; `undefined` if it is none. */
 function stepIn({ extension }: Appointment, url: string | undefined): AppointmentView['step'] {
-  const mark = listOf(listOf(extension).find((one) => url !== undefined && one.url === url)?.extension);
+  const mark = partsOf(extension, url);
   const service = mark.find((one) => one.url === 'service')?.valueReference?.reference?.split('/')[1];
   const name = mark.find((one) => one.url === 'step')?.valueString;
   return service !== undefined && name !== undefined ? { name, service } : undefined;
@@ -158,7 +157,7 @@ export function viewOf(
   const withWhom = nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? textOf(schedule?.name);
   const isChangeable = (state === 'asked' || state === 'confirmed') && start !== undefined;
   const openUntil = isChangeable ? start - (schedule?.cancelUntil ?? 0) : undefined;
-  const answer = listOf(appointment.extension).find(({ url }) => url === urls.deadline);
+  const answer = extensionIn(appointment.extension, urls.deadline);
   return {
     id: appointment.id ?? '',
     state: start === undefined && state !== 'cancelled' && state !== 'waiting' ? 'unclear' : state,
@@ -167,7 +166,7 @@ export function viewOf(
     what,
     serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
     step: stepIn(appointment, urls.visitStep),
-    payer: listOf(appointment.extension).find(({ url }) => url === urls.payerKind)?.valueCoding?.code,
+    payer: extensionIn(appointment.extension, urls.payerKind)?.valueCoding?.code,
     withWhom: withWhom === what ? undefined : withWhom,
     where: nameOf('Location') ?? schedule?.place,
     map: nameOf('Location') === undefined ? schedule?.map : undefined,
