@@ -56,13 +56,16 @@ const field = extract(({ document }) => {
   return one instanceof HTMLInputElement && one.value === '' ? { name: one.name, type: one.type } : null;
 });
 const wanted = extract(({ document, window }) => {
-  const empty = [...document.querySelectorAll('main form input, main form textarea')].filter(
+  const form = document.querySelector('[role=dialog]') ?? document.querySelector('main') ?? document;
+  const empty = [...form.querySelectorAll('form input, form textarea')].filter(
     (one) =>
       one.required &&
       (one.type === 'radio' || one.type === 'checkbox' ? !one.checked : one.value === '') &&
       isVisible(window, one),
   );
-  const buttons = [...document.querySelectorAll('main form button.primary, main .times button')];
+  const buttons = [
+    ...form.querySelectorAll('form button.primary, .times button, [role=dialog] form button[type=submit]'),
+  ];
   return [...empty.slice(0, 1), ...(empty.length === 0 ? buttons.slice(0, 3) : [])].flatMap((element) => {
     const point = clickablePoint(element);
     return point && inViewport(window, point) ? [{ fingerprint: getFingerprint(element), point }] : [];

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { parseArgs } from 'node:util';
+import type { Slot } from '@medplum/fhirtypes';
 import { freePort } from '../../lib/free-port.ts';
 import { prepareService } from '../../lib/installation.ts';
 
@@ -38,6 +39,32 @@ async function statesOf(id: string): Promise<string[]> {
   const answer = await medplum(`fhir/R4/Appointment/${id}/_history`, { headers: { authorization: 'Bearer admin' } });
   const { entry = [] } = (await answer.json()) as { entry?: { resource?: { status: string } }[] };
   return entry.flatMap(({ resource }) => resource?.status ?? []);
+}
+
+/** Books each third of the next times: without appointments a desk has nothing to open. */
+async function bookSome(): Promise<void> {
+  const headers = { authorization: 'Bearer front-desk', 'content-type': 'application/fhir+json' };
+  const send = async (url: string, body?: object) => {
+    const answer = await fetch(url, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) });
+    return (await answer.json()) as { id: string; entry?: { resource: Slot }[] };
+  };
+  const next = `Slot?status=free&start=gt${new Date().toISOString()}&_sort=start&_count=60`;
+  const { entry = [] } = await send(`${medplumUrl}fhir/R4/${next}`);
+  for (const [index, { resource }] of entry.entries()) {
+    if (index % 3 === 0) {
+      const name = [{ given: ['Kim'], family: `Muster-${index}` }];
+      const { id } = await send(`${medplumUrl}fhir/R4/Patient`, {
+        resourceType: 'Patient',
+        name,
+        birthDate: '1990-05-17',
+      });
+      await send(`${gateway}/fhir/R4/Appointment/$book`, {
+        ...{ resourceType: 'Appointment', status: 'proposed', start: resource.start, end: resource.end },
+        slot: [{ reference: `Slot/${resource.id}` }],
+        participant: [{ actor: { reference: `Patient/${id}` }, status: 'accepted' }],
+      });
+    }
+  }
 }
 
 /** Signs in whoever asks for it, as the sign-in page of Medplum would. */
@@ -110,6 +137,9 @@ const proxy = createServer((incoming, reply) => {
 });
 proxy.listen(port, 'localhost');
 await installation.start();
+if (page[0] === 'front-desk') {
+  await bookSome();
+}
 
 const [name, path] = page;
 const folder = `dist/explore/${name}`;
