@@ -37,6 +37,7 @@ test('the clinic’s own page follows what is typed, and holds nothing that coul
     await expect(preview(page).locator('footer')).toContainText('+49 30 23125 999');
     await expect(preview(page).locator('main')).toContainText('Your card, sober');
     await expect(preview(page).getByRole('link', { name: 'Imprint' })).toHaveCount(0);
+    await expect(preview(page).locator('script')).toHaveCount(0);
 
     const choose = page.getByLabel('Logo').locator('visible=false').or(page.locator('input[type=file]')).first();
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');

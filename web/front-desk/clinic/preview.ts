@@ -77,11 +77,10 @@ export function clinicPreview(options: PortalOptions): FastifyPluginAsync {
 ${consent && html`<p><label><input type="checkbox"> ${consent}</label></p>`}
 ${bring && html`<h2>${texts.appointment.notes}</h2><p class="notes">${bring}</p>`}`;
       const shown = { ...clinic, name: name ?? options.clinic, phone: clinic?.phone };
-      // Its links and forms would open windows, which a frame without rights may not.
-      const markup = layout(visit, { title: texts.services.title, body: main }, shown).replace(
-        '<head>',
-        '<head><base target="_blank">',
-      );
+      // Its links and forms would open windows, which a frame without rights may not; nor may it run scripts.
+      const markup = layout(visit, { title: texts.services.title, body: main }, shown)
+        .replace('<head>', '<head><base target="_blank">')
+        .replaceAll(/<script\b.*?<\/script>/gs, '');
       // What is not stored has no address yet.
       const address = `${options.path}/pictures/Organization/${id}?v=${logo?.version}`;
       const data = logo && `data:${logo.mediaType};base64,${logo.bytes.toString('base64')}`;

@@ -125,7 +125,11 @@ export function People({
         onPicture={setPicture}
       />
       {refusal && <Problem refusal={refusal} onReload={() => void onSaved()} />}
-      <Button type="submit" loading={isBusy} disabled={picture === undefined || (picture === stored && !uploadIn(photo))}>
+      <Button
+        type="submit"
+        loading={isBusy}
+        disabled={picture === undefined || (picture === stored && !uploadIn(photo))}
+      >
         {words.savePicture}
       </Button>
     </form>
