@@ -53,7 +53,7 @@ import { directUnit, type UnitOfWork } from '../../packages/sandbox/storage/unit
 import { accessPolicies, type PolicyName } from '../../profiles/access-policies.ts';
 import { internalSubscriptions, writtenBy } from '../../profiles/subscriptions.ts';
 import { config } from './config.ts';
-import { createMemory, type Memory } from './memory.ts';
+import { type Answer, type Commit, createMemory, type Memory } from './memory.ts';
 
 /** A request to Medplum. */
 export interface Request {
@@ -62,12 +62,6 @@ export interface Request {
   readonly path: string;
   readonly body?: unknown;
   readonly isExtended?: boolean;
-}
-
-/** What Medplum answers. */
-export interface Answer {
-  readonly status: number;
-  readonly text: string;
 }
 
 /** Why a Bot runs: for a caller, before a write, because of a change, or by the clock. */
@@ -94,12 +88,6 @@ export async function loadBots(): Promise<void> {
 }
 
 const BASE = 'http://medplum.test/';
-
-/** What one commit has stored, and what follows from it. */
-export interface Commit {
-  readonly writes: readonly Write[];
-  readonly jobs: readonly Job[];
-}
 
 /** Whether a request changes nothing. */
 export const readsOnly = ({ method, body }: Request): boolean =>

@@ -1,4 +1,16 @@
-import type { Answer, Commit } from './medplum.ts';
+import type { Job } from '../../packages/sandbox/jobs/job.ts';
+import type { Write } from '../../packages/sandbox/storage/change.ts';
+/** What Medplum answers. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** What one commit has stored, and what follows from it. */
+export interface Commit {
+  readonly writes: readonly Write[];
+  readonly jobs: readonly Job[];
+}
 
 /** What a request came to. */
 interface Known {

@@ -5,7 +5,6 @@ import type { BotName } from '../../core/config/bots.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type Inside, runInside, settled } from './inside.ts';
 import {
-  type Answer,
   createMedplum,
   type Occasion,
   type Request,
@@ -13,7 +12,7 @@ import {
   type Snapshot,
   type Token,
 } from './medplum.ts';
-import { createMemory, type Memory } from './memory.ts';
+import { type Answer, createMemory, type Memory } from './memory.ts';
 
 /** What can be done with a request that is held: let it through, let it through and lose the answer, or end its sender. */
 export type Fate = 'passes' | 'loses its answer' | 'dies';
