@@ -3,7 +3,7 @@ import type { Appointment, BundleEntry, Communication, OperationOutcome, Paramet
 import { withConsent } from '../../core/booking/appointment/consent.ts';
 import { isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
 import { asksForConsent } from '../../core/booking/appointment/offer.ts';
-import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { bodyFor, parseBookRequest } from '../../core/booking/book/request/request.ts';
 import type { Role } from '../../core/booking/caller-role.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
 import { artefactUri } from '../../core/config/config.ts';
@@ -142,13 +142,9 @@ async function book(
 /** Books what is offered to a person. */
 function acceptOffer(medplum: MedplumClient, asked: Asked, offer: Appointment) {
   const accepted = openOf(asked).map(({ meta: _, extension: __, ...one }) => one);
-  const body: Parameters = {
-    resourceType: 'Parameters',
-    parameter: accepted.map((resource) => ({ name: 'appt-resource', resource })),
-  };
   // What staff offer, they offer for certain.
   const role = ownerOf(offer, config) === undefined ? 'repository' : 'requestor';
-  return book(medplum, asked, offer, accepted.length > 1 ? body : accepted[0], role);
+  return book(medplum, asked, offer, bodyFor(accepted), role);
 }
 
 /** Moves to a time that a person has chosen: what is not named stays as it is. */

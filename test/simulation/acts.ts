@@ -2,6 +2,7 @@ import type { WithId } from '@medplum/core';
 import type { Appointment, Parameters, Slot } from '@medplum/fhirtypes';
 import type { Silence } from '../../core/booking/absence/request.ts';
 import { offerReason } from '../../core/booking/appointment/offer.ts';
+import { bodyFor } from '../../core/booking/book/request/request.ts';
 import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -17,6 +18,7 @@ import {
   STEPS,
   type Stored,
   typeOf,
+  visitType,
 } from './clinic.ts';
 import { config } from './config.ts';
 import type { Request, Token } from './medplum.ts';
@@ -56,8 +58,8 @@ interface Acts {
   replace: Timed & ByPortal & Named;
   accept: ByPortal & Named;
   cancel: ByPortal & Named;
-  /** Somebody waits for a time, instead of an appointment that stands until then. */
-  join: Timed & ByPortal & { readonly standing?: string };
+  /** Somebody waits for a time, or for a visit in it, instead of an appointment that stands until then. */
+  join: Timed & ByPortal & { readonly standing?: string; readonly visit?: true };
   /** Whoever waits takes, or declines, what is offered. */
   take: ByPortal & Named;
   decline: ByPortal & Named;
@@ -243,8 +245,8 @@ function proposalFor(
 }
 
 const parameters = (appointment: Appointment, ...more: NonNullable<Parameters['parameter']>): Parameters => ({
-  resourceType: 'Parameters',
-  parameter: [{ name: 'appt-resource', resource: appointment }, ...more],
+  ...bodyFor([appointment]),
+  parameter: [...(bodyFor([appointment]).parameter ?? []), ...more],
 });
 
 /** What a Bot or Medplum says when it refuses. */
@@ -469,7 +471,7 @@ function offerFor(stage: Stage, what: string): WithId<Appointment> | undefined {
     .find((one) => one.status === 'proposed' && offeredFor(one).includes(entry));
 }
 
-const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, as, in: names }) => {
+const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, as, in: names, visit: isVisit }) => {
   const [calendar] = calendarsFor(stage, names);
   if (!calendar) {
     return impossible('there is no calendar');
@@ -478,7 +480,7 @@ const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, 
   const entry: Appointment = {
     resourceType: 'Appointment',
     status: 'waitlist',
-    serviceType: [typeOf(calendar.service)],
+    serviceType: [isVisit ? typeOf({ id: stage.clinic.visit ?? '', type: [visitType] }) : typeOf(calendar.service)],
     requestedPeriod: [{ start: instant(start), end: instant(end) }],
     participant: [{ actor: { reference: stage.clinic.patients[portal] } as never, status: 'accepted' }],
   };
@@ -512,15 +514,20 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
   if (!offer) {
     return impossible(`nothing is offered to ${act.what}`);
   }
-  const { meta: _, extension = [], ...own } = offer;
+  const all = togetherWith(stage, offer.id).filter((one) => offeredFor(one).join() === offeredFor(offer).join());
+  const sent = all.map(({ meta: _, extension: __, ...one }): Appointment => ({ ...one, status: 'proposed' }));
+  const { extension = [], ...own } = offer;
   const until = Date.parse(extension.find(({ url }) => url === HELD_UNTIL)?.valueInstant ?? '');
   const isTheirs = offer.participant.some(({ actor }) => actor?.reference === stage.clinic.patients[act.portal ?? 'A']);
   const replaced = offeredFor(offer).filter((id) => stage.acknowledged.has(id));
   for (const id of replaced) {
     release(stage, id);
   }
-  const answer = await stage.world.medplum.call('book', tokenOf(act), parameters({ ...own, status: 'proposed' }));
-  const outcome = note(stage, answer, offer.id, undefined);
+  const answer = await stage.world.medplum.call('book', tokenOf(act), bodyFor(sent));
+  const booked = isResource(answer, 'Bundle') ? (answer.entry ?? []).map(({ resource }) => resource) : [];
+  const [outcome = impossible('nothing')] = all.map(({ id }, index) =>
+    note(stage, booked[index] ?? answer, id, undefined),
+  );
   for (const id of outcome.kind === 'refused' ? replaced : []) {
     keep(stage, id);
   }

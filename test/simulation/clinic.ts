@@ -129,7 +129,7 @@ function serviceOf(name: string, plan: Calendar): HealthcareService {
 }
 
 /** The service type by which Schedules, appointments and Slots name a service. */
-export const typeOf = ({ id, type }: WithId<HealthcareService>) => ({
+export const typeOf = ({ id, type }: Pick<WithId<HealthcareService>, 'id' | 'type'>) => ({
   ...type?.[0],
   extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference: { reference: `HealthcareService/${id}` } }],
 });
@@ -146,6 +146,12 @@ async function store<T extends Resource>(world: World, resource: T): Promise<Wit
   }
   return body as WithId<T>;
 }
+
+/** The policy by which freed time is offered to those who wait. */
+const refilling: Extension = {
+  url: artefactUri(config, 'LocalBookingPolicy'),
+  extension: [{ url: 'refill', valueBoolean: true }],
+};
 
 const dateOf = (time: number): string => instant(time).slice(0, 10);
 
@@ -164,14 +170,7 @@ async function open(world: World, name: string, plan: Calendar, others: Readonly
     extension: [
       ...(offers ? [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }] : []),
       ...(confirmation ? [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }] : []),
-      ...(refill
-        ? [
-            {
-              url: artefactUri(config, 'LocalBookingPolicy'),
-              extension: [{ url: 'refill', valueBoolean: true }],
-            },
-          ]
-        : []),
+      ...(refill ? [refilling] : []),
     ],
   });
   for (const offer of (offers ?? []).flat()) {
@@ -190,7 +189,11 @@ async function open(world: World, name: string, plan: Calendar, others: Readonly
 /** The names of the steps of a visit; the last is optional. */
 export const STEPS = ['first', 'second', 'third'] as const;
 
-async function visitIn(world: World, schedules: readonly string[]): Promise<string | undefined> {
+/** How the service that asks for visits is named. */
+export const visitType = { coding: [{ system: 'urn:services', code: 'visit' }] };
+
+async function visitIn(world: World, calendars: readonly Stored[]): Promise<string | undefined> {
+  const schedules = calendars.map(({ schedule }) => schedule.id);
   const steps = STEPS.map((name): Extension => {
     const pool = schedules.map((id) => ({ url: 'schedule', valueReference: { reference: `Schedule/${id}` } }));
     const optional = name === 'third' ? [{ url: 'optional', valueBoolean: true }] : [];
@@ -199,7 +202,11 @@ async function visitIn(world: World, schedules: readonly string[]): Promise<stri
   const service: HealthcareService = {
     resourceType: 'HealthcareService',
     name: 'visit',
-    extension: [{ url: artefactUri(config, 'LocalVisit'), extension: steps }],
+    type: [visitType],
+    extension: [
+      { url: artefactUri(config, 'LocalVisit'), extension: steps },
+      ...(calendars.some(({ plan }) => plan.refill) ? [refilling] : []),
+    ],
   };
   return schedules.length > 0 ? (await store(world, service)).id : undefined;
 }
@@ -242,10 +249,9 @@ export async function createClinic(installed: Snapshot, plans: Readonly<Record<s
     for (const [name, plan] of Object.entries(plans)) {
       calendars.set(name, await open(world, name, plan, calendars));
     }
-    const ofVisit = [...calendars.values()].filter(({ plan }) => plan.visit);
     visit = await visitIn(
       world,
-      ofVisit.map(({ schedule }) => schedule.id),
+      [...calendars.values()].filter(({ plan }) => plan.visit),
     );
   });
   await world.drain();

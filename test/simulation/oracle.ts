@@ -2,6 +2,7 @@ import type { WithId } from '@medplum/core';
 import type { Appointment, Extension, Slot, Task } from '@medplum/fhirtypes';
 import { offerReason } from '../../core/booking/appointment/offer.ts';
 import { artefactUri } from '../../core/config/config.ts';
+import { serviceIdOf } from '../../core/fhir/reference/service-reference.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { visitGroupOf } from '../../core/visits/group.ts';
@@ -389,8 +390,10 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
     // Whoever has an offer is not asked for another time that is freed meanwhile: that is everybody's. Nobody is asked twice.
     const isSamePerson = ({ participant: [one] }: Appointment): boolean =>
       reference(one?.actor ?? {}) === reference(entry.participant[0]?.actor ?? {});
+    // Whether freed time makes a whole visit possible is not known here.
+    const isOfVisit = entry.serviceType?.some((type) => serviceIdOf(type) === stage.clinic.visit);
     const isAsked = offers.some((one) => offeredFor(one).includes(entry.id) || isSamePerson(one));
-    if (own.length > 1) {
+    if (new Set(own.map((one) => visitGroupOf(one, config) ?? one.id)).size > 1) {
       found.push({ rule: 'one offer at a time', text: own.map((one) => text(times(one))).join(' and ') });
     }
     const free = contents
@@ -401,7 +404,7 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
           (wish) => Date.parse(wish.start ?? '') <= Date.parse(start) && Date.parse(end) <= Date.parse(wish.end ?? ''),
         );
         const isEarlier = !stood || start < (stood.start ?? '');
-        return isWished && isEarlier && wasFreedSince(stage, id, joined);
+        return isWished && !isOfVisit && isEarlier && wasFreedSince(stage, id, joined);
       });
     if (isQuiet && !isAsked && free.length > 0) {
       found.push({ rule: 'freed time is offered to those who wait', text: free.map(times).map(text).join(', ') });

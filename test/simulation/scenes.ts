@@ -50,7 +50,7 @@ const b = (time: string, more: Partial<Booking> = {}): Act => a(time, { portal: 
 
 const refilled: Calendar = { ...plain, refill: true };
 
-const join = (time: string, as: string, more: { portal?: 'A' | 'B'; standing?: string } = {}): Act => ({
+const join = (time: string, as: string, more: { portal?: 'A' | 'B'; standing?: string; visit?: true } = {}): Act => ({
   does: 'join',
   time,
   as,
@@ -102,6 +102,14 @@ const absence = (silence: 'keep' | 'cancel' | 'move', time = '09:00-11:00'): Act
 const carriedOut: Act = { does: 'clock', only: 'end-requests' };
 
 const inTwo: Scene['calendars'] = { c: { ...plain, visit: true }, d: { ...plain, visit: true } };
+
+const inTwoRefilled: Scene['calendars'] = { c: { ...refilled, visit: true }, d: { ...refilled, visit: true } };
+
+/** Two who wait for a visit in the first hour. */
+const bothWaitForVisits: readonly Act[] = [
+  join('09:00-10:00', 'x', { visit: true }),
+  join('09:00-10:00', 'y', { portal: 'B', visit: true }),
+];
 
 type Step = readonly [time: string, calendar: string];
 
@@ -879,6 +887,49 @@ export const scenes: readonly Scene[] = [
     calendars: { c: { ...plain, visit: true, confirmation: 'manual' }, d: { ...plain, visit: true } },
     before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
     acts: [[{ does: 'confirm', what: 'v' }], [{ does: 'cancel', what: 'v2' }]],
+  },
+  {
+    name: 'visits: two that cross are cancelled, and others wait for either',
+    calendars: inTwoRefilled,
+    before: [
+      visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']),
+      visitB(['09:00-09:30', 'd'], ['09:30-10:00', 'c']),
+      ...bothWaitForVisits,
+    ],
+    acts: [[{ does: 'cancel', what: 'v2' }], [{ does: 'cancel', portal: 'B', what: 'w' }]],
+  },
+  {
+    name: 'visits: freed time is one offer, while others book a step of it',
+    calendars: inTwoRefilled,
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), ...bothWaitForVisits],
+    acts: [[{ does: 'cancel', what: 'v' }], [b('09:30-10:00', { in: ['d'], by: 'schedule' })]],
+  },
+  {
+    name: 'visits: faults: one offer of a whole is declined, and the next is taken',
+    calendars: inTwoRefilled,
+    faults: 1,
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), ...bothWaitForVisits],
+    acts: [
+      [
+        { does: 'cancel', what: 'v' },
+        { does: 'decline', what: 'x' },
+        { does: 'take', portal: 'B', what: 'y' },
+      ],
+    ],
+  },
+  {
+    name: 'visits: a whole is offered in place of another, and taken while its time runs out and another books a step',
+    calendars: inTwoRefilled,
+    before: [
+      visitB(['09:00-09:30', 'c'], ['09:30-10:00', 'd']),
+      visit(['10:00-10:30', 'c'], ['10:30-11:00', 'd']),
+      join('09:00-10:00', 'x', { visit: true, standing: 'v' }),
+      { does: 'cancel', portal: 'B', what: 'w' },
+    ],
+    acts: [
+      [{ does: 'take', what: 'x' }],
+      [{ does: 'pass', minutes: 1_500 }, b('09:00-09:30', { in: ['c'], by: 'schedule' })],
+    ],
   },
   // Publishing
   {

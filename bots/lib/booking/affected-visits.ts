@@ -28,7 +28,7 @@ export interface AffectedVisits {
 const TOGETHER = 20;
 
 /** The open appointments of the visits to which some belong; those of a series are none. */
-async function readVisits(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Appointment[]> {
+export async function readVisits(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Appointment[]> {
   const groups = [...new Set(appointments.flatMap((one) => toldGroupOf(one, config) ?? []))];
   const found: Appointment[] = [];
   for (const some of portions(groups, TOGETHER)) {

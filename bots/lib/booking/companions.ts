@@ -1,6 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
 import type { Patients } from '../../../core/booking/appointment/change.ts';
+import { isOffer } from '../../../core/booking/appointment/expiry.ts';
 import { isByItself, siblingsOf } from '../../../core/booking/book/resubmission/visit.ts';
 import { resourceSet } from '../../../core/booking/resource-set.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
@@ -36,7 +37,8 @@ export const groupSearch = (group: string): string =>
   ]);
 
 /**
- * The other open appointments of a visit that ends as a whole; none if the appointment is no step of one. They are read with
+ * The other open appointments of a visit that ends as a whole, as all that is offered together does; none if the appointment
+ * is no step of one. They are read with
  * the Bot's own rights, and belong to the same requestor.
  *
  * @throws ReadError when the server could not be read
@@ -51,7 +53,8 @@ export async function readCompanions(medplum: MedplumClient, one: Appointment): 
     searchUrl('HealthcareService', [['_id', mark.service]]),
   ]);
   const state = resourceSet(found.flat());
-  const others = isByItself(one, state, config) ? [] : siblingsOf(one, state, Date.now(), config);
+  const isAlone = isByItself(one, state, config) && !isOffer(one, config);
+  const others = isAlone ? [] : siblingsOf(one, state, Date.now(), config);
   return relatedTo(medplum, one, others);
 }
 

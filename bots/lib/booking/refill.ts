@@ -1,15 +1,29 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, Bundle, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, HealthcareService, Slot, Task } from '@medplum/fhirtypes';
 import { isOffered } from '../../../core/booking/appointment/expiry.ts';
 import { offeredFor } from '../../../core/booking/appointment/offer.ts';
 import { canBeMoved } from '../../../core/booking/appointment/status.ts';
-import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { bodyFor, parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { siblingsOf } from '../../../core/booking/book/resubmission/visit.ts';
 import { hasCommonIdentifier } from '../../../core/booking/patient/identity.ts';
-import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
+import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { afterQuietHours } from '../../../core/booking/policy/policy.ts';
+import { resourceSet } from '../../../core/booking/resource-set.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
-import { compareEntries, fits, type Offered, proposalFor, standingOf } from '../../../core/booking/waitlist/entry.ts';
+import {
+  compareEntries,
+  fits,
+  inFreedTime,
+  type Offered,
+  offeredTo,
+  periodsFor,
+  standingOf,
+  takesFreed,
+  visitsFor,
+  wantedActors,
+} from '../../../core/booking/waitlist/entry.ts';
+import { typesOf } from '../../../core/booking/waitlist/join.ts';
 import {
   askedSearch,
   callRow,
@@ -19,29 +33,45 @@ import {
   offerEnd,
   offeredTime,
   offersBefore,
+  type Refill,
   refillOf,
   refillRow,
 } from '../../../core/booking/waitlist/refill.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { INTENT_LIFETIME } from '../../../core/slots/intent.ts';
+import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import type { ScheduleServices } from '../../../core/slots/terms.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { proposalBundle } from '../../../core/visits/proposal.ts';
+import type { Proposal } from '../../../core/visits/search.ts';
 import { config } from '../config.ts';
 import { newId } from '../new-id.ts';
 import { ofType, readAll, readByIds, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
+import { readVisits } from './affected-visits.ts';
 import { bookAppointment, isTransient } from './book.ts';
 import { readReaches } from './reach.ts';
 import { readSchedules } from './related-reads.ts';
+import { findVisits } from './visits.ts';
 
 /** How many free Slots of one release are offered at once. */
 const MOST_SLOTS = 50;
 
 /** How many of those who wait may turn out not to be able to take a time, before it is left to everybody. */
 const MOST_REFUSED = 5;
+
+/** How long visits are looked for, as a share of the time that Medplum may take to answer. */
+const SHARE = 0.3;
+
+const ALL_DAY = { start: 0, end: DAY };
 
 /** What a refusal means for the time, and for who else is asked. */
 const gone: ReadonlySet<string> = new Set(['slot-not-found', 'slot-mismatch', 'schedule-inactive']);
@@ -50,8 +80,10 @@ const gone: ReadonlySet<string> = new Set(['slot-not-found', 'slot-mismatch', 's
 interface Waiting {
   /** In the order in which they are asked. */
   readonly entries: readonly Appointment[];
-  /** Appointments that still stand until something earlier is taken, by id. */
-  readonly standing: ReadonlyMap<string, Appointment>;
+  /** What still stands until something earlier is taken, by the id that an entry names: an appointment, or all of its visit. */
+  readonly standing: ReadonlyMap<string, readonly Appointment[]>;
+  /** The services that they wait for. */
+  readonly services: readonly HealthcareService[];
   /** Ids of the entries that have an offer that stands. */
   readonly asked: Set<string>;
 }
@@ -60,15 +92,33 @@ async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting
   const searches = ['waitlist', 'proposed'].map((status) => `Appointment?status=${status}`);
   const found = ofType('Appointment', await readAll(medplum, searches));
   const entries = found.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
-  const ids = entries.flatMap((one) => standingOf(one) ?? []);
-  const standing = await readByIds(medplum, 'Appointment', ids);
+  const types = [...new Set(entries.map(typesOf))].filter((one) => one !== '').join(',');
+  const [named, stand] = await Promise.all([
+    readAll(medplum, types ? [searchUrl('HealthcareService', [['service-type', types]])] : []),
+    readByIds(
+      medplum,
+      'Appointment',
+      entries.flatMap((one) => standingOf(one) ?? []),
+    ),
+  ]);
+  const known = new Set(named.map(({ id }) => id));
+  const others = entries.flatMap(serviceIdsOf).filter((id) => !known.has(id));
+  const services = [...named, ...(await readByIds(medplum, 'HealthcareService', [...new Set(others)]))];
+  const movable = ofType('Appointment', stand).filter(canBeMoved);
+  const visits = resourceSet(await readVisits(medplum, movable));
   const offers = found.filter((one) => isOffered(one, now, config));
   return {
     entries,
-    standing: new Map(ofType('Appointment', standing).flatMap((one) => (canBeMoved(one) ? [[one.id ?? '', one]] : []))),
+    standing: new Map(
+      movable.map((one) => [one.id ?? '', [one, ...siblingsOf(one, visits, now, config)].toSorted(byStart)]),
+    ),
+    services: ofType('HealthcareService', services),
     asked: new Set(offers.flatMap((one) => offeredFor(one, config))),
   };
 }
+
+const byStart = (one: Appointment, other: Appointment): number =>
+  (parseInstant(one.start) ?? 0) - (parseInstant(other.start) ?? 0);
 
 /** An entry with a new version: of two offers to one person, or an offer and a leaving, one is overtaken. */
 function touched(entry: Appointment): BundleEntry {
@@ -87,25 +137,36 @@ function withOffer(transaction: Bundle, entry: Appointment, isCalled: boolean): 
     : { ...transaction, entry: [touched(entry)] };
 }
 
-/** Offers a time to one of those who wait. */
+/** On whose behalf time is offered: that of the portal that speaks for the person, or the clinic's. */
+function callerFor(entry: Appointment) {
+  const owner = ownerOf(entry, config);
+  return { id: owner ?? '', role: owner === undefined ? ('repository' as const) : ('requestor' as const), limits: [] };
+}
+
+/** What could be offered to one of those who wait. */
+interface Candidate {
+  readonly entry: Appointment;
+  /** One appointment, or all of a visit. */
+  readonly appointments: readonly Appointment[];
+  readonly until: number;
+  /** What it would replace. */
+  readonly standing: readonly Appointment[];
+}
+
+/** Offers time to one of those who wait. */
 async function offer(
   medplum: MedplumClient,
-  entry: Appointment,
-  slot: Slot,
-  offered: Offered,
-  until: number,
-  standing: Appointment | undefined,
+  { entry, appointments, until, standing }: Candidate,
   secrets: BotEvent['secrets'],
 ): Promise<'offered' | 'not-theirs' | 'taken' | 'gone'> {
-  const owner = ownerOf(entry, config);
   // A portal that puts somebody on the list knows how to tell them.
   const [reach] = isOfClinic(entry, config) ? await readReaches(medplum, [entry], secrets) : [];
   const result = await bookAppointment(
     medplum,
-    parseBookRequest(proposalFor(entry, offered, slot.id ?? ''), config),
-    { id: owner ?? '', role: owner === undefined ? 'repository' : 'requestor', limits: [] },
+    parseBookRequest(bodyFor(offeredTo(entry, appointments)), config),
+    callerFor(entry),
     {
-      offer: { reason: 'waitlist', for: [entry.id ?? '', ...(standing?.id ? [standing.id] : [])], until },
+      offer: { reason: 'waitlist', for: [entry, ...standing].map(({ id = '' }) => id), until },
       extend: (transaction) => withOffer(transaction, entry, reach === 'call'),
     },
   );
@@ -122,21 +183,89 @@ async function offer(
 const patientsOf = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
 
-/** Those of some entries whose people were not asked for a time yet, by whatever portal: a person is who has the same identifier. */
+/** Those whose people were not asked for a time yet, by whatever portal: a person is who has the same identifier. */
 async function withoutAsked(
   medplum: MedplumClient,
-  entries: readonly Appointment[],
+  wanted: readonly Candidate[],
   before: readonly Appointment[],
-): Promise<Appointment[]> {
-  if (entries.length === 0 || before.length === 0) {
-    return [...entries];
+): Promise<readonly Candidate[]> {
+  if (wanted.length === 0 || before.length === 0) {
+    return wanted;
   }
+  const entries = wanted.map(({ entry }) => entry);
   const read = await readByIds(medplum, 'Patient', [...entries, ...before].flatMap(patientsOf));
   const known = new Map(ofType('Patient', read).map((one) => [one.id ?? '', one.identifier]));
   const asked = before.flatMap(patientsOf);
   const wasAsked = (id: string): boolean =>
     asked.some((other) => other === id || hasCommonIdentifier(known.get(id), known.get(other)));
-  return entries.filter((one) => !patientsOf(one).some(wasAsked));
+  return wanted.filter(({ entry }) => !patientsOf(entry).some(wasAsked));
+}
+
+/** Time that was released, and when it may be offered. */
+interface Freed extends Refill {
+  readonly calendar: ScheduleServices;
+  readonly policy: EffectivePolicy;
+  readonly now: number;
+  /** Until when visits are looked for. */
+  readonly deadline: number;
+}
+
+/** The next visit that somebody waits for and that takes released time. */
+async function findWhole(
+  medplum: MedplumClient,
+  entry: Appointment,
+  standing: readonly Appointment[],
+  services: readonly HealthcareService[],
+  { calendar: { schedule }, policy, now, deadline, ...freed }: Freed,
+): Promise<readonly Appointment[]> {
+  const caller = callerFor(entry);
+  const before = parseInstant(standing[0]?.start) ?? Number.POSITIVE_INFINITY;
+  const [payerKind] = payerKindsOf(entry, config);
+  for (const visit of visitsFor(entry, services, config)) {
+    for (const period of periodsFor(entry, visit, freed, earliestOffer(policy, now))) {
+      const frame = { ...caller, period, hours: ALL_DAY, actors: wantedActors(entry), payerKind, now, config };
+      const isWanted = (proposal: Proposal): boolean =>
+        takesFreed(proposal, visit, schedule.id ?? '', freed) && (proposal[0]?.start ?? 0) < before;
+      const found = await findVisits(medplum, { caller, visit, count: 1, frame, deadline, isWanted });
+      const [first] = 'nobody' in found ? [] : found.visits;
+      if (first && !('nobody' in found)) {
+        const proposing = { visit, isPlain: false, ...found, patient: undefined, payerKind, newId, config };
+        return ofType(
+          'Appointment',
+          (proposalBundle(first.proposal, proposing).entry ?? []).flatMap(({ resource }) => resource ?? []),
+        );
+      }
+    }
+  }
+  return [];
+}
+
+/** What can be offered of released time: to each of those who wait one appointment in a Slot, or a visit that takes it. */
+function candidates(medplum: MedplumClient, { standing, services }: Waiting, freed: Freed) {
+  const wholes = new Map<Appointment, Promise<readonly Appointment[]>>();
+  const standingFor = (entry: Appointment) => standing.get(standingOf(entry) ?? '') ?? [];
+  return async (entry: Appointment, slot: Slot, offered: Offered): Promise<Candidate | undefined> => {
+    const beside = standingFor(entry);
+    if (visitsFor(entry, services, config).length === 0) {
+      const appointments = fits(entry, offered, beside[0]) ? [inFreedTime(entry, offered, slot.id ?? '')] : [];
+      return candidate(entry, appointments, beside, freed);
+    }
+    const whole = wholes.get(entry) ?? findWhole(medplum, entry, beside, services, freed);
+    wholes.set(entry, whole);
+    const appointments = await whole;
+    const takesIt = appointments.some((one) => slotIdsOf(one).includes(slot.id ?? ''));
+    return candidate(entry, takesIt ? appointments : [], beside, freed);
+  };
+}
+
+function candidate(
+  entry: Appointment,
+  appointments: readonly Appointment[],
+  standing: readonly Appointment[],
+  { policy, now }: Freed,
+): Candidate | undefined {
+  const [first] = appointments;
+  return first && { entry, appointments, standing, until: offerEnd(policy, parseInstant(first.start) ?? now, now) };
 }
 
 /**
@@ -148,22 +277,24 @@ async function offerSlot(
   medplum: MedplumClient,
   slot: Slot,
   offered: Offered,
-  until: number,
-  { entries, standing, asked }: Waiting,
+  { entries, asked }: Waiting,
+  candidateFor: ReturnType<typeof candidates>,
   secrets: BotEvent['secrets'],
 ): Promise<boolean> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
   const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
-  const standingFor = (one: Appointment) => standing.get(standingOf(one) ?? '');
-  const wanted = entries.filter(
-    (one) => !asked.has(one.id ?? '') && !askedForIt.has(one.id ?? '') && fits(one, offered, standingFor(one)),
-  );
-  const others = before.length < MOST_ASKED ? await withoutAsked(medplum, wanted, before) : [];
-  for (const entry of others.slice(0, MOST_REFUSED)) {
-    const result = await offer(medplum, entry, slot, offered, until, standingFor(entry), secrets);
+  const wanted: Candidate[] = [];
+  for (const entry of entries.filter(({ id = '' }) => !asked.has(id) && !askedForIt.has(id))) {
+    const one = await candidateFor(entry, slot, offered);
+    wanted.push(...(one ? [one] : []));
+  }
+  const isOver = new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED;
+  const others = isOver ? [] : await withoutAsked(medplum, wanted, before);
+  for (const one of others.slice(0, MOST_REFUSED)) {
+    const result = await offer(medplum, one, secrets);
     if (result === 'offered') {
-      asked.add(entry.id ?? '');
+      asked.add(one.entry.id ?? '');
     }
     if (result !== 'not-theirs') {
       return result === 'taken';
@@ -214,14 +345,15 @@ export async function refill(medplum: MedplumClient, id: string, secrets: BotEve
   ]);
   const slots = ofType('Slot', found);
   const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
+  const released = { ...freed, calendar, policy, now, deadline: now + config.timeout * 1_000 * SHARE };
+  const candidateFor = waiting && candidates(medplum, waiting, released);
   // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
   let isContested = false;
   for (const slot of waiting && waiting.entries.length > 0 ? slots : []) {
     const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
-    if (time && waiting) {
-      const until = offerEnd(policy, time.start, now);
+    if (time && waiting && candidateFor) {
       const whole = { ...time, schedule: calendar.schedule };
-      isContested = (await offerSlot(medplum, slot, whole, until, waiting, secrets)) || isContested;
+      isContested = (await offerSlot(medplum, slot, whole, waiting, candidateFor, secrets)) || isContested;
     }
   }
   await close(isContested ? now + INTENT_LIFETIME : undefined);

@@ -29,6 +29,8 @@ export interface Wish {
   readonly frame: Frame;
   /** Until when more may be read; milliseconds since 1970 UTC. */
   readonly deadline: number;
+  /** Which of the visits are wanted; by default all. */
+  readonly isWanted?: (proposal: Proposal) => boolean;
 }
 
 /** What a search works with. */
@@ -122,7 +124,7 @@ const schedulesFor = ({ pools }: VisitStep, { bookable, frame }: Finding): strin
   [...new Set(pools.flatMap((pool) => poolOf(pool, bookable, frame).map(({ schedule }) => schedule.id)))].toSorted();
 
 async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
-  const { visit, count, frame, bookable } = finding;
+  const { visit, count, frame, bookable, isWanted = () => true } = finding;
   const { steps } = visit;
   const shared = new Map<string, Offers>();
   const offers = steps.map((step) => {
@@ -143,7 +145,7 @@ async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'
       break;
     }
     if (next.kind === 'proposal') {
-      found.push(next.proposal);
+      found.push(...[next.proposal].filter(isWanted));
       from = (next.proposal[0]?.start ?? from) + 1;
     } else if (next.kind === 'too-costly' || !mayRead) {
       isCutShort = true;
@@ -200,7 +202,7 @@ function lastStart({ resource }: BundleEntry): number | undefined {
 }
 
 async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
-  const { count, frame, bookable, visit } = finding;
+  const { count, frame, bookable, visit, isWanted = () => true } = finding;
   const step: VisitStep = { ...plainStep(visit.service), name: '1' };
   const offers = new Offers(schedulesFor(step, finding));
   const found: SeriesProposal[] = [];
@@ -225,7 +227,8 @@ async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundV
     });
     isWhole = await readWindows(offers, windows, finding);
     const { openings } = openStep(step, bookable, { slots: offers.slots, until: Number.POSITIVE_INFINITY }, frame);
-    found.push(...seriesStarting(openings, day, series, config.timeZone));
+    const starting = seriesStarting(openings, day, series, config.timeZone);
+    found.push(...starting.filter(({ proposal }) => isWanted(proposal)));
   }
   return { visits: bestSeries(found, count), slotOf: slotIn([offers]), isCutShort: !isWhole };
 }

@@ -7,7 +7,7 @@ import type { Medium } from '../../messages/recipient.ts';
 /** What an offer to one person says. */
 export interface Offer {
   readonly reason: 'waitlist' | 'absence' | 'visit' | 'consent';
-  /** Ids of the waitlist entry, and of the appointment that it would replace. */
+  /** Ids of the waitlist entry, and of the appointments that it would replace: one, or those of a visit. */
   readonly for: readonly string[];
   /** Until when it stands, in milliseconds since 1970 UTC. */
   readonly until: number;
@@ -41,7 +41,7 @@ export const asksForConsent = (appointment: Appointment, config: PublicConfig): 
 export const isFromWaitlist = (appointment: Appointment, config: PublicConfig): boolean =>
   partsOf(appointment, config).some(({ url, valueCode }) => url === 'reason' && valueCode === 'waitlist');
 
-/** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointment that it would replace. */
+/** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointments that it would replace. */
 export function offeredFor(appointment: Appointment, config: PublicConfig): string[] {
   return partsOf(appointment, config).flatMap(
     ({ url, valueReference }) => (url === 'for' && idIn(valueReference, 'Appointment')) || [],

@@ -120,12 +120,11 @@ export function furtherReads(request: BookRequest, state: ResourceSet, config: P
   const found = eachOf(request)
     .flatMap(({ appointment, replaced }) => [appointment.value.id, replaced?.value])
     .flatMap((id) => (id === undefined ? [] : (findResource(state, 'Appointment', id) ?? [])));
+  const offered = found.filter((one) => isOffer(one, config)).flatMap((one) => offeredFor(one, config));
   const groups = [...new Set(found.flatMap((one) => visitGroupOf(one, config) ?? []))];
   const system = artefactUri(config, 'LocalVisitGroup');
   return [
-    ...found
-      .filter((one) => isOffer(one, config))
-      .flatMap((offer) => searchByIds('Appointment', offeredFor(offer, config), withSlots)),
+    ...searchByIds('Appointment', offered, withSlots),
     ...groups.map((group) =>
       search('Appointment', [['identifier', `${system}|${group}`], ['_count', '100'], ...withSlots]),
     ),

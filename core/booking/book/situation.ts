@@ -176,16 +176,31 @@ function prepared(given: Given): Prepared {
 }
 
 /** The others that were booked with the one that is replaced, where a requestor can only end them together. */
-function besidesReplaced({ replaced, previous }: EarlierAppointments, given: Given): Appointment[] {
+function besidesReplaced({ replaced, previous, besides }: EarlierAppointments, given: Given): readonly Appointment[] {
   const { known, context, request } = given;
   const { now, config } = context;
   if (previous && isOffer(previous, config)) {
-    return []; // It takes the place of one step; the others stay.
+    return besides; // It says itself what it takes the place of; other steps stay.
   }
   const moved = eachOf(request).map(({ appointment }) => appointment.value.id);
   return replaced && known.role !== 'repository' && !isByItself(replaced, known.visits, config)
     ? siblingsOf(replaced, changeable(given), now, config).filter(({ id }) => !moved.includes(id))
     : [];
+}
+
+/** What several appointments of a request bring to its end, because they are offered for it together, ends once. */
+function endingOnce(all: readonly Prepared[]): Prepared[] {
+  const known = new Set<string | undefined>();
+  const first = (one: Appointment | undefined): Appointment[] => {
+    const isFirst = one !== undefined && !known.has(one.id);
+    known.add(one?.id);
+    return isFirst ? [one] : [];
+  };
+  return all.map(({ earlier, ...one }) => {
+    const [replaced] = first(earlier.replaced);
+    const [answered] = first(earlier.answered);
+    return { ...one, earlier: { ...earlier, replaced, answered, besides: earlier.besides.flatMap(first) } };
+  });
 }
 
 /** Who is created with one appointment of a request is created for all of them. */
@@ -217,9 +232,11 @@ export function situationsOf(asked: Given): Situation[] {
   const { known, context } = asked;
   const state = new Map([...asked.state, ...(known.authored ?? [])]);
   const given = { ...asked, state };
-  const [first, ...others] = eachOf(asked.request)
-    .map((request) => prepared({ ...given, request }))
-    .map((one) => ({ ...one, earlier: { ...one.earlier, besides: besidesReplaced(one.earlier, given) } }));
+  const [first, ...others] = endingOnce(
+    eachOf(asked.request)
+      .map((request) => prepared({ ...given, request }))
+      .map((one) => ({ ...one, earlier: { ...one.earlier, besides: besidesReplaced(one.earlier, given) } })),
+  );
   const steps = first ? [first, ...others.map((one) => withSamePersons(one, first.resolved))] : [];
   const earlier = steps.map((one) => one.earlier);
   const rewritten = earlier.flatMap(changedBy);

@@ -5,7 +5,7 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { servicesFor } from '../../slots/terms.ts';
 import { STAYS, type StepTaken, stepsWith, visitIssues } from '../../visits/check.ts';
 import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
-import { isOffer } from '../appointment/expiry.ts';
+import { isHold, isOffer, isOffered } from '../appointment/expiry.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import { offeredServicesOf } from './knowledge.ts';
 import { isByItself, siblingsOf, visitOf } from './resubmission/visit.ts';
@@ -58,17 +58,21 @@ function staying(situations: readonly Situation[]): Appointment[] {
   return [...new Map(found.map((one) => [one.id, one])).values()];
 }
 
-/** A visit is moved as a whole unless its service says otherwise. */
+/** A visit is moved as a whole unless its service says otherwise; what is offered together is taken together. */
 function wholeIssues(situations: readonly Situation[]): Issue[] {
   const left = staying(situations);
   return situations.flatMap(
     ({ request, earlier: { previous, replaced, besides }, known, context: { config }, count }) => {
-      const isLeft = previous && left.length > 0 && !isByItself(previous, known.visits, config);
-      const moved = `The visit of Appointment/${previous?.id} is moved as a whole: send ${list(left)} with it.`;
+      const isTaken = previous !== undefined && isOffer(previous, config);
+      const isLeft = previous && left.length > 0 && (isTaken || !isByItself(previous, known.visits, config));
+      const what = isTaken
+        ? 'is one of several that are offered together'
+        : 'is a step of a visit that moves as a whole';
+      const moved = `Appointment/${previous?.id} ${what}: send ${list(left)} with it.`;
       const ended = `Appointment/${replaced?.id} is one of several of a visit (${list(besides)}): replace it by all appointments of another.`;
       return [
         ...(isLeft ? [mismatch(moved, `${request.appointment.path}.id`)] : []),
-        ...(replaced && besides.length > 0 && count === 1
+        ...(replaced && besides.length > 0 && count === 1 && !isTaken
           ? [mismatch(ended, request.replaced?.path ?? request.appointment.path)]
           : []),
       ];
@@ -115,13 +119,15 @@ function deciding({ series }: Visit, situations: readonly Situation[], { context
 function stepIssues(visit: Visit, situations: readonly Situation[], first: Situation): Issue[] {
   const left = deciding(visit, situations, first);
   const taken = [...takenBy(situations), ...takenByStaying(left, first)];
-  const isMove = left.length > 0 || situations.every(({ earlier: { previous } }) => previous);
+  const { config } = first.context;
+  const isMove =
+    left.length > 0 || situations.every(({ earlier: { previous } }) => previous && !isHold(previous, config));
   const isThere = (name: string): boolean => taken.some(({ step }) => step === name);
   // What the clinic has taken out of a visit is not missing when the rest moves.
   const asked = isMove ? { ...visit, steps: stepsWith(visit.steps, isThere) } : visit;
   const { path } = first.request.appointment;
   const root = path.startsWith('Parameters') ? 'Parameters.parameter' : path;
-  return visitIssues(asked, taken, first.context.config.timeZone, root).flatMap((issue) => {
+  return visitIssues(asked, taken, config.timeZone, root).flatMap((issue) => {
     const at = issue.expression ?? '';
     // What stays is right where it is; only its distance from what moves can be wrong.
     return at.startsWith(STAYS)
@@ -154,17 +160,21 @@ function marksIssues(situations: readonly Situation[]): Issue[] {
 }
 
 /** Whether somebody takes what the service offers, as it is: it was made to fit. */
-function isAccepting({ request: { interval, slots }, earlier: { previous }, context: { config } }: Situation): boolean {
-  const isOffered = previous !== undefined && isOffer(previous, config);
+function isAccepting({ request: { interval, slots }, earlier: { previous }, context }: Situation): boolean {
+  const isStanding = previous !== undefined && isOffered(previous, context.now, context.config);
   const ids = previous ? slotIdsOf(previous) : [];
   const isSame = slots.length === ids.length && slots.every(({ value }) => ids.includes(value));
-  return isOffered && isSame && interval?.start === parseInstant(previous.start);
+  return isStanding && isSame && interval?.start === parseInstant(previous.start);
 }
 
 /** What is wrong with the appointments of a requestor as visits; staff may book and move what they like. */
 export function visitRuleIssues(situations: readonly Situation[]): Issue[] {
   const [first] = situations;
-  return first?.known.role === 'requestor' && !first.context.offer && !situations.every(isAccepting)
-    ? [...situations.flatMap(missedIssues), ...wholeIssues(situations), ...marksIssues(situations)]
-    : [];
+  if (first?.known.role !== 'requestor' || first.context.offer) {
+    return [];
+  }
+  const whole = wholeIssues(situations);
+  return situations.every(isAccepting)
+    ? whole
+    : [...situations.flatMap(missedIssues), ...whole, ...marksIssues(situations)];
 }

@@ -1,11 +1,16 @@
-import type { Appointment, CodeableConcept, Schedule } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
 import { isSameJson } from '../../fhir/canonical-json.ts';
-import { parseInstant } from '../../fhir/instant.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
+import { serviceIdOf } from '../../fhir/reference/service-reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { isSameService } from '../../slots/slot.ts';
-import { contains, type Interval } from '../../time/interval.ts';
+import { contains, type Interval, overlaps } from '../../time/interval.ts';
+import { DAY } from '../../time/time-zone.ts';
+import type { Proposal } from '../../visits/search.ts';
+import { isVisit, readVisit, type Visit } from '../../visits/visit.ts';
 import type { Located } from '../book/request/parameters.ts';
 import { YEAR } from '../policy/duration.ts';
 
@@ -101,10 +106,8 @@ export function standingOf({ extension = [] }: Appointment): string | undefined 
 }
 
 /** With whom somebody wants to be, if it matters: the participants who are not people of its own. */
-const wantedActors = ({ participant }: Appointment): string[] =>
-  participant.flatMap(({ actor }) =>
-    actor?.reference && !idIn(actor, 'Patient') && !idIn(actor, 'RelatedPerson') ? actor.reference : [],
-  );
+export const wantedActors = ({ participant }: Appointment): string[] =>
+  participant.flatMap(({ actor }) => (actor?.reference && !isPerson(actor.reference) ? actor.reference : []));
 
 /** What is to be offered: the time, and the services for which it is. */
 export interface Offered extends Interval {
@@ -132,19 +135,75 @@ export function fits(entry: Appointment, offered: Offered, standing: Appointment
   );
 }
 
-/** The appointment that is offered for an entry: everything that the entry says of it, at the time that was freed. */
-export function proposalFor(entry: Appointment, offered: Offered, slot: string): Appointment {
-  const { id: _, meta: __, identifier: ___, requestedPeriod: ____, created: _____, priority: ______, ...said } = entry;
-  const own = new Set(offered.schedule.actor.map(({ reference }) => reference));
+/**
+ * The visits that somebody waits for, all of whose appointments are offered at once; none if they wait for one appointment.
+ *
+ * @param services - those that may be meant
+ */
+export function visitsFor(
+  { serviceType = [] }: Appointment,
+  services: readonly HealthcareService[],
+  config: PublicConfig,
+): Visit[] {
+  const meant = services.filter(({ id, type = [] }) =>
+    serviceType.some((wanted) => serviceIdOf(wanted) === id || type.some((one) => isSameService(one, wanted))),
+  );
+  return meant.every((one) => isVisit(one, config)) ? meant.flatMap((one) => readVisit(one, config).visit ?? []) : [];
+}
+
+/** How far from freed time a visit is looked for that has no longest gaps. */
+const FAR = 31 * DAY;
+
+/** The time in which a visit can be that somebody wishes for, and that takes freed time; none is in the others. */
+export function periodsFor(
+  { requestedPeriod = [] }: Appointment,
+  { steps, series }: Visit,
+  { start, end }: Interval,
+  earliest: number,
+): Interval[] {
+  const length = steps.reduce((sum, { duration = DAY, gapMax }) => sum + duration + gapMax, 0);
+  const reach = series ? series.count * series.every * DAY : Math.min(length, FAR);
+  return requestedPeriod.flatMap((wish) => {
+    const period = {
+      start: Math.max(parseInstant(wish.start) ?? start, earliest, start - reach),
+      end: Math.min(parseInstant(wish.end) ?? end, end + reach),
+    };
+    return overlaps(period, { start, end }) ? [period] : [];
+  });
+}
+
+/** Whether a visit takes freed time of a Schedule: any other could be booked before. Of a series nothing is left out. */
+export const takesFreed = (proposal: Proposal, { series }: Visit, schedule: string, freed: Interval): boolean =>
+  proposal.length >= (series?.count ?? 1) &&
+  proposal.some((one) => overlaps(one, freed) && one.fillers.some((filler) => filler.schedule === schedule));
+
+const isPerson = (reference = ''): boolean => /^(Patient|RelatedPerson)\//.test(reference);
+
+/** One appointment that takes freed time, with those of its Schedule whom the entry names. */
+export function inFreedTime(entry: Appointment, { start, end, schedule }: Offered, slot: string): Appointment {
+  const own = new Set(schedule.actor.map(({ reference }) => reference));
   return {
-    ...said,
+    resourceType: 'Appointment',
     status: 'proposed',
-    start: new Date(offered.start).toISOString(),
-    end: new Date(offered.end).toISOString(),
+    start: formatInstant(start),
+    end: formatInstant(end),
     slot: [{ reference: `Slot/${slot}` }],
-    participant: entry.participant.filter(({ actor }) => {
-      const isPerson = idIn(actor, 'Patient') !== undefined || idIn(actor, 'RelatedPerson') !== undefined;
-      return isPerson || own.has(actor?.reference);
-    }),
+    participant: entry.participant.filter(({ actor }) => own.has(actor?.reference)),
   };
+}
+
+/** What is offered for an entry: the appointments that were found, with everything that the entry says of them. */
+export function offeredTo(entry: Appointment, found: readonly Appointment[]): Appointment[] {
+  const { id: _, meta: __, identifier: ___, requestedPeriod: ____, created: _____, priority: ______, ...kept } = entry;
+  const { extension: said = [], ...rest } = kept;
+  const people = entry.participant.filter(({ actor }) => isPerson(actor?.reference));
+  return found.map((one, index) => {
+    const own = one.extension ?? [];
+    const extension = [
+      ...said.filter(({ url }) => !own.some((other) => other.url === url) && !(url === REPLACES && index > 0)),
+      ...own,
+    ];
+    const others = one.participant.filter(({ actor }) => !isPerson(actor?.reference));
+    return { ...rest, ...one, ...(extension.length > 0 && { extension }), participant: [...people, ...others] };
+  });
 }

@@ -4,9 +4,11 @@ import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { conditionalReferenceIssues } from '../../fhir/reference/conditional-reference.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
+import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from '../../fhir/tags.ts';
-import { isVisit, stepOf } from '../../visits/visit.ts';
+import { seriesOf } from '../../visits/group.ts';
+import { stepOf } from '../../visits/visit.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { canBeMoved } from '../appointment/status.ts';
@@ -22,8 +24,8 @@ import { hasCommonIdentifier } from '../patient/identity.ts';
 import { lengthText } from '../policy/duration.ts';
 import { readPolicy } from '../policy/policy.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { search, searchUrl } from '../search.ts';
-import { MOST_ENTRIES, wishIssues } from './entry.ts';
+import { search, searchByIds, searchUrl } from '../search.ts';
+import { MOST_ENTRIES, visitsFor, wishIssues } from './entry.ts';
 
 /** Elements that an entry has only once a time was found for it. */
 const ofBooking = ['slot', 'start', 'end'] as const;
@@ -94,22 +96,28 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
   };
 }
 
-const typesOf = ({ appointment }: BookRequest): string =>
-  (appointment.value.serviceType ?? [])
+/** The codes of the services that somebody waits for, as a search names them. */
+export const typesOf = ({ serviceType = [] }: Appointment): string =>
+  serviceType
     .flatMap(({ coding = [] }) => coding)
     .flatMap(({ system = '', code }) => (code ? `${system}|${code}`.replace(/[\\,$]/g, '\\$&') : []))
     .join(',');
 
 /** Everything that must be known to judge a request, read with the caller's rights. */
 export function joinReads(request: BookRequest, requestor: string, config: BookingConfig): BundleEntry[] {
-  const types = typesOf(request);
+  const { value } = request.appointment;
+  const types = typesOf(value);
   const offering = ['HealthcareService', 'Schedule'].map((type) =>
     search(type, [
       ['service-type', types],
       ['_count', '200'],
     ]),
   );
-  return [...(bookingReads(request, requestor, config).entry ?? []), ...(types ? offering : [])];
+  return [
+    ...(bookingReads(request, requestor, config).entry ?? []),
+    ...searchByIds('HealthcareService', serviceIdsOf(value)),
+    ...(types ? offering : []),
+  ];
 }
 
 /** What is judged: the request, and what was read for it. */
@@ -139,11 +147,6 @@ export function existingEntry({ request, state, requestor, config }: Joining): A
 function serviceIssues({ request, state, now, config }: Joining): Issue[] {
   const { value, path } = request.appointment;
   const services = resourcesOfType(state, 'HealthcareService');
-  if (services.length > 0 && services.every((one) => isVisit(one, config))) {
-    const diagnostics =
-      'This service takes several appointments: nobody waits for one of them. Look for visits with $find.';
-    return [{ code: 'service-type-not-offered', diagnostics, expression: `${path}.serviceType` }];
-  }
   const holders: readonly (HealthcareService | Schedule)[] = [...services, ...resourcesOfType(state, 'Schedule')];
   const policies = holders.map((one) => readPolicy(one, config).policy);
   if (!policies.some(({ refill }) => refill === 1)) {
@@ -176,8 +179,10 @@ function standingIssues(
     const diagnostics = `Appointment/${id} is ${standing.status}: only one that stands can be replaced.`;
     return [{ code: 'appointment-closed', diagnostics, expression }];
   }
-  if (stepOf(standing, config)) {
-    const diagnostics = `Appointment/${id} is one of several of a visit: freed time cannot replace it.`;
+  const step = stepOf(standing, config)?.service;
+  const visits = visitsFor(request.appointment.value, resourcesOfType(state, 'HealthcareService'), config);
+  if (seriesOf(standing, config) || (visits.length > 0 ? !visits.some(({ service }) => service === step) : step)) {
+    const diagnostics = `Appointment/${id} is of another kind: a visit replaces one of the same service; a series stands.`;
     return [{ code: 'visit-mismatch', diagnostics, expression }];
   }
   const patients = (one: Pick<Appointment, 'participant'>): string =>

@@ -160,5 +160,5 @@ export function offersBefore(
   const others = new Set(
     slots.flatMap((slot) => (idIn(slot.schedule, 'Schedule') === schedule ? [] : (slot.id ?? []))),
   );
-  return found.filter((one) => offeredFor(one, config).length > 0 && !slotIdsOf(one).some((id) => others.has(id)));
+  return found.filter((one) => offeredFor(one, config).length > 0 && slotIdsOf(one).some((id) => !others.has(id)));
 }

@@ -290,19 +290,24 @@ export const accept: PageHandler = async (visit) => {
   if ('kind' in own) {
     return own.kind === 'page' && own.status === 404 ? offerOverPage(visit) : own;
   }
-  const { appointment, view } = own;
   const to = `${portal.options.path}/appointments/${id}`;
-  const [slot] = listOf(appointment.slot);
   const seen = withMore(session, { appointments: [id] });
-  if (!view.offer || !slot?.reference || view.start === undefined || view.end === undefined) {
+  // Of a visit of which one step is offered anew the others stay.
+  const offered = (own.steps ?? [own]).filter(({ view }) => view.offer);
+  const wanted = offered.map(({ appointment, view: { start = 0, end = 0 } }) => {
+    const slots = listOf(appointment.slot).flatMap(({ reference }) => reference?.split('/')[1] ?? []);
+    return [appointment, { name: '', slots, start, end }] as const;
+  });
+  if (wanted.length === 0) {
     return { kind: 'redirect', to, session: seen };
   }
-  const time = { slot: slot.reference, schedule: '', start: view.start, end: view.end };
-  const booked = await portal.service.book(moveRequest(appointment, time));
+  const request = moveVisitRequest(wanted);
+  const booked = await (wanted.length > 1 ? portal.service.bookAll(request) : portal.service.book(request));
   if (isRefusal(booked)) {
     return pageOf(visit, own, { refusal: reasonOf(booked) });
   }
-  const news = booked.status === 'pending' ? 'asked' : 'booked';
+  const [first] = booked.resourceType === 'Bundle' ? resourcesIn(booked, 'Appointment') : [booked];
+  const news = first?.status === 'pending' ? 'asked' : 'booked';
   return { kind: 'redirect', to: `${to}?news=${news}`, session: seen };
 };
 

@@ -1,4 +1,4 @@
-import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
+import type { Appointment, Parameters, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../config/config.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
@@ -237,6 +237,12 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
     unreadable,
   };
 }
+
+/** The body of `$book` for some appointments. */
+export const bodyFor = (appointments: readonly Appointment[]): Parameters => ({
+  resourceType: 'Parameters',
+  parameter: appointments.map((resource) => ({ name: 'appt-resource', resource })),
+});
 
 /** How many appointments a body of `$book` holds; the rest of it may be malformed. */
 export function appointmentsIn(body: unknown): number {

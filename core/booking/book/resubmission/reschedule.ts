@@ -13,7 +13,7 @@ export interface EarlierAppointments {
   readonly previous?: Appointment | undefined;
   /** The appointment that the new one replaces. */
   readonly replaced?: Appointment | undefined;
-  /** The others that were booked with the replaced one, where they end together. */
+  /** The others that were booked with the replaced one, where they end together, or that an offer replaces with it. */
   readonly besides: readonly Appointment[];
   /** The waitlist entry that comes to its end, because the booking accepts what was offered for it. */
   readonly answered?: Appointment | undefined;
@@ -101,13 +101,12 @@ export function findEarlierAppointments(
     previous && isOffer(previous, context.config)
       ? offeredFor(previous, context.config).flatMap((id) => findResource(state, 'Appointment', id) ?? [])
       : [];
-  const replaced = request.replaced
-    ? findResource(state, 'Appointment', request.replaced.value)
-    : offered.find(canBeMoved);
+  const [first, ...besides] = offered.flatMap((one) => (canBeMoved(one) ? [one] : []));
+  const replaced = request.replaced ? findResource(state, 'Appointment', request.replaced.value) : first;
   return {
     previous,
     replaced,
-    besides: [],
+    besides,
     answered: offered.find(({ status }) => status === 'waitlist'),
     issues: [
       ...versionIssues(request, previous),

@@ -2,7 +2,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../config/config.ts';
 import { visitGroupOf } from '../../../visits/group.ts';
 import { readVisit, stepOf, type Visit } from '../../../visits/visit.ts';
-import { hasEnded } from '../../appointment/expiry.ts';
+import { hasEnded, isOffer } from '../../appointment/expiry.ts';
 import { canBeMoved } from '../../appointment/status.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../resource-set.ts';
 
@@ -19,7 +19,10 @@ export function isByItself(one: Appointment, services: ResourceSet | undefined, 
   return !visit || visit.isByStep || visit.series !== undefined;
 }
 
-/** The other open appointments that were booked together with one, as far as they were read. */
+/**
+ * The other open appointments that were booked together with one, as far as they were read; of what is offered, the others
+ * that are offered with it.
+ */
 export function siblingsOf(one: Appointment, state: ResourceSet, now: number, config: PublicConfig): Appointment[] {
   const group = visitGroupOf(one, config);
   return group === undefined
@@ -28,6 +31,7 @@ export function siblingsOf(one: Appointment, state: ResourceSet, now: number, co
         (other) =>
           other.id !== one.id &&
           visitGroupOf(other, config) === group &&
+          isOffer(other, config) === isOffer(one, config) &&
           canBeMoved(other) &&
           !hasEnded(other, now, config),
       );
