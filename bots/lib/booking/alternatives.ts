@@ -12,7 +12,7 @@ import { candidatesIn, type Offers } from '../../../core/booking/alternatives/ca
 import { MOST_SCHEDULES, nearbyReads, sameServiceReads } from '../../../core/booking/alternatives/reads.ts';
 import { periodsFor, type WholeRequest, wholeIn, wholesIn } from '../../../core/booking/alternatives/whole.ts';
 import { schedulesNamed } from '../../../core/booking/book/apply-policy.ts';
-import type { BookRequest, Purpose } from '../../../core/booking/book/request/request.ts';
+import { type BookRequest, eachOf, type Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { permittedIn } from '../../../core/booking/policy/offers.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
@@ -153,7 +153,12 @@ async function alternatives(
 const SHARE = 0.1;
 
 /** Whole visits as they were asked for, the next ones first. */
-async function wholes(medplum: MedplumClient, whole: WholeRequest, seeking: Seeking): Promise<Alternative[]> {
+async function wholes(
+  medplum: MedplumClient,
+  whole: WholeRequest,
+  state: ResourceSet,
+  seeking: Seeking,
+): Promise<Alternative[]> {
   const { requestor, now } = seeking;
   const read = await readStateAs(medplum, readsById('HealthcareService', [whole.service]), requestor);
   const service = findResource(read, 'HealthcareService', whole.service);
@@ -161,13 +166,23 @@ async function wholes(medplum: MedplumClient, whole: WholeRequest, seeking: Seek
   const visit = asked && partOf(asked, whole.steps);
   const [payerKind] = payerKindsOf(whole.request.appointment.value, config);
   const deadline = now + config.timeout * 1_000 * SHARE;
+  // A job knows what its requestor could see of what it names, but not what else the requestor may read.
+  const named = eachOf(whole.request).flatMap((one) => schedulesNamed(one, state).flatMap(({ id }) => id ?? []));
+  const among = requestor.authorization === undefined ? named : undefined;
   if (!visit) {
     return [];
   }
   for (const period of periodsFor(whole, now)) {
     const { role } = requestor;
     const frame = { period, hours: { start: 0, end: DAY }, actors: [], payerKind, role, now, config };
-    const found = await findVisits(medplum, { caller: requestor, visit, count: MOST_ALTERNATIVES, frame, deadline });
+    const found = await findVisits(medplum, {
+      caller: requestor,
+      visit,
+      count: MOST_ALTERNATIVES,
+      frame,
+      deadline,
+      among,
+    });
     const visits = 'nobody' in found ? [] : found.visits;
     const good = await accepted(medplum, wholesIn(visits, whole, visit), MOST_ALTERNATIVES, {
       ...seeking,
@@ -204,8 +219,7 @@ export async function withAlternatives(
   }
   const request = refusedIn(asked, issues);
   const { interval } = request ?? {};
-  // A job knows what its requestor could see of what it names, but not what else the requestor may read.
-  const whole = requestor.authorization === undefined ? undefined : wholeIn(asked, state, config);
+  const whole = wholeIn(asked, state, config);
   try {
     const role = requestor.role ?? (await readRole(medplum, requestor.authorization));
     const seeking = { requestor: { ...requestor, role, limits: [] }, purpose, now: Date.now() };
@@ -215,7 +229,7 @@ export async function withAlternatives(
         : [];
     return single.length > 0 || !whole
       ? proposeIn(issues, single)
-      : proposeWholes(issues, await wholes(medplum, whole, seeking));
+      : proposeWholes(issues, await wholes(medplum, whole, state, seeking));
   } catch (error) {
     if (error instanceof ReadError) {
       return issues;

@@ -29,6 +29,8 @@ export interface Wish {
   readonly frame: Frame;
   /** Until when more may be read; milliseconds since 1970 UTC. */
   readonly deadline: number;
+  /** Ids of the Schedules that may fill roles; by default all that the caller may see. */
+  readonly among?: readonly string[] | undefined;
   /** Which of the visits are wanted; by default all. */
   readonly isWanted?: (proposal: Proposal) => boolean;
 }
@@ -255,10 +257,11 @@ export async function findVisits(
   medplum: MedplumClient,
   wish: Wish,
 ): Promise<FoundVisits | { readonly nobody: readonly VisitStep[] }> {
-  const { visit, frame, caller } = wish;
+  const { visit, frame, caller, among } = wish;
   const wanted = visit.series ? [{ ...plainStep(visit.service), name: 'the series' }] : visit.steps;
   const pools = wanted.flatMap((step) => step.pools);
-  const bookable = await readBookable(pools, frame, medplum, caller);
+  const all = await readBookable(pools, frame, medplum, caller);
+  const bookable = new Map([...all].filter(([id]) => !among || among.includes(id)));
   const nobody = wanted.filter(
     (step) => !step.isOptional && step.pools.some((pool) => poolOf(pool, bookable, frame).length === 0),
   );

@@ -4,9 +4,10 @@ import type { Appointment, Extension, HealthcareService, Schedule } from '@medpl
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { localTimeOf } from '../../../core/time/time-zone.ts';
+import { until } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, minutes, proposed, several, slotsOf, succeeded } from '../fixtures.ts';
 import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
-import { config, type Role } from '../installation.ts';
+import { base, config, type Role } from '../installation.ts';
 
 const length = (url: string, value: number): Extension => ({ url, valueDuration: { value, code: 'min' } });
 const schedules = (...all: Schedule[]): Extension[] =>
@@ -231,7 +232,23 @@ describe('a visit of which several appointments were taken', () => {
     return visitsIn(await find(service, 'portal-a', { name: 'patient', valueReference }, ...more));
   };
 
-  it.each(['$book', '$hold'])('%s names other whole visits, each of which can be booked', async (operation) => {
+  /** Sends something, at once or asynchronously. */
+  const sent = async (operation: string, body: unknown, headers: Readonly<Record<string, string>>) => {
+    const answer = await request('portal-a', 'POST', `/Appointment/${operation}`, { body, headers });
+    const path = answer.headers.get('content-location')?.slice(base.length);
+    return path === undefined
+      ? answer
+      : until(
+          () => request('portal-a', 'GET', path),
+          ({ status }) => status !== 202,
+        );
+  };
+
+  it.each([
+    ['$book', {}],
+    ['$hold', {}],
+    ['$book', { prefer: 'respond-async' }],
+  ])('%s %p names other whole visits, each of which can be booked', async (operation, headers) => {
     const [blood, ecg] = (await Promise.all([aSchedule(), aSchedule()])) as [Schedule, Schedule];
     const service = await aService(
       step('Blood', ...schedules(blood)),
@@ -241,7 +258,7 @@ describe('a visit of which several appointments were taken', () => {
     const [wanted = []] = await foundFor(service);
     const [[others = []]] = [await foundFor(service)];
     expect((await book(several(...others))).status).toBe(201);
-    const refused = await request('portal-a', 'POST', `/Appointment/${operation}`, { body: several(...wanted) });
+    const refused = await sent(operation, several(...wanted), headers as Readonly<Record<string, string>>);
     const named = wholesIn(refused, wanted);
     expect([refused.status, issuesOf(refused).length]).toEqual([409, 2]);
     expect(named.map(({ text }) => text)).toEqual(['Blood 40-50, ECG 60-70', 'Blood 80-90, ECG 100-110']);
