@@ -54,9 +54,13 @@ async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise
   return new Map([...calendar, ...ended]);
 }
 
-/** Publishing creates no offer at that time that does not know what is about to take it: both write the row of the Schedule. */
+/**
+ * Publishing creates no offer at that time that does not know what is about to take it: both write the row of the Schedule,
+ * unless it publishes nothing.
+ */
 function rowEntries(
   row: Task | undefined,
+  { publishing }: KeyedHours,
   taking: Taking,
   excluded: readonly CalendarSlot[],
   by: string,
@@ -64,9 +68,8 @@ function rowEntries(
 ): BundleEntry[] {
   const publication = row && publicationIn(row);
   const isPublished = publication?.status === 'completed' && taking.end <= (publication.from ?? 0);
-  return row && publication && (!isPublished || excluded.length === 0)
-    ? [rowEntry(row, withIntent(row, taking, by, now, config))]
-    : [];
+  const isNeeded = publishing.kind !== 'off' && (!isPublished || excluded.length === 0);
+  return row && publication && isNeeded ? [rowEntry(row, withIntent(row, taking, by, now, config))] : [];
 }
 
 /** The search for the Slots of a Schedule within reach of some time. */
@@ -113,7 +116,7 @@ async function attempt(
   }
   const intents = plan.excluded.flatMap((slot) => intentEntry(slot, taking, by, now, config));
   const [row] = ofType('Task', found);
-  const entry = [...intents, ...rowEntries(row, taking, plan.excluded, by, now)];
+  const entry = [...intents, ...rowEntries(row, hours, taking, plan.excluded, by, now)];
   if (entry.length === 0) {
     return { kind: 'announced' };
   }
