@@ -2,40 +2,10 @@
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { aPatient, book, proposed, stored, succeeded } from '../../contract/fixtures.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
+import { type Cost, costOf, expectCosts, type Hand, type Most } from '../costs.ts';
 import { calendarOf, visitDesk } from './desk.ts';
 
-/** A hand that is counted. */
-interface Hand {
-  readonly click: (target: Locator) => Promise<void>;
-  readonly type: (target: Locator, text: string) => Promise<void>;
-}
-
-interface Cost {
-  readonly task: string;
-  readonly clicks: number;
-  readonly fields: number;
-  readonly seconds: number;
-}
-
-/** Does a task, and counts what it costs until it can be seen that it is done. */
-async function costOf(task: string, work: (hand: Hand) => Promise<unknown>): Promise<Cost> {
-  let [clicks, fields] = [0, 0];
-  const begun = performance.now();
-  await work({
-    click: async (target) => {
-      clicks += 1;
-      await target.click();
-    },
-    type: async (target, text) => {
-      fields += 1;
-      await target.fill(text);
-    },
-  });
-  return { task, clicks, fields, seconds: (performance.now() - begun) / 1000 };
-}
-
-/** What each task may cost: a page that asks for more has become worse. */
-const most: Readonly<Record<string, readonly [clicks: number, fields: number]>> = {
+const most: Most = {
   'find by name': [2, 1],
   'find by birth date': [2, 1],
   'find by telephone': [2, 1],
@@ -140,10 +110,6 @@ test('the tasks of a Monday morning cost few clicks', async ({ page }) => {
     await expect(page.locator('body[data-printed]')).toHaveCount(1);
   });
 
-  for (const { task, clicks, fields, seconds } of costs) {
-    process.stdout.write(`| ${task} | ${clicks} | ${fields} | ${seconds.toFixed(1)} |\n`);
-    expect([task, clicks, fields]).toEqual([task, ...(most[task] ?? [])]);
-  }
-  expect(costs.length).toBe(Object.keys(most).length);
+  expectCosts(costs, most);
   expect(page.url()).toContain(origin);
 });

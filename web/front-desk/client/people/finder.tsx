@@ -2,12 +2,13 @@ import { Button, Modal, TextInput } from '@mantine/core';
 import { type KeyboardEvent, useCallback, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
-import { contactOf } from '../../appointment/people.ts';
-import { timeOf } from '../../day/entries.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
+import { contactOf, patientIdOf, patientNameOf } from '../../appointment/people.ts';
+import { calendarData, timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { appointmentIdIn } from '../../people/person.ts';
-import { readAppointment } from '../appointment/use-appointment.ts';
+import { readBundle, resourcesIn, searchUrl } from '../fhir/client.ts';
 import { dateText, momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
@@ -26,18 +27,24 @@ interface Found {
 function useNamed(text: string): readonly Found[] {
   const { language, appointment: words, status } = useTexts();
   const id = appointmentIdIn(text);
-  const { value } = useLoaded(`named ${id}`, async () => {
-    const found = id ? await readAppointment(id) : undefined;
-    return { details: found && !isRefusal(found) ? found : undefined };
+  const { value: found = [] } = useLoaded(`named ${id}`, async (signal) => {
+    const query = [
+      ['_id', id ?? ''],
+      ['_include', 'Appointment:patient'],
+    ] as const;
+    const answer = id ? await readBundle(searchUrl('Appointment', query), signal) : undefined;
+    return answer && !isRefusal(answer) ? resourcesIn(answer) : [];
   });
-  if (!value?.details) {
+  const appointment = found.find((one) => isResource(one, 'Appointment'));
+  if (!appointment) {
     return [];
   }
-  const { appointment, name, patient } = value.details;
   const time = timeOf(appointment);
   const more = [time && momentText(time.start, language), status[appointment.status]];
   const day = localDayOf(time?.start ?? Date.now(), config.timeZone);
-  const path = patient ? `/people/${patient.id}?open=${id}` : `/calendar?date=${day}&open=Appointment/${id}`;
+  const patient = patientIdOf(appointment);
+  const name = patientNameOf(appointment, calendarData(found).patients);
+  const path = patient ? `/people/${patient}?open=${id}` : `/calendar?date=${day}&open=Appointment/${id}`;
   return [{ path, name: name || words.noPatient, more: more.filter(Boolean).join(', ') }];
 }
 
