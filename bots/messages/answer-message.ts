@@ -27,7 +27,7 @@ import { isRow } from '../../core/rows/row.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { cancelEntries, cancellationIssues } from '../lib/booking/cancel.ts';
-import { type Companion, groupSearch, readTold } from '../lib/booking/companions.ts';
+import { type Companion, groupSearch, readCompanions, readTold } from '../lib/booking/companions.ts';
 import { type RelatedAppointment, readRelatedAppointment } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -164,10 +164,18 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   ]);
   const stored = ofType('Appointment', visit);
   const steps = knowledgeOf(stored, config)?.steps ?? [];
-  const [next] = steps.filter(({ start }) => start > Date.now());
+  const isOpen = (id: string): boolean => stored.some((one) => one.id === id && isOffered(one, Date.now(), config));
+  const coming = steps.filter(({ start }) => start > Date.now());
+  // Of a visit of which one step is offered anew, that is asked about.
+  const next = coming.find(({ appointment }) => isOpen(appointment)) ?? coming[0];
   const found = await readRelatedAppointment(medplum, next?.appointment ?? thread.appointment);
-  const companions = group !== undefined && found.appointment ? await readTold(medplum, found.appointment) : [];
-  const read = [found, ...companions].map(({ appointment }) => appointment).filter((one) => one !== undefined);
+  const { appointment } = found;
+  const isOffer = appointment !== undefined && isOffered(appointment, Date.now(), config);
+  const told = appointment && group !== undefined && !isOffer ? await readTold(medplum, appointment) : [];
+  const companions = isOffer ? await readCompanions(medplum, appointment) : told;
+  const read = [found, ...(group === undefined ? [] : companions)]
+    .map(({ appointment }) => appointment)
+    .filter((one) => one !== undefined);
   const appointments = [...new Map([...stored, ...read].map((one) => [one.id, one])).values()];
   return { row, thread, found, companions, appointments, last: ofType('Communication', sent)[0] };
 }

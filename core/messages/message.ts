@@ -162,6 +162,9 @@ function cancelledSteps({ appointments, thread: { known }, now }: Subject): Know
   });
 }
 
+/** How many times of a visit or series an SMS names; of the others it says how many there are. */
+const MOST_TIMES = 3;
+
 /** Writes a message. It says when and where; more only if the clinic lets it. */
 export function messageOf(about: Subject, config: BookingConfig): Message {
   const subject = joined(about);
@@ -176,18 +179,22 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   const times = (one: Pick<KnownStep, 'start' | 'end'>) => timesOf(one, language, config.timeZone);
   const isForAbsence = appointments.some((one) => offerReason(one, config) === 'absence');
   const word = kind === 'offer' && isForAbsence ? 'absence' : kind;
-  const title = texts.subjects[word].replace('{when}', () => (shown[0] ? times(shown[0].step).short : ''));
+  const all = shown.map(({ step }) => times(step).short);
+  const titled = (...when: readonly string[]): string => texts.subjects[word].replace('{when}', () => when.join(', '));
+  const title = titled(...all.slice(0, 1));
   const offers = known.status === 'offered' ? appointments : [];
   const [kept] = offers.flatMap((one) => endOf('offer', one, config) ?? []);
   const last = kept ?? (kind === 'reminder' ? thread.answerBy : undefined);
   const by = last && times({ start: last, end: last }).short;
   const limit = by ? [(kept ? texts.until : texts.answerBy).replace('{when}', () => by)] : [];
   if (medium === 'sms') {
-    const said = [`${clinic}: ${title}.`, ...limit].join(' ');
+    const more = all.length > MOST_TIMES ? [`+${all.length - MOST_TIMES}`] : [];
+    const said = [`${clinic}: ${titled(...all.slice(0, MOST_TIMES), ...more)}.`, ...limit].join(' ');
     return { medium, to: address, text: page ? `${said} ${page}` : said };
   }
   const isOff = known.status === 'cancelled';
-  const isSeries = members.length > 0 && !isOff;
+  // What is offered together is answered together.
+  const isSeries = members.length > 0 && !isOff && known.status !== 'offered';
   const text = [
     texts.greeting,
     texts.leads[word],

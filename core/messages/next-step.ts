@@ -151,7 +151,10 @@ export function afterAttempt(
 }
 
 /** The kinds of messages that say the same of several appointments of a series at once; the others are about one each. */
-export const saidAtOnce: readonly MessageKind[] = ['confirmation', 'acceptance', 'refusal', 'change', 'cancellation'];
+export const saidAtOnce: readonly MessageKind[] = [
+  ...(['confirmation', 'acceptance', 'refusal', 'change', 'cancellation'] as const),
+  ...(['offer', 'consent'] as const),
+];
 
 /** What is to be done about a message that was claimed before, is due again, and is still true. */
 function again(thread: Thread, { now }: StepContext): Step {

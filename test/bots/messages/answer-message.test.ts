@@ -5,6 +5,7 @@ import type { Appointment, Communication, Parameters, Patient, Schedule, Slot, T
 import { handler } from '../../../bots/messages/answer-message.ts';
 import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { communicationOf } from '../../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadTask } from '../../../core/messages/thread.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
@@ -237,6 +238,16 @@ describe('the link in a message', () => {
     const made = await aVisit({ status: 'proposed', extension: offer });
     expect(possible(await ask(made, 'come'))).toEqual(['come', 'cancel', 'stop']);
     const states = made.steps.map(async ({ appointment }) => (await read(appointment))?.status);
+    expect(await Promise.all(states)).toEqual(['booked', 'booked']);
+  });
+
+  it('books a series that is offered, as a whole', async () => {
+    const offer = offerExtensions({ reason: 'waitlist', for: [], until: Date.now() + 600_000 }, config);
+    const extension = [...offer, { url: RECURRENCE_ID, valuePositiveInt: 1 }];
+    const { steps } = await aVisit({ status: 'proposed', extension });
+    const [first] = steps;
+    expect(first && possible(await ask(await told(first), 'come'))).toContain('cancel');
+    const states = steps.map(async ({ appointment }) => (await read(appointment))?.status);
     expect(await Promise.all(states)).toEqual(['booked', 'booked']);
   });
 

@@ -387,12 +387,12 @@ describe('a visit of several steps', () => {
   });
 
   /** Three, weekly, the last first. */
-  async function aSeries(patient: Patient) {
+  async function aSeries(patient: Patient, more: Partial<Appointment> = {}) {
     const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: randomUUID() }];
     const all: Appointment[] = [];
     for (const index of [2, 1, 0]) {
-      const extension = [{ url: RECURRENCE_ID, valuePositiveInt: index + 1 }];
-      all.unshift(await anAppointment(patient, noon(10 + 7 * index), { identifier, extension }));
+      const extension = [...(more.extension ?? []), { url: RECURRENCE_ID, valuePositiveInt: index + 1 }];
+      all.unshift(await anAppointment(patient, noon(10 + 7 * index), { ...more, identifier, extension }));
     }
     return all;
   }
@@ -431,6 +431,17 @@ describe('a visit of several steps', () => {
       'STATUS:CANCELLED',
       'STATUS:CANCELLED',
     ]);
+  });
+
+  it('that is a series is offered by one mail, with one link for all', async () => {
+    const { patient, address } = await aPatient();
+    const offer = offerExtensions({ reason: 'waitlist', for: ['1'], until: noon(9) }, config);
+    await aSeries(patient, { status: 'proposed', extension: [...offer, ...says(true)] });
+    await run();
+    await run();
+    const [mail, ...others] = mailsTo(address);
+    expect([others.length, mail?.text?.match(/12:00–12:30/g)?.length]).toEqual([0, 3]);
+    expect(new Set(mail?.text?.match(/(?<=message\/)[^\s#]+(?=\n)/g)).size).toBe(1);
   });
 
   it('that is a series tells of the others when the first is cancelled before its message is sent', async () => {
@@ -641,7 +652,11 @@ describe('without an e-mail address', () => {
     const port = typeof address === 'object' ? address?.port : 0;
     await run();
     const { patient } = await aPatient({ telecom: [{ system: 'phone', value: '0049 (151) 234-567' }] });
-    const booked = await anAppointment(patient, noon(10));
+    const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: randomUUID() }];
+    const booked = await anAppointment(patient, noon(10), { identifier });
+    for (const hours of [1, 2, 3, 4]) {
+      await anAppointment(patient, noon(10) + hours * HOUR, { identifier });
+    }
     secrets = {
       smsWebhook: { name: 'smsWebhook', valueString: `http://127.0.0.1:${port}/sms` },
       smsSecret: { name: 'smsSecret', valueString: 'secret' },
@@ -657,7 +672,7 @@ describe('without an e-mail address', () => {
     const expected = createHmac('sha256', 'secret').update(`${id}.${time}.${sms?.body}`).digest('base64');
     expect(signature).toBe(`v1,${expected}`);
     expect(JSON.parse(sms?.body ?? '')).toMatchObject({ data: { to: '+49151234567' } });
-    expect(sms?.body).toContain('Klinik am See: Your appointment on');
+    expect(sms?.body).toMatch(/Klinik am See: Your appointment on .*12:00, .*13:00, .*14:00, \+2\./);
     expect(ofThis).toHaveLength(1);
   });
 });
