@@ -345,10 +345,7 @@ function whole({ world: { medplum }, split }: Stage): Violation[] {
       extension.flatMap(({ url, valueReference }) => (url === REPLACES ? (valueReference?.reference ?? []) : [])),
     );
     const all = some.filter(({ id }) => !replaced.includes(`Appointment/${id}`));
-    const wasGivenWay = all.some(({ cancelationReason }) =>
-      cancelationReason?.coding?.some(({ code }) => code === 'slot-not-free'),
-    );
-    if (group === undefined || split.has(group) || wasGivenWay) {
+    if (group === undefined || split.has(group)) {
       return [];
     }
     const open = all.filter((one) => isOpen(one, medplum.now()));

@@ -905,6 +905,15 @@ export const scenes: readonly Scene[] = [
     acts: [[{ does: 'cancel', what: 'v' }], [b('09:30-10:00', { in: ['d'], by: 'schedule' })]],
   },
   {
+    name: 'visits: staff block a step while a whole is offered',
+    calendars: inTwoRefilled,
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), join('09:00-10:00', 'x', { visit: true })],
+    acts: [
+      [{ does: 'cancel', what: 'v' }],
+      [{ does: 'block', time: '09:30-10:00', in: ['d'], status: 'busy-unavailable' }],
+    ],
+  },
+  {
     name: 'visits: faults: one offer of a whole is declined, and the next is taken',
     calendars: inTwoRefilled,
     faults: 1,

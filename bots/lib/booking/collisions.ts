@@ -20,6 +20,7 @@ import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, pageUrl, readInBatch, readPages } from '../read.ts';
+import { readCompanions } from './companions.ts';
 import { syncAppointment } from './slot-sync.ts';
 
 /** How the Slots are read. */
@@ -82,8 +83,13 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
     await write(entries);
     return;
   }
-  await write([updateEntry(appointment, givenWay(collision, config))]);
-  await syncAppointment(medplum, appointment);
+  // Half of a visit is of no use to anybody.
+  const companions = (await readCompanions(medplum, appointment)).map((one) => one.appointment);
+  const all = [appointment, ...companions.filter(({ status }) => status === appointment.status)];
+  await write(all.map((one) => updateEntry(one, givenWay({ ...collision, appointment: one }, config))));
+  for (const one of all) {
+    await syncAppointment(medplum, one);
+  }
 }
 
 /** Whether a Slot blocks the time of an absence: what becomes of the appointments under it is decided there. */
