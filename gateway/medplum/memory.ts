@@ -12,12 +12,13 @@ export interface Memory<T> {
  */
 export function createMemory<T>(size: number, maxAgeMs: number, now: () => number): Memory<T> {
   const known = new Map<string, { value: T; until: number }>();
+  // One for all time: a new one would pass by all places from which something was deleted.
+  const oldest = known.keys();
   const keep = (key: string, entry: { value: T; until: number }): void => {
     known.delete(key);
     known.set(key, entry);
-    const oldest = known.keys().next().value;
-    if (known.size > size && oldest !== undefined) {
-      known.delete(oldest);
+    if (known.size > size) {
+      known.delete(oldest.next().value ?? '');
     }
   };
   return {
