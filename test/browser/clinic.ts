@@ -26,6 +26,8 @@ export interface TestServiceOptions {
   readonly doctor?: string;
   /** How many minutes the clinic has to answer a request; without it there is no deadline. */
   readonly confirmWithin?: number;
+  /** How many minutes before its start an appointment can be cancelled at the latest. */
+  readonly cancelUntil?: number;
   /** How many minutes a time is held. */
   readonly holdFor?: number;
   /** Whether freed time is offered to those who wait. */
@@ -71,11 +73,12 @@ export async function aService(options: TestServiceOptions): Promise<TestService
     doctor = 'Dr. Mira Lindner',
     confirmWithin,
     holdFor,
+    cancelUntil,
     like,
     isRefilled = false,
   } = options;
   const policy: Extension[] = [
-    ...Object.entries({ confirmWithin, holdFor }).flatMap(([url, value]) =>
+    ...Object.entries({ confirmWithin, holdFor, cancelUntil }).flatMap(([url, value]) =>
       value === undefined ? [] : [{ url, valueDuration: { value, code: 'min' } }],
     ),
     ...(isRefilled ? [{ url: 'refill', valueBoolean: true }] : []),

@@ -346,8 +346,10 @@ export const showCalendarFile = forOwn(async (visit, { appointment, view, steps 
     : { kind: 'file', name: 'appointment.ics', mediaType: 'text/calendar; charset=utf-8', text };
 });
 
-/** `GET /appointments/:id/cancel`: asks first. */
-export const askCancel = forOwn(async (visit, { view }) => cancelPage(visit, view));
+/** `GET /appointments/:id/cancel`: asks first, or says that it is too late, as it may be on a page that was kept. */
+export const askCancel = forOwn(async (visit, { view }) =>
+  cancelPage(visit, view, view.openUntil !== undefined && !view.isOpen ? 'cancelTooLate' : undefined),
+);
 
 /**
  * Cancels an appointment, or all of a visit, the first step first: it is the first that can no longer be cancelled. Where the
