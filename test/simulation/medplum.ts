@@ -46,6 +46,7 @@ import { loadDefinitions } from '../../packages/sandbox/repository/definitions.t
 import { SandboxRepository } from '../../packages/sandbox/repository/repository.ts';
 import { bookProposed } from '../../packages/sandbox/scheduling/book.ts';
 import { cancelAppointment, confirmAppointment } from '../../packages/sandbox/scheduling/end.ts';
+import { findAppointments } from '../../packages/sandbox/scheduling/find.ts';
 import { seed } from '../../packages/sandbox/seed.ts';
 import type { Change, StoredResource, Write } from '../../packages/sandbox/storage/change.ts';
 import { createStore } from '../../packages/sandbox/storage/store.ts';
@@ -250,6 +251,9 @@ export function createMedplum(
     if (operation) {
       const [, id = ''] = operation.path.exec(path) ?? [];
       return operation.run(repository, id, body);
+    }
+    if (path.startsWith('/Appointment/$find?')) {
+      return findAppointments(repository, new URL(path, BASE).searchParams);
     }
     const request = {
       method,

@@ -51,7 +51,7 @@ const forgetsVersion = (entries: Entries): Mistake => ({
   }),
 });
 
-const writes = (entries: Entries, change: (resource: Resource) => Resource): Mistake => ({
+export const writes = (entries: Entries, change: (resource: Resource) => Resource): Mistake => ({
   spoilt: changing(entries, (entry) => (entry.resource ? { ...entry, resource: change(entry.resource) } : entry)),
 });
 

@@ -203,7 +203,6 @@ export const adapters = {
       read,
       ...blocking,
     },
-    gaveWay: "cancelationReason.coding.where(code = 'slot-not-free').exists()",
   },
   ihe: {
     title: 'IHE ITI Scheduling: $find, $hold, $book',

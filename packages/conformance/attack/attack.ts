@@ -78,7 +78,8 @@ const PUBLISHED = 90_000;
 const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 const published: Readonly<Partial<Record<Kind, { terms: Terms; grid: number }>>> = {
-  'opening hours, buffers': { terms: { capacity: 1, before: 5, after: 10 }, grid: 15 },
+  // A few minutes less around an appointment, and the next offer would be too near.
+  'opening hours, buffers': { terms: { capacity: 1, before: 5, after: 15 }, grid: 15 },
   'opening hours, two places': { terms: { capacity: 2, before: 0, after: 0 }, grid: 30 },
 };
 

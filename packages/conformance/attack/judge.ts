@@ -21,6 +21,8 @@ export interface Bounds {
 export interface Held {
   readonly time: Period;
   readonly isBlock: boolean;
+  /** Whether it is meant to overlap others. */
+  readonly isOverbooked?: boolean;
 }
 
 /** Who has which time. It never changes; each step makes another. */

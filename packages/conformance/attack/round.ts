@@ -97,6 +97,9 @@ const shares: Readonly<Record<'portal' | 'staff', Readonly<Partial<Record<Act, n
 /** Acts that need something that is known. */
 const changing: readonly Act[] = ['move', 'replace', 'cancel', 'read', 'unblock'];
 
+/** Acts that take a time. */
+const taking: readonly Act[] = ['book', 'hold', 'move', 'replace', 'block'];
+
 /** How often it is asked for. */
 const HOT = 0.5;
 
@@ -120,9 +123,9 @@ export async function playRound(stage: Stage): Promise<Round> {
   const ignored = new Map<string, number>();
   /** What was found, by how it was found: portals and staff may look in different places. */
   const offers = new Map<string, readonly Offer[]>();
-  for (const party of [...portals, ...staff]) {
-    const { find } = party.adapter;
-    offers.set(find, offers.get(find) ?? (await offersIn(party, ground, world)));
+  const finders = new Map([...staff, ...portals].map((party) => [party.adapter.find, party]));
+  for (const [find, party] of finders) {
+    offers.set(find, await offersIn(party, ground, world));
   }
   /** What is offered in the beginning: what is left of it may change places, so that an old offer is another one. */
   const whole = [...offers.values()].flat().map(({ start, end }): Period => ({ start, end }));
@@ -284,27 +287,57 @@ export async function playRound(stage: Stage): Promise<Round> {
     }
   }
 
-  /** Everybody acts: each at its own pace, or all at the same moment, one act after the other. */
+  /** Everybody takes one time at the same moment, in one of the ways that there are, and gives it back. */
+  async function race(): Promise<void> {
+    const time = world.random() < HOT ? hot : pick(ground.times);
+    for (const [find, party] of finders) {
+      offers.set(find, await offersIn(party, ground, world).catch(() => []));
+    }
+    await Promise.all(
+      [...portals, ...staff].map((party) => {
+        const chosen = pick(taking.filter((one) => party.adapter.acts[one]));
+        const target = chosen && changing.includes(chosen) ? targetOf(party, chosen) : undefined;
+        const instead = chosen && changing.includes(chosen) && !target ? 'book' : chosen;
+        return instead && act(party, instead, time, target);
+      }),
+    );
+    // Some give theirs back, and some lose it to staff.
+    const open = [...known.values()].filter((one) => !one.isOver && one.time.start === time?.start);
+    const [clerk] = staff;
+    await Promise.all(
+      open.map((one) => {
+        const chance = world.random();
+        const party = chance < 0.4 ? (clerk ?? one.owner) : one.owner;
+        return chance < 0.8 && act(party, one.act === 'block' ? 'unblock' : 'cancel', undefined, one);
+      }),
+    );
+  }
+
+  /** Everybody acts: each at its own pace, or all at the same moment, one act after the other; or all want the same. */
   async function live(): Promise<void> {
     const everybody = [
       ...portals.map((party) => () => actOnce(party, 'portal')),
       ...staff.map((party) => () => actOnce(party, 'staff')),
     ];
-    const isInStep = world.random() < 0.5;
+    const pace = world.random();
     const times = Array.from({ length: stage.acts });
-    if (isInStep) {
+    if (pace < 1 / 3) {
+      for (let count = 0; count < stage.acts; count += 2) {
+        await race();
+      }
+    } else if (pace < 2 / 3) {
       for (const _ of times) {
         await Promise.all(everybody.map((acts) => acts()));
       }
-      return;
+    } else {
+      await Promise.all(
+        everybody.map(async (acts) => {
+          for (const _ of times) {
+            await acts();
+          }
+        }),
+      );
     }
-    await Promise.all(
-      everybody.map(async (acts) => {
-        for (const _ of times) {
-          await acts();
-        }
-      }),
-    );
   }
 
   /** All appointments of the patients, as the server shows them to each party. */
@@ -364,6 +397,21 @@ export async function playRound(stage: Stage): Promise<Round> {
   const isByStaff = ({ actor }: Operation): boolean =>
     staff.some(({ name }) => actor === name || actor === `${name}, again`);
 
+  /** Whether others asked for the time of an appointment while it was made. */
+  function wasContested(own: readonly Operation[], isAsking: (other: Operation) => boolean): boolean {
+    const [made] = own.filter(({ takes }) => takes);
+    return history.some(
+      (one) =>
+        !own.includes(one) &&
+        one.outcome !== 'refused' &&
+        isAsking(one) &&
+        made?.takes &&
+        one.takes &&
+        overlaps(around(made.takes.time, terms), around(one.takes.time, terms)) &&
+        overlaps({ start: made.sent, end: made.answered }, { start: one.sent, end: one.answered }),
+    );
+  }
+
   /**
    * Whether an appointment was ended before the server could say that it, or that of staff, gave way: it was made while
    * others asked for its time, and ended soon after.
@@ -371,20 +419,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   function hadNoTime({ adapter }: Party, own: readonly Operation[], isWeak: boolean): boolean {
     const [made] = own.filter(({ takes }) => takes);
     const isSoon = own.some((one) => one.frees && one.sent < (made?.answered ?? 0) + bounds.within);
-    return (
-      adapter.gaveWay !== undefined &&
-      isSoon &&
-      history.some(
-        (one) =>
-          !own.includes(one) &&
-          one.outcome !== 'refused' &&
-          (isWeak || isByStaff(one)) &&
-          made?.takes &&
-          one.takes &&
-          overlaps(around(made.takes.time, terms), around(one.takes.time, terms)) &&
-          overlaps({ start: made.sent, end: made.answered }, { start: one.sent, end: one.answered }),
-      )
-    );
+    return adapter.gaveWay !== undefined && isSoon && wasContested(own, (one) => isWeak || isByStaff(one));
   }
 
   /** What the server itself has ended or allowed, and says so: it stays out of the judgement. */
@@ -395,7 +430,9 @@ export async function playRound(stage: Stage): Promise<Round> {
       const isWeak = known.get(name)?.act === 'hold' || staff.includes(party);
       const saysSo = isWeak && isSo(party.adapter.gaveWay, appointment);
       const gaveWay = !isOpen(appointment) && (saysSo || hadNoTime(party, own, isWeak));
-      if (first && (gaveWay || isSo(party.adapter.overbooks, appointment))) {
+      // Nobody asks for overbooking here: who comes later is refused.
+      const isOver = isSo(party.adapter.overbooks, appointment) && wasContested(own, () => true);
+      if (first && (gaveWay || isOver)) {
         for (const one of own) {
           Object.assign(one, {
             outcome: 'unknown',
@@ -482,12 +519,26 @@ export async function playRound(stage: Stage): Promise<Round> {
     const stored = staff[0] ? await blocksIn(quiet(staff[0]), ground) : [];
     const blocks = [...known].filter(([, { thing }]) => stored.some(({ id }) => id === thing.id));
     return new Map<string, Held>([
-      ...open.map(
-        ([name, { party, appointment }]) =>
-          [name, { time: timeOf(appointment), isBlock: party.adapter.everyPlace === true }] as const,
-      ),
+      ...open.map(([name, { party, appointment }]): [string, Held] => {
+        const time = timeOf(appointment);
+        const isOverbooked = isSo(party.adapter.overbooks, appointment);
+        // What takes every place takes the time around it as well.
+        const isBlock = party.adapter.everyPlace === true;
+        return [name, { time: isBlock ? around(time, terms) : time, isBlock, isOverbooked }];
+      }),
       ...blocks.map(([name, { time }]) => [name, { time, isBlock: true }] as const),
     ]);
+  }
+
+  /** What surely has a place: what is overbooked may share that of another. */
+  function ownPlaces(calendar: Calendar): Calendar {
+    const own = new Map([...calendar].filter(([, { isOverbooked }]) => !isOverbooked));
+    for (const [name, one] of calendar) {
+      if (![...own.values()].some(({ time }) => overlaps(around(time, terms), around(one.time, terms)))) {
+        own.set(name, one);
+      }
+    }
+    return own;
   }
 
   /** What is wrong with the offers, given who has which time. */
@@ -500,7 +551,11 @@ export async function playRound(stage: Stage): Promise<Round> {
         return own !== undefined && overlaps(around(own, terms), around(time, terms));
       });
     const lost = ground.times.find((time) => mustBeOffered(calendar, asked(time), terms) && !isOffered(time));
-    const false_ = ground.times.find((time) => !mayTake(calendar, asked(time), terms) && isOffered(time));
+    const places = ownPlaces(calendar);
+    const bare = { ...terms, before: 0, after: 0 };
+    const false_ =
+      ground.times.find((time) => !mayTake(places, asked(time), terms) && isOffered(time)) ??
+      now.find((offer) => !mayTake(places, asked(offer), bare));
     return [
       ...(lost
         ? [

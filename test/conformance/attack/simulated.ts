@@ -21,8 +21,14 @@ function forgetful(): Memory {
   return { answers, stateAfter: next, numberOf: next };
 }
 
+/** Calendars in which Medplum's own scheduling books. */
+export const published: Attack['kinds'] = ['opening hours, buffers'];
+
 const CLOCK = 60_000;
 const HOLD = 600_000;
+
+/** How often a request is overtaken by all others: what looks at something and then writes is slow between the two. */
+const LATE = 0.03;
 
 /** Loads the simulation, in which the service runs without sockets and without a clock of its own. */
 export async function loadSimulated() {
@@ -53,10 +59,15 @@ export async function loadSimulated() {
         });
     };
 
+    /** A request that everything else overtakes. */
+    let late: (typeof held)[number] | undefined;
+    const isQuiet = (): boolean => running > 0 || medplum.jobs.length === 0;
+
     async function pump(): Promise<void> {
       while (!isOver) {
         await settled();
-        const one = held[Math.floor(random() * held.length)];
+        const others = held.filter((each) => each !== late);
+        const one = others[Math.floor(random() * others.length)] ?? (isQuiet() ? late : undefined);
         if (medplum.jobs.length > 0 && running === 0 && random() < 0.5) {
           follow(world.startJob());
         } else if (medplum.now() - ticked >= CLOCK && running === 0) {
@@ -64,9 +75,12 @@ export async function loadSimulated() {
           for (const name of medplum.byClock) {
             follow(act(`${name} by the clock ${++sent}`, () => medplum.runByClock(name as never)));
           }
+        } else if (one && !late && random() < LATE) {
+          late = one;
         } else if (one) {
+          late = one === late ? undefined : late;
           one.meet('passes');
-        } else if (medplum.jobs.length === 0 && timers.length > 0) {
+        } else if (held.length === 0 && medplum.jobs.length === 0 && timers.length > 0) {
           timers.sort((a, b) => a.at - b.at);
           const next = timers.shift();
           medplum.turn(Math.max(0, (next?.at ?? 0) - medplum.now()));
@@ -135,8 +149,9 @@ export async function loadSimulated() {
     };
   }
 
-  /** Attacks a service that has just been made. */
+  /** Attacks a service that has just been made. With odd seeds staff use Medplum's own scheduling. */
   return async (seed: number, goesOn: Attack['goesOn'], mistake: Mistake = {}): Promise<Findings> => {
+    const isNative = seed % 2 === 1;
     const { clientOf, outside, stop } = startSimulated(seed, mistake);
     try {
       return await attack({
@@ -144,8 +159,8 @@ export async function loadSimulated() {
           client: clientOf(token),
           adapter: adapters.isik,
         })),
-        staff: { client: clientOf('front-desk'), adapter: adapters.staff },
-        kinds,
+        staff: { client: clientOf('front-desk'), adapter: adapters[isNative ? 'medplum' : 'staff'] },
+        kinds: isNative ? published : kinds,
         constants: {
           config,
           uri: config.uris,
