@@ -42,6 +42,12 @@ interface Span {
 interface Visit extends Span {
   readonly time: Period;
   readonly slots: readonly string[];
+  /** The appointments, or visits of several, in place of which it was booked. */
+  readonly replaces: readonly string[];
+  /** The visit of several appointments that it belongs to. */
+  readonly group: string | undefined;
+  /** Nobody came: its time is not given back, and may be. */
+  readonly isMissed: boolean;
 }
 
 interface Stay extends Span {
@@ -51,6 +57,8 @@ interface Stay extends Span {
 }
 
 const OPEN: readonly string[] = ['booked', 'pending', 'arrived', 'checked-in', 'fulfilled'];
+const MISSED = 'noshow';
+const HOLDING: readonly string[] = [...OPEN, MISSED];
 const TAKEN: readonly string[] = ['busy', 'busy-tentative', 'busy-unavailable'];
 
 const periodOf = ({ start, end }: { start?: string; end?: string }): Period => ({
@@ -60,6 +68,28 @@ const periodOf = ({ start, end }: { start?: string; end?: string }): Period => (
 
 const isOverbooking = ({ extension = [] }: Appointment): boolean =>
   extension.some(({ url, valueBoolean }) => url.endsWith('LocalOverbooking') && valueBoolean === true);
+
+/** When a request that nobody has answered ends by itself: what it says, or never. */
+function endOf({ status, extension = [] }: Appointment): number {
+  const deadline = extension.find(({ url }) => url.endsWith('LocalConfirmationDeadline'))?.valueInstant;
+  return status === 'pending' && deadline !== undefined ? Date.parse(deadline) : Number.POSITIVE_INFINITY;
+}
+
+const groupOf = ({ identifier = [] }: Appointment): string | undefined =>
+  identifier.find(({ system }) => system?.endsWith('LocalVisitGroup'))?.value;
+
+/** What an appointment was booked in place of, and the visits that those belong to. */
+function replacedBy({ extension = [] }: Appointment, named: ReadonlyMap<string, readonly Version[]>): string[] {
+  const replaced = extension.flatMap(({ url, valueReference }) =>
+    url.endsWith('Appointment.replaces') ? [local(valueReference?.reference, 'Appointment')] : [],
+  );
+  const groups = replaced.flatMap((name) =>
+    (named.get(name) ?? []).flatMap(({ resource }) =>
+      resource?.resourceType === 'Appointment' ? (groupOf(resource) ?? []) : [],
+    ),
+  );
+  return [...replaced, ...groups];
+}
 
 /** `Type/id` in a reference, which may be absolute or name a version. */
 export function local(reference: string | undefined, type: string): string {
@@ -91,6 +121,9 @@ function spansOf<S>(
   );
 }
 
+const isInPlaceOf = (one: Visit, other: Visit): boolean =>
+  one.replaces.includes(other.name) || (other.group !== undefined && one.replaces.includes(other.group));
+
 const together = (one: Span, other: Span): Span => ({
   name: '',
   from: Math.max(one.from, other.from),
@@ -121,11 +154,15 @@ function merged(findings: readonly Finding[]): Finding[] {
 export function audit(versions: readonly Version[], rules: Rules): Finding[] {
   const named = byName(versions);
   const visits = spansOf<Visit>(named, ({ resource }, span) =>
-    resource?.resourceType === 'Appointment' && OPEN.includes(resource.status) && !isOverbooking(resource)
+    resource?.resourceType === 'Appointment' && HOLDING.includes(resource.status) && !isOverbooking(resource)
       ? {
           ...span,
+          until: Math.min(span.until, endOf(resource)),
           time: periodOf(resource),
           slots: (resource.slot ?? []).map(({ reference }) => local(reference, 'Slot')),
+          replaces: replacedBy(resource, named),
+          group: groupOf(resource),
+          isMissed: resource.status === MISSED,
         }
       : undefined,
   );
@@ -149,9 +186,10 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
   const findings: Finding[] = [];
   for (const schedule of new Set(scheduleOf.values())) {
     const terms = rules.termsOf(schedule);
-    const own = visits
+    const here = visits
       .filter(({ slots }) => slots.some((slot) => scheduleOf.get(slot) === schedule))
       .sort((one, other) => one.time.start - other.time.start);
+    const own = here.filter(({ isMissed }) => !isMissed);
     const slots = stays
       .filter((stay) => stay.schedule === schedule)
       .sort((one, other) => one.time.start - other.time.start);
@@ -173,7 +211,10 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
           terms.capacity,
         );
         const areNear = overlaps(around(visit.time, terms), around(other.time, terms));
-        if (visit.name !== other.name && both.from < both.until && areNear && (isSame || isFull)) {
+        // The writes of one transaction have times of their own.
+        const isInstead = isInPlaceOf(visit, other) || isInPlaceOf(other, visit);
+        const areTogether = both.from < both.until && (!isInstead || isLong(both, rules));
+        if (visit.name !== other.name && areTogether && areNear && (isSame || isFull)) {
           const time = {
             start: Math.max(visit.time.start, other.time.start),
             end: Math.min(visit.time.end, other.time.end),
@@ -205,7 +246,7 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
         }
       }
     }
-    findings.push(...lostTime(slots, own, visits, schedule, rules, finding));
+    findings.push(...lostTime(slots, here, visits, schedule, rules, finding));
   }
   findings.push(...lostAppointments(named, scheduleOf, finding));
   return merged(findings);

@@ -42,6 +42,25 @@ const rules = (capacity = 1) => ({
   now: 1_000_000,
 });
 
+const inPlaceOf = (id: string): Partial<Appointment> => ({
+  extension: [
+    {
+      url: 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces',
+      valueReference: { reference: `Appointment/${id}` },
+    },
+  ],
+});
+const asked = [
+  slot('x', 0, 'busy-tentative'),
+  visit('a', 10, 'pending', 'x', {
+    extension: [
+      {
+        url: 'https://example.org/fhir/StructureDefinition/LocalConfirmationDeadline',
+        valueInstant: '1970-01-01T00:00:30Z',
+      },
+    ],
+  }),
+];
 const late = { start: clock('09:15'), end: clock('09:45') };
 const sound = [slot('x', 0, 'free'), slot('x', 10, 'busy'), visit('a', 10, 'booked')];
 
@@ -68,6 +87,28 @@ const cases: readonly (readonly [string, readonly Version[], readonly unknown[],
   ['a Slot is not given back', [...sound, visit('a', 20, 'cancelled')], [['lost', 20, undefined]]],
   ['a Slot is given back late', [...sound, visit('a', 20, 'cancelled'), slot('x', 90, 'free')], [['lost', 20, 90]]],
   ['a Slot is given back and taken by another', [...sound, visit('a', 20, 'cancelled'), visit('b', 20, 'booked')], []],
+  ['nobody came, and the Slot stays taken', [...sound, visit('a', 20, 'noshow')], []],
+  ['nobody came, and another is booked', [...sound, visit('a', 20, 'noshow'), visit('b', 21, 'booked')], []],
+  [
+    'a booking in place of another, in one transaction',
+    [...sound, visit('b', 20, 'booked', 'x', inPlaceOf('a')), visit('a', 21, 'cancelled')],
+    [],
+  ],
+  [
+    'a booking in place of another that stays',
+    [...sound, visit('b', 20, 'booked', 'x', inPlaceOf('a'))],
+    [['sold twice', 20, undefined]],
+  ],
+  [
+    'a request that nobody answers ends, and its time is booked at once',
+    [...asked, visit('b', 35, 'booked'), visit('a', 40, 'cancelled')],
+    [],
+  ],
+  [
+    'a request has still its time',
+    [...asked, visit('b', 25, 'booked'), visit('a', 40, 'cancelled')],
+    [['sold twice', 25, 30]],
+  ],
   [
     'an open appointment is deleted',
     [...sound, slot('x', 30, 'free'), { type: 'Appointment', id: 'a', at: 30_000 }],
