@@ -303,6 +303,7 @@ export async function playRound(stage: Stage): Promise<Round> {
     );
     // Some give theirs back, and some lose it to staff.
     const open = [...known.values()].filter((one) => !one.isOver && one.time.start === time?.start);
+    await Promise.all(open.map((one) => one.act !== 'block' && act(one.owner, 'read', undefined, one)));
     const [clerk] = staff;
     await Promise.all(
       open.map((one) => {
@@ -422,6 +423,9 @@ export async function playRound(stage: Stage): Promise<Round> {
     return adapter.gaveWay !== undefined && isSoon && wasContested(own, (one) => isWeak || isByStaff(one));
   }
 
+  const about = (name: string): Operation[] =>
+    history.filter(({ takes, frees, sees }) => [takes?.what, frees, sees?.what].includes(name));
+
   /** What the server itself has ended or allowed, and says so: it stays out of the judgement. */
   function excuse(seen: Inventory): void {
     for (const [name, { party, appointment }] of seen) {
@@ -433,7 +437,9 @@ export async function playRound(stage: Stage): Promise<Round> {
       // Nobody asks for overbooking here: who comes later is refused.
       const isOver = isSo(party.adapter.overbooks, appointment) && wasContested(own, () => true);
       if (first && (gaveWay || isOver)) {
-        for (const one of own) {
+        // Where staff's appointments give way as well, both may be seen until one of them has.
+        const seenMeanwhile = staff.some(({ adapter }) => adapter.gaveWay) ? about(name) : own;
+        for (const one of seenMeanwhile) {
           Object.assign(one, {
             outcome: 'unknown',
             answered: Number.POSITIVE_INFINITY,
@@ -445,9 +451,6 @@ export async function playRound(stage: Stage): Promise<Round> {
       }
     }
   }
-
-  const about = (name: string): Operation[] =>
-    history.filter(({ takes, frees, sees }) => [takes?.what, frees, sees?.what].includes(name));
 
   /** What is open, and the first of it that has its time with too many others. */
   function crowdIn(seen: Inventory) {
