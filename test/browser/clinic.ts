@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Extension, Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Extension, HealthcareService, Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Page } from '@playwright/test';
 import { artefactUri, type Confirmation } from '../../core/config/config.ts';
 import { changeOfOffset, DAY, instantOf, offsetAt } from '../../core/time/time-zone.ts';
-import { aSchedule, aSlot } from '../contract/fixtures.ts';
+import { aSchedule, aSlot, succeeded } from '../contract/fixtures.ts';
 import { medplum } from '../contract/http.ts';
 import { config } from '../contract/installation.ts';
 
@@ -124,6 +124,47 @@ export async function aService(options: TestServiceOptions): Promise<TestService
     schedule,
     slots,
   };
+}
+
+/** A service that takes several appointments, and the page of its times. */
+export async function aVisit(name: string, extension: readonly Extension[], like?: TestService) {
+  const system = artefactUri(config, 'LocalServiceType');
+  const coding = like?.schedule.serviceType?.[0]?.coding?.[0] ?? { system, code: randomUUID() };
+  const body: HealthcareService = {
+    resourceType: 'HealthcareService',
+    active: true,
+    name,
+    type: [{ coding: [coding] }],
+    extension: [{ url: artefactUri(config, 'LocalVisit'), extension: [...extension] }],
+  };
+  const service = succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
+  if (like) {
+    const actor = [...like.schedule.actor, { reference: `HealthcareService/${service.id}` }];
+    const path = `/Schedule/${like.schedule.id}`;
+    succeeded('Schedule', await medplum('front-desk', 'PUT', path, { body: { ...like.schedule, actor } }));
+  }
+  const query = new URLSearchParams({ service: `${coding.system}|${coding.code}` });
+  return { service, name, address: `${origin}/portal/times?${query}` };
+}
+
+/** A step in the calendar of a service. */
+export const stepIn = ({ name, schedule }: TestService, ...more: readonly Extension[]): Extension => ({
+  url: 'step',
+  extension: [
+    { url: 'name', valueString: name },
+    { url: 'schedule', valueReference: { reference: `Schedule/${schedule.id}` } },
+    ...more,
+  ],
+});
+
+/** Physiotherapy once a week, each time within an hour of the usual one. */
+export function aSeries(count: number, exercise: TestService) {
+  const extension = [
+    { url: 'count', valuePositiveInt: count },
+    { url: 'every', valueDuration: { value: 1, code: 'wk' } },
+    { url: 'tolerance', valueDuration: { value: 1, code: 'h' } },
+  ];
+  return aVisit('Physiotherapy', [{ url: 'series', extension }], exercise);
 }
 
 /** Goes to the free times of a service; the portal knows a new one within seconds. */

@@ -1,15 +1,18 @@
-import type { HealthcareService } from '@medplum/fhirtypes';
+import type { Appointment, HealthcareService } from '@medplum/fhirtypes';
 import { expect, type Page, test } from '@playwright/test';
 import { changeService } from '../../../core/calendar/change/opening-hours.ts';
 import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
 import { parseHours } from '../../../scripts/calendar/hours-text.ts';
-import { aSchedule, aSlot, stored, succeeded } from '../../contract/fixtures.ts';
-import { medplum } from '../../contract/http.ts';
+import { aPatient, aSchedule, aSlot, book, several, stored, succeeded } from '../../contract/fixtures.ts';
+import { type Answer, medplum, request, resourceIn } from '../../contract/http.ts';
 import { config } from '../../contract/installation.ts';
 import { expectFits, smallest } from '../axe.ts';
-import { halfHours, morning, origin } from '../clinic.ts';
-import { visitDesk } from './desk.ts';
+import { aSeries, aService as aTestService, halfHours, morning, origin } from '../clinic.ts';
+import { dayOf, settle, visitDesk } from './desk.ts';
 
 const visitUrl = artefactUri(config, 'LocalVisit');
 
@@ -154,4 +157,57 @@ test('a series is given in German, at the smallest width', async ({ browser }) =
       extension: [{ valuePositiveInt: 6 }, { valueDuration: { value: 1, code: 'wk' } }, { url: 'sameActor' }],
     },
   ]);
+});
+
+const appointmentsIn = (answer: Answer): Appointment[] =>
+  (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+    isResource(resource, 'Bundle')
+      ? appointmentsIn({ ...answer, body: resource })
+      : isResource(resource, 'Appointment')
+        ? [resource]
+        : [],
+  );
+
+test('staff move one of a series and the later ones at once; what was moved by itself stays', async ({ page }) => {
+  const weeks = Array.from({ length: 5 }, (_, week) => morning(9) + week * 7 * DAY);
+  const third = (weeks[2] ?? 0) + 3_600_000;
+  const exercise = await aTestService({ starts: [...weeks, ...weeks.map((start) => start + DAY), third] });
+  const { service } = await aSeries(5, exercise);
+  const parameter = [
+    { name: 'service', valueReference: { reference: `HealthcareService/${service.id}` } },
+    { name: 'period', valuePeriod: { start: formatInstant(morning(8)), end: formatInstant(morning(60)) } },
+    { name: 'count', valuePositiveInt: 1 },
+    { name: 'patient', valueReference: { reference: `Patient/${(await aPatient()).id}` } },
+  ];
+  const body = { resourceType: 'Parameters', parameter };
+  const booked = appointmentsIn(
+    await book(several(...appointmentsIn(await request('portal-a', 'POST', '/Appointment/$find', { body })))),
+  );
+  const [, , one] = booked;
+  const slot = [{ reference: `Slot/${exercise.slots.at(-1)?.id}` }];
+  const time = { start: formatInstant(third), end: formatInstant(third + 1_800_000), slot };
+  succeeded('Appointment', await book({ ...one, ...time, status: 'proposed' }));
+
+  await page.setViewportSize(smallest);
+  await visitDesk(page, `${origin}/front-desk/calendar?date=${dayOf(weeks[1] ?? 0)}&open=Appointment/${booked[1]?.id}`);
+  await page.getByRole('button', { name: 'Move this and the later ones' }).click();
+  const moving = page.getByRole('region', { name: 'Move this and the later ones' });
+  await expect(moving).toContainText(/These stay as they are:.*10:00–10:30/);
+  await moving.getByLabel('The first one from').fill(dayOf(morning(60)));
+  await expect(moving).toContainText('there is no time for all of them');
+  await moving.getByLabel('The first one from').fill(dayOf(weeks[1] ?? 0));
+  await expect(moving.locator('ol').first().locator('li')).toHaveText([/09:00–09:30/, /09:00–09:30/, /09:00–09:30/]);
+  await expectFits(page);
+  await moving
+    .getByRole('button', { name: /^Move: / })
+    .first()
+    .click();
+  await settle(page);
+  await expect(page.locator('.steps li')).toHaveCount(5);
+  const starts = async () =>
+    (await stored('Appointment', `_id=${booked.map(({ id }) => id).join()}&_sort=date`)).map(({ start = '' }) =>
+      Date.parse(start),
+    );
+  const [first = 0, second = 0, , fourth = 0, fifth = 0] = weeks;
+  await expect.poll(starts).toEqual([first, second + DAY, third, fourth + DAY, fifth + DAY]);
 });

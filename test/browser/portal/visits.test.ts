@@ -1,43 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Extension, HealthcareService } from '@medplum/fhirtypes';
 import { expect, type Page, test } from '@playwright/test';
-import { artefactUri } from '../../../core/config/config.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { slotsOf, succeeded } from '../../contract/fixtures.ts';
-import { medplum } from '../../contract/http.ts';
-import { config } from '../../contract/installation.ts';
+import { slotsOf } from '../../contract/fixtures.ts';
 import { expectFits, smallest } from '../axe.ts';
-import { aService, fillPerson, halfHours, morning, origin, type TestService, visit } from '../clinic.ts';
-
-/** A service that takes several appointments, and the page of its times. */
-async function aVisit(name: string, extension: readonly Extension[], like?: TestService) {
-  const system = artefactUri(config, 'LocalServiceType');
-  const coding = like?.schedule.serviceType?.[0]?.coding?.[0] ?? { system, code: randomUUID() };
-  const body: HealthcareService = {
-    resourceType: 'HealthcareService',
-    active: true,
-    name,
-    type: [{ coding: [coding] }],
-    extension: [{ url: artefactUri(config, 'LocalVisit'), extension: [...extension] }],
-  };
-  const service = succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
-  if (like) {
-    const actor = [...like.schedule.actor, { reference: `HealthcareService/${service.id}` }];
-    const path = `/Schedule/${like.schedule.id}`;
-    succeeded('Schedule', await medplum('front-desk', 'PUT', path, { body: { ...like.schedule, actor } }));
-  }
-  const query = new URLSearchParams({ service: `${coding.system}|${coding.code}` });
-  return { service, name, address: `${origin}/portal/times?${query}` };
-}
-
-const stepIn = ({ name, schedule }: TestService, ...more: readonly Extension[]): Extension => ({
-  url: 'step',
-  extension: [
-    { url: 'name', valueString: name },
-    { url: 'schedule', valueReference: { reference: `Schedule/${schedule.id}` } },
-    ...more,
-  ],
-});
+import { aSeries, aService, aVisit, fillPerson, halfHours, morning, origin, stepIn, visit } from '../clinic.ts';
 
 const aPage = async (browser: { newContext: (options: object) => Promise<{ newPage: () => Promise<Page> }> }) =>
   (await browser.newContext({ viewport: smallest })).newPage();
@@ -97,16 +63,6 @@ for (const [what, isByStep] of [
     await expect(page.locator('.state')).toHaveText('Cancelled');
     expect((await slotsOf(second.schedule)).filter((one) => !one.startsWith('free'))).toEqual([]);
   });
-}
-
-/** Physiotherapy once a week, each time within an hour of the usual one. */
-function aSeries(count: number, exercise: TestService) {
-  const extension = [
-    { url: 'count', valuePositiveInt: count },
-    { url: 'every', valueDuration: { value: 1, code: 'wk' } },
-    { url: 'tolerance', valueDuration: { value: 1, code: 'h' } },
-  ];
-  return aVisit('Physiotherapy', [{ url: 'series', extension }], exercise);
 }
 
 test('a series whose third time is taken is proposed with another one, booked, and moved one by one', async ({

@@ -193,15 +193,13 @@ export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[
   ];
 }
 
-/** The request that moves an appointment: it is sent to `$book` again with its id (docs/portals.md). */
-export function moveRequest({ id, participant }: Appointment, patientName: string, wanted: Wanted): Parameters {
+/** What is sent to `$book` again of an appointment that is moved, without its new time (docs/portals.md). */
+function movedOf({ id, participant }: Appointment, patientName: string): Appointment {
   const patient = patientIdOf({ resourceType: 'Appointment', status: 'proposed', participant });
-  const appointment: Appointment = {
+  return {
     resourceType: 'Appointment',
     ...(id && { id }),
     status: 'proposed',
-    start: formatInstant(wanted.start),
-    end: formatInstant(wanted.end),
     participant: [
       {
         actor: { ...(patient && { reference: `Patient/${patient}` }), ...(patientName && { display: patientName }) },
@@ -209,8 +207,27 @@ export function moveRequest({ id, participant }: Appointment, patientName: strin
       },
     ],
   };
-  return requestOf(appointment, wanted, []);
 }
+
+/** The request that moves an appointment. */
+export function moveRequest(moved: Appointment, patientName: string, wanted: Wanted): Parameters {
+  const time = { start: formatInstant(wanted.start), end: formatInstant(wanted.end) };
+  return requestOf({ ...movedOf(moved, patientName), ...time }, wanted, []);
+}
+
+/** The request that moves several appointments as one, each to what is proposed for it. */
+export const moveAllRequest = (
+  moved: readonly Appointment[],
+  patientName: string,
+  proposal: readonly Appointment[],
+): Parameters => ({
+  resourceType: 'Parameters',
+  parameter: moved.map((one, index) => {
+    const { start, end, slot } = proposal[index] ?? {};
+    const time = { ...(start && { start }), ...(end && { end }), ...(slot && { slot }) };
+    return { name: 'appt-resource', resource: { ...movedOf(one, patientName), ...time } };
+  }),
+});
 
 /** The request that accepts an offer for its person, as it is. */
 export function acceptance({ meta: _, extension: __, ...offer }: Appointment): Appointment {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
 import { isId } from '../../../core/fhir/reference/reference.ts';
-import { localTimeOf } from '../../../core/time/time-zone.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { firstLocalTime } from '../../../core/visits/series.ts';
 import { html } from '../../server/html.ts';
 import type { BookableService, VisitNeeds } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
@@ -248,9 +249,9 @@ async function linkOf(visit: Visit, { appointment, view }: Own): Promise<Persona
 /** Of an appointment's series what is moved with it, and what stays: what is at another time of its week than most are. */
 export function restOfSeries({ view, steps = [] }: Own, { series }: VisitNeeds, timeZone: string): RestOfSeries {
   const open = steps.map((one) => one.view).filter(({ isOpen, step }) => isOpen && step);
-  const every = series ? series.length / (series.count - 1) : 0;
+  const every = series ? series.length / (series.count - 1) / DAY : 0;
   const usual = ({ start = 0, step }: AppointmentView): number =>
-    localTimeOf(timeZone, start) - Number(step?.name) * every;
+    firstLocalTime(start, step?.name ?? '', every, timeZone);
   const byTime = [...Map.groupBy(open, usual).values()].toSorted((one, other) => other.length - one.length);
   const [most = [view]] = byTime;
   const isClear = most.length > (byTime[1]?.length ?? 0);

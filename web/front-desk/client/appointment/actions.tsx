@@ -91,11 +91,14 @@ export function Actions({
   onChanged,
   onReload,
   onMove,
+  onMoveRest,
 }: {
   readonly appointment: Appointment;
   readonly onChanged: () => void;
   readonly onReload: () => void;
   readonly onMove: () => void;
+  /** Moves it with the later ones of its series, if it has some. */
+  readonly onMoveRest: (() => void) | undefined;
 }) {
   const { appointment: words } = useTexts();
   const { change, refusal, isBusy, forget } = useChange();
@@ -154,6 +157,11 @@ export function Actions({
             {canBeMoved(appointment) && appointment.status !== 'proposed' && (
               <Button variant="default" onClick={onMove}>
                 {words.move}
+              </Button>
+            )}
+            {onMoveRest && (
+              <Button variant="default" onClick={onMoveRest}>
+                {words.moveRest}
               </Button>
             )}
             {canCancel(appointment) && (

@@ -1,8 +1,10 @@
 import { Loader, Stack } from '@mantine/core';
+import { useState } from 'react';
 import { Problem } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { Actions } from './actions.tsx';
 import { Answers, Facts, History } from './facts.tsx';
+import { MoveRest } from './move-rest.tsx';
 import { useAppointment } from './use-appointment.ts';
 
 /** One appointment: who, when, what was answered, what has happened, and what can be done. */
@@ -20,6 +22,7 @@ export function AppointmentPanel({
 }) {
   const texts = useTexts();
   const { value, refusal, reload } = useAppointment(id, version);
+  const [isMovingRest, setMovingRest] = useState(false);
   if (!value) {
     return refusal ? (
       <Problem refusal={refusal} onReload={() => void reload()} />
@@ -27,19 +30,27 @@ export function AppointmentPanel({
       <Loader aria-label={texts.loading} />
     );
   }
+  const { rest } = value;
+  const changed = (): void => {
+    setMovingRest(false);
+    void reload();
+    onChanged();
+  };
   return (
     <Stack gap="md">
       {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
       <Facts details={value} />
-      <Actions
-        appointment={value.appointment}
-        onMove={onMove}
-        onReload={() => void reload()}
-        onChanged={() => {
-          void reload();
-          onChanged();
-        }}
-      />
+      {rest && isMovingRest ? (
+        <MoveRest details={value} rest={rest} onBack={() => setMovingRest(false)} onMoved={changed} />
+      ) : (
+        <Actions
+          appointment={value.appointment}
+          onMove={onMove}
+          onMoveRest={rest && (() => setMovingRest(true))}
+          onReload={() => void reload()}
+          onChanged={changed}
+        />
+      )}
       <Answers details={value} />
       <History details={value} />
     </Stack>

@@ -5,9 +5,10 @@ import { answersReferredTo } from '../../../../core/booking/supporting-informati
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
-import { visitGroupOf } from '../../../../core/visits/group.ts';
+import { readStepMark, seriesOf, visitGroupOf } from '../../../../core/visits/group.ts';
 import { historyOf, type Step } from '../../appointment/history.ts';
 import { patientIdOf, patientNameOf } from '../../appointment/people.ts';
+import { type RestOfSeries, restOf } from '../../appointment/series.ts';
 import { calendarData } from '../../day/entries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { readAll, resourcesIn } from '../fhir/client.ts';
@@ -29,6 +30,8 @@ export interface AppointmentDetails {
   readonly consent: { readonly by: ConsentBy; readonly at: number | undefined } | undefined;
   /** The appointments of the visit that it belongs to, itself included, in the order of time; empty if it stands alone. */
   readonly visit: readonly Appointment[];
+  /** What is moved if this and the later ones of its series are; absent if there is nothing more to move than it. */
+  readonly rest: RestOfSeries | undefined;
   readonly steps: readonly Step[];
   /** The names of portals, people and programs, by the ids of their profiles. */
   readonly names: ReadonlyMap<string, string>;
@@ -47,18 +50,25 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
     const status = Number(history.entry?.[1]?.response?.status?.slice(0, 3) ?? 404);
     return { refused: true, status, codes: [], sentences: [], alternatives: [] };
   }
-  const all = isResource(versions, 'Bundle')
+  const known = isResource(versions, 'Bundle')
     ? resourcesIn(versions).filter((one) => isResource(one, 'Appointment'))
     : [];
-  const steps = historyOf(all, config);
+  const steps = historyOf(known, config);
   const owner = ownerOf(appointment, config);
   const patient = patientIdOf(appointment);
   const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
   const group = visitGroupOf(appointment, config);
   const token = encodeURIComponent(`${artefactUri(config, 'LocalVisitGroup')}|${group}`);
   const visit = group ? [`Appointment?identifier=${token}&_sort=date&_count=20`] : [];
+  const service = seriesOf(appointment, config) && readStepMark({ ...appointment }, '', config).step?.service;
   const consents = `Provenance?target=Appointment/${id}&_sort=-_lastUpdated&_count=1`;
-  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers, consents, ...visit];
+  const more = [
+    ...(patient ? [`Patient/${patient}`] : []),
+    ...answers,
+    consents,
+    ...visit,
+    ...(service ? [`HealthcareService/${service}`] : []),
+  ];
   const [related, names, calendars] = await Promise.all([
     readAll(more),
     namesOf([...steps.flatMap(({ by }) => by ?? []), owner ?? '']),
@@ -66,6 +76,7 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
   ]);
   const resources = isRefusal(related) ? [] : resourcesIn(related);
   const found = resources.flatMap((one) => (isResource(one, 'Bundle') ? resourcesIn(one) : []));
+  const all = found.filter((one) => isResource(one, 'Appointment'));
   return {
     appointment,
     patient: resources.find((one) => isResource(one, 'Patient')),
@@ -73,7 +84,13 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
     calendars: calendars.get(id) ?? '',
     answers: resources.filter((one) => isResource(one, 'QuestionnaireResponse')),
     consent: found.map(consentKept).find((one) => one !== undefined),
-    visit: found.filter((one) => isResource(one, 'Appointment')),
+    visit: all,
+    rest: restOf(
+      appointment,
+      all,
+      resources.find((one) => isResource(one, 'HealthcareService')),
+      config,
+    ),
     steps,
     names,
     owner,

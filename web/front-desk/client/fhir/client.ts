@@ -198,6 +198,15 @@ export const book = (request: Appointment | Parameters, version?: string): Promi
     ...(version !== undefined && { headers: { 'if-match': `W/"${version}"` } }),
   });
 
+const parameters = (operation: '$book' | '$find') => (body: Parameters) =>
+  call('Bundle', `${config.baseUrl}/Appointment/${operation}`, { method: 'POST', body });
+
+/** Books or moves several appointments as one, with all rules. */
+export const bookAll = parameters('$book');
+
+/** Looks for visits: a Bundle of Bundles. */
+export const find = parameters('$find');
+
 /** Puts somebody on the waiting list (`$waitlist`). */
 export const waitlist = (body: Parameters): Promise<Appointment | Refusal> =>
   call('Appointment', `${config.baseUrl}/Appointment/$waitlist`, { method: 'POST', body });
