@@ -14,6 +14,9 @@ test('what is typed stays through a reload, the ways back and forward, and anoth
     .getByRole('group', { name: /allergies/ })
     .getByLabel('Yes')
     .check();
+  // In no browser a month can be taken for a day.
+  const day = page.locator('#field-birthDate + output');
+  await expect(day).toHaveText('17 May 1990');
   const check = async () => {
     await expect(page.locator('[name=family]')).toHaveValue('Bleibt');
     await expect(page.locator('[name="q.0"][value=true]')).toBeChecked();
@@ -28,6 +31,7 @@ test('what is typed stays through a reload, the ways back and forward, and anoth
   await page.getByRole('button', { name: 'Deutsch' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Ihre Angaben');
   await check();
+  await expect(day).toHaveText('17. Mai 1990');
   await expectAccessible(page);
   await page.locator('[name=email]').press('Enter');
   await expect(page.locator('.state')).toHaveText('Bestätigt');

@@ -33,6 +33,18 @@ function sendOnce(form: HTMLFormElement): void {
   });
 }
 
+/** Writes out the day beside a date field: which of its numbers is the month differs between browsers. */
+function writeOut(day: HTMLOutputElement): void {
+  const field = day.previousElementSibling as HTMLInputElement;
+  const show = (): void => {
+    // While a year is typed its first digits are a year, too.
+    const date = field.value >= '1000' ? field.valueAsDate : null;
+    day.value = date?.toLocaleDateString(day.dataset.locale, { dateStyle: 'long', timeZone: 'UTC' }) ?? '';
+  };
+  field.addEventListener('input', show);
+  show();
+}
+
 function copyLink(button: HTMLButtonElement): void {
   button.hidden = !navigator.clipboard;
   button.addEventListener('click', () => {
@@ -66,6 +78,9 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form.hold-now')) 
 for (const form of document.querySelectorAll<HTMLFormElement>('form.details')) {
   keepTyped(form);
   showQuestionsThatApply(form);
+}
+for (const day of document.querySelectorAll<HTMLOutputElement>('output[data-locale]')) {
+  writeOut(day);
 }
 for (const panel of document.querySelectorAll<HTMLElement>('.hold[data-until]')) {
   countDown(panel);

@@ -50,7 +50,11 @@ export function textField(visit: Visit, state: FormState, field: TextField): Htm
 ${problemNote(visit, state, name)}
 <input id="${id}" name="${name}" type="${type}" value="${state.form.get(name)}"${flag('required', isRequired)}${
     maxLength !== undefined && html` maxlength="${maxLength}"`
-  }${autocomplete && html` autocomplete="${autocomplete}"`}${inputMode && html` inputmode="${inputMode}"`}${described(state, name)}></div>`;
+  }${autocomplete && html` autocomplete="${autocomplete}"`}${inputMode && html` inputmode="${inputMode}"`}${described(state, name)}>${
+    type === 'date' &&
+    html`
+<output for="${id}" class="note" data-locale="${visit.texts.locale}"></output>`
+  }</div>`;
 }
 
 /** A field of several lines. */
