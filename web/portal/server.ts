@@ -88,8 +88,9 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
         .header('content-disposition', `attachment; filename="${answer.name}"`)
         .send(answer.text);
     case 'asset':
-      // Never more than a picture or a style.
+      // Never more than a picture or a style, the same for everybody: no new cookie has it fetched again.
       return reply
+        .removeHeader('vary')
         .header('cache-control', 'public, max-age=31536000, immutable')
         .header('content-security-policy', "default-src 'none'; sandbox")
         .type(answer.mediaType)

@@ -152,6 +152,7 @@ test('a picture is what its bytes say, comes from the portal itself, and can do 
     'x-content-type-options': 'nosniff',
     'cache-control': 'public, max-age=31536000, immutable',
   });
+  expect(picture.headers.vary).toBeUndefined();
   expect(picture.rawPayload.toString('base64')).toBe(png);
   for (const other of ['/portal/pictures/Practitioner/berta?v=undefined', '/portal/pictures/Practitioner/anna?v=x']) {
     expect((await app.inject(other)).statusCode).toBe(404);
