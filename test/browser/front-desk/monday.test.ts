@@ -193,6 +193,11 @@ test.describe('on a telephone', () => {
     await page.locator('.request', { hasText: 'Tippen0' }).first().tap();
     await expect(page.getByRole('heading', { name: 'Kim Tippen0' })).toBeInViewport();
     await expect(page.getByRole('button', { name: 'Confirm' })).toBeInViewport();
-    await expect(page.getByText('arrow keys')).toBeHidden();
+    await expect(page.locator('.keys')).toHaveCount(2);
+    await expect(page.locator('.keys').filter({ visible: true })).toHaveCount(0);
+    // What a thumb reaches.
+    await page.goto(calendarOf(service));
+    await expect(entry(page, /Tippen0/)).toBeVisible();
+    expect((await page.locator('.toolbar').boundingBox())?.y).toBeGreaterThan(500);
   });
 });

@@ -24,6 +24,8 @@ test('of two browsers on one time one holds it, and the other gets the next best
   const [winner, loser] = (await isLoser(first)) ? [second, first] : [first, second];
   expect(await isLoser(winner)).toBe(false);
   await expect(loser.getByRole('alert')).toContainText('Someone else was faster');
+  // It is only held.
+  await expect(loser.locator('main')).not.toContainText('booked');
   await expect(loser.getByRole('alert')).toBeFocused();
   await expect(loser.getByRole('link', { name: 'See all free times' })).toBeVisible();
   await expect(loser).toHaveTitle(/^Error: /);

@@ -1,11 +1,24 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@playwright/test';
+import { expect, type Page, test } from '@playwright/test';
 import { languages, textsOf } from '../../../web/portal/texts/texts.ts';
 import { expectFits, smallest } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
 
 const folder = process.env.PICTURES ?? 'dist/test-browser/pictures';
+
+/** Expects a page that fits, and that costs at most 10 kB besides the pictures of the clinic, which are fetched once. */
+async function expectSmall(page: Page): Promise<void> {
+  await expectFits(page);
+  const size = await page.evaluate(() =>
+    performance.getEntries().reduce((sum, one) => {
+      const { transferSize = 0, encodedBodySize } = one as PerformanceResourceTiming;
+      return transferSize > 0 && !one.name.includes('/pictures/') ? sum + encodedBodySize : sum;
+    }, 0),
+  );
+  expect(size, page.url()).toBeGreaterThan(1_000);
+  expect(size, page.url()).toBeLessThanOrEqual(10_240);
+}
 
 for (const [index, language] of languages.entries()) {
   test(`the way of a patient fits into 320 pixels in ${textsOf[language].languageName}`, async ({ browser }) => {
@@ -27,7 +40,7 @@ for (const [index, language] of languages.entries()) {
       isRefilled: true,
     });
     await page.goto(`${origin}/portal/`);
-    await expectFits(page);
+    await expectSmall(page);
     await visit(page, second);
     await expect(page.locator('html')).toHaveAttribute('dir', language === 'ar' ? 'rtl' : 'ltr');
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(texts.times.title);
@@ -36,16 +49,16 @@ for (const [index, language] of languages.entries()) {
       await page.reload();
       expect(await page.locator('.earliest button').count()).toBeGreaterThan(0);
     }).toPass({ timeout: 60_000 });
-    await expectFits(page);
+    await expectSmall(page);
     await take('times');
     await page.getByRole('link', { name: texts.times.month }).click();
     await expect(page.locator('table.month')).toBeVisible();
     await page.locator('.language summary').click();
-    await expectFits(page);
+    await expectSmall(page);
     await visit(page, second);
     await page.getByRole('link', { name: texts.wait.title }).click();
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(texts.wait.title);
-    await expectFits(page);
+    await expectSmall(page);
     await visit(page, second);
     await page.locator('.times .time').first().click();
     const digits = language === 'ar' ? /^[٠-٩]+:[٠-٩]{2}$/ : /^[0-9]+:[0-9]{2}$/;
@@ -56,12 +69,12 @@ for (const [index, language] of languages.entries()) {
     });
     await page.locator('button.primary').click();
     await expect(page.getByRole('alert')).toContainText(texts.problemsTitle);
-    await expectFits(page);
+    await expectSmall(page);
     await fillPerson(page);
     await page.locator('#for-').check();
     await page.locator('button.primary').click();
     await expect(page.locator('.state')).toHaveText(texts.states.confirmed);
-    await expectFits(page);
+    await expectSmall(page);
     await take('appointment');
     expect(await page.locator('body').innerText()).not.toMatch(/\{\w+\}/);
     expect(await page.locator('#link-title + p').innerText()).not.toContain('..');

@@ -6,12 +6,16 @@ test('a request says until when the clinic answers; who can no longer cancel is 
   page,
 }) => {
   const starts = halfHours(morning(3), 1);
-  const slow = await aService({ starts, confirmation: 'manual', confirmWithin: 240 });
+  const name = 'Lung function test';
+  const slow = await aService({ starts, confirmation: 'manual', confirmWithin: 240, name, doctor: name });
   await visit(page, slow);
   await page.getByRole('button', { name: '09:00' }).click();
+  // A calendar that is called as its service is nobody.
+  await expect(page.locator('main').getByText(name)).toHaveCount(1);
   await fillPerson(page);
   await page.locator('button.primary').click();
   await expect(page.locator('.state')).toHaveClass(/asked/);
+  await expect(page.locator('main').getByText(name)).toHaveCount(1);
   await expect(page.locator('dl')).toContainText('Answer by');
 
   const closed = await aService({ starts, cancelUntil: 30 * 24 * 60 });
