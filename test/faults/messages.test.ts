@@ -1,5 +1,6 @@
+import { execFile } from 'node:child_process';
 import { beforeAll, expect, it } from '@jest/globals';
-import type { Patient, Project } from '@medplum/fhirtypes';
+import type { ClientApplication, Patient, Project } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../lib/mail-server.ts';
 import { until } from '../lib/until.ts';
@@ -78,4 +79,22 @@ it('a booking is confirmed by one mail, through a kill; its link shows, and canc
   ]);
   expect((await fetch(link)).status).toBe(404);
   expect((await fetch(`${portal}/message/x`)).status).toBe(404);
+});
+
+it('an operator is told what the mail server does with a test message', async () => {
+  const answer = await http.medplum('admin', 'GET', '/ClientApplication?name=Administrator');
+  const { entry = [] } = fixtures.succeeded('Bundle', answer);
+  const [client] = entry.map(({ resource }) => resource as ClientApplication);
+  const env = { ...process.env, MEDPLUM_CLIENT_ID: client?.id, MEDPLUM_CLIENT_SECRET: client?.secret };
+  const command = ['scripts/booking.ts', 'messages', 'test', 'operator@example.org', '--config'];
+  const said = () =>
+    new Promise<string>((resolve) =>
+      execFile(process.execPath, [...command, `${process.env.BOOKING_CONFIG}`], { env }, (_, out, error) =>
+        resolve(out + error),
+      ),
+    );
+  expect(await said()).toContain('Medplum has taken the message to operator@example.org');
+  expect(mailsTo('operator@example.org')).toHaveLength(1);
+  mail.behaviour = 'refuse';
+  expect(await said()).toMatch(/Not sent: The mail server of Medplum answered with status 500\.\n.*smtpHost/);
 });

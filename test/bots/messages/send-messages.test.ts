@@ -41,7 +41,7 @@ const messages = {
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 
 beforeAll(async () => {
-  mail = await startMailServer(8_000);
+  mail = await startMailServer(1_000);
   const [project] = await medplum().find<Project>('Project');
   await medplum().change(project as Project, { secret: mailSecrets(mail.port) });
 });
@@ -681,6 +681,7 @@ describe('a test message', () => {
   it.each([
     ['accept', 'taken'],
     ['refuse', 'refused'],
+    ['slow', 'taken'],
   ] as const)('says what a server that does %s has done', async (behaviour, result) => {
     mail.behaviour = behaviour;
     const to = { name: 'to', valueString: 'operator@example.org' };
