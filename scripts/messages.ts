@@ -1,6 +1,12 @@
+import { text } from 'node:stream/consumers';
+import type { Bundle, Communication } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { artefactUri } from '../core/config/config.ts';
 import { isResource } from '../core/fhir/resource.ts';
+import { updateEntry } from '../core/fhir/update-entry.ts';
+import { endedCommunication, numberSearch } from '../core/messages/message.ts';
+import { returnedIn } from '../core/messages/returned.ts';
+import { creation, newRow } from '../core/rows/row.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { connect } from './medplum/connect.ts';
@@ -11,6 +17,46 @@ export function define(command: Command): void {
   withCredentials(command.command('test <address>'))
     .description('Sends a test message by e-mail, as the deployed Bot sends all messages, and says what happened.')
     .action(test);
+  withCredentials(command.command('returned'))
+    .description('Reads a mail that came back to messages.from (standard input): staff are asked to call.')
+    .action(returned);
+}
+
+/** The longest mail that is read, in characters: what a mail server says stands before what it returns. */
+const LONGEST = 1_000_000;
+
+async function returned(given: CredentialArguments): Promise<void> {
+  const config = loadConfig(given.config);
+  const found = returnedIn((await text(process.stdin)).slice(0, LONGEST));
+  if (!found) {
+    console.log('Nothing to do: this mail does not say that a message of this clinic was not delivered.');
+    return;
+  }
+  const { medplum } = await connect(credentialsFrom(given));
+  const url = medplum.fhirUrl(numberSearch(found.number, config));
+  const { entry = [] } = await medplum.get<Bundle<Communication>>(url, { cache: 'no-store' });
+  const sent = entry.flatMap(({ resource }) => (resource?.status === 'completed' ? resource : []))[0];
+  if (!sent) {
+    console.log(`Nothing to do: there is no message ${found.number} that counts as sent.`);
+    return;
+  }
+  const reason = `A mail server returned it with status ${found.status}.`;
+  const row = {
+    status: 'requested' as const,
+    description: `Tell the patient: the message (${sent.topic?.text}) about this appointment came back. ${reason}`,
+    focus: { reference: `Appointment/${found.number.split('/')[0]}` },
+    ...(sent.subject && { for: sent.subject }),
+    authoredOn: new Date().toISOString(),
+  };
+  await medplum.executeBatch({
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [
+      updateEntry(sent, endedCommunication(sent, 'given-up', Date.now(), reason)),
+      creation(newRow('undelivered', row, config)),
+    ],
+  });
+  console.log(`The message ${found.number} has not arrived: staff are asked to call.`);
 }
 
 /** What an operator can do about a message that was not taken. */

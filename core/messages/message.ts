@@ -271,9 +271,13 @@ export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingCo
   };
 }
 
+/** The search for the Communication of a message, by its number. */
+export const numberSearch = (number: string, config: BookingConfig): string =>
+  `Communication?identifier=${encodeURIComponent(`${artefactUri(config, 'LocalSentMessage')}|${number}`)}`;
+
 /** The search for the Communication of a message. */
 export const communicationSearch = (thread: Thread, config: BookingConfig): string =>
-  `Communication?identifier=${encodeURIComponent(`${artefactUri(config, 'LocalSentMessage')}|${messageNumber(thread)}`)}`;
+  numberSearch(messageNumber(thread), config);
 
 /** What has become of a message that was to be sent. */
 export type Ending = 'sent' | 'given-up' | 'unknown' | 'stopped';

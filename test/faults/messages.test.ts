@@ -81,20 +81,36 @@ it('a booking is confirmed by one mail, through a kill; its link shows, and canc
   expect((await fetch(`${portal}/message/x`)).status).toBe(404);
 });
 
-it('an operator is told what the mail server does with a test message', async () => {
+/** Runs a command about messages as an operator does, and gives what it says. */
+async function said(words: readonly string[], input = ''): Promise<string> {
   const answer = await http.medplum('admin', 'GET', '/ClientApplication?name=Administrator');
   const { entry = [] } = fixtures.succeeded('Bundle', answer);
   const [client] = entry.map(({ resource }) => resource as ClientApplication);
   const env = { ...process.env, MEDPLUM_CLIENT_ID: client?.id, MEDPLUM_CLIENT_SECRET: client?.secret };
-  const command = ['scripts/booking.ts', 'messages', 'test', 'operator@example.org', '--config'];
-  const said = () =>
-    new Promise<string>((resolve) =>
-      execFile(process.execPath, [...command, `${process.env.BOOKING_CONFIG}`], { env }, (_, out, error) =>
-        resolve(out + error),
-      ),
-    );
-  expect(await said()).toContain('Medplum has taken the message to operator@example.org');
+  const command = ['scripts/booking.ts', 'messages', ...words, '--config', `${process.env.BOOKING_CONFIG}`];
+  return new Promise((resolve) => {
+    const { stdin } = execFile(process.execPath, command, { env }, (_, out, error) => resolve(out + error));
+    stdin?.end(input);
+  });
+}
+
+it('a mail that comes back later is known to staff, once', async () => {
+  const [, appointment, count] = /<(.+)\.(\d+)@/.exec(mailsTo('kim@example.org')[0]?.messageId ?? '') ?? [];
+  const back = `Message-ID: <1@mx.example>\r\n\r\nFinal-Recipient: rfc822; kim@example.org\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\nMessage-ID:\r\n <${appointment}.${count}@clinic.example>\r\n`;
+  expect(await said(['returned'], back.replace('failed', 'delayed'))).toContain('Nothing to do');
+  expect(await said(['returned'], back)).toContain('staff are asked to call');
+  expect(await said(['returned'], back)).toContain('Nothing to do');
+  const tasks = await fixtures.stored('Task', `focus=Appointment/${appointment}&status=requested`);
+  expect(tasks.map(({ description }) => description)).toEqual([
+    'Tell the patient: the message (confirmation) about this appointment came back. A mail server returned it with status 5.1.1.',
+  ]);
+  expect(tasks[0]?.for?.reference).toMatch(/^Patient\//);
+});
+
+it('an operator is told what the mail server does with a test message', async () => {
+  const test = ['test', 'operator@example.org'];
+  expect(await said(test)).toContain('Medplum has taken the message to operator@example.org');
   expect(mailsTo('operator@example.org')).toHaveLength(1);
   mail.behaviour = 'refuse';
-  expect(await said()).toMatch(/Not sent: The mail server of Medplum answered with status 500\.\n.*smtpHost/);
+  expect(await said(test)).toMatch(/Not sent: The mail server of Medplum answered with status 500\.\n.*smtpHost/);
 });
