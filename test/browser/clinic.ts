@@ -127,7 +127,12 @@ export async function aService(options: TestServiceOptions): Promise<TestService
 }
 
 /** A service that takes several appointments, and the page of its times. */
-export async function aVisit(name: string, extension: readonly Extension[], like?: TestService) {
+export async function aVisit(
+  name: string,
+  extension: readonly Extension[],
+  like?: TestService,
+  ...more: readonly Extension[]
+) {
   const system = artefactUri(config, 'LocalServiceType');
   const coding = like?.schedule.serviceType?.[0]?.coding?.[0] ?? { system, code: randomUUID() };
   const body: HealthcareService = {
@@ -135,7 +140,7 @@ export async function aVisit(name: string, extension: readonly Extension[], like
     active: true,
     name,
     type: [{ coding: [coding] }],
-    extension: [{ url: artefactUri(config, 'LocalVisit'), extension: [...extension] }],
+    extension: [{ url: artefactUri(config, 'LocalVisit'), extension: [...extension] }, ...more],
   };
   const service = succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
   if (like) {

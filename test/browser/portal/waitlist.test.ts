@@ -1,6 +1,18 @@
 import { expect, type Page, test } from '@playwright/test';
+import { artefactUri } from '../../../core/config/config.ts';
+import { config } from '../../contract/installation.ts';
 import { expectFits, smallest } from '../axe.ts';
-import { aService, fillPerson, halfHours, morning, origin, type TestService, visit } from '../clinic.ts';
+import {
+  aService,
+  aVisit,
+  fillPerson,
+  halfHours,
+  morning,
+  origin,
+  stepIn,
+  type TestService,
+  visit,
+} from '../clinic.ts';
 
 const headingIs = (page: Page, text: string) => expect(page.getByRole('heading', { level: 1 })).toHaveText(text);
 
@@ -12,7 +24,7 @@ async function bookFirst(page: Page, service: TestService): Promise<void> {
   await expect(page.locator('.state')).toHaveText('Confirmed');
 }
 
-async function join(page: Page, service: TestService): Promise<void> {
+async function join(page: Page, service: Pick<TestService, 'address'>): Promise<void> {
   await visit(page, service);
   await page.getByRole('link', { name: 'Tell me if a time becomes free' }).click();
   await fillPerson(page, 'Kim', 'Muster');
@@ -107,4 +119,61 @@ test('something earlier is offered beside an appointment, which stays if it is d
   await later.locator('button.danger').click();
   await headingIs(later, 'My appointments');
   await expect(later.locator('.state')).toHaveText(['Confirmed', 'On the waitlist']);
+});
+
+test('who waits for a whole visit is offered all of it as one, in place of a later one, and takes it', async ({
+  browser,
+}) => {
+  test.setTimeout(180_000);
+  const starts = [morning(9), morning(10)];
+  const [blood, ecg] = [
+    await aService({ starts, isRefilled: true, doctor: 'Lab' }),
+    await aService({ starts: starts.map((start) => start + 1_800_000), isRefilled: true, doctor: 'Dr. Herz' }),
+  ];
+  const order = [
+    { url: 'after', valueString: blood.name },
+    { url: 'gapMax', valueDuration: { value: 1, code: 'h' } },
+  ];
+  const refill = {
+    url: artefactUri(config, 'LocalBookingPolicy'),
+    extension: [{ url: 'refill', valueBoolean: true }],
+  };
+  const whole = await aVisit('Check-up', [stepIn(blood), stepIn(ecg, ...order)], undefined, refill);
+  const [first, later, waiting] = [
+    await (await browser.newContext()).newPage(),
+    await (await browser.newContext({ viewport: smallest })).newPage(),
+    await (await browser.newContext({ javaScriptEnabled: false })).newPage(),
+  ];
+  for (const page of [first, later]) {
+    await visit(page, whole);
+    await page.locator('.cards > .card').first().getByRole('button').click();
+    await fillPerson(page, 'Ina', 'Frei');
+    await page.locator('button.primary').click();
+    await expect(page.locator('.state')).toHaveText('Confirmed');
+  }
+  await later.getByRole('link', { name: 'Tell me if something earlier is free' }).click();
+  await later.locator('button.primary').click();
+  await headingIs(later, 'You are on the waitlist');
+  await join(waiting, whole);
+  await waiting.locator('button.primary').click();
+  await headingIs(waiting, 'You are on the waitlist');
+
+  await first.getByRole('link', { name: 'Cancel the visit' }).click();
+  await first.locator('button.danger').click();
+  await expect(first.locator('.state')).toHaveText('Cancelled');
+  const offer = later.locator('.card.offer');
+  await expect(offer).toContainText('Your later appointment is then cancelled.', { timeout: 90_000 });
+  await expect(offer).toHaveCount(1);
+  await expect(offer.locator('ol li')).toHaveText([/09:00–09:30.*Lab/s, /09:30–10:00.*Dr\. Herz/s]);
+  await expectFits(later);
+  await offer.getByRole('button').click();
+  await headingIs(later, 'Your appointment is booked');
+  await expect(later.locator('.state')).toHaveText('Confirmed');
+  await expect(later.locator('#state ol li')).toHaveText([/09:00–09:30.*Lab/s, /09:30–10:00.*Dr\. Herz/s]);
+
+  // What it has given up is the next one's.
+  await seeOffer(waiting);
+  await expect(waiting.locator('.card.offer ol li')).toHaveCount(2);
+  await waiting.locator('.card.offer button').click();
+  await expect(waiting.locator('.state')).toHaveText('Confirmed');
 });

@@ -52,6 +52,8 @@ export interface VisitNeeds {
   readonly optional: readonly string[];
   /** How many appointments a series has, and how many milliseconds from its first to its last; absent: steps of one visit. */
   readonly series: { readonly count: number; readonly length: number } | undefined;
+  /** Whether freed time that completes it is offered to those who wait. */
+  readonly isRefilled: boolean;
 }
 
 /** Something that patients can book. */
@@ -67,6 +69,10 @@ export interface BookableService {
   /** Who pays, if the visitor has said so: only what serves this kind is shown. */
   readonly payer?: Extension | undefined;
 }
+
+/** Whether time that is freed is offered to those who wait for a service. */
+export const isRefilled = ({ visit, schedules }: BookableService): boolean =>
+  visit?.isRefilled || schedules.some((one) => one.isRefilled);
 
 const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
 
@@ -154,8 +160,9 @@ const refillOf = (resource: Schedule | HealthcareService, url: string | undefine
 type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind' | 'visit'>;
 
 /** What a service says of visits of several appointments. */
-function visitIn({ id = '', extension }: HealthcareService, url: string | undefined): VisitNeeds | undefined {
-  const parts = partsOf(extension, url);
+function visitIn(service: HealthcareService, urls: Urls): VisitNeeds | undefined {
+  const { id = '', extension } = service;
+  const parts = partsOf(extension, urls.visit);
   const steps = parts.filter((part) => part.url === 'step').map((part) => listOf(part.extension));
   const series = partsOf(parts, 'series');
   const count = series.find((part) => part.url === 'count')?.valuePositiveInt;
@@ -164,7 +171,12 @@ function visitIn({ id = '', extension }: HealthcareService, url: string | undefi
     .filter((step) => step.some((part) => part.url === 'optional' && part.valueBoolean))
     .flatMap((step) => step.find((part) => part.url === 'name')?.valueString ?? []);
   return steps.length > 0 || (count !== undefined && every !== undefined)
-    ? { service: id, optional, series: count && every ? { count, length: (count - 1) * every } : undefined }
+    ? {
+        service: id,
+        optional,
+        series: count && every ? { count, length: (count - 1) * every } : undefined,
+        isRefilled: refillOf(service, urls.policy) === true,
+      }
     : undefined;
 }
 
@@ -224,7 +236,7 @@ function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableServic
   return offers.map(([key, coding]): BookableService => {
     const service = services.find(({ type }) => codingsOf(type).some((one) => keyOf(one) === key)) ?? services[0];
     const isOnly = service && codingsOf(service.type).length <= 1;
-    const visit = service && visitIn(service, urls.visit);
+    const visit = service && visitIn(service, urls);
     return {
       key,
       coding,
@@ -244,12 +256,14 @@ function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableServic
 function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableService[]): BookableService[] {
   return [...services.values()].flatMap((service): BookableService[] => {
     const isKnown = service.active === false || offers.some(({ visit }) => visit && visit.service === service.id);
-    const visit = isKnown ? undefined : visitIn(service, urls.visit);
+    const visit = isKnown ? undefined : visitIn(service, urls);
     const [coding] = codingsOf(service.type);
     const isOwn = coding && offers.every(({ key }) => key !== keyOf(coding));
     const key = isOwn ? keyOf(coding) : `HealthcareService/${service.id}`;
     const name = service.name ?? coding?.display ?? '';
-    return visit ? [{ key, coding, name, description: service.comment, schedules: [], visit }] : [];
+    // Whoever waits names the service by its code.
+    const needs = visit && { ...visit, isRefilled: visit.isRefilled && isOwn === true };
+    return needs ? [{ key, coding, name, description: service.comment, schedules: [], visit: needs }] : [];
   });
 }
 

@@ -135,6 +135,7 @@ export function offerPart(visit: Visit, view: AppointmentView): Html | false {
     offer !== undefined &&
     html`<section class="card offer"><h2>${offer.isForAbsence ? texts.offer.absenceTitle : texts.offer.title}</h2>
 <p class="when">${when(visit, view)}<br>${what}</p>
+${stepsPart(visit, view)}
 <p>${say(texts.offer.until, { time: `${clock.longDay(offer.until)}, ${clock.time(offer.until)}` })}${offer.isForAbsence ? html` ${texts.offer.absenceInstead}` : offer.isInstead && html` ${texts.offer.instead}`}</p>
 <form method="post" action="${own}/accept" class="actions" data-wait="${texts.details.wait}"><button class="primary">${texts.offer.accept}</button>
 <a href="${own}/cancel" class="button">${texts.offer.decline}</a></form></section>`

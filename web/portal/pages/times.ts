@@ -1,7 +1,7 @@
 import type { Extension } from '@medplum/fhirtypes';
 import { type Content, type Html, html } from '../../server/html.ts';
 import type { Doctor } from '../clinic/doctors.ts';
-import { type BookableSchedule, type BookableService, hasWords } from '../clinic/services.ts';
+import { type BookableSchedule, type BookableService, hasWords, isRefilled } from '../clinic/services.ts';
 import type { FreeTime } from '../clinic/times.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { formatTime } from '../visit/chosen-time.ts';
@@ -270,10 +270,18 @@ ${timeForm(visit, page, groups)}
 }
 
 /** The way to the waitlist, where freed time is offered to those who wait. */
-function waitLink({ texts, portal }: Visit, { service, schedule, move, from }: TimesPage): Html | false {
+export function waitLink(
+  { texts, portal }: Visit,
+  {
+    service,
+    schedule,
+    move,
+    from,
+  }: Pick<TimesPage, 'service' | 'from'> & { schedule?: TimesPage['schedule']; move: unknown },
+): Html | false {
   const all = { service: service.key, payer: service.payer?.valueCoding?.code, schedule: schedule?.reference, from };
   const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const isKept = (schedule ? [schedule] : service.schedules).some(({ isRefilled }) => isRefilled);
+  const isKept = schedule ? schedule.isRefilled : isRefilled(service);
   return (
     isKept &&
     move === undefined &&

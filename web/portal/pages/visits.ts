@@ -5,6 +5,7 @@ import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenStep, type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 import { when } from './appointment.ts';
 import { bookingFields } from './taken.ts';
+import { waitLink } from './times.ts';
 
 /** A whole visit that can be booked. */
 export interface ProposedVisit {
@@ -138,6 +139,7 @@ ${isCutShort && html`<p class="note">${texts.visit.tooMany}</p>`}`
 }
 <p class="pager">${earlier !== undefined && html`<a href="${address(visit, page, earlier)}" rel="prev">${texts.times.earlier}</a>`}
 ${later !== undefined && html`<a href="${address(visit, page, later)}" rel="next">${texts.times.later}</a>`}</p>
-${wishForm(visit, page)}`;
+${wishForm(visit, page)}
+${waitLink(visit, page)}`;
   return { kind: 'page', title, body, isPublic: move === undefined };
 }

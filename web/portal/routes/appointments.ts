@@ -88,7 +88,12 @@ function occurrence(one: Own, steps: readonly Own[], group: string, services: re
   const { step } = one.view;
   const open = steps.filter(({ view }) => view.isOpen);
   const key = services.find(({ visit }) => visit?.series && visit.service === step?.service)?.key;
-  return { ...one, steps, view: { ...one.view, series: { group, key: open.length > 1 ? key : undefined } } };
+  // All of a series can be waited for, not one of it.
+  return {
+    ...one,
+    steps,
+    view: { ...one.view, isRefilled: false, series: { group, key: open.length > 1 ? key : undefined } },
+  };
 }
 
 /**
@@ -116,7 +121,9 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
   for (const one of own) {
     const group = keyOf(one);
     const steps = group === undefined ? [] : found.filter((other) => keyOf(other) === group);
-    if (group !== undefined && isOccurrence(one.appointment)) {
+    // A series is offered as a whole.
+    const isOffered = one.view.offer && steps.every(({ view }) => view.offer);
+    if (group !== undefined && isOccurrence(one.appointment) && !isOffered) {
       for (const other of [one, ...steps]) {
         shown.set(other.view.id, occurrence(other, steps, group, services));
       }
@@ -262,9 +269,21 @@ export function restOfSeries({ view, steps = [] }: Own, { series }: VisitNeeds, 
 async function offersFor(visit: Visit, own: Own): Promise<AppointmentView[]> {
   const { extensions } = visit.portal.options;
   const found = await offersTo(visit, [own]);
-  return (isRefusal(found) ? [] : found)
-    .filter(({ appointment }) => offeredFor(appointment, extensions).includes(own.view.id))
-    .map(({ view }) => view);
+  const isHere = ({ appointment }: Own): boolean =>
+    [own.view, ...own.view.steps].some(({ id }) => offeredFor(appointment, extensions).includes(id));
+  const offers = Map.groupBy(
+    isRefusal(found) ? [] : found.filter(isHere),
+    ({ appointment }) => groupOf(appointment, extensions.visitGroup) ?? appointment.id,
+  );
+  return [...offers.values()].flatMap(([first, ...others]) =>
+    first && others.length > 0
+      ? visitView(
+          first.view,
+          [first, ...others].map(({ view }) => view),
+          [],
+        )
+      : (first?.view ?? []),
+  );
 }
 
 /** The page of an appointment, with what is offered in its place. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { isDay } from '../clinic/clock.ts';
+import { isRefilled } from '../clinic/services.ts';
 import { isRefusal } from '../fhir/client.ts';
 import { listOf } from '../fhir/elements.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
@@ -49,7 +50,7 @@ async function askedFor(visit: Visit): Promise<Asked | Reply> {
   if (service && isRefusal(service)) {
     return failurePage(visit, 'unavailable');
   }
-  if (!service?.schedules.some(({ isRefilled }) => isRefilled) || view?.isOpen === false) {
+  if (!service || !isRefilled(service) || view?.isOpen === false) {
     return failurePage(visit, 'notFound');
   }
   const now = portal.now();

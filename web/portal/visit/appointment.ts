@@ -1,7 +1,7 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
-import type { BookableService } from '../clinic/services.ts';
+import { type BookableService, isRefilled } from '../clinic/services.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../fhir/elements.ts';
 import type { ExtensionUrls } from '../fhir/refusal.ts';
 import type { State } from '../texts/texts.ts';
@@ -217,6 +217,7 @@ export function visitView(
   const open = standing.filter(({ openUntil }) => openUntil !== undefined);
   const [first = view] = open.length > 0 ? open : parts;
   const ends = parts.flatMap(({ end }) => end ?? []);
+  const service = services.find(({ visit }) => visit && visit.service === first.step?.service);
   return {
     ...first,
     id: view.id,
@@ -225,8 +226,8 @@ export function visitView(
     what: [...new Set(parts.flatMap(({ what }) => what ?? []))].join(', ') || undefined,
     withWhom: undefined,
     where: undefined,
-    serviceKey: services.find(({ visit }) => visit && visit.service === first.step?.service)?.key,
-    isRefilled: false,
+    serviceKey: service?.key,
+    isRefilled: service !== undefined && isRefilled(service),
     notes: [...new Set(parts.flatMap(({ notes }) => notes ?? []))].join('\n\n') || undefined,
     bring: [...new Set(parts.flatMap(({ bring }) => bring ?? []))].join('\n\n') || undefined,
     openUntil: least(open.map(({ openUntil }) => openUntil)),
