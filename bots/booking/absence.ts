@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
 import { scheduleIssues, wishIssues } from '../../core/booking/absence/judge.ts';
-import { type AbsenceRequest, parseAbsenceRequest } from '../../core/booking/absence/request.ts';
+import { type AbsenceRequest, parseAbsenceRequest, type Wish } from '../../core/booking/absence/request.ts';
 import {
   type Absence,
   absenceAnswer,
@@ -228,7 +228,12 @@ async function announce(
 /** The plan with what staff have changed in it, or what is wrong with that. */
 async function withWishes({ medplum, request }: Context, row: Task): Promise<Entry[] | OperationOutcome> {
   const absence = absenceOf(row);
-  const { wishes } = request;
+  const wishes = request.wishes.map(({ proposal, ...wish }): Wish => {
+    const before = absence.plan.find(({ appointment }) => appointment === wish.appointment)?.proposal;
+    // Whoever sends back a visit as it was planned means all of it.
+    const isVisit = before?.isVisit && before.slots.join() === proposal?.slots.join();
+    return { ...wish, proposal: proposal && { ...proposal, isVisit } };
+  });
   const ids = wishes.flatMap(({ proposal }) => proposal?.slots ?? []);
   const [slots, appointments, absent, { absent: others }] = await Promise.all([
     readByIds(medplum, 'Slot', ids),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { offeredFor } from '../../core/booking/appointment/offer.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { seriesOf, visitGroupOf } from '../../core/visits/group.ts';
 import { stepExtension } from '../../core/visits/visit.ts';
@@ -230,12 +231,9 @@ describe('a plan that is confirmed', () => {
 
   describe('of a step of a visit', () => {
     /** Blood at nine, the ECG at ten within two hours of it; the ECG could also be at eleven, or at one. */
-    async function aVisit() {
+    async function aVisit(...more: readonly [number, number][]) {
       const [blood, ecg] = [aService(), aService()];
-      const first = await aCalendar(blood, [
-        [0, 9],
-        [0, 10.5],
-      ]);
+      const first = await aCalendar(blood, [[0, 9], [0, 10.5], ...more]);
       const second = await aCalendar(ecg, [
         [0, 10],
         [0, 13],
@@ -303,6 +301,60 @@ describe('a plan that is confirmed', () => {
       const after = await Promise.all([blood, ecg, offer].map(now));
       expect(after.map(({ status }) => status)).toEqual(['booked', 'cancelled', 'booked']);
       expect(after[2] && visitGroupOf(after[2], config)).toBe(visitGroupOf(blood, config));
+    });
+
+    /** A visit both of whose steps cannot take place, with the same ones free the day after: it is offered as a whole. */
+    async function aWholeOffer(said: string) {
+      const visit = await aVisit([1, 9.5]);
+      const { first, second, steps } = visit;
+      const schedules = [first.schedule, second.schedule];
+      const sent = linesIn(await planned(absent(schedules))).map((line) => line.sent);
+      const lines = linesIn(await planned(absent(schedules, [silence(said), ...sent])));
+      expect(lines.map(({ id, schedule, reach, start }) => [id, schedule, reach, start])).toEqual([
+        [steps[0].id, `Schedule/${first.schedule.id}`, 'portal', at(1, 9.5)],
+      ]);
+      const offer = await offerOf(steps[0]);
+      const patient = offer.participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'))?.actor?.reference;
+      const offers = (await stored('Appointment', `patient=${patient}&_sort=date`)).filter(
+        ({ status }) => status === 'proposed',
+      );
+      expect(offers.map(({ start }) => start)).toEqual([at(1, 9.5), at(1, 11)]);
+      expect(offers.map((one) => offeredFor(one, config))).toEqual(offers.map(() => steps.map(({ id }) => id)));
+      expect((await Promise.all(steps.map(now))).map(({ status }) => status)).toEqual(['booked', 'booked']);
+      const endsAs = async (outcome: string, ...expected: string[]) => {
+        await rowOnce(steps[0], (row) => outcomeOf(row) === outcome);
+        const all = await Promise.all([...steps, ...offers].map(now));
+        expect(all.map(({ status }) => status)).toEqual(expected);
+        expect(await rowsOf(steps[1])).toEqual([]);
+      };
+      return { ...visit, offers, endsAs };
+    }
+
+    it('offers another whole visit where more of it cannot take place: one line, one offer, one acceptance', async () => {
+      const { first, second, offers, endsAs } = await aWholeOffer('keep');
+      await planned(absent([first.schedule, second.schedule], [silence('keep')]));
+      const half = await book(accepting(offers[0] as Appointment));
+      expect([half.status, ...issuesOf(half)]).toEqual([422, 'visit-mismatch Appointment.id']);
+      expect((await book(several(...offers.map(accepting)))).status).toBe(201);
+      await endsAs('moved', 'cancelled', 'cancelled', 'booked', 'booked');
+    });
+
+    it('ends as a whole with one decline; withdrawn where the absence ends, all of it stays', async () => {
+      const { offers, endsAs } = await aWholeOffer('keep');
+      expect((await patch(offers[1]?.id ?? '', cancellation)).status).toBe(200);
+      await endsAs('declined', 'cancelled', 'cancelled', 'cancelled', 'cancelled');
+      const ended = await aWholeOffer('cancel');
+      await planned(absent([ended.first.schedule, ended.second.schedule], [{ name: 'end', valueInstant: at(0, 0) }]));
+      const rows = await until(
+        async () => {
+          await runBot('end-requests');
+          return rowsOf(ended.steps[0]);
+        },
+        ([row]) => row?.status === 'cancelled',
+      );
+      expect(rows).toHaveLength(1);
+      const all = await Promise.all([...ended.steps, ...ended.offers].map(now));
+      expect(all.map(({ status }) => status)).toEqual(['booked', 'booked', 'cancelled', 'cancelled']);
     });
 
     it('is one line where other absences hit other steps, and a call where more of it cannot take place', async () => {

@@ -535,7 +535,13 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
   const stored = medplum.all<Appointment>('Appointment').find(({ id }) => id === offer.id);
   // Who is told that others were faster may try again.
   const isForGood = outcome.kind === 'refused' && outcome.text !== 'booking-conflict';
-  if (isTheirs && isForGood && stored?.status === 'proposed' && medplum.now() < until && !isAbsent(stage, own)) {
+  if (
+    isTheirs &&
+    isForGood &&
+    stored?.status === 'proposed' &&
+    medplum.now() < until &&
+    !sent.some((one) => isAbsent(stage, one))
+  ) {
     stage.unkept.push(`${own.start?.slice(11, 16)}: ${outcome.text}`);
   }
   return outcome;

@@ -293,12 +293,15 @@ function kept(stage: Stage): Violation[] {
   const { acknowledged, blocked, released, refused } = stage;
   const { medplum } = stage.world;
   // What becomes of those who do not answer for an absence.
+  const stored = new Map(medplum.all<Appointment>('Appointment').map((one) => [one.id, one]));
   const silenced = new Set(
     rowsOf(stage, 'affected')
       .filter((row) => inputOf(row, 'silence')[0]?.valueCode !== 'keep')
-      .map(({ focus }) => reference(focus ?? {})),
+      .flatMap((row) => {
+        const offer = stored.get(offerIn(row));
+        return [reference(row.focus ?? {}), ...(offer ? offeredFor(offer) : [])];
+      }),
   );
-  const stored = new Map(medplum.all<Appointment>('Appointment').map((one) => [one.id, one]));
   const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
   const found: Violation[] = [];
   // What an appointment of theirs took goes with it.
@@ -430,13 +433,16 @@ export function absenceOffers({ world: { medplum } }: Stage): { readonly id: str
 
 /** What must hold of absences after every step: an offer stands as long as a row waits for its answer. */
 function offeredInstead(stage: Stage): Violation[] {
+  const all = stage.world.medplum.all<Appointment>('Appointment');
+  const groupOf = (id: string): string =>
+    all.flatMap((one) => (one.id === id ? (visitGroupOf(one, config) ?? []) : []))[0] ?? id;
   const waiting = new Set(
     rowsOf(stage, 'affected')
       .filter(({ status }) => status === 'in-progress')
-      .map(offerIn),
+      .map((row) => groupOf(offerIn(row))),
   );
   return absenceOffers(stage)
-    .filter(({ id }) => !waiting.has(id))
+    .filter(({ id }) => !waiting.has(groupOf(id)))
     .map(({ id }) => ({ rule: 'an offer of an absence has a row that waits for its answer', text: id }));
 }
 

@@ -103,6 +103,14 @@ const carriedOut: Act = { does: 'clock', only: 'end-requests' };
 
 const inTwo: Scene['calendars'] = { c: { ...plain, visit: true }, d: { ...plain, visit: true } };
 
+/** Both steps of a visit cannot take place. */
+const bothAbsent = (silence: 'keep' | 'cancel' | 'move'): Act => ({
+  does: 'absence',
+  time: '09:00-10:00',
+  in: ['c', 'd'],
+  silence,
+});
+
 const inTwoRefilled: Scene['calendars'] = { c: { ...refilled, visit: true }, d: { ...refilled, visit: true } };
 
 /** Two who wait for a visit in the first hour. */
@@ -821,6 +829,45 @@ export const scenes: readonly Scene[] = [
     faults: 1,
     before: [...bothBooked, absence('move', '09:00-10:00')],
     acts: [[{ does: 'end-absence', time: '09:00-10:00', in: ['c'], at: '09:00' }, carriedOut]],
+  },
+  {
+    name: 'absence: another whole visit is offered while others book a step of it, or its time is blocked',
+    calendars: inTwo,
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
+    acts: [
+      [bothAbsent('cancel')],
+      [b('10:00-10:30', { in: ['c'], by: 'schedule' })],
+      [{ does: 'block', time: '10:30-11:00', in: ['d'] }],
+    ],
+  },
+  {
+    name: 'absence: another whole visit is accepted while it is declined, and staff take the time of a step',
+    calendars: inTwo,
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent('keep')],
+    acts: [
+      [{ does: 'take', what: 'v' }],
+      [{ does: 'decline', what: 'v' }, carriedOut],
+      [{ does: 'block', time: '10:00-10:30', in: ['c'] }],
+    ],
+  },
+  ...(['keep', 'cancel', 'move'] as const).map(
+    (silence): Scene => ({
+      name: `absence: faults: another whole visit, carried out by the clock, nobody answers: ${silence}`,
+      calendars: inTwo,
+      faults: 1,
+      before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent(silence)],
+      acts: [[{ does: 'pass', minutes: 4_000 }, carriedOut, carriedOut]],
+    }),
+  ),
+  {
+    name: 'absence: another whole visit is accepted while its time runs out, and all are moved',
+    calendars: inTwo,
+    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent('move')],
+    acts: [
+      [{ does: 'take', what: 'v' }],
+      [{ does: 'pass', minutes: 4_000 }, carriedOut],
+      [b('10:00-10:30', { in: ['c'], by: 'schedule' })],
+    ],
   },
   // Visits of several steps
   {

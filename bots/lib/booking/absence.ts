@@ -1,7 +1,15 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { absenceReason, offerInstead } from '../../../core/booking/absence/offer.ts';
-import { type Absent, LOOKED_AHEAD, planAbsence } from '../../../core/booking/absence/plan.ts';
+import {
+  type Absent,
+  isAbsentAt,
+  LOOKED_AHEAD,
+  NOTICE,
+  type Proposal,
+  patientsOf,
+  planAbsence,
+} from '../../../core/booking/absence/plan.ts';
 import { MOST_TRIES, nextStep, type Step } from '../../../core/booking/absence/progress.ts';
 import {
   type Absence,
@@ -23,9 +31,10 @@ import {
   withStanding,
 } from '../../../core/booking/absence/rows.ts';
 import { isOffered } from '../../../core/booking/appointment/expiry.ts';
-import { isFromWaitlist } from '../../../core/booking/appointment/offer.ts';
-import { holdsSlots } from '../../../core/booking/appointment/status.ts';
-import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { isFromWaitlist, offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { timeOf } from '../../../core/booking/appointment/overbooking.ts';
+import { holdsSlots, isOpen } from '../../../core/booking/appointment/status.ts';
+import { bodyFor, parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch } from '../../../core/booking/slots/holders.ts';
@@ -38,17 +47,21 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { creation } from '../../../core/rows/row.ts';
+import type { CalendarSlot } from '../../../core/slots/slot.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { toldGroupOf } from '../../../core/visits/group.ts';
+import { stepOf } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ofType, portions, readAll, readByIds, readInBatch, readInTransaction, readPages } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { readAffectedVisits, withoutTold } from './affected-visits.ts';
+import { readAffectedVisits, readVisits, withoutTold } from './affected-visits.ts';
 import { type BookingResult, bookAppointment, isTransient } from './book.ts';
 import { cancelEntries } from './cancel.ts';
+import { readTold } from './companions.ts';
+import { type Bounds, findInstead, searchEnd, type Whole } from './offered-visit.ts';
 import { readReaches } from './reach.ts';
 import { readRelatedAppointment, readSchedules } from './related-reads.ts';
 
@@ -125,8 +138,8 @@ export interface Wanted extends Omit<AffectedRead, 'offers'> {
   readonly substitutes: readonly string[];
   /** Ids of Slots that are meant for others. */
   readonly reserved?: ReadonlySet<string>;
-  /** Id of an offer that is being withdrawn. */
-  readonly withdrawn?: string | undefined;
+  /** Ids of what was offered and is being withdrawn. */
+  readonly withdrawn?: readonly (string | undefined)[];
 }
 
 async function readFree(
@@ -150,7 +163,7 @@ async function readFree(
 /** Makes a plan for appointments that cannot take place. */
 export async function plan(
   medplum: MedplumClient,
-  { appointments, slots, absent, substitutes, reserved = new Set(), withdrawn }: Wanted,
+  { appointments, slots, absent, substitutes, reserved = new Set(), withdrawn = [] }: Wanted,
   secrets: BotEvent['secrets'],
 ): Promise<Entry[]> {
   if (appointments.length === 0) {
@@ -163,7 +176,7 @@ export async function plan(
   const patients = unique(
     appointments.flatMap(({ participant }) => participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? [])),
   );
-  const [visits, schedules, free, others, reaches] = await Promise.all([
+  const [visits, schedules, free, found, reaches] = await Promise.all([
     readAffectedVisits(medplum, appointments, absent, now),
     readSchedules(medplum, ids),
     readFree(medplum, ids, now, last),
@@ -181,7 +194,8 @@ export async function plan(
     ),
     readReaches(medplum, appointments, secrets),
   ]);
-  // A step of a visit is moved within its gaps; where more of the visit cannot take place, somebody calls.
+  const others = ofType('Appointment', found.flat()).filter(({ id }) => !withdrawn.includes(id));
+  // A step of a visit is moved within its gaps; where more of the visit cannot take place, or it cannot, all of it is.
   const alone = appointments.filter((one) => !visits.isMore(one));
   const proposals = planAbsence(
     {
@@ -191,17 +205,71 @@ export async function plan(
       schedules,
       substitutes,
       free: free.filter(({ id = '' }) => !reserved.has(id)),
-      others: ofType('Appointment', others.flat()).filter(({ id }) => id !== withdrawn),
+      others,
       fits: visits.fits,
       now,
     },
     config,
   );
-  return appointments.map((one, index) => ({
-    appointment: one.id ?? '',
-    reach: visits.isMore(one) ? 'call' : (reaches[index] ?? 'call'),
-    proposal: proposals[alone.indexOf(one)],
-  }));
+  const planned = new Map(appointments.map((one) => [one, proposals[alone.indexOf(one)]]));
+  for (const one of appointments.filter((each) => !planned.get(each))) {
+    const taken = new Set([...reserved, ...[...planned.values()].flatMap((proposal) => proposal?.slots ?? [])]);
+    const mayTake = (slot: CalendarSlot): boolean => !taken.has(slot.id) && !isAbsentAt(slot.schedule, slot, absent);
+    const all = { others, planned, last, deadline: searchEnd(now), now, mayTake };
+    planned.set(one, await planWhole(medplum, one, visits.wholeOf(one), all));
+  }
+  return appointments.map((one, index) => {
+    const proposal = planned.get(one);
+    const isCalled = visits.isMore(one) && !proposal;
+    return { appointment: one.id ?? '', reach: isCalled ? 'call' : (reaches[index] ?? 'call'), proposal };
+  });
+}
+
+/** What the plan for one visit depends on. */
+interface PlanningWhole extends Pick<Bounds, 'mayTake' | 'deadline' | 'now'> {
+  /** Other appointments of the patients. */
+  readonly others: readonly Appointment[];
+  /** What is proposed already. */
+  readonly planned: ReadonlyMap<Appointment, Proposal | undefined>;
+  /** Until when other times are looked for. */
+  readonly last: number;
+}
+
+/** Plans what takes the place of a whole visit: the earliest other one, from its time on. */
+async function planWhole(
+  medplum: MedplumClient,
+  one: Appointment,
+  whole: Whole | undefined,
+  { others, planned, last, now, ...bounds }: PlanningWhole,
+): Promise<Proposal | undefined> {
+  // Whoever's turn does not come in time is called.
+  if (!whole || Date.now() >= bounds.deadline) {
+    return undefined;
+  }
+  const own = new Set(whole.steps.map(({ id }) => id));
+  const isTheirs = (other: Appointment): boolean => patientsOf(other).some((each) => patientsOf(one).includes(each));
+  const busy = [
+    ...others
+      .filter((other) => isOpen(other) && !own.has(other.id) && isTheirs(other))
+      .flatMap((other) => timeOf(other) ?? []),
+    ...[...planned].flatMap(([other, proposal]) => (proposal && isTheirs(other) ? [proposal] : [])),
+  ];
+  const start = Math.max(parseInstant(whole.steps[0]?.start) ?? now, now + NOTICE);
+  const found = await findInstead(medplum, whole, { ...bounds, period: { start, end: last }, busy, now });
+  const slots = found.flatMap(slotIdsOf);
+  const same = found.find((step) => stepOf(step, config)?.step === stepOf(one, config)?.step);
+  const [slot] = ofType('Slot', await readByIds(medplum, 'Slot', same ? slotIdsOf(same).slice(0, 1) : []));
+  const [schedule] = scheduleOf(slot);
+  const times = found.flatMap((step) => timeOf(step) ?? []);
+  return schedule === undefined
+    ? undefined
+    : {
+        schedule,
+        slots,
+        start: Math.min(...times.map((time) => time.start)),
+        end: Math.max(...times.map((time) => time.end)),
+        isVisit: true,
+      };
 }
 
 /**
@@ -323,6 +391,7 @@ interface Acting {
   readonly affected: Affected;
   readonly appointment: Appointment | undefined;
   readonly offer: Appointment | undefined;
+  readonly together: readonly Appointment[];
   readonly slots: readonly Slot[];
   readonly absent: readonly Absent[];
   readonly absence: Absence | undefined;
@@ -363,14 +432,48 @@ async function withdraw(medplum: MedplumClient, { row, offer }: Acting, after: B
   await write(medplum, row, [after, ...ended]);
 }
 
-/** Cancels the appointment that cannot take place. */
-async function cancel(medplum: MedplumClient, { row, appointment }: Acting): Promise<void> {
+/** Cancels the appointment that cannot take place; where another visit was offered, all of the visit. */
+async function cancel(medplum: MedplumClient, { row, affected, appointment }: Acting): Promise<void> {
   const found = await readRelatedAppointment(medplum, appointment?.id ?? '');
   const { appointment: stored } = found;
   if (stored && stored.meta?.versionId === appointment?.meta?.versionId) {
-    const entries = await cancelEntries(medplum, found, stored, absenceReason('cancel', config));
+    const all = affected.proposal?.isVisit ? await readTold(medplum, stored) : undefined;
+    const entries = await cancelEntries(medplum, found, stored, absenceReason('cancel', config), all);
     await write(medplum, row, [rowEntry(row, 'declined'), ...entries]);
   }
+}
+
+/** What one offer changes: for one appointment, or for each of a visit. */
+interface Change {
+  readonly from: Appointment;
+  readonly to: Omit<Proposal, 'schedule'>;
+  /** By which what is offered belongs together, and for which services it is. */
+  readonly more?: Pick<Appointment, 'identifier' | 'serviceType'>;
+}
+
+/** What is to be offered as it was planned; of a visit nothing, if it is not possible any more. */
+async function changesFor(
+  medplum: MedplumClient,
+  { absent }: Acting,
+  appointment: Appointment,
+  proposal: Proposal,
+  now: number,
+): Promise<Change[]> {
+  if (!proposal.isVisit) {
+    return [{ from: appointment, to: proposal }];
+  }
+  const whole = (await readAffectedVisits(medplum, [appointment], absent, now)).wholeOf(appointment);
+  const mayTake = (slot: CalendarSlot): boolean => proposal.slots.includes(slot.id);
+  const bounds = { period: proposal, busy: [], now, deadline: searchEnd(now), mayTake };
+  const found = whole ? await findInstead(medplum, whole, bounds) : [];
+  return found.flatMap((one): Change[] => {
+    const step = stepOf(one, config)?.step;
+    const from = whole?.steps.find((each) => stepOf(each, config)?.step === step);
+    const time = timeOf(one);
+    const { minutesDuration: _, ...said } = from ?? one;
+    const { identifier, serviceType = said.serviceType } = one;
+    return time ? [{ from: said, to: { ...time, slots: slotIdsOf(one) }, more: { identifier, serviceType } }] : [];
+  });
 }
 
 /** Offers what is proposed; what is gone is planned anew, and in the end somebody calls. */
@@ -381,29 +484,33 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
     return;
   }
   const now = Date.now();
-  const found = ofType('Slot', await readByIds(medplum, 'Slot', proposal.slots));
-  const before = unique(slotIdsOf(appointment).flatMap((id) => scheduleOf(slots.find((slot) => slot.id === id))));
-  const after = unique(found.flatMap(scheduleOf));
-  const schedules = await readSchedules(medplum, unique([...before, ...after]));
-  const named = (ids: readonly string[]) =>
-    schedules.flatMap(({ schedule }) => (ids.includes(schedule.id ?? '') ? [schedule] : []));
-  const proposed = offerInstead(
-    appointment,
-    proposal,
-    named(before.filter((id) => !after.includes(id))),
-    named(after.filter((id) => !before.includes(id))),
+  const changes = await changesFor(medplum, acting, appointment, proposal, now);
+  const found = ofType(
+    'Slot',
+    await readByIds(medplum, 'Slot', unique(changes.flatMap(({ from, to }) => [...slotIdsOf(from), ...to.slots]))),
   );
+  const schedulesOf = (ids: readonly string[]) =>
+    unique(ids.flatMap((id) => scheduleOf(found.find((slot) => slot.id === id))));
+  const schedules = await readSchedules(medplum, unique(found.flatMap(scheduleOf)));
+  const proposed = changes.map(({ from, to, more }) => {
+    const [before, after] = [schedulesOf(slotIdsOf(from)), schedulesOf(to.slots)];
+    const named = (ids: readonly string[], but: readonly string[]) =>
+      schedules.flatMap(({ schedule }) =>
+        schedule.id && ids.includes(schedule.id) && !but.includes(schedule.id) ? [schedule] : [],
+      );
+    return { ...offerInstead(from, to, named(before, after), named(after, before)), ...more };
+  });
   const target = schedules.find(({ schedule }) => schedule.id === proposal.schedule) ?? schedules[0];
-  const begin = Math.min(proposal.start, parseInstant(appointment.start) ?? proposal.start);
+  const begin = Math.min(proposal.start, ...changes.map(({ from }) => parseInstant(from.start) ?? proposal.start));
   const until = target ? offerEnd(effectivePolicy(target.schedule, target.services, config), begin, now) : begin;
   const result =
-    until > now
+    until > now && proposed.length > 0
       ? await bookAppointment(
           medplum,
-          parseBookRequest(proposed, config),
+          parseBookRequest(bodyFor(proposed), config),
           { id: ownerOf(appointment, config) ?? '', role: 'repository', limits: [] },
           {
-            offer: { reason: 'absence', for: [appointment.id ?? ''], until },
+            offer: { reason: 'absence', for: changes.map(({ from }) => from.id ?? ''), until },
             extend: (transaction) => {
               const [first, ...others] = transaction.entry ?? [];
               const fullUrl = first?.fullUrl ?? newId();
@@ -419,7 +526,7 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
   if (isLeftToNext(result)) {
     return;
   }
-  if (affected.tries + 1 >= MOST_TRIES || !result) {
+  if (affected.tries + 1 >= MOST_TRIES || until <= now) {
     await write(medplum, row, [rowEntry(row, 'call')]);
     return;
   }
@@ -449,14 +556,16 @@ const scheduleOf = (slot: Slot | undefined): string[] => {
 };
 
 /** Books what was offered although nobody has answered; if its time is gone, somebody calls. */
-async function move(medplum: MedplumClient, { row, offer: offered }: Acting): Promise<void> {
+async function move(medplum: MedplumClient, { row, offer: offered, together }: Acting): Promise<void> {
   if (!offered) {
     return;
   }
-  const { meta: _, extension: __, cancelationReason: ___, ...said } = offered;
+  const all = [offered, ...together].map(
+    ({ meta: _, extension: __, cancelationReason: ___, ...said }): Appointment => ({ ...said, status: 'proposed' }),
+  );
   const result = await bookAppointment(
     medplum,
-    parseBookRequest({ ...said, status: 'proposed' }, config),
+    parseBookRequest(bodyFor(all), config),
     { id: '', role: 'repository', limits: [] },
     { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), rowEntry(row, 'moved')] }) },
   );
@@ -504,7 +613,7 @@ const acts: {
         slots: acting.slots,
         absent: acting.absent,
         substitutes: acting.absence?.substitutes ?? [],
-        withdrawn: acting.offer?.id,
+        withdrawn: [acting.offer, ...acting.together].map((one) => one?.id),
       },
       acting.secrets,
     );
@@ -568,15 +677,10 @@ export async function* absenceActs(
       const offered = facts.appointments.get(affected?.offer ?? '');
       const absence = mine.find((one) => `Task/${one.row.id}` === row.partOf?.[0]?.reference)?.absence;
       if (affected) {
-        const acting = { row, affected, appointment, offer: offered, slots: facts.slots, absent, absence, secrets };
-        const known = {
-          row: affected,
-          standing: standingOf(row),
-          appointment,
-          offer: offered,
-          slots: facts.slots,
-          absent,
-        };
+        const together = facts.together(offered);
+        const common = { appointment, offer: offered, together, slots: facts.slots, absent };
+        const acting = { ...common, row, affected, absence, secrets };
+        const known = { ...common, row: affected, standing: standingOf(row) };
         const step = nextStep(known, Date.now(), config);
         if (step.do !== 'nothing') {
           yield () => carryOutStep(medplum, acting, step);
@@ -587,15 +691,30 @@ export async function* absenceActs(
   yield* ends(medplum, mine, whole);
 }
 
-/** The appointments of some rows, what is offered in their place, and the Slots of both. */
+/** The appointments of some rows, all that is offered in their place, and the Slots of both. */
 async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
-  const ids = rows.flatMap((row) => {
-    const affected = affectedOf(row);
-    return affected ? [affected.appointment, ...(affected.offer ? [affected.offer] : [])] : [];
-  });
+  const affected = rows.flatMap((row) => affectedOf(row) ?? []);
+  const ids = affected.flatMap(({ appointment, offer: offered }) => [appointment, ...(offered ? [offered] : [])]);
   const appointments = ofType('Appointment', await readByIds(medplum, 'Appointment', ids));
-  const slots = ofType('Slot', await readByIds(medplum, 'Slot', appointments.flatMap(slotIdsOf)));
-  return { appointments: new Map(appointments.map((one) => [one.id ?? '', one])), slots };
+  const offers = appointments.filter(({ id }) => affected.some((one) => one.offer === id));
+  const visits = await readVisits(medplum, offers);
+  const slots = ofType(
+    'Slot',
+    await readByIds(medplum, 'Slot', unique([...appointments, ...visits].flatMap(slotIdsOf))),
+  );
+  return {
+    appointments: new Map(appointments.map((one) => [one.id ?? '', one])),
+    /** What was offered together with an appointment. */
+    together: (one: Appointment | undefined): Appointment[] => {
+      const what = one && offeredFor(one, config).join();
+      const group = one && toldGroupOf(one, config);
+      return visits.filter(
+        (other) =>
+          other.id !== one?.id && toldGroupOf(other, config) === group && offeredFor(other, config).join() === what,
+      );
+    },
+    slots,
+  };
 }
 
 /** Closes the absences that are over and whose appointments have all ended in one way or another. */

@@ -11,10 +11,12 @@ import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { STAYS, type StepTaken, stepFits } from '../../../core/visits/check.ts';
 import { toldGroupOf } from '../../../core/visits/group.ts';
+import { partOf } from '../../../core/visits/part.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { ofType, portions, readByIds, readInBatch } from '../read.ts';
 import { groupSearch } from './companions.ts';
+import type { Whole } from './offered-visit.ts';
 
 /** The visits of appointments that cannot take place. */
 export interface AffectedVisits {
@@ -22,6 +24,8 @@ export interface AffectedVisits {
   readonly isMore: (appointment: Appointment) => boolean;
   /** Whether an appointment may be at a time in some Schedules: as a step of its visit, the rest of which stays. */
   readonly fits: (appointment: Appointment, time: Interval, schedules: readonly Schedule[]) => boolean;
+  /** All of the visit of which an appointment is a step, where another one can take its place: nothing of it has begun. */
+  readonly wholeOf: (appointment: Appointment) => Whole | undefined;
 }
 
 /** How many visits are asked for in one batch. */
@@ -87,6 +91,16 @@ export async function readAffectedVisits(
       const [moved] = taken(one, time, schedules, 'moved');
       const others = othersOf(one).flatMap(staying);
       return !visit || visit.series !== undefined || !moved || stepFits(visit, moved, others, config.timeZone);
+    },
+    wholeOf: (one) => {
+      const mark = stepOf(one, config);
+      const visit = mark && visitOf(mark.service, known, config);
+      const steps = [one, ...othersOf(one)].toSorted((a, b) => ((a.start ?? '') < (b.start ?? '') ? -1 : 1));
+      const hasBegun = (parseInstant(steps[0]?.start) ?? 0) <= now;
+      const names = steps.flatMap((step) => stepOf(step, config)?.step ?? []);
+      return !visit || visit.series || steps.length < 2 || hasBegun
+        ? undefined
+        : { visit: partOf(visit, names), steps };
     },
   };
 }

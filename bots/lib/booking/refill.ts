@@ -50,7 +50,6 @@ import { INTENT_LIFETIME } from '../../../core/slots/intent.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import type { ScheduleServices } from '../../../core/slots/terms.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { proposalBundle } from '../../../core/visits/proposal.ts';
 import type { Proposal } from '../../../core/visits/search.ts';
 import { config } from '../config.ts';
 import { newId } from '../new-id.ts';
@@ -58,18 +57,15 @@ import { ofType, readAll, readByIds, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { readVisits } from './affected-visits.ts';
 import { bookAppointment, isTransient } from './book.ts';
+import { firstVisit, searchEnd } from './offered-visit.ts';
 import { readReaches } from './reach.ts';
 import { readSchedules } from './related-reads.ts';
-import { findVisits } from './visits.ts';
 
 /** How many free Slots of one release are offered at once. */
 const MOST_SLOTS = 50;
 
 /** How many of those who wait may turn out not to be able to take a time, before it is left to everybody. */
 const MOST_REFUSED = 5;
-
-/** How long visits are looked for, as a share of the time that Medplum may take to answer. */
-const SHARE = 0.3;
 
 const ALL_DAY = { start: 0, end: DAY };
 
@@ -226,14 +222,9 @@ async function findWhole(
       const frame = { ...caller, period, hours: ALL_DAY, actors: wantedActors(entry), payerKind, now, config };
       const isWanted = (proposal: Proposal): boolean =>
         takesFreed(proposal, visit, schedule.id ?? '', freed) && (proposal[0]?.start ?? 0) < before;
-      const found = await findVisits(medplum, { caller, visit, count: 1, frame, deadline, isWanted });
-      const [first] = 'nobody' in found ? [] : found.visits;
-      if (first && !('nobody' in found)) {
-        const proposing = { visit, isPlain: false, ...found, patient: undefined, payerKind, newId, config };
-        return ofType(
-          'Appointment',
-          (proposalBundle(first.proposal, proposing).entry ?? []).flatMap(({ resource }) => resource ?? []),
-        );
+      const found = await firstVisit(medplum, { caller, visit, frame, deadline, isWanted });
+      if (found.length > 0) {
+        return found;
       }
     }
   }
@@ -345,7 +336,7 @@ export async function refill(medplum: MedplumClient, id: string, secrets: BotEve
   ]);
   const slots = ofType('Slot', found);
   const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
-  const released = { ...freed, calendar, policy, now, deadline: now + config.timeout * 1_000 * SHARE };
+  const released = { ...freed, calendar, policy, now, deadline: searchEnd(now) };
   const candidateFor = waiting && candidates(medplum, waiting, released);
   // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
   let isContested = false;

@@ -33,6 +33,8 @@ export interface Wish {
   readonly among?: readonly string[] | undefined;
   /** Which of the visits are wanted; by default all. */
   readonly isWanted?: (proposal: Proposal) => boolean;
+  /** Which free Slots may be taken; by default all. */
+  readonly mayTake?: ((slot: CalendarSlot) => boolean) | undefined;
 }
 
 /** What a search works with. */
@@ -43,14 +45,16 @@ interface Finding extends Wish {
 
 /** The free Slots of some Schedules, as far as they were read. */
 class Offers {
+  readonly #mayTake: (slot: CalendarSlot) => boolean;
   readonly ids: readonly string[];
   readonly slots = new Map<string, CalendarSlot[]>();
   readonly byId = new Map<string, CalendarSlot>();
   /** Those that start before are known. */
   until = Number.NEGATIVE_INFINITY;
 
-  constructor(ids: readonly string[]) {
+  constructor(ids: readonly string[], { mayTake = () => true }: Pick<Wish, 'mayTake'> = {}) {
     this.ids = ids;
+    this.#mayTake = mayTake;
   }
 
   add({ resource }: BundleEntry): number {
@@ -61,7 +65,7 @@ class Offers {
       if (known) {
         this.byId.set(known.id, known);
         const own = this.slots.get(known.schedule) ?? [];
-        own.push(known);
+        own.push(...[known].filter(this.#mayTake));
         this.slots.set(known.schedule, own);
       }
     }
@@ -131,7 +135,7 @@ async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'
   const shared = new Map<string, Offers>();
   const offers = steps.map((step) => {
     const ids = schedulesFor(step, finding);
-    const known = shared.get(ids.join()) ?? new Offers(ids);
+    const known = shared.get(ids.join()) ?? new Offers(ids, finding);
     shared.set(ids.join(), known);
     return known;
   });
@@ -206,7 +210,7 @@ function lastStart({ resource }: BundleEntry): number | undefined {
 async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
   const { count, frame, bookable, visit, isWanted = () => true } = finding;
   const step: VisitStep = { ...plainStep(visit.service), name: '1' };
-  const offers = new Offers(schedulesFor(step, finding));
+  const offers = new Offers(schedulesFor(step, finding), finding);
   const found: SeriesProposal[] = [];
   let days = 0;
   let isWhole = true;

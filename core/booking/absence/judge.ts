@@ -81,11 +81,16 @@ function proposalIssues({ appointment, proposal, path: expression }: Wish, state
   const own = slots.filter(({ schedule }) => schedule === proposal.schedule);
   const isCovered = own.some((slot) => overlaps(slot, proposal)) && slots.every((slot) => overlaps(slot, proposal));
   const isAbsent = slots.some((slot) =>
-    state.absent.some((one) => one.schedule === slot.schedule && overlaps(one, proposal)),
+    state.absent.some((one) => one.schedule === slot.schedule && overlaps(one, slot) && overlaps(one, proposal)),
   );
   const useless = own.filter((slot) => {
     const of = state.schedules.find(({ schedule }) => schedule.id === slot.schedule);
-    return about && !offersService(about.serviceType ?? [], slot.services ?? of?.schedule.serviceType ?? [], true);
+    // Another whole visit was found among all who can fill its roles.
+    return (
+      about &&
+      !proposal.isVisit &&
+      !offersService(about.serviceType ?? [], slot.services ?? of?.schedule.serviceType ?? [], true)
+    );
   });
   return [
     ...(proposal.start <= state.now ? [issue('start-in-past', 'The time that is proposed is over.')] : []),

@@ -16,7 +16,7 @@ const actorsOf = (schedules: readonly Schedule[]): ReadonlySet<string | undefine
  */
 export function offerInstead(
   appointment: Appointment,
-  { slots, start, end }: Proposal,
+  { slots, start, end }: Omit<Proposal, 'schedule'>,
   left: readonly Schedule[],
   joined: readonly Schedule[],
 ): Appointment {

@@ -17,7 +17,7 @@ import { assign, type Choice, MOST_CHOICES, type Use } from './assign.ts';
 export const LOOKED_AHEAD = 28 * DAY;
 
 /** A time begins at least so long from now, in milliseconds: its person has to hear of it. */
-const NOTICE = 2 * 3_600_000;
+export const NOTICE = 2 * 3_600_000;
 
 /** What a change costs a patient, in points. Whoever cannot be placed costs more than anything else. */
 const points = { otherPerson: 300, otherTime: 400, perDay: 20, perHourOfDay: 5, none: 100_000 } as const;
@@ -31,6 +31,8 @@ export interface Proposal extends Interval {
   readonly schedule: string;
   /** Ids of the Slots, of all Schedules that the appointment needs. */
   readonly slots: readonly string[];
+  /** Whether it is another whole visit in place of the one of which the appointment is a step; `schedule` is that of this step. */
+  readonly isVisit?: boolean | undefined;
 }
 
 /** Time of a Schedule in which nothing takes place. */
@@ -60,7 +62,8 @@ export interface Planning {
   readonly now: number;
 }
 
-const patientsOf = ({ participant }: Appointment): string[] =>
+/** References to the patients of an appointment. */
+export const patientsOf = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => (idIn(actor, 'Patient') ? (actor?.reference ?? []) : []));
 
 /**
@@ -130,7 +133,8 @@ function remembered(answer: (time: number) => number): (time: number) => number 
   };
 }
 
-const isAbsentAt = (schedule: string, time: Interval, absent: readonly Absent[]): boolean =>
+/** Whether nothing takes place in a Schedule at a time, or a part of it. */
+export const isAbsentAt = (schedule: string, time: Interval, absent: readonly Absent[]): boolean =>
   absent.some((one) => one.schedule === schedule && overlaps(one, time));
 
 function calendarsOf(planning: Planning, config: PublicConfig): Calendars {

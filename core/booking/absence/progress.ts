@@ -13,7 +13,9 @@ export interface Known {
   readonly appointment: Appointment | undefined;
   /** What is offered in its place. */
   readonly offer: Appointment | undefined;
-  /** The Slots of both. */
+  /** What is offered together with it: the other steps of a visit. */
+  readonly together: readonly Appointment[];
+  /** The Slots of all of them. */
   readonly slots: readonly Slot[];
   /** When which Schedule is absent, by all absences that are looked after. */
   readonly absent: readonly Absent[];
@@ -97,5 +99,5 @@ export function nextStep(known: Known, now: number, config: PublicConfig): Step 
 const isElsewhere = ({ row, appointment }: Known): boolean =>
   row.start !== undefined && appointment?.start !== undefined && Date.parse(appointment.start) !== row.start;
 
-const isOfferAbsent = ({ offer, slots, absent }: Known): boolean =>
-  offer !== undefined && isAffected({ ...offer, status: 'booked' }, slots, absent);
+const isOfferAbsent = ({ offer, together, slots, absent }: Known): boolean =>
+  [...(offer ? [offer] : []), ...together].some((one) => isAffected({ ...one, status: 'booked' }, slots, absent));

@@ -51,12 +51,18 @@ const encode = ({ appointment, reach, proposal }: Entry): string =>
     appointment,
     reach,
     ...(proposal
-      ? [proposal.schedule, formatInstant(proposal.start), formatInstant(proposal.end), proposal.slots.join(',')]
+      ? [
+          proposal.schedule,
+          formatInstant(proposal.start),
+          formatInstant(proposal.end),
+          proposal.slots.join(','),
+          ...(proposal.isVisit ? ['visit'] : []),
+        ]
       : []),
   ].join(' ');
 
 function decode(text = ''): Entry[] {
-  const [appointment, said, schedule, from, to, slots = ''] = text.split(' ');
+  const [appointment, said, schedule, from, to, slots = '', whole] = text.split(' ');
   const [start, end] = [parseInstant(from), parseInstant(to)];
   const reach = reaches.find((one) => one === said);
   return appointment && reach
@@ -66,7 +72,7 @@ function decode(text = ''): Entry[] {
           reach,
           proposal:
             schedule && start !== undefined && end !== undefined
-              ? { schedule, start, end, slots: slots.split(',') }
+              ? { schedule, start, end, slots: slots.split(','), ...(whole && { isVisit: true }) }
               : undefined,
         },
       ]

@@ -53,6 +53,7 @@ const known = (more: Partial<Known> = {}, silence: Silence = 'keep'): Known => (
   standing: 'waiting',
   appointment: appointment(),
   offer: undefined,
+  together: [],
   slots: [slot('own', 'a', 10), slot('other', 'b', 10)],
   absent: [{ schedule: 'a', start: NOW, end: NOW + 24 * HOUR }],
   ...more,
