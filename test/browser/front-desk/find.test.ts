@@ -1,7 +1,9 @@
 /** One field finds everybody, and from the person's page one books, moves and cancels: without a mouse. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
+import { rowCoding } from '../../../core/rows/row.ts';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
+import { config } from '../../contract/installation.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
 import { bookedBy, visitDesk } from './desk.ts';
@@ -41,6 +43,12 @@ test('a person is found in one field, with what comes, what was and what was can
   for (const body of [past('fulfilled', 50), past('cancelled', 70)]) {
     expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
   }
+  const sent = {
+    ...{ resourceType: 'Communication', status: 'not-done', topic: { text: 'reminder' }, subject: { reference } },
+    category: [{ coding: [rowCoding('message', config)] }],
+    statusReason: { text: 'No such mailbox' },
+  };
+  expect((await medplum('admin', 'POST', '/Communication', { body: sent })).status).toBe(201);
   // Of what is typed at once, only the last is asked for.
   let asked = 0;
   await page.route(/Patient\?name/, async (route) => {
@@ -63,6 +71,9 @@ test('a person is found in one field, with what comes, what was and what was can
   await expect(page.getByRole('region', { name: 'Cancelled (1)' })).toContainText('Was cancelled');
   await expect(page.getByRole('region', { name: 'Cancelled (1)' }).getByText('cancelled', { exact: true })).toHaveCount(
     0,
+  );
+  await expect(page.getByRole('region', { name: 'Messages (1)' })).toContainText(
+    'Reminder · has not arrived · No such mailbox',
   );
   await expectAccessible(page);
   await page.getByRole('button', { name: /09:00–09:30/ }).press('Enter');

@@ -1,4 +1,4 @@
-import type { Appointment, Patient } from '@medplum/fhirtypes';
+import type { Appointment, Communication, Patient } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { timeOf } from '../day/entries.ts';
 
@@ -9,17 +9,23 @@ import { timeOf } from '../day/entries.ts';
 export interface PersonData {
   readonly patient: Patient | undefined;
   readonly appointments: Readonly<Record<'coming' | 'waiting' | 'past' | 'cancelled', readonly Appointment[]>>;
+  /** What the clinic has written to them, the last first. */
+  readonly messages: readonly Communication[];
 }
 
-/** The searches for a person and all their appointments. */
+/** The searches for a person, all their appointments, and what was written to them. */
 export function personSearches(id: string) {
   return [
     { type: 'Patient', query: [['_id', id]] },
     { type: 'Appointment', query: [['patient', `Patient/${id}`]] },
+    { type: 'Communication', query: [['subject', `Patient/${id}`]] },
   ] as const;
 }
 
 const isOff = ({ status }: Appointment): boolean => status === 'cancelled' || status === 'entered-in-error';
+
+/** When a message was sent, or else last tried; milliseconds since 1970 UTC. */
+export const writtenAt = ({ sent, meta }: Communication): number => Date.parse(sent ?? meta?.lastUpdated ?? '') || 0;
 
 const startOf = (appointment: Appointment): number => timeOf(appointment)?.start ?? 0;
 
@@ -41,6 +47,9 @@ export function personIn(resources: readonly unknown[], now: number): PersonData
       past: all.filter((one) => !isOff(one) && !isComing(one) && one.status !== 'waitlist'),
       cancelled: all.filter(isOff),
     },
+    messages: resources
+      .filter((one) => isResource(one, 'Communication'))
+      .toSorted((one, other) => writtenAt(other) - writtenAt(one)),
   };
 }
 

@@ -1,16 +1,16 @@
 import { Button, Group, Loader } from '@mantine/core';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Communication } from '@medplum/fhirtypes';
 import { useLocation, useParams, useSearch } from 'wouter';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { contactOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
-import { personIn, personSearches } from '../../people/person.ts';
+import { personIn, personSearches, writtenAt } from '../../people/person.ts';
 import { calendarsOf } from '../appointment/calendars.ts';
 import { Phone } from '../appointment/facts.tsx';
 import { AppointmentPanel } from '../appointment/panel.tsx';
 import { Behind } from '../parts/behind.tsx';
-import { dateText, dayText, spanText } from '../parts/format.ts';
+import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { SidePanel } from '../parts/side-panel.tsx';
 import { useFound } from '../parts/use-found.ts';
@@ -47,6 +47,21 @@ function Row({
   );
 }
 
+/** A message to the person: when, about what, and whether it has arrived. */
+function Sent({ message }: { readonly message: Communication }) {
+  const { language, person: words } = useTexts();
+  const { topic, status, received, statusReason } = message;
+  const kinds: Readonly<Record<string, string>> = words.kinds;
+  const states: Readonly<Record<string, string>> = words.states;
+  const details = [
+    momentText(writtenAt(message), language),
+    kinds[topic?.text ?? ''] ?? topic?.text,
+    received ? words.answered : (states[status] ?? status),
+    statusReason?.text,
+  ];
+  return <li>{details.filter(Boolean).join(' · ')}</li>;
+}
+
 const whens = ['coming', 'waiting', 'past', 'cancelled'] as const;
 
 /** One person with all appointments: what comes, what was, and what was cancelled. From here one books, moves and cancels. */
@@ -70,7 +85,7 @@ export function PersonPage() {
       <Loader aria-label={texts.loading} />
     );
   }
-  const { patient, appointments } = personIn(value.found, now);
+  const { patient, appointments, messages } = personIn(value.found, now);
   const opened = Object.values(appointments)
     .flat()
     .find((one) => one.id === open);
@@ -120,6 +135,16 @@ export function PersonPage() {
             </ol>
           </section>
         ))}
+      {messages.length > 0 && (
+        <section className="of-person" aria-labelledby="messages">
+          <h2 id="messages">{words.messages(messages.length)}</h2>
+          <ol>
+            {messages.map((one) => (
+              <Sent key={one.id} message={one} />
+            ))}
+          </ol>
+        </section>
+      )}
       <SidePanel
         title={(patient && nameOf(patient)) || booking.unnamed}
         isOpen={open !== undefined}
