@@ -84,6 +84,10 @@ test('a block over an appointment names it first, keeps what was typed, and leav
   await expect(page.getByLabel(/^Until/)).toHaveValue(`${day}T11:00`);
   await page.getByRole('button', { name: 'Block', exact: true }).click();
   await page.getByRole('button', { name: 'Block it all the same' }).click();
+  await page.getByRole('button', { name: 'Undo' }).first().click();
+  await expect(page.getByText('Nothing was changed').first()).toBeVisible();
+  expect(await blocksOf(service.schedule)).toEqual([]);
+  await page.getByRole('button', { name: 'Block it all the same' }).click();
   await settle(page);
   await expect.poll(() => blocksOf(service.schedule)).toHaveLength(1);
   expect((await stored('Appointment', `_id=${made.id}`))[0]?.status).toBe('booked');
@@ -100,6 +104,10 @@ test('an appointment is dragged to a free time, confirmed there, and moved by th
   await entry.dragTo(page.getByRole('button', { name: /free$/ }).last());
   const panel = page.getByRole('dialog');
   await expect(panel).toContainText('Moving: Kim Jansen');
+  expect((await stored('Appointment', `_id=${made.id}`))[0]?.start).toBe(made.start);
+  await panel.getByRole('button', { name: 'Move', exact: true }).click();
+  await page.getByRole('button', { name: 'Undo' }).first().click();
+  await expect(page.getByText('Nothing was changed').first()).toBeVisible();
   expect((await stored('Appointment', `_id=${made.id}`))[0]?.start).toBe(made.start);
   await panel.getByRole('button', { name: 'Move', exact: true }).click();
   await settle(page);
@@ -133,6 +141,10 @@ test('an appointment that a colleague has moved meanwhile is not moved back by a
   const panel = page.getByRole('dialog');
   await expect(panel).toContainText('Moving: Kim Klaasen');
   await moveByColleague(made, service.slots[1]);
+  await panel.getByRole('button', { name: 'Move', exact: true }).click();
+  await page.getByRole('button', { name: 'Undo' }).first().click();
+  await expect(page.getByText('Nothing was changed').first()).toBeVisible();
+  expect((await stored('Appointment', `_id=${made.id}`))[0]?.start).toBe(made.start);
   await panel.getByRole('button', { name: 'Move', exact: true }).click();
   await settle(page);
   await expect(panel.getByRole('alert')).toContainText('Someone else was faster');
