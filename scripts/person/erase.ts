@@ -34,7 +34,7 @@ const hash = (text: string): string => createHash('sha256').update(text).digest(
 /** @param since - in earlier rounds, whatever has not changed since this moment (milliseconds since 1970) was seen */
 async function plan({ medplum, config, id, force }: ErasureRun, since?: number): Promise<Erasure> {
   const { records, patientIds, keptPatients } = await findPerson(medplum, id, config, since);
-  const clinical = await countClinical(medplum, patientIds, records);
+  const clinical = await countClinical(medplum, patientIds, records, config);
   return planErasure(records, patientIds, { id, config, isForced: force, keptPatients, clinical, hash });
 }
 

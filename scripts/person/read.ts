@@ -4,6 +4,7 @@ import type {
   AuditEvent,
   Bundle,
   BundleEntry,
+  Coding,
   Communication,
   CompartmentDefinition,
   ExtractResource,
@@ -14,7 +15,7 @@ import type {
   Task,
 } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
-import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
@@ -386,16 +387,27 @@ const known: ReadonlySet<string> = new Set([
 /** Types of which the service has some resources, and the clinic others. */
 const mixed = ['QuestionnaireResponse', 'Communication', 'Provenance', 'Task'] as const;
 
+/** The codes by which the service knows its Tasks and messages. */
+function codingsOf(one: Resource): Coding[] {
+  const concepts = one.resourceType === 'Task' ? [one.code] : one.resourceType === 'Communication' ? one.category : [];
+  return (concepts ?? []).flatMap((concept) => concept?.coding ?? []);
+}
+
 /** How many resources of these types are about the patients and not the service's. */
 async function countOthers(
   medplum: MedplumClient,
   patients: readonly string[],
   { answers, jobs, tasks, events, messages }: PersonRecords,
+  config: BookingConfig,
 ): Promise<[string, number][]> {
-  const ours = new Set([...answers, ...jobs, ...tasks, ...events, ...messages].map(({ id }) => id));
+  const read = new Set([...answers, ...jobs, ...tasks, ...events, ...messages].map(({ id }) => id));
+  const system = artefactUri(config, 'LocalTask');
+  // The service may have sent a message since its records were read.
+  const isOurs = (one: Resource): boolean =>
+    read.has(one.id ?? '') || codingsOf(one).some((its) => its.system === system);
   const counts = await mapConcurrently(mixed, 1, async (type): Promise<[string, number]> => {
     const found = await searchAny(medplum, type, type === 'Task' ? 'patient' : '_compartment', patients);
-    return [type, onceEach<Resource>(found).filter(({ id }) => !ours.has(id)).length];
+    return [type, onceEach<Resource>(found).filter((one) => !isOurs(one)).length];
   });
   return counts.filter(([, count]) => count > 0);
 }
@@ -411,6 +423,7 @@ export async function countClinical(
   medplum: MedplumClient,
   patientIds: ReadonlySet<string>,
   records: PersonRecords,
+  config: BookingConfig,
 ): Promise<ReadonlyMap<string, number>> {
   const definition: CompartmentDefinition = readJson('fhir/r4/compartmentdefinition-patient.json');
   const types = (definition.resource ?? []).flatMap(({ code, param }) =>
@@ -418,7 +431,7 @@ export async function countClinical(
   );
   const patients = [...patientIds].map((id) => `Patient/${id}`);
   const compartments = patients.join(',');
-  const counts = new Map(await countOthers(medplum, patients, records));
+  const counts = new Map(await countOthers(medplum, patients, records, config));
   for (let start = 0; start < types.length; start += CHUNK) {
     const part = types.slice(start, start + CHUNK);
     const { entry = [] } = await medplum.executeBatch({
