@@ -142,10 +142,6 @@ test('an appointment that a colleague has moved meanwhile is not moved back by a
   await expect(panel).toContainText('Moving: Kim Klaasen');
   await moveByColleague(made, service.slots[1]);
   await panel.getByRole('button', { name: 'Move', exact: true }).click();
-  await page.getByRole('button', { name: 'Undo' }).first().click();
-  await expect(page.getByText('Nothing was changed').first()).toBeVisible();
-  expect((await stored('Appointment', `_id=${made.id}`))[0]?.start).toBe(made.start);
-  await panel.getByRole('button', { name: 'Move', exact: true }).click();
   await settle(page);
   await expect(panel.getByRole('alert')).toContainText('Someone else was faster');
   const [after] = await stored('Appointment', `_id=${made.id}`);
