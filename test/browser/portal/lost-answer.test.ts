@@ -26,7 +26,7 @@ let moment: 'before it gets the request' | 'before its answer arrives' | undefin
 /** Ends when the service is dead. */
 let death: Promise<void> = Promise.resolve();
 
-test.beforeAll(async () => {
+test.beforeEach(async () => {
   test.setTimeout(120_000);
   const key = randomBytes(32).toString('base64');
   const environment = { LOG_LEVEL: 'warn', TZ: 'Europe/Berlin', CREDENTIALS_KEY: key };
@@ -71,7 +71,7 @@ test.beforeAll(async () => {
   const clientSecret = sealSecret(parseCredentialKeys(key), clientId, secret);
   const port = await freePort();
   origin = `http://localhost:${port}`;
-  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  app = fastify({ forceCloseConnections: true, routerOptions: { ignoreTrailingSlash: true } });
   await app.register(
     portal({
       baseUrl: `http://localhost:${(wire.address() as AddressInfo).port}${service.pathname}`,
@@ -95,7 +95,7 @@ test.beforeAll(async () => {
   );
   await app.listen({ port, host: 'localhost' });
 });
-test.afterAll(async () => {
+test.afterEach(async () => {
   await app?.close();
   wire?.closeAllConnections();
   wire?.close();
