@@ -49,10 +49,6 @@ const isNewBuffer = (config: BookingConfig): string =>
 
 const isGonePatient = `(${isDeleted} or (%previous.id.exists() and (%current.active = false or %current.link.where(type = 'replaced-by').exists())))`;
 
-/** An appointment that was made, not changed, and on which the guard has noted that nothing is to be done about it. */
-const isPlaced = (config: BookingConfig): string =>
-  `(%previous.id.empty() and %current.meta.tag.where(system = '${artefactUri(config, 'LocalChangedBy')}' and version.empty()).exists())`;
-
 /**
  * A requestor's own booking, also of a time that it held, is announced to nobody (`isEventFor`): the commonest write of all
  * starts no Bot.
@@ -121,10 +117,7 @@ const triggers = {
     reason:
       'Updates the slots of appointments that are created, confirmed, cancelled or deleted in Medplum, and records the events',
     criteria: () => 'Appointment',
-    author: {
-      others: (config) => `(${isDeleted} or iif(${isPlaced(config)}, false, ${isStatusChange}))`,
-      service: () => isDeleted,
-    },
+    author: { others: () => `(${isDeleted} or ${isStatusChange})`, service: () => isDeleted },
     maxAttempts: 18,
   },
   'patient-changed': {

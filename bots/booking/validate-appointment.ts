@@ -8,8 +8,6 @@ import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { isSameJson } from '../../core/fhir/canonical-json.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { reservedEntries } from '../../core/fhir/reserved.ts';
-import { markChange } from '../../core/fhir/tags.ts';
 import { withoutEmpty } from '../../core/fhir/without-empty.ts';
 import { type CalendarSlot, calendarOf } from '../../core/slots/slot.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
@@ -17,7 +15,6 @@ import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
 import { announce, contested, isDeletion } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
-import { openRowsFor } from '../lib/notifications/outbox-store.ts';
 
 /** Whoever writes in Medplum is not the requestor. */
 const NOBODY = '';
@@ -75,20 +72,6 @@ async function takingIssues(
   return issues;
 }
 
-/**
- * A new appointment that says so if nothing is to be done about it, as if the service itself had written it: it is stored
- * with its Slots, by which the calendar follows, waits for nothing, and no subscriber is told of it. Medplum starts no Bot.
- *
- * @param found - what was found by the searches for its Slots, their holders, and its subscribers
- */
-function withNote(created: Appointment, found: readonly (readonly Resource[])[]): Appointment {
-  const isAlone = found.length > 0 && found.every((one) => one.length === 0);
-  const isDone = isAlone && created.status === 'booked' && reservedEntries(created, 'Appointment', config).length === 0;
-  const author = isDone ? created.meta?.author?.reference?.split('/')[1] : undefined;
-  const meta = markChange(created.meta, author ?? NOBODY, undefined, config);
-  return isSameJson(meta.tag, created.meta?.tag ?? []) ? created : withoutEmpty({ ...created, meta });
-}
-
 /** What is wrong with a write, and what is to be stored instead where it changes what the requestor had sent. */
 async function judge(
   medplum: MedplumClient,
@@ -98,16 +81,14 @@ async function judge(
     return { issues: deletionIssues(sent) };
   }
   const input = withoutEmpty(sent);
-  const { stored, patients, taken } = await readForChange(medplum, input, [openRowsFor(input)]);
+  const { stored, patients, taken } = await readForChange(medplum, input);
   if (stored) {
     const noted = withSubmitted(input, stored, NOBODY, config);
     const issues = validateChange(stored, input, 'repository', patients, Date.now(), config);
     return { issues, ...(!isSameJson(noted.meta, input.meta) && { noted }) };
   }
   const issues = validateCreation(input, patients, config);
-  const all = issues.length > 0 ? issues : await takingIssues(medplum, input, taken);
-  const noted = withNote(input, taken);
-  return { issues: all, ...(noted !== input && { noted }) };
+  return { issues: issues.length > 0 ? issues : await takingIssues(medplum, input, taken) };
 }
 
 /**
@@ -116,7 +97,8 @@ async function judge(
  * service are not checked here, because the Bots apply the same rules themselves.
  *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
- * @returns `true` to allow the write, or the Appointment with a new note, or the OperationOutcome with which Medplum refuses it
+ * @returns `true` to allow the write, or the Appointment to allow it with a new note of what its requestor has sent, or the
+ *   OperationOutcome with which Medplum refuses it
  * @see specification section 3 and 4.5; https://www.medplum.com/docs/bots/bot-pre-commit
  */
 export async function handler(

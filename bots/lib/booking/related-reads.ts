@@ -121,13 +121,11 @@ export async function readSurvivors(medplum: MedplumClient, known: Patients): Pr
 /**
  * An appointment as it is stored, and the existing patients that its changed version names, in one batch.
  *
- * @param more - what else is searched if it is new and names Slots
  * @throws ReadError when the server could not be read
  */
 export async function readForChange(
   medplum: MedplumClient,
   changed: Appointment,
-  more: readonly string[] = [],
 ): Promise<{ readonly stored: Appointment | undefined; readonly patients: Patients; readonly taken: Resource[][] }> {
   const ids = patientIdsOf(changed, config.baseUrl).map(({ id }) => id);
   const slots = changed.meta?.versionId === undefined ? slotIdsOf(changed) : [];
@@ -135,7 +133,6 @@ export async function readForChange(
     `Appointment?_id=${encodeURIComponent(changed.id ?? '')}`,
     idSearch('Patient', ids),
     ...takenSearches(slots),
-    ...(slots.length > 0 ? [`${idSearch('Slot', slots)}&_deleted=true`, ...more] : []),
   ]);
   return { stored: ofType('Appointment', appointments)[0], patients: byId(ofType('Patient', patients)), taken };
 }

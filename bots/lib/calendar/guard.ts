@@ -54,13 +54,9 @@ async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise
   return new Map([...calendar, ...ended]);
 }
 
-/**
- * Publishing creates no offer at that time that does not know what is about to take it: both write the row of the Schedule,
- * unless it publishes nothing.
- */
+/** Publishing creates no offer at that time that does not know what is about to take it: both write the row of the Schedule. */
 function rowEntries(
   row: Task | undefined,
-  { publishing }: KeyedHours,
   taking: Taking,
   excluded: readonly CalendarSlot[],
   by: string,
@@ -68,8 +64,9 @@ function rowEntries(
 ): BundleEntry[] {
   const publication = row && publicationIn(row);
   const isPublished = publication?.status === 'completed' && taking.end <= (publication.from ?? 0);
-  const isNeeded = publishing.kind !== 'off' && (!isPublished || excluded.length === 0);
-  return row && publication && isNeeded ? [rowEntry(row, withIntent(row, taking, by, now, config))] : [];
+  return row && publication && (!isPublished || excluded.length === 0)
+    ? [rowEntry(row, withIntent(row, taking, by, now, config))]
+    : [];
 }
 
 /** The search for the Slots of a Schedule within reach of some time. */
@@ -116,7 +113,7 @@ async function attempt(
   }
   const intents = plan.excluded.flatMap((slot) => intentEntry(slot, taking, by, now, config));
   const [row] = ofType('Task', found);
-  const entry = [...intents, ...rowEntries(row, hours, taking, plan.excluded, by, now)];
+  const entry = [...intents, ...rowEntries(row, taking, plan.excluded, by, now)];
   if (entry.length === 0) {
     return { kind: 'announced' };
   }

@@ -4,10 +4,6 @@ import type { Appointment, Extension, Patient, Resource, Slot } from '@medplum/f
 import { handler as bookBot } from '../../../bots/booking/book.ts';
 import { handler as validateAppointmentBot } from '../../../bots/booking/validate-appointment.ts';
 import { handler as validatePatientBot } from '../../../bots/booking/validate-patient.ts';
-import { artefactUri } from '../../../core/config/config.ts';
-import { concernTokens } from '../../../core/notifications/events/concern.ts';
-import { newRow } from '../../../core/rows/row.ts';
-import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import {
   aPatient,
@@ -48,45 +44,6 @@ describe('validate appointment', () => {
       const { appointment } = await created();
       const event = { ...eventOf(appointment), headers: undefined };
       expect(await validateAppointmentBot(medplum().medplum, event)).toBe(true);
-    });
-
-    describe('that is stored together with its Slots', () => {
-      const id = '00000000-0000-4000-8000-000000000001';
-      const by = (code: string) => ({ system: artefactUri(config, 'LocalChangedBy'), code });
-      const note = [by('staff')];
-
-      /** What the guard notes on one whose Slot is not there yet, as far as it changes the tags. */
-      async function noteOn(more: Partial<Appointment> = {}, slot?: Slot) {
-        const { patient, slot: other } = await created();
-        const unseen: Slot = { ...other, id: '00000000-0000-4000-8000-000000000002' };
-        const meta = { author: { reference: 'ClientApplication/staff' }, ...more.meta };
-        const answer = await judge(proposed(patient, [slot ?? unseen], { id, status: 'booked', ...more, meta }));
-        return typeof answer === 'object' && answer.resourceType === 'Appointment' ? (answer.meta?.tag ?? []) : answer;
-      }
-
-      it('needs no Bot afterwards', async () => {
-        expect(await noteOn()).toEqual(note);
-      });
-
-      it('and waits for the clinic, or says so itself, is followed', async () => {
-        expect(await noteOn({ status: 'pending' })).toBe(true);
-        expect(await noteOn({ meta: { tag: [by('staff')] } })).toEqual([]);
-      });
-
-      it('is followed if a Slot is there, or was', async () => {
-        const { slot } = await created();
-        expect(await noteOn({}, slot)).toBe(true);
-        await medplum().fhir('DELETE', `Slot/${slot.id}`);
-        expect(await noteOn({}, slot)).toBe(true);
-      });
-
-      it('is followed if a portal that sees all appointments is told of it', async () => {
-        const row = newRow('outboxes', { status: 'ready', identifier: concernTokens(['Appointment'], config) }, config);
-        await medplum().create(row);
-        expect(await noteOn()).toBe(true);
-        await medplum().clear(['Task']);
-        expect(await noteOn()).toEqual(note);
-      });
     });
 
     it('that breaks another rule is not looked at any further', async () => {

@@ -1,7 +1,7 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
-import type { Extension, HealthcareService, OperationOutcome, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { Extension, HealthcareService, OperationOutcome, Schedule, Slot } from '@medplum/fhirtypes';
 import { handler as publishSlotsBot } from '../../../bots/calendar/publish-slots.ts';
 import { handler as validatePolicyBot } from '../../../bots/calendar/validate-policy.ts';
 import { handler as validateSlotBot } from '../../../bots/calendar/validate-slot.ts';
@@ -112,19 +112,6 @@ describe('validate slot', () => {
       await validate(aSlot(schedule, '10:00', '10:30'));
       expect(await withheld(schedule)).toEqual(['09:30', '10:00', '10:30', '11:00']);
     });
-  });
-
-  it.each([
-    [true, 'publishes'],
-    [false, 'does not publish'],
-  ])('a Slot where nothing is on offer is announced (%s) on the row of a Schedule that %s', async (valueBoolean) => {
-    const service = await medplum().create(visit());
-    const publishing = { url: artefactUri(config, 'LocalPublishing'), valueBoolean };
-    const schedule = await medplum().schedule({ serviceType: [offering(service)], extension: [publishing] });
-    const row = await medplum().publication({ schedule: schedule.id, status: 'completed' });
-    expect(await validate(aSlot(schedule, '14:00', '14:30'))).toBe(true);
-    const after = await medplum().read<Task>(`Task/${row.id}`);
-    expect(after?.meta?.versionId !== row.meta?.versionId).toBe(valueBoolean);
   });
 
   describe('a Slot over booked time', () => {

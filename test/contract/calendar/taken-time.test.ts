@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { Schedule, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
 import { until } from '../../lib/until.ts';
 import {
   aClinic,
@@ -55,6 +56,30 @@ describe('time that is taken in Medplum cannot be booked, although the free slot
     expect((await book(proposed(patient, [slot], { from: 0, to: 15 }))).status).toBe(201);
     expect(await slotsOf(schedule)).toContain('busy 0-15');
   });
+});
+
+describe('an appointment of staff that names a Slot which is not there', () => {
+  it.each<Appointment['status']>(['booked', 'arrived'])(
+    '%s: takes the time of its doctor all the same',
+    async (status) => {
+      const made = await medplum('admin', 'POST', '/Practitioner', { body: { resourceType: 'Practitioner' } });
+      const actor = { reference: `Practitioner/${succeeded('Practitioner', made).id}` };
+      const { schedule, slot, patient } = await aClinic({ actor: [actor] });
+      const { participant } = proposed(await aPatient(), []);
+      const body = {
+        ...{ resourceType: 'Appointment', status, start: minutes(0), end: minutes(30) },
+        slot: [{ reference: `Slot/${randomUUID()}` }],
+        participant: [...participant, { actor, status: 'accepted' }],
+      };
+      expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
+      await until(
+        () => slotsOf(schedule),
+        (slots) => !slots.some((one) => one.startsWith('free')),
+      );
+      const refused = await book(proposed(patient, [slot]));
+      expect([refused.status, ...issuesOf(refused)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+    },
+  );
 });
 
 describe('what takes nothing from a slot', () => {
