@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers';
 import type { Bundle, Communication } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { artefactUri } from '../core/config/config.ts';
@@ -22,12 +21,23 @@ export function define(command: Command): void {
     .action(returned);
 }
 
-/** The longest mail that is read, in characters: what a mail server says stands before what it returns. */
+/** How much of a mail is read, in characters: what a mail server says stands before what it returns. */
 const LONGEST = 1_000_000;
+
+async function readMail(): Promise<string> {
+  let mail = '';
+  for await (const piece of process.stdin.setEncoding('utf8')) {
+    mail += piece;
+    if (mail.length >= LONGEST) {
+      break;
+    }
+  }
+  return mail.slice(0, LONGEST);
+}
 
 async function returned(given: CredentialArguments): Promise<void> {
   const config = loadConfig(given.config);
-  const found = returnedIn((await text(process.stdin)).slice(0, LONGEST));
+  const found = returnedIn(await readMail());
   if (!found) {
     console.log('Nothing to do: this mail does not say that a message of this clinic was not delivered.');
     return;

@@ -212,11 +212,16 @@ export async function plan(
     config,
   );
   const planned = new Map(appointments.map((one) => [one, proposals[alone.indexOf(one)]]));
+  const deadline = searchEnd(now);
   for (const one of appointments.filter((each) => !planned.get(each))) {
+    const whole = visits.wholeOf(one);
+    // Whoever's turn does not come in time is called.
+    if (!whole || Date.now() >= deadline) {
+      continue;
+    }
     const taken = new Set([...reserved, ...[...planned.values()].flatMap((proposal) => proposal?.slots ?? [])]);
     const mayTake = (slot: CalendarSlot): boolean => !taken.has(slot.id) && !isAbsentAt(slot.schedule, slot, absent);
-    const all = { others, planned, last, deadline: searchEnd(now), now, mayTake };
-    planned.set(one, await planWhole(medplum, one, visits.wholeOf(one), all));
+    planned.set(one, await planWhole(medplum, one, whole, { others, planned, last, deadline, now, mayTake }));
   }
   return appointments.map((one, index) => {
     const proposal = planned.get(one);
@@ -239,13 +244,9 @@ interface PlanningWhole extends Pick<Bounds, 'mayTake' | 'deadline' | 'now'> {
 async function planWhole(
   medplum: MedplumClient,
   one: Appointment,
-  whole: Whole | undefined,
+  whole: Whole,
   { others, planned, last, now, ...bounds }: PlanningWhole,
 ): Promise<Proposal | undefined> {
-  // Whoever's turn does not come in time is called.
-  if (!whole || Date.now() >= bounds.deadline) {
-    return undefined;
-  }
   const own = new Set(whole.steps.map(({ id }) => id));
   const isTheirs = (other: Appointment): boolean => patientsOf(other).some((each) => patientsOf(one).includes(each));
   const busy = [

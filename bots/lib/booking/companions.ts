@@ -38,8 +38,7 @@ export const groupSearch = (group: string): string =>
 
 /**
  * The other open appointments of a visit that ends as a whole, as all that is offered together does; none if the appointment
- * is no step of one. They are read with
- * the Bot's own rights, and belong to the same requestor.
+ * is no step of one. They are read with the Bot's own rights, and belong to the same requestor.
  *
  * @throws ReadError when the server could not be read
  */

@@ -51,9 +51,10 @@ import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import type { ScheduleServices } from '../../../core/slots/terms.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import type { Proposal } from '../../../core/visits/search.ts';
+import type { Visit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../new-id.ts';
-import { ofType, readAll, readByIds, readInTransaction } from '../read.ts';
+import { ofType, portions, readAll, readByIds, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { readVisits } from './affected-visits.ts';
 import { bookAppointment, isTransient } from './book.ts';
@@ -63,6 +64,9 @@ import { readSchedules } from './related-reads.ts';
 
 /** How many free Slots of one release are offered at once. */
 const MOST_SLOTS = 50;
+
+/** For how many of those who wait something is looked for before the first of them is asked. */
+const TOGETHER = 20;
 
 /** How many of those who wait may turn out not to be able to take a time, before it is left to everybody. */
 const MOST_REFUSED = 5;
@@ -211,14 +215,14 @@ async function findWhole(
   medplum: MedplumClient,
   entry: Appointment,
   standing: readonly Appointment[],
-  services: readonly HealthcareService[],
+  visits: readonly Visit[],
   { calendar: { schedule }, policy, now, deadline, ...freed }: Freed,
 ): Promise<readonly Appointment[]> {
   const caller = callerFor(entry);
   const before = parseInstant(standing[0]?.start) ?? Number.POSITIVE_INFINITY;
   const [payerKind] = payerKindsOf(entry, config);
-  for (const visit of visitsFor(entry, services, config)) {
-    for (const period of periodsFor(entry, visit, freed, earliestOffer(policy, now))) {
+  for (const visit of visits) {
+    for (const period of Date.now() < deadline ? periodsFor(entry, visit, freed, earliestOffer(policy, now)) : []) {
       const frame = { ...caller, period, hours: ALL_DAY, actors: wantedActors(entry), payerKind, now, config };
       const isWanted = (proposal: Proposal): boolean =>
         takesFreed(proposal, visit, schedule.id ?? '', freed) && (proposal[0]?.start ?? 0) < before;
@@ -232,16 +236,18 @@ async function findWhole(
 }
 
 /** What can be offered of released time: to each of those who wait one appointment in a Slot, or a visit that takes it. */
-function candidates(medplum: MedplumClient, { standing, services }: Waiting, freed: Freed) {
+function candidates(medplum: MedplumClient, { entries, standing, services }: Waiting, freed: Freed) {
+  const visits = new Map(entries.map((one) => [one, visitsFor(one, services, config)]));
   const wholes = new Map<Appointment, Promise<readonly Appointment[]>>();
   const standingFor = (entry: Appointment) => standing.get(standingOf(entry) ?? '') ?? [];
   return async (entry: Appointment, slot: Slot, offered: Offered): Promise<Candidate | undefined> => {
     const beside = standingFor(entry);
-    if (visitsFor(entry, services, config).length === 0) {
+    const wanted = visits.get(entry) ?? [];
+    if (wanted.length === 0) {
       const appointments = fits(entry, offered, beside[0]) ? [inFreedTime(entry, offered, slot.id ?? '')] : [];
       return candidate(entry, appointments, beside, freed);
     }
-    const whole = wholes.get(entry) ?? findWhole(medplum, entry, beside, services, freed);
+    const whole = wholes.get(entry) ?? findWhole(medplum, entry, beside, wanted, freed);
     wholes.set(entry, whole);
     const appointments = await whole;
     const takesIt = appointments.some((one) => slotIdsOf(one).includes(slot.id ?? ''));
@@ -275,20 +281,25 @@ async function offerSlot(
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
   const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
-  const wanted: Candidate[] = [];
-  for (const entry of entries.filter(({ id = '' }) => !asked.has(id) && !askedForIt.has(id))) {
-    const one = await candidateFor(entry, slot, offered);
-    wanted.push(...(one ? [one] : []));
-  }
   const isOver = new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED;
-  const others = isOver ? [] : await withoutAsked(medplum, wanted, before);
-  for (const one of others.slice(0, MOST_REFUSED)) {
-    const result = await offer(medplum, one, secrets);
-    if (result === 'offered') {
-      asked.add(one.entry.id ?? '');
+  const others = isOver ? [] : entries.filter(({ id = '' }) => !asked.has(id) && !askedForIt.has(id));
+  let refused = 0;
+  // Nobody waits for what is looked for on behalf of those far behind.
+  for (const some of portions(others, TOGETHER)) {
+    const wanted: Candidate[] = [];
+    for (const entry of some) {
+      const one = await candidateFor(entry, slot, offered);
+      wanted.push(...(one ? [one] : []));
     }
-    if (result !== 'not-theirs') {
-      return result === 'taken';
+    for (const one of await withoutAsked(medplum, wanted, before)) {
+      const result = await offer(medplum, one, secrets);
+      if (result === 'offered') {
+        asked.add(one.entry.id ?? '');
+      }
+      refused += 1;
+      if (result !== 'not-theirs' || refused >= MOST_REFUSED) {
+        return result === 'taken';
+      }
     }
   }
   return false;

@@ -1,5 +1,7 @@
 import type { Appointment, Communication, Patient } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { rowCodes } from '../../../core/rows/row.ts';
 import { timeOf } from '../day/entries.ts';
 
 /**
@@ -14,11 +16,17 @@ export interface PersonData {
 }
 
 /** The searches for a person, all their appointments, and what was written to them. */
-export function personSearches(id: string) {
+export function personSearches(id: string, config: PublicConfig) {
   return [
     { type: 'Patient', query: [['_id', id]] },
     { type: 'Appointment', query: [['patient', `Patient/${id}`]] },
-    { type: 'Communication', query: [['subject', `Patient/${id}`]] },
+    {
+      type: 'Communication',
+      query: [
+        ['subject', `Patient/${id}`],
+        ['category', rowCodes(['message'], config)],
+      ],
+    },
   ] as const;
 }
 

@@ -59,7 +59,7 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
   const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
   const group = visitGroupOf(appointment, config);
   const token = encodeURIComponent(`${artefactUri(config, 'LocalVisitGroup')}|${group}`);
-  const visit = group ? [`Appointment?identifier=${token}&_sort=date&_count=20`] : [];
+  const visit = group ? [`Appointment?identifier=${token}&_sort=date&_count=100`] : [];
   const service = seriesOf(appointment, config) && readStepMark({ ...appointment }, '', config).step?.service;
   const consents = `Provenance?target=Appointment/${id}&_sort=-_lastUpdated&_count=1`;
   const more = [

@@ -74,7 +74,7 @@ export function PersonPage() {
   const query = new URLSearchParams(useSearch());
   const open = query.get('open') ?? undefined;
   const show = (appointment?: string) => navigate(`/people/${id}${appointment ? `?open=${appointment}` : ''}`);
-  const { value, refusal, reload, isBehind } = useFound(`person ${id}`, personSearches(id), async (found) => {
+  const { value, refusal, reload, isBehind } = useFound(`person ${id}`, personSearches(id, config), async (found) => {
     const person = personIn(found, Date.now());
     return { found, calendars: await calendarsOf(Object.values(person.appointments).flat()) };
   });
