@@ -51,7 +51,7 @@ test('a person is found in one field, with what comes, what was and what was can
   expect((await medplum('admin', 'POST', '/Communication', { body: sent })).status).toBe(201);
   // Of what is typed at once, only the last is asked for.
   let asked = 0;
-  await page.route(/Patient\?name/, async (route) => {
+  await page.route(/Patient\/_search/, async (route) => {
     asked += 1;
     await route.continue();
   });

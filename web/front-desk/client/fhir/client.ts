@@ -21,6 +21,7 @@ const alternativeUrl = artefactUri(config, 'LocalAlternative');
 
 interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** A resource, or the fields of a form. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   /** Ends it when its answer is no longer wanted. */
@@ -29,6 +30,7 @@ interface Call {
 
 async function send(url: string, { method = 'GET', body, headers, signal }: Call): Promise<unknown> {
   const token = await accessToken();
+  const isForm = body instanceof URLSearchParams;
   const limit = AbortSignal.timeout(ANSWER_LIMIT);
   const ending = new AbortController();
   for (const one of [limit, signal]) {
@@ -44,10 +46,10 @@ async function send(url: string, { method = 'GET', body, headers, signal }: Call
         accept: 'application/fhir+json',
         'x-medplum': 'extended',
         ...(token && { authorization: `Bearer ${token}` }),
-        ...(body && { 'content-type': 'application/fhir+json' }),
+        ...(body && !isForm && { 'content-type': 'application/fhir+json' }),
         ...headers,
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body: isForm ? body : JSON.stringify(body) }),
     });
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.status === 401) {
@@ -138,9 +140,19 @@ export async function searchAll(urls: readonly string[]): Promise<unknown[][] | 
   return found;
 }
 
-/** Reads a Bundle as it is: counts, histories, and what is searched for while somebody types. */
-export const readBundle = (url: string, signal?: AbortSignal): Promise<Bundle | Refusal> =>
-  call('Bundle', `${fhirBase}/${url}`, signal ? { signal } : {});
+/** Reads a Bundle as it is: counts and histories. */
+export const readBundle = (url: string): Promise<Bundle | Refusal> => call('Bundle', `${fhirBase}/${url}`, {});
+
+/**
+ * Searches for what somebody types. It is sent as a form: no log of addresses names anybody, and the browser asks Medplum once
+ * for all letters whether this page may (CORS), not at each.
+ */
+export const searchTyped = (type: ResourceType, query: Query, signal: AbortSignal): Promise<Bundle | Refusal> =>
+  call('Bundle', `${fhirBase}/${type}/_search`, {
+    method: 'POST',
+    body: new URLSearchParams(query.map(([name, value]) => [name, value])),
+    signal,
+  });
 
 const sendAll = (type: 'batch' | 'transaction', entry: readonly BundleEntry[]): Promise<Bundle | Refusal> =>
   call('Bundle', fhirBase, { method: 'POST', body: { resourceType: 'Bundle', type, entry } });

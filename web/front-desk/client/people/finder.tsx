@@ -8,7 +8,7 @@ import { calendarData, timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { appointmentIdIn } from '../../people/person.ts';
-import { readBundle, resourcesIn, searchUrl } from '../fhir/client.ts';
+import { resourcesIn, searchTyped } from '../fhir/client.ts';
 import { dateText, momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
@@ -32,7 +32,7 @@ function useNamed(text: string): readonly Found[] {
       ['_id', id ?? ''],
       ['_include', 'Appointment:patient'],
     ] as const;
-    const answer = id ? await readBundle(searchUrl('Appointment', query), signal) : undefined;
+    const answer = id ? await searchTyped('Appointment', query, signal) : undefined;
     return answer && !isRefusal(answer) ? resourcesIn(answer) : [];
   });
   const appointment = found.find((one) => isResource(one, 'Appointment'));

@@ -3,14 +3,14 @@ import type { Patient } from '@medplum/fhirtypes';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { patientQuery } from '../../appointment/patient-query.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
-import { readBundle, resourcesIn, searchUrl } from '../fhir/client.ts';
+import { resourcesIn, searchTyped } from '../fhir/client.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 
 /** The most patients that are listed. */
 export const MOST_PATIENTS = 12;
 
 /** How long somebody who types may pause before it is searched for, in milliseconds. */
-const PAUSE = 80;
+const PAUSE = 50;
 
 /**
  * The patients that a typed text means, {@link MOST_PATIENTS} at most; a search that is overtaken by the next letter ends.
@@ -25,7 +25,7 @@ export function usePatients(text: string): Loaded<Patient[]> & { readonly asked:
       return [];
     }
     const query = patientQuery(asked, new Date().getFullYear());
-    const answer = await readBundle(searchUrl('Patient', [...query, ['_count', String(MOST_PATIENTS)]]), signal);
+    const answer = await searchTyped('Patient', [...query, ['_count', String(MOST_PATIENTS)]], signal);
     return isRefusal(answer)
       ? answer
       : resourcesIn(answer).filter((one): one is Patient => isResource(one, 'Patient') && one.active !== false);
