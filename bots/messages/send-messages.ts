@@ -8,6 +8,7 @@ import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { followAppointment } from '../lib/messages/follow.ts';
 import { sendMessage } from '../lib/messages/send.ts';
+import { messageReturned } from '../lib/messages/undelivered.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 import { checkpointSearch, moveCheckpoint, reachedIn } from '../lib/rows.ts';
 
@@ -26,29 +27,37 @@ const LAST_BEGIN = 4_000;
 /** For how long changes are looked at again whose messages fail, in milliseconds. */
 const PATIENCE = 60 * 60_000;
 
-/** Sends a test message, for an operator. */
-async function sendTest(medplum: MedplumClient, { secrets, input }: BotEvent<Parameters>): Promise<Parameters> {
-  const to = input.parameter?.find(({ name }) => name === 'to')?.valueString ?? '';
+/** Does what an operator asks for: a test message, or a note that a message came back. */
+async function carryOut(medplum: MedplumClient, { secrets, input }: BotEvent<Parameters>): Promise<Parameters> {
+  const said = (wanted: string) => input.parameter?.find(({ name }) => name === wanted)?.valueString ?? '';
+  const number = said('returned');
+  if (number !== '') {
+    const isKnown = await messageReturned(medplum, number, said('status'));
+    return result(isKnown ? 'returned' : 'unknown');
+  }
   const attempt = config.messages.from
-    ? await sendMessage(medplum, secrets, { medium: 'email', mail: testMail(to, config) }, 'test')
+    ? await sendMessage(medplum, secrets, { medium: 'email', mail: testMail(said('to'), config) }, 'test')
     : ({
         kind: 'refused',
         reason: 'There is no messages.from in the configuration with which this was deployed.',
       } as const);
-  return {
-    resourceType: 'Parameters',
-    parameter: [
-      { name: 'result', valueString: attempt.kind },
-      ...(attempt.kind === 'taken' ? [] : [{ name: 'reason', valueString: attempt.reason }]),
-    ],
-  };
+  return result(attempt.kind, attempt.kind === 'taken' ? undefined : attempt.reason);
 }
+
+const result = (kind: string, reason?: string): Parameters => ({
+  resourceType: 'Parameters',
+  parameter: [
+    { name: 'result', valueString: kind },
+    ...(reason === undefined ? [] : [{ name: 'reason', valueString: reason }]),
+  ],
+});
 
 /**
  * Runs every minute: sends people what they are to know of appointments that have changed, reminds them of those that come
  * near, and tries again what could not be sent. What is left when its time is over waits for the next run.
  *
- * @param event - input: the Bot itself, as the clock starts it; or Parameters `to`, an address for a test
+ * @param event - input: the Bot itself, as the clock starts it; or Parameters: `to`, an address for a test, or `returned` and
+ *   `status`, the number of a message that came back, and why
  * @throws Error with all that could not be done; the next run does it
  */
 export async function handler(
@@ -57,7 +66,7 @@ export async function handler(
 ): Promise<Parameters | undefined> {
   const { input, secrets } = event;
   if (input.resourceType === 'Parameters') {
-    return sendTest(medplum, { ...event, input });
+    return carryOut(medplum, { ...event, input });
   }
   if (config.messages.from === undefined) {
     return undefined;

@@ -102,7 +102,7 @@ it('a mail that comes back later is known to staff, once', async () => {
   expect(await said(['returned'], back)).toContain('Nothing to do');
   const tasks = await fixtures.stored('Task', `focus=Appointment/${appointment}&status=requested`);
   expect(tasks.map(({ description }) => description)).toEqual([
-    'Tell the patient: the message (confirmation) about this appointment came back. A mail server returned it with status 5.1.1.',
+    'Tell the patient: the message (confirmation) about this appointment has not arrived, as far as is known. A mail server returned it with status 5.1.1.',
   ]);
   expect(tasks[0]?.for?.reference).toMatch(/^Patient\//);
 });

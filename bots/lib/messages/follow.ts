@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import '../crypto.ts';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
-import { endOf } from '../../../core/booking/appointment/expiry.ts';
-import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { byPatient } from '../../../core/messages/answer.ts';
@@ -26,7 +25,7 @@ import {
   threadTask,
   visitThreadSearch,
 } from '../../../core/messages/thread.ts';
-import { creation, newRow } from '../../../core/rows/row.ts';
+import { creation } from '../../../core/rows/row.ts';
 import { toldGroupOf } from '../../../core/visits/group.ts';
 import { cancelEntries, policiesOf } from '../booking/cancel.ts';
 import { groupSearch, readTold } from '../booking/companions.ts';
@@ -36,6 +35,7 @@ import { ofType, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { mediaOf, sendMessage } from './send.ts';
 import { type AtOnce, readAtOnce } from './series.ts';
+import { offersEnd, type Undelivered, undelivered, unheard } from './undelivered.ts';
 
 /** What is stored about an appointment, or the visit that it belongs to, and the messages about it. */
 interface State {
@@ -82,26 +82,13 @@ async function readOthers(medplum: MedplumClient, appointments: readonly Appoint
   return (await readInTransaction(medplum, searches)).flat();
 }
 
-/** What staff are asked to do about a message that did not arrive. */
-function undelivered(
-  { thread, kind }: Extract<Step, { kind: unknown }>,
+/** What is known of a message that was given up. */
+const givenUp = (
+  { thread: { appointment, patient }, kind }: Extract<Step, { kind: unknown }>,
   reason: string,
   appointments: readonly Appointment[],
   isSeries: boolean,
-): BundleEntry {
-  const { appointment, patient } = thread;
-  const until = kind === 'offer' ? appointments.flatMap((one) => endOf('offer', one, config) ?? []) : [];
-  const more: Partial<Task> & Pick<Task, 'status'> = {
-    status: 'requested',
-    description: `Tell the patient: the message (${kind}) about this appointment${isSeries ? ' and others of its series' : ''} has not arrived, as far as is known. ${reason}`,
-    focus: { reference: `Appointment/${appointment}` },
-    ...(patient && { for: { reference: patient } }),
-    authoredOn: formatInstant(Date.now()),
-    // Nobody is to be called about an offer that is over.
-    ...(until.length > 0 && { restriction: { period: { end: formatInstant(Math.min(...until)) } } }),
-  };
-  return creation(newRow('undelivered', more, config));
-}
+): Undelivered => ({ appointment, patient, kind, reason, isSeries, until: offersEnd(appointments) });
 
 const ended = (one: Communication | undefined, ending: Ending, reason?: string): BundleEntry[] =>
   one ? [updateEntry(one, endedCommunication(one, ending, Date.now(), reason))] : [];
@@ -123,7 +110,7 @@ function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, 
     return [
       ...kept,
       ...ended(last, 'unknown', unknown),
-      undelivered(step, unknown, appointments, (last?.about?.length ?? 0) > 1),
+      undelivered(givenUp(step, unknown, appointments, (last?.about?.length ?? 0) > 1)),
     ];
   }
   const isSuperseded = thread?.claimed && !(step.do === 'send' && !step.isNew);
@@ -178,7 +165,9 @@ async function send(
   const entry = [
     updateEntry(claimed, threadTask(after.thread, config, claimed)),
     ...(after.message === 'waiting' ? [] : ended(communication, after.message, reason)),
-    ...(after.message === 'given-up' ? [undelivered(step, reason ?? '', appointments, members.length > 0)] : []),
+    ...(after.message === 'given-up'
+      ? await unheard(medplum, givenUp(step, reason ?? '', appointments, members.length > 0))
+      : []),
   ];
   await writeRows(medplum, entry, what(thread.appointment));
 }

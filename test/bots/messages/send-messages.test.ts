@@ -17,6 +17,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { handler as answer } from '../../../bots/messages/answer-message.ts';
 import { handler } from '../../../bots/messages/send-messages.ts';
+import { newAffected, withStanding } from '../../../core/booking/absence/rows.ts';
 import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
@@ -118,6 +119,61 @@ it('an offer is told once, with its end, and confirmed when it is accepted', asy
   await run();
   expect(subjectsTo(address)).toHaveLength(2);
   expect(subjectsTo(address)[1]).toBe('Your appointment');
+});
+
+describe('an offer whose mail comes back', () => {
+  const offered = async (reason: 'waitlist' | 'absence', replaced: string) => {
+    const schedule = await aSchedule(medplum(), {
+      extension: [{ ...policy({}), extension: [{ url: 'refill', valueBoolean: true }] }],
+    });
+    const { patient, address } = await aPatient();
+    const extension = [...offerExtensions({ reason, for: [replaced], until: noon(3) }, config), ...says(true)];
+    const { appointment, slot } = await booked(
+      medplum(),
+      { id: 'portal' },
+      { schedule, patient, status: 'proposed', extension },
+    );
+    await run();
+    const [, number] = /<(.+)@/.exec(mailsTo(address)[0]?.messageId ?? '') ?? [];
+    const parameter = [
+      { name: 'returned', valueString: number?.replace('.', '/') ?? '' },
+      { name: 'status', valueString: '5.1.1' },
+    ];
+    const back = () => run({ resourceType: 'Parameters', parameter });
+    return { schedule, patient, appointment, slot, back };
+  };
+  const outcome = { name: 'result', valueString: 'returned' };
+
+  it('is over, and its time is for the next who waits', async () => {
+    const { schedule, patient, appointment, slot, back } = await offered('waitlist', randomUUID());
+    expect((await back())?.parameter).toEqual([outcome]);
+    const ended = await medplum().read<Appointment>(`Appointment/${appointment.id}`);
+    expect([ended?.status, ended?.cancelationReason?.text]).toEqual([
+      'cancelled',
+      'The message with the offer did not arrive.',
+    ]);
+    expect((await medplum().read<Slot>(`Slot/${slot.id}`))?.status).toBe('free');
+    const refills = await found<Task>(`Task?focus=Schedule/${schedule.id}&status=requested`);
+    expect(refills).toHaveLength(1);
+    expect(await rowOf(appointment, 'undelivered')).toMatchObject([{ for: { reference: `Patient/${patient.id}` } }]);
+    expect((await back())?.parameter).toEqual([{ name: 'result', valueString: 'unknown' }]);
+    expect(await rowOf(appointment, 'undelivered')).toHaveLength(1);
+  });
+
+  it.each(['keep', 'cancel', 'move'] as const)('in an absence is over, and its person called: %s', async (silence) => {
+    const { patient } = await aPatient();
+    const lost = await anAppointment(patient);
+    const { appointment, back } = await offered('absence', lost.id ?? '');
+    const entry = { appointment: lost.id ?? '', reach: 'message', proposal: undefined } as const;
+    const made = newAffected(entry, lost, { silence }, randomUUID(), Date.now(), config);
+    const row = await medplum().create(withStanding(made, 'offered', { offer: `Appointment/${appointment.id}` }));
+    expect((await back())?.parameter).toEqual([outcome]);
+    const stands = await medplum().read<Task>(`Task/${row.id}`);
+    expect([stands?.status, stands?.businessStatus?.text]).toEqual(['ready', 'To call']);
+    expect((await medplum().read<Appointment>(`Appointment/${appointment.id}`))?.status).toBe('cancelled');
+    expect((await medplum().read<Appointment>(`Appointment/${lost.id}`))?.status).toBe('booked');
+    expect(await rowOf(appointment, 'undelivered')).toEqual([]);
+  });
 });
 
 describe('an appointment of the clinic', () => {

@@ -1,0 +1,94 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
+import { openAffected, withStanding } from '../../../core/booking/absence/rows.ts';
+import { endOf, isOffered, reasonOf } from '../../../core/booking/appointment/expiry.ts';
+import { asksForConsent, offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { endedCommunication, numberSearch } from '../../../core/messages/message.ts';
+import { creation, newRow } from '../../../core/rows/row.ts';
+import { cancelEntries } from '../booking/cancel.ts';
+import { readRelatedAppointment } from '../booking/related-reads.ts';
+import { config } from '../config.ts';
+import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
+import { ofType, readInTransaction } from '../read.ts';
+
+/** A message that has not arrived. */
+export interface Undelivered {
+  /** Id of the appointment that it is about. */
+  readonly appointment: string;
+  /** Its patient. */
+  readonly patient: string | undefined;
+  readonly kind: string;
+  /** What is known of it, as sentences. */
+  readonly reason: string;
+  /** Whether it is about others of a series, too. */
+  readonly isSeries?: boolean;
+  /** When staff need not call any more, in milliseconds since 1970 UTC. */
+  readonly until?: readonly number[];
+}
+
+/** What staff are asked to do about a message that has not arrived, as far as is known. */
+export function undelivered({ appointment, patient, kind, reason, isSeries, until = [] }: Undelivered): BundleEntry {
+  const more: Partial<Task> & Pick<Task, 'status'> = {
+    status: 'requested',
+    description: `Tell the patient: the message (${kind}) about this appointment${isSeries ? ' and others of its series' : ''} has not arrived, as far as is known. ${reason}`,
+    focus: { reference: `Appointment/${appointment}` },
+    ...(patient && { for: { reference: patient } }),
+    authoredOn: formatInstant(Date.now()),
+    ...(until.length > 0 && { restriction: { period: { end: formatInstant(Math.min(...until)) } } }),
+  };
+  return creation(newRow('undelivered', more, config));
+}
+
+/** When the offers among some appointments end: nobody is to be called about one that is over. */
+export const offersEnd = (appointments: readonly Appointment[]): number[] =>
+  appointments.flatMap((one) => endOf('offer', one, config) ?? []);
+
+/**
+ * What follows for an offer of which it is certain that its person has not heard. It is over: the time is offered to the next
+ * who waits; in an absence the person is among those to be called, whatever was to be done if they said nothing.
+ */
+export async function unheard(medplum: MedplumClient, message: Undelivered): Promise<BundleEntry[]> {
+  const found = await readRelatedAppointment(medplum, message.appointment);
+  const { appointment } = found;
+  if (!appointment || !isOffered(appointment, Date.now(), config) || asksForConsent(appointment, config)) {
+    return [undelivered(message)];
+  }
+  const replaced = offeredFor(appointment, config).map((id) => `Appointment/${id}`);
+  const [rows] = await readInTransaction(medplum, [`${openAffected(config)}&focus=${replaced.join(',')}`]);
+  const called = ofType('Task', rows).map((row) => updateEntry(row, withStanding(row, 'call')));
+  const reason = reasonOf('hold-expired', 'The message with the offer did not arrive.', config);
+  const ended = await cancelEntries(medplum, found, appointment, reason);
+  return [...(called.length > 0 ? called : [undelivered({ ...message, until: [] })]), ...ended];
+}
+
+/**
+ * Notes that a message which counted as sent has come back, and what follows.
+ *
+ * @param number - as `messageNumber` names it
+ * @param status - why, as a code (RFC 3463)
+ * @returns whether it counted as sent
+ * @throws Error when Medplum could not be read or written
+ */
+export async function messageReturned(medplum: MedplumClient, number: string, status: string): Promise<boolean> {
+  const reason = `A mail server returned it with status ${status}.`;
+  const attempt = async (): Promise<boolean | 'overtaken'> => {
+    const [found] = await readInTransaction(medplum, [numberSearch(number, config)]);
+    const [sent] = ofType('Communication', found).filter((one) => one.status === 'completed');
+    if (!sent) {
+      return false;
+    }
+    const [appointment = ''] = number.split('/');
+    const { subject, topic } = sent;
+    const message = { appointment, patient: subject?.reference, kind: topic?.text ?? '', reason };
+    const returned = endedCommunication(sent, 'given-up', Date.now(), reason);
+    const entry = [updateEntry(sent, returned), ...(await unheard(medplum, message))];
+    return (await writeUnlessOvertaken(medplum, entry, `The message ${number}`)) ? true : 'overtaken';
+  };
+  const isKnown = await retryOvertaken(attempt, (result) => result === 'overtaken');
+  if (isKnown === 'overtaken') {
+    throw new Error(`The message ${number} could not be written: others were faster at each attempt.`);
+  }
+  return isKnown;
+}
