@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import * as absence from './bench/absence.ts';
 import * as bookings from './bench/bookings.ts';
+import * as coldStart from './bench/cold-start.ts';
 import * as operations from './bench/operations.ts';
 import * as publishing from './bench/publishing.ts';
 import * as races from './bench/races.ts';
+import * as readers from './bench/readers.ts';
 import * as receivers from './bench/receivers.ts';
 import * as releaseDay from './bench/release-day.ts';
 import * as visits from './bench/visits.ts';
@@ -15,9 +17,11 @@ import * as writes from './bench/writes.ts';
 const cases = {
   absence,
   bookings,
+  'cold-start': coldStart,
   operations,
   publishing,
   races,
+  readers,
   receivers,
   'release-day': releaseDay,
   visits,
@@ -28,8 +32,10 @@ const cases = {
 
 /** The command line: one case of the bench; without a name, bookings. */
 export function define(program: Command): void {
-  program.description('Measures an installation.');
+  program.description('Measures an installation; -- <command> --help says more.');
   for (const [name, { define: defineCase }] of Object.entries(cases)) {
-    defineCase(program.command(name, { isDefault: name === 'bookings' }));
+    const command = program.command(name, { isDefault: name === 'bookings' });
+    defineCase(command);
+    command.summary(/^[^.:;,(]*/.exec(command.description())?.[0] ?? '');
   }
 }

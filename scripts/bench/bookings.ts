@@ -30,7 +30,7 @@ interface BenchArguments {
 }
 
 /** A way to book, and the installation in which it does. */
-interface Measured {
+export interface Measured {
   readonly name: string;
   readonly book: Way;
   readonly installation: Installation;
@@ -41,7 +41,7 @@ const positive = wholeNumber(1);
 const numbers = (text: string): number[] => text.split(',').map(positive);
 
 /** What is compared: Medplum without the service, the service, and Medplum with the service beside it. */
-async function waysOf(installation: Installation, only = ''): Promise<Measured[]> {
+export async function waysOf(installation: Installation, only = ''): Promise<Measured[]> {
   const { medplum, gateways, tokens } = installation;
   const plain = { ...installation, base: medplum, tokens: { ...tokens, portal: tokens.plain, staff: tokens.plain } };
   const through = gateways.map(async (base): Promise<Measured> => {
@@ -75,26 +75,31 @@ async function measureAll(
   { bookings, rounds }: BenchArguments,
   config: BookingConfig,
 ): Promise<Row[]> {
-  const run = async ({ book, installation }: Measured, count: number): Promise<Measurement> => {
-    const made: Place[][] = [];
-    for (let index = 0; index < calendars; index++) {
-      made.push(await makePlaces(installation, config, Math.ceil(count / calendars), Date.now()));
-    }
-    const places = Array.from(
-      { length: count },
-      (_, index) => made[index % calendars]?.[Math.floor(index / calendars)],
-    ).filter((place) => place !== undefined);
+  const each = Math.ceil(bookings / rounds);
+  const warmUp = Math.max(callers, 20);
+  const prepared = new Map<Measured, Place[]>();
+  for (const way of ways) {
+    const count = Math.ceil((warmUp + rounds * each) / calendars);
+    const made = await Promise.all(
+      Array.from({ length: calendars }, () => makePlaces(way.installation, config, count, Date.now())),
+    );
+    const inTurn = Array.from({ length: count }, (_, index) => made.flatMap((places) => places[index] ?? []));
+    prepared.set(way, inTurn.flat());
+  }
+  const run = async (way: Measured, count: number): Promise<Measurement> => {
+    const { book, installation } = way;
+    const places = prepared.get(way)?.splice(0, count) ?? [];
     await findThroughGateway(places, installation);
     await setTimeout(PAUSE);
     return measure(places, callers, (place) => book(place, installation, config));
   };
   const found = new Map<Measured, Measurement[]>();
   for (const way of ways) {
-    await run(way, Math.max(callers, 20));
+    await run(way, warmUp);
   }
   for (let round = 0; round < rounds; round++) {
     for (const way of [...ways.slice(round % ways.length), ...ways.slice(0, round % ways.length)]) {
-      found.set(way, [...(found.get(way) ?? []), await run(way, Math.ceil(bookings / rounds))]);
+      found.set(way, [...(found.get(way) ?? []), await run(way, each)]);
     }
   }
   return ways.map((way) => rowOf({ callers, calendars, way: way.name }, found.get(way) ?? []));
@@ -120,7 +125,7 @@ export function define(command: Command): void {
         'FRONT_DESK_… and, for a client of the other project (npm run bootstrap), PLAIN_… name (…_TOKEN, or …_CLIENT_ID ' +
         'and …_CLIENT_SECRET); without them it starts an embedded one.',
     )
-    .option('--callers <numbers>', 'numbers of concurrent callers', numbers, [1, 8])
+    .option('--callers <numbers>', 'numbers of concurrent callers', numbers, [1, 8, 32])
     .option('--bookings <number>', 'bookings for each way and number of callers', positive, 200)
     .option('--rounds <number>', 'number of rounds; the ways alternate', positive, 5)
     .option('--only <ways>', 'only ways that begin like one of these: plain, gateway, staff …')

@@ -16,10 +16,10 @@ export interface Installation {
   /** All gateways. */
   readonly gateways: readonly string[];
   /**
-   * Bearer tokens: a requestor's; another requestor's (needed for some measurements only); the clinic staff's; and that of
-   * a client in a project of the same server that never had the service, to compare with (else empty).
+   * Bearer tokens: a requestor's; the clinic staff's; and, for some measurements only (else empty), another requestor's, the
+   * administrator's, and that of a client in a project of the same server that never had the service, to compare with.
    */
-  readonly tokens: Readonly<Record<'portal' | 'other' | 'staff' | 'plain', string>>;
+  readonly tokens: Readonly<Record<'portal' | 'other' | 'staff' | 'admin' | 'plain', string>>;
   /** Logs in again if the tokens are old: a long measurement calls it now and then. */
   renew(): Promise<void>;
   stop(): void;
@@ -90,6 +90,7 @@ export async function startEmbedded(dataFolder?: string): Promise<Installation &
       portal: required(tokens, 'PORTAL_A_TOKEN'),
       other: required(tokens, 'PORTAL_B_TOKEN'),
       staff: 'front-desk',
+      admin: 'admin',
       plain: '',
     },
     renew: () => Promise.resolve(),
@@ -125,7 +126,7 @@ async function tokenOf(environment: Environment, prefix: string, origin: string)
 }
 
 /**
- * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, and for PORTAL_A, FRONT_DESK and,
+ * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, and for PORTAL_A, FRONT_DESK, ADMIN and,
  * in another project, PLAIN either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`), or else an embedded one in a process of its own.
  * As in the contract tests, BOOKING_GATEWAYS may list several gateways, separated by commas.
  *
@@ -142,13 +143,14 @@ export async function findInstallation(environment: Environment): Promise<Instal
   const logInAll = async (): Promise<Installation['tokens']> => {
     const tokenIfAny = (prefix: string, where: string) =>
       environment[`${prefix}_TOKEN`] || environment[`${prefix}_CLIENT_ID`] ? tokenOf(environment, prefix, where) : '';
-    const [portal, other, staff, plain] = await Promise.all([
+    const [portal, other, staff, admin, plain] = await Promise.all([
       tokenOf(environment, 'PORTAL_A', origin),
       tokenIfAny('PORTAL_B', origin),
       tokenOf(environment, 'FRONT_DESK', medplumUrl),
+      tokenIfAny('ADMIN', medplumUrl),
       tokenIfAny('PLAIN', medplumUrl),
     ]);
-    return { portal, other, staff, plain };
+    return { portal, other, staff, admin, plain };
   };
   let tokens = await logInAll();
   let since = Date.now();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { z } from 'zod';
+import { formatTable } from '../cli/table.ts';
 import { versionIn } from '../medplum/version.ts';
 import type { Installation } from './installation.ts';
 
@@ -56,6 +57,44 @@ export function circumstancesText({ date, processor, cores, memoryGb, ...version
     `${date}, ${processor}, ${cores} cores, ${memoryGb} GB, Node.js ${node}\n` +
     `Medplum ${medplum}, service ${service}`
   );
+}
+
+/** What makes figures doubtful: a machine that was busy with more than it has cores for. */
+export const doubts = ({ cores }: Circumstances, loads: readonly number[]): string[] =>
+  Math.max(...loads) > cores
+    ? [`The machine has ${cores} cores and was busier than that: repeat it on a quiet one.`]
+    : [];
+
+/** A table of figures. */
+export interface Figures {
+  /** What was measured, in one line. */
+  readonly what: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/**
+ * Begins a measurement.
+ *
+ * @returns prints its figures and what they were measured on, as a table or as JSON
+ */
+export async function observe(
+  installation: Installation,
+): Promise<(figures: Figures, asJson: boolean | undefined) => void> {
+  const circumstances = await describeCircumstances(installation, Date.now());
+  const atFirst = load();
+  return (figures, asJson) => {
+    const { what, columns, rows } = figures;
+    const loads = [atFirst, load()];
+    const [before, after] = loads;
+    const text = [
+      circumstancesText(circumstances),
+      `${what}; load of the machine ${before} before and ${after} after`,
+      ...doubts(circumstances, loads),
+      `\n${formatTable(columns, rows)}`,
+    ];
+    console.log(asJson ? JSON.stringify({ circumstances, load: loads, ...figures }, undefined, 2) : text.join('\n'));
+  };
 }
 
 /** How the circumstances of two measurements differ, apart from the date. */

@@ -29,17 +29,17 @@ export function together(one: Measurement, other: Measurement): Measurement {
  * @param act - books one place, or searches for it
  */
 export async function measure<T>(
-  places: readonly T[],
+  places: Iterable<T>,
   callers: number,
   act: (place: T) => Promise<Result>,
 ): Promise<Measurement> {
   const durations: number[] = [];
   const counts: Record<Result, number> = { done: 0, conflict: 0, failed: 0 };
-  const waiting = [...places];
+  const waiting = places[Symbol.iterator]();
   const caller = async (): Promise<void> => {
-    for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
+    for (let next = waiting.next(); !next.done; next = waiting.next()) {
       const start = performance.now();
-      const result = await act(place);
+      const result = await act(next.value);
       counts[result]++;
       if (result === 'done') {
         durations.push(performance.now() - start);

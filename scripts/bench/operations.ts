@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
-import type { BookingConfig } from '../../core/config/config.ts';
+import { clock } from '../../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { loadConfig } from '../cli/load-config.ts';
-import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { resourceIn, send, wait } from './http.ts';
 import { findInstallation, type Installation } from './installation.ts';
-import { circumstancesText, describeCircumstances, load } from './machine.ts';
+import { observe } from './machine.ts';
 import { quantile } from './measure.ts';
 import { makeCalendars } from './operations/calendars.ts';
 import { startReceivers } from './receivers/receivers.ts';
@@ -15,6 +17,8 @@ import { appointmentFor, type Bookable, makeBookable } from './targets.ts';
 
 interface OperationsArguments {
   readonly rounds: number;
+  readonly against?: string;
+  readonly json?: boolean;
   readonly config?: string;
 }
 
@@ -23,7 +27,7 @@ type Operation = () => Promise<number | undefined>;
 
 /** The searches for free slots, by their names in the table: whose slots, from which day to which, and the page. */
 const searches: Readonly<Record<string, readonly ['service' | 'schedule', number, number, string]>> = {
-  'slots of a service, one day': ['service', 14, 15, '_count=51'],
+  'slots of a service, one day': ['service', 14, 15, '_count=20'],
   'slots of a service, a week, first page': ['service', 14, 21, '_count=20'],
   'slots of a service, twelve weeks, page 50': ['service', 0, 84, '_count=20&_offset=980'],
   'slots of a service, four weeks': ['service', 14, 42, '_count=1000'],
@@ -105,30 +109,79 @@ function appointmentOperations(
   ];
 }
 
+/** What Medplum's clock does every minute, by the administrator: the same Bots, one after the other. */
+function sweep({ installation, config }: Target): [string, Operation][] {
+  const { medplum, tokens } = installation;
+  const everyMinute = Object.entries(clock).flatMap(([name, when]) => (when === '* * * * *' ? [name] : []));
+  const run = async (): Promise<undefined> => {
+    for (const name of everyMinute) {
+      const url = `${medplum}/Bot/$execute?identifier=${artefactUri(config, 'LocalBot')}|${name}`;
+      const { status, body } = await send('POST', url, installation.tokens.admin, {});
+      if (status >= 300) {
+        throw new Error(`${name} failed (${status}): ${JSON.stringify(body).slice(0, 300)}`);
+      }
+    }
+  };
+  return tokens.admin === '' ? [] : [["the minute's sweep", run]];
+}
+
 /** How many rounds warm up; they do not count. */
 const WARM_UP = 5;
 
-/** Carries out all operations in turn; returns the rows of the table. */
-async function measureAll(
-  operations: readonly [string, Operation][],
-  rounds: number,
-  renew: () => Promise<void>,
-): Promise<string[][]> {
-  const took = new Map(operations.map(([name]) => [name, [] as number[]]));
+/** An installation with everything that is done in it. */
+interface Side {
+  readonly operations: readonly [string, Operation][];
+  readonly installation: Installation;
+  end(): Promise<void>;
+}
+
+async function prepare(environment: NodeJS.ProcessEnv, config: BookingConfig, rounds: number): Promise<Side> {
+  const installation = await findInstallation(environment);
+  const receivers = await startReceivers();
+  const target = { installation, config, receivers };
+  const end = async (subscription?: string): Promise<void> => {
+    // Without a receiver, its notifications would be retried again and again.
+    const url = `${installation.base}/${subscription}`;
+    await (subscription && send('DELETE', url, installation.tokens.portal).catch(() => undefined));
+    receivers.close();
+    installation.stop();
+  };
+  try {
+    const subscription = await subscribe(target);
+    const operations = [
+      ...(await searchOperations(installation, config)),
+      ...appointmentOperations(await makeBookable(installation, rounds + WARM_UP, Date.now()), target),
+      ...sweep(target),
+    ];
+    return { operations, installation, end: () => end(subscription) };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+/** Carries out all operations of all sides in turn; returns the rows of the table. */
+async function measureAll(sides: readonly Side[], rounds: number): Promise<string[][]> {
+  const took = sides.map(({ operations }) => new Map(operations.map(([name]) => [name, [] as number[]])));
   const found = new Map<string, number | undefined>();
   for (let round = 0; round < rounds + WARM_UP; round += 1) {
-    await renew();
-    for (const [name, act] of operations) {
-      const start = performance.now();
-      found.set(name, await act());
-      if (round >= WARM_UP) {
-        took.get(name)?.push(performance.now() - start);
+    for (const [index, { operations, installation }] of sides.entries()) {
+      await installation.renew();
+      for (const [name, act] of operations) {
+        const start = performance.now();
+        found.set(name, await act());
+        if (round >= WARM_UP) {
+          took[index]?.get(name)?.push(performance.now() - start);
+        }
       }
     }
   }
-  return [...took].map(([name, times]) => {
-    const figures = [quantile(times, 0.5), quantile(times, 0.95), Math.max(...times)].map((value) => value.toFixed(1));
-    return [name, String(found.get(name) ?? ''), ...figures];
+  const [own = new Map<string, number[]>(), other] = took;
+  return [...own].map(([name, times]) => {
+    const [p50 = 0, ...more] = [quantile(times, 0.5), quantile(times, 0.95), Math.max(...times)];
+    const beside = quantile(other?.get(name) ?? [], 0.5);
+    const compared = other ? [beside.toFixed(1), (p50 / beside).toFixed(2)] : [];
+    return [name, String(found.get(name) ?? ''), ...[p50, ...more].map((value) => value.toFixed(1)), ...compared];
   });
 }
 
@@ -137,41 +190,42 @@ export function define(command: Command): void {
   command
     .description(
       'Measures what portals do, one request at a time: searches for free slots, bookings, changes, and the notification of ' +
-        'a change by staff. The searched calendars are made for the run and have the same size every time, so runs beside ' +
-        'more and more other data show what grows with it. Takes the same variables as npm run bench. The receiver of the ' +
-        'notifications listens on 127.0.0.1, which notifications.allowedNetworks must allow. The calendars stay, and so ' +
-        'does a cancelled appointment for each round.',
+        'a change by staff; with ADMIN_… also what Medplum does every minute. The searched calendars are made for the run ' +
+        'and have the same size every time, so runs beside more and more other data, or in turns with another installation, ' +
+        'show what grows with it. Takes the same variables as npm run bench. The receiver of the notifications listens on ' +
+        '127.0.0.1, which notifications.allowedNetworks must allow. The calendars stay, and so does a cancelled ' +
+        'appointment for each round.',
     )
     .option('--rounds <number>', 'how often each is measured', wholeNumber(1), 40)
+    .option('--against <file>', 'variables (.env) of another installation with the same configuration, in turns')
+    .option('--json', 'print the figures as JSON')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .action(main);
 }
 
-async function main(given: OperationsArguments): Promise<void> {
-  const config = loadConfig(given.config);
-  const installation = await findInstallation(process.env);
+async function main({ rounds, against, json, config: file }: OperationsArguments): Promise<void> {
+  const config = loadConfig(file);
+  const { env } = process;
+  const others = against === undefined ? [] : [{ ...env, ...parseEnv(readFileSync(against, 'utf8')) }];
+  const sides: Side[] = [];
   try {
-    const receivers = await startReceivers();
-    const target = { installation, config, receivers };
-    const subscription = await subscribe(target).catch((error: unknown) => {
-      receivers.close();
-      throw error;
-    });
-    try {
-      const operations = [
-        ...(await searchOperations(installation, config)),
-        ...appointmentOperations(await makeBookable(installation, given.rounds + WARM_UP, Date.now()), target),
+    for (const environment of [env, ...others]) {
+      sides.push(await prepare(environment, config, rounds));
+    }
+    const [first] = sides;
+    if (first) {
+      const print = await observe(first.installation);
+      const columns = [
+        'request',
+        'found',
+        'p50 ms',
+        'p95 ms',
+        'longest ms',
+        ...(others.length > 0 ? ['p50 ms, other', '×'] : []),
       ];
-      const rows = await measureAll(operations, given.rounds, () => installation.renew());
-      console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
-      console.log(`${given.rounds} of each, one at a time; load ${load()}\n`);
-      console.log(formatTable(['request', 'found', 'p50 ms', 'p95 ms', 'longest ms'], rows));
-    } finally {
-      // Without a receiver, its notifications would be retried again and again.
-      await send('DELETE', `${installation.base}/${subscription}`, installation.tokens.portal).catch(() => undefined);
-      receivers.close();
+      print({ what: `${rounds} of each, one at a time`, columns, rows: await measureAll(sides, rounds) }, json);
     }
   } finally {
-    installation.stop();
+    await Promise.all(sides.map(({ end }) => end()));
   }
 }

@@ -6,11 +6,10 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { loadConfig } from '../cli/load-config.ts';
-import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { created, createSlots, post } from './create.ts';
 import { findInstallation, type Installation } from './installation.ts';
-import { circumstancesText, describeCircumstances, load } from './machine.ts';
+import { observe } from './machine.ts';
 import { type Answered, resultOf, slotsHeldBy } from './release-day/result.ts';
 import { appointmentFor } from './targets.ts';
 
@@ -19,6 +18,7 @@ interface ReleaseDayArguments {
   readonly times: number;
   readonly calendars: number;
   readonly seconds: number;
+  readonly json?: boolean;
   readonly config?: string;
 }
 
@@ -101,7 +101,7 @@ async function timed(
  * One patient looks for free times and books one of the first ten; if another patient was faster, tries again until nothing
  * is free. Who has booked reads the appointment.
  *
- * @returns the answers, in order
+ * @returns the answers, in order, and as what they all took until the patient knew
  */
 async function visit(
   patient: Patient,
@@ -111,6 +111,8 @@ async function visit(
   config: BookingConfig,
 ): Promise<Answered[]> {
   const answers: Answered[] = [];
+  const began = performance.now();
+  const told = (status: number): Answered => ({ kind: 'patient', status, took: performance.now() - began });
   for (;;) {
     const found = await timed('search', () => get(`${base}/${search}`, tokens.portal));
     answers.push(found);
@@ -118,11 +120,14 @@ async function visit(
     const free = entries.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
     const slot = free[Math.floor(Math.random() * free.length)];
     if (!slot) {
-      return answers;
+      return [...answers, told(found.status)];
     }
     const appointment = appointmentFor({ slot, patient }, config);
     const booked = await timed('book', () => post(`${base}/Appointment/$book`, tokens.portal, appointment));
     answers.push(booked);
+    if (booked.status !== 409) {
+      answers.push(told(booked.status));
+    }
     if (isResource(booked.body, 'Appointment')) {
       const { id } = booked.body;
       answers.push(await timed('read', () => get(`${base}/Appointment/${id}`, tokens.portal)));
@@ -156,13 +161,14 @@ export function define(command: Command): void {
     .description(
       'The day on which a clinic releases its times: many patients look for one and book it through the gateways in turn, ' +
         'spread evenly over a minute, each trying again when another was faster until nothing is free, and read what they ' +
-        'have booked. Reports how long the answers took, and whether a time was sold twice. Runs on the installation that ' +
+        'have booked. Reports how long the answers took, how long each patient waited until the last of them, and whether a time was sold twice. Runs on the installation that ' +
         'the environment names, like npm run bench.',
     )
     .option('--patients <number>', 'how many patients come', wholeNumber(1), 500)
     .option('--times <number>', 'how many times there are', wholeNumber(1), 200)
     .option('--calendars <number>', 'in how many calendars they are', wholeNumber(1), 10)
     .option('--seconds <number>', 'within what time they come', wholeNumber(1), 60)
+    .option('--json', 'print the figures as JSON')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .action(main);
 }
@@ -171,6 +177,7 @@ async function main(given: ReleaseDayArguments): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
+    const print = await observe(installation);
     const patients = await makePatients(installation, given.patients);
     const slots = await release(installation, given.times, given.calendars);
     const schedules = [...new Set(slots.map(({ schedule }) => schedule.reference))].join(',');
@@ -186,14 +193,9 @@ async function main(given: ReleaseDayArguments): Promise<void> {
     const elapsed = (performance.now() - began) / 1_000;
     const held = await readHeld(slots, installation);
     const { rows, booked, twice, isRight } = resultOf(answers, held, given);
-    const head = ['request', 'answer', 'number', 'p50 ms', 'p95 ms', 'longest ms'];
-    console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
-    console.log(
-      `${given.patients} patients within ${given.seconds} s, ${given.times} times in ${given.calendars} calendars, ${gateways.length} gateways; the last answer after ${elapsed.toFixed(1)} s; load ${load()}`,
-    );
-    console.log(
-      `\n${formatTable(head, rows)}\n\n${booked} booked, ${held.length} appointments stored, sold twice: ${twice}`,
-    );
+    const columns = ['request', 'answer', 'number', 'p50 ms', 'p95 ms', 'longest ms'];
+    const what = `${given.patients} patients within ${given.seconds} s, ${given.times} times in ${given.calendars} calendars, ${gateways.length} gateways; the last answer after ${elapsed.toFixed(1)} s; ${booked} booked, ${held.length} appointments stored, sold twice: ${twice}`;
+    print({ what, columns, rows }, given.json);
     process.exitCode = isRight ? 0 : 1;
   } finally {
     installation.stop();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { circumstancesSchema, circumstancesText, differences } from './machine.ts';
+import { circumstancesSchema, circumstancesText, differences, doubts } from './machine.ts';
 import { type Measurement, nothing, quantile, throughput, together } from './measure.ts';
 
 const range = z.tuple([z.number(), z.number()]);
@@ -48,7 +48,8 @@ export function parseReport(text: string): Report {
 
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-const rangeOf = (values: readonly number[]): [number, number] => [
+/** The smallest and the largest value. */
+export const rangeOf = (values: readonly number[]): [number, number] => [
   rounded(Math.min(...values)),
   rounded(Math.max(...values)),
 ];
@@ -87,7 +88,9 @@ const head = [
   'failures',
 ];
 
-const text = ([least, greatest]: readonly [number, number]): string => `${least.toFixed(1)}–${greatest.toFixed(1)}`;
+/** A range in a table. */
+export const rangeText = ([least, greatest]: readonly [number, number]): string =>
+  `${least.toFixed(1)}–${greatest.toFixed(1)}`;
 
 const ratio = (value: number, to: number | undefined): string => (to ? (value / to).toFixed(2) : '');
 
@@ -124,10 +127,10 @@ export function tableOf({ rows }: Report, before?: Report): { head: string[]; ro
       String(row.calendars),
       row.way,
       row.p50.toFixed(1),
-      text(row.spread.p50),
+      rangeText(row.spread.p50),
       row.p95.toFixed(1),
       row.perSecond.toFixed(1),
-      text(row.spread.perSecond),
+      rangeText(row.spread.perSecond),
       ratio(row.p50, same(rows, row, 'plain transaction')?.p50),
       ratio(row.p50, book?.p50),
       ratio(row.perSecond, book?.perSecond),
@@ -141,14 +144,11 @@ export function tableOf({ rows }: Report, before?: Report): { head: string[]; ro
 
 /** What the measurement ran on, and what makes the figures, or the comparison, doubtful. */
 export function remarksOn({ circumstances, load, bookings, rounds }: Report, before?: Report): string[] {
-  const busy = Math.max(...load) > circumstances.cores;
   const others = before ? differences(before.circumstances, circumstances) : [];
   return [
     circumstancesText(circumstances),
     `${bookings} bookings in ${rounds} rounds; load of the machine ${load[0]} before and ${load[1]} after`,
-    ...(busy
-      ? [`The machine has ${circumstances.cores} cores and was busier than that: repeat it on a quiet one.`]
-      : []),
+    ...doubts(circumstances, load),
     ...(others.length > 0 ? [`Compared with other circumstances: ${others.join(', ')}.`] : []),
   ];
 }

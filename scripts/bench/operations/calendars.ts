@@ -12,7 +12,7 @@ const MINUTES_20 = 20 * 60_000;
 const CALENDARS = 3;
 
 /** How many bookable times each of them has a day, from eight o'clock (UTC) on. */
-const TIMES_A_DAY = 17;
+const TIMES_A_DAY = 5;
 
 /** How many days they cover: twelve weeks, from the day after tomorrow on. */
 const DAYS = 84;

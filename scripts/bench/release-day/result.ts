@@ -2,9 +2,9 @@ import type { Resource } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { quantile } from '../measure.ts';
 
-/** One answer: the kind of request, its HTTP status (0 if there was no answer), and the milliseconds it took. */
+/** One answer: the kind of request (`patient`: all of one until they knew), its HTTP status (0 if there was no answer), and the milliseconds it took. */
 export interface Answered {
-  readonly kind: 'search' | 'book' | 'read';
+  readonly kind: 'search' | 'book' | 'read' | 'patient';
   readonly status: number;
   readonly took: number;
 }
@@ -31,6 +31,7 @@ const expected: Readonly<Record<Answered['kind'], readonly number[]>> = {
   search: [200],
   book: [201, 409],
   read: [200],
+  patient: [201, 200],
 };
 
 /** How many patients came for how many times. */

@@ -1,4 +1,4 @@
-import { type Circumstances, circumstancesText } from '../machine.ts';
+import { type Circumstances, circumstancesText, doubts } from '../machine.ts';
 import { quantile } from '../measure.ts';
 
 /** What is measured on a page, and in which unit. */
@@ -97,12 +97,9 @@ export function webTable({ rows }: WebReport): { head: string[]; rows: string[][
 
 /** What the measurement ran on, and what makes the figures doubtful. */
 export function webRemarks({ circumstances, browser, load, rounds }: WebReport): string[] {
-  const isBusy = Math.max(...load) > circumstances.cores;
   return [
     circumstancesText(circumstances),
     `Chromium ${browser}; ${rounds} rounds; load of the machine ${load[0]} before and ${load[1]} after`,
-    ...(isBusy
-      ? [`The machine has ${circumstances.cores} cores and was busier than that: repeat it on a quiet one.`]
-      : []),
+    ...doubts(circumstances, load),
   ];
 }
