@@ -39,7 +39,7 @@ const passedOn = ['traceparent', 'tracestate'] as const;
 type PathRequest = FastifyRequest<{ Params: FhirRequest['params'] }>;
 
 /** The value of a header, several joined by commas, or `undefined`. */
-export function headerOf(request: FastifyRequest, name: string): string | undefined {
+function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }

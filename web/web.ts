@@ -7,7 +7,7 @@ export interface Application extends WayIn {
 }
 
 /** The pages that are served beside the interface. */
-export interface WebOptions {
+interface WebOptions {
   readonly applications: readonly Application[];
   /** Public FHIR base address of the service; the pages are at its origin. */
   readonly baseUrl: string;

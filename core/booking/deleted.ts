@@ -2,16 +2,10 @@ import type { Bundle, BundleEntry, ExtractResource, OperationOutcome, ResourceTy
 import { isResource } from '../fhir/resource.ts';
 
 /** The types whose resources a requestor sees and others may delete. */
-export const deletableTypes = [
-  'Appointment',
-  'Encounter',
-  'Patient',
-  'QuestionnaireResponse',
-  'RelatedPerson',
-] as const;
+const deletableTypes = ['Appointment', 'Encounter', 'Patient', 'QuestionnaireResponse', 'RelatedPerson'] as const;
 
 /** A type whose deleted resources are gone (410) for their owner, not unknown (404). */
-export type DeletableType = (typeof deletableTypes)[number];
+type DeletableType = (typeof deletableTypes)[number];
 
 /** Whether a value names such a type. */
 export function isDeletable(value: unknown): value is DeletableType {

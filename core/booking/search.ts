@@ -77,7 +77,7 @@ export function pagesOf({ request }: BundleEntry): BundleEntry[] {
 }
 
 /** The result of a batch: the state, or a failure of the server. */
-export type ReadResult = { readonly state: ResourceSet } | { readonly status: number };
+type ReadResult = { readonly state: ResourceSet } | { readonly status: number };
 
 function resourcesOf({ resource }: BundleEntry): Resource[] {
   if (resource?.resourceType === 'Bundle') {

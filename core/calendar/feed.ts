@@ -81,7 +81,7 @@ export const feedSearch = (actor: string, config: PublicConfig): string =>
 
 /** How long before and after now the events of a feed are, in milliseconds, and how many there are at most. */
 const [BEFORE, AFTER] = [14 * DAY, 90 * DAY];
-export const MOST_EVENTS = 1_000;
+const MOST_EVENTS = 1_000;
 
 /** The statuses of what stands in a calendar. */
 const shown: ReadonlySet<string> = new Set(['booked', 'pending', 'arrived', 'checked-in', 'fulfilled']);

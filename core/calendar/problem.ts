@@ -1,5 +1,5 @@
 /** What can be wrong with the opening hours of a Schedule, and what it means. */
-export const calendarProblems = {
+const calendarProblems = {
   'service-not-found': 'The service that the Schedule names does not exist',
   'actor-not-single': 'The Schedule does not have exactly one actor',
   'duration-missing': 'Neither the Schedule nor its service has a duration of appointments',
@@ -16,7 +16,7 @@ export const calendarProblems = {
 } as const;
 
 /** Kind of a problem with opening hours. */
-export type CalendarProblemCode = keyof typeof calendarProblems;
+type CalendarProblemCode = keyof typeof calendarProblems;
 
 /** A problem with the opening hours of a Schedule. Until it is solved, the published Slots stay as they are. */
 export interface CalendarProblem {

@@ -8,7 +8,7 @@ export type Confirmation = 'automatic' | 'manual';
 export type BotRuntimeName = 'medplum' | 'gateway';
 
 /** What runs the Bots that run in Medplum, by the name that Medplum gives it (`Bot.runtimeVersion`). */
-export type MedplumRuntime = 'vmcontext' | 'awslambda';
+type MedplumRuntime = 'vmcontext' | 'awslambda';
 
 /** What becomes of search parameters that the service does not know: refused, or ignored and named in the answer. */
 export type SearchHandling = 'strict' | 'lenient';
@@ -163,7 +163,7 @@ interface HoldSettings {
 }
 
 /** How much one requestor may take up, whatever the booking policies of schedules say. */
-export interface RequestorSettings {
+interface RequestorSettings {
   /** How many open appointments in the future it may have; at least 1. */
   readonly maxOpenAppointments: number;
   /** How many appointments it may book, hold or change in a minute, and how many jobs may wait; at least 1. */

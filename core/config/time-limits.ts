@@ -1,7 +1,7 @@
 import type { BookingConfig } from './config.ts';
 
 /** How long each part of an answer may take, in milliseconds; each fits into the one before. */
-export interface TimeLimits {
+interface TimeLimits {
   /** From the beginning of a request at the gateway until its headers must have been read. */
   readonly headers: number;
   /** From the beginning of a request at the gateway until the whole of it must have been read. */

@@ -27,7 +27,7 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
 export const MOST_VALUES = 5_000;
 
 /** How large a JSON value is. */
-export interface Size {
+interface Size {
   /** Objects, lists, and what they hold, itself included. */
   readonly values: number;
   /** Characters of all texts and names of elements. Files do not count, except in an appointment. */

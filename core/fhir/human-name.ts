@@ -1,7 +1,7 @@
 import type { HumanName } from '@medplum/fhirtypes';
 
 /** A name as text; empty if there is none. */
-export function nameText(name: HumanName | undefined): string {
+function nameText(name: HumanName | undefined): string {
   if (!name || typeof name !== 'object') {
     return '';
   }

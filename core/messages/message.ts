@@ -82,7 +82,7 @@ function detailsOf({ serviceType, participant }: Appointment, { reference }: Rec
 }
 
 /** What a message is made of. */
-export interface Subject {
+interface Subject {
   readonly kind: MessageKind;
   readonly thread: Thread & { readonly known: Known };
   /** Id of its row. */

@@ -38,7 +38,7 @@ export type Step =
   | { readonly do: 'give-up'; readonly thread: Thread; readonly kind: MessageKind };
 
 /** What the rules depend on besides. */
-export interface StepContext {
+interface StepContext {
   /** What the appointments have in common (`visitGroupOf`); `undefined` if it is about one alone. */
   readonly group: string | undefined;
   /** Whether anyone wants messages and can be reached. If not, it is only remembered what would have been said. */
@@ -54,7 +54,7 @@ export interface StepContext {
 }
 
 /** When the night ends in which a moment lies; the moment itself by day, or if the appointment would not wait for that. */
-export function afterNight(time: number, start: number, timeZone: string): number {
+function afterNight(time: number, start: number, timeZone: string): number {
   const local = localTimeOf(timeZone, time);
   const hour = (local % DAY) / HOUR;
   if (hour >= night.to && hour < night.from) {

@@ -71,7 +71,7 @@ function bestAddress(telecom: readonly ContactPoint[], media: readonly Medium[],
 const isLanguage = (text: string | undefined): text is MessageLanguage => messageLanguages.some((one) => one === text);
 
 /** The language that a person prefers among those of messages. */
-export function languageOf(
+function languageOf(
   { communication = [] }: Pick<Patient | RelatedPerson, 'communication'>,
   { messages }: BookingConfig,
 ): MessageLanguage {

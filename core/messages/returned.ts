@@ -1,5 +1,5 @@
 /** A message that a mail server says it cannot deliver. */
-export interface Returned {
+interface Returned {
   /** As `messageNumber` names it. */
   readonly number: string;
   /** Why, as a code (RFC 3463), such as `5.1.1`: no such mailbox. */

@@ -6,7 +6,7 @@ import { idIn } from '../fhir/reference/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn } from '../rows/row.ts';
 
 /** What a message can be about. */
-export const messageKinds = [
+const messageKinds = [
   'confirmation',
   'acceptance',
   'refusal',
@@ -40,7 +40,7 @@ export interface Known {
 }
 
 /** A message that was claimed: it is being sent, or has to be sent again. */
-export interface Claimed {
+interface Claimed {
   readonly kind: MessageKind;
   /** How often it was begun to be sent. */
   readonly attempts: number;

@@ -36,7 +36,7 @@ export interface Erasure {
 }
 
 /** What a removal depends on. */
-export interface ErasureContext {
+interface ErasureContext {
   /** The named patient. It is removed last, because the other records are found through it. */
   readonly id: string;
   readonly config: PublicConfig;

@@ -54,14 +54,14 @@ export interface PersonRecords {
 }
 
 /** What identifies a person in texts and in submitted data. */
-export interface Traces {
+interface Traces {
   /** Ids of resources that are about the person. */
   readonly ids: ReadonlySet<string>;
   readonly identifiers: readonly OwnIdentifier[];
 }
 
 /** An identifier of one of the person's patients, and the id of the requestor that owns that patient, if one does. */
-export interface OwnIdentifier extends Identifier {
+interface OwnIdentifier extends Identifier {
   readonly owner?: string | undefined;
 }
 

@@ -22,7 +22,7 @@ export interface Taking extends Interval {
 }
 
 /** What a taking means for the Slots of its Schedule. */
-export interface TakingPlan {
+interface TakingPlan {
   /** What already takes its time, if anything does. */
   readonly conflict: CalendarSlot | undefined;
   /** The offers that it excludes: each is written with the intent before the taking is stored. */

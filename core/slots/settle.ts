@@ -17,7 +17,7 @@ export interface Terms {
 export type TermsOf = (offer: CalendarSlot) => Terms;
 
 /** What `settle` depends on besides the calendar. */
-export interface SettleContext {
+interface SettleContext {
   readonly termsOf: TermsOf;
   /** Gives a fresh `urn:uuid:` for each part of an offer that is new. */
   readonly newId: () => string;

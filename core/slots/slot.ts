@@ -15,7 +15,7 @@ import { isHeld, type SlotUse, type SlotUses } from './slot-use.ts';
  * - `taking`: never offered. It takes time from every place.
  * - `void`: entered in error.
  */
-export type SlotRole = 'offer' | 'buffer' | 'taking' | 'void';
+type SlotRole = 'offer' | 'buffer' | 'taking' | 'void';
 
 /**
  * A Slot as the rules see it: the one model of a Slot, for the calendar, bookings, notifications, pages and the check of

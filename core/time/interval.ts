@@ -20,10 +20,3 @@ export function intersection(one: Interval, other: Interval): Interval | undefin
     ? { start: Math.max(one.start, other.start), end: Math.min(one.end, other.end) }
     : undefined;
 }
-
-/** `whole` without `part`: no interval, the one before, the one after, or both, in order. */
-export function remainders(whole: Interval, part: Interval): Interval[] {
-  const before = { start: whole.start, end: Math.min(whole.end, part.start) };
-  const after = { start: Math.max(whole.start, part.end), end: whole.end };
-  return (overlaps(whole, part) ? [before, after] : [whole]).filter(({ start, end }) => start < end);
-}

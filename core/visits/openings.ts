@@ -223,7 +223,7 @@ function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): Fill
 }
 
 /** What is known of the free Slots of some Schedules. */
-export interface KnownSlots {
+interface KnownSlots {
   /** By the id of the Schedule, by start. */
   readonly slots: ReadonlyMap<string, readonly CalendarSlot[]>;
   /** Those that start before are known; infinite if all of the period are. */

@@ -12,13 +12,13 @@ import { isInPool, plainStep, type Visit } from './visit.ts';
 const MOST_SHOWN = 5;
 
 /** The free Slots that a preview is made of. */
-export interface PreviewRead extends Interval {
+interface PreviewRead extends Interval {
   /** Id of the Schedule. */
   readonly schedule: string;
 }
 
 /** What a clinic sees of a visit before it is saved. */
-export interface VisitPreview {
+interface VisitPreview {
   /** Which free Slots must be read: those that overlap these times. */
   readonly reads: readonly PreviewRead[];
   /** The first visits that portals would find within a week, by those Slots. */

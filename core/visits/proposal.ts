@@ -15,7 +15,7 @@ import type { Proposal } from './search.ts';
 import { stepExtension, type Visit } from './visit.ts';
 
 /** What a proposal is made into appointments with. */
-export interface Proposing {
+interface Proposing {
   readonly visit: Visit;
   /** Whether it is one appointment of an ordinary service: then nothing marks it as a visit. */
   readonly isPlain: boolean;

@@ -30,7 +30,7 @@ export interface FindRequest {
 }
 
 /** A request, and everything wrong with it. */
-export interface ParsedFind {
+interface ParsedFind {
   readonly request: FindRequest | undefined;
   readonly issues: readonly Issue[];
 }

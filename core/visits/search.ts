@@ -45,7 +45,7 @@ export interface Placed extends Interval {
 export type Proposal = readonly Placed[];
 
 /** What a search says next. */
-export type Found =
+type Found =
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
   /** More openings of these steps, by their indexes, must be known; those that start earlier than `from` are of no use. */
   | { readonly kind: 'more'; readonly steps: readonly number[]; readonly from: number }

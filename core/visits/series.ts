@@ -17,7 +17,7 @@ export interface SeriesProposal {
  *
  * @param start - of the first
  */
-export function regularTimes(start: number, { count, every }: Series, timeZone: string): number[] {
+function regularTimes(start: number, { count, every }: Series, timeZone: string): number[] {
   const local = localTimeOf(timeZone, start);
   return Array.from({ length: count }, (_, index) =>
     index === 0 ? start : instantOf(timeZone, local + index * every * DAY),

@@ -44,7 +44,7 @@ export interface Visit {
 }
 
 /** A visit as read from a service, and everything wrong with it. */
-export interface ReadVisit {
+interface ReadVisit {
   /** Absent if the service is an ordinary one, or if something is wrong. */
   readonly visit: Visit | undefined;
   readonly issues: readonly Issue[];
@@ -53,7 +53,7 @@ export interface ReadVisit {
 /** How many steps a visit has, how many roles a step, and how many Schedules a pool, at most. */
 export const MOST_STEPS = 10;
 const MOST_POOLS = 4;
-export const MOST_SCHEDULES_IN_POOL = 100;
+const MOST_SCHEDULES_IN_POOL = 100;
 /** As many as one request books. */
 const MOST_OCCURRENCES = 20;
 const LONGEST_NAME = 64;

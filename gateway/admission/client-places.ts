@@ -1,5 +1,5 @@
 /** How many requests of one client are carried out at the same time, and how many wait. */
-export interface PlaceLimits {
+interface PlaceLimits {
   readonly running: number;
   readonly waiting: number;
   /** The longest that a request waits, in milliseconds. */
@@ -7,7 +7,7 @@ export interface PlaceLimits {
 }
 
 /** Gives each client its own places, so that no client can take those of the others. */
-export interface ClientPlaces {
+interface ClientPlaces {
   /**
    * Takes a place as soon as one is free.
    *

@@ -11,7 +11,7 @@ export interface OfferedTime {
 }
 
 /** What an assistant holds: ids of the appointment and of its service. */
-export interface Hold {
+interface Hold {
   readonly appointment: string;
   readonly service: string;
 }

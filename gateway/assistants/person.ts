@@ -25,7 +25,7 @@ export const personSchema = z
   });
 
 /** Who an appointment is for. */
-export type AssistedPerson = z.infer<typeof personSchema>;
+type AssistedPerson = z.infer<typeof personSchema>;
 
 const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('base64url');
 

@@ -7,7 +7,7 @@ import type { FhirResponse } from '../http/response.ts';
 import type { OfferedTime } from './offers.ts';
 
 /** One reason why a tool did nothing. */
-export interface Reason {
+interface Reason {
   /** The code of the booking service, or FHIR's issue type if it has none. */
   readonly code: string;
   readonly text: string;
@@ -17,7 +17,7 @@ export interface Reason {
 export type ToolAnswer = { readonly done: Readonly<Record<string, unknown>> } | Refused;
 
 /** Why a tool did nothing, and what could be held instead. */
-export interface Refused {
+interface Refused {
   readonly refused: readonly Reason[];
   readonly alternatives?: readonly object[];
 }

@@ -31,7 +31,7 @@ export interface HostedBots {
 }
 
 /** What the gateway provides for running Bots. */
-export interface HostContext {
+interface HostContext {
   readonly config: BookingConfig;
   /** Medplum's base address, with a slash at its end. */
   readonly medplumBaseUrl: string;

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 
 /** The login of the gateway's own client. */
-export interface OwnToken {
+interface OwnToken {
   /** Whether the client has a token that is still valid; logs in if it has none. */
   readonly isThere: () => Promise<boolean>;
   /** Says that Medplum has refused the token: the next call logs in again. */

@@ -8,7 +8,7 @@ import { formatOfBody, isForm, isJsonPatch } from './content-negotiation.ts';
 import { JSON_PATCH, json, xml } from './formats.ts';
 
 /** A request body as it was read: the value, or everything that is wrong with it. */
-export type ReadBody = { readonly value: unknown } | { readonly issues: readonly Issue[] };
+type ReadBody = { readonly value: unknown } | { readonly issues: readonly Issue[] };
 
 const malformed = (diagnostics: string): ReadBody => ({
   issues: [{ code: 'malformed-request', diagnostics, expression: 'http.body' }],

@@ -1,7 +1,7 @@
 import type { SearchHandling } from '../../core/config/config.ts';
 
 /** The values of preferences by name in lower case; `''` for a preference without a value. */
-export type Preferences = ReadonlyMap<string, string>;
+type Preferences = ReadonlyMap<string, string>;
 
 /** What the answer to a write carries (https://hl7.org/fhir/R4/http.html#ops). */
 export type ReturnPreference = 'minimal' | 'representation' | 'OperationOutcome';

@@ -8,7 +8,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { failureAnswer } from '../medplum/errors.ts';
 
 /** Something that can be read: the path of its route, with parameters such as `:id`, and the handler that answers it. */
-export interface Readable {
+interface Readable {
   readonly path: string;
   readonly handler: Handler;
 }

@@ -14,7 +14,7 @@ export interface MemoryLimits {
 }
 
 /** One request of a client, from its arrival until its answer has been sent. */
-export interface Held {
+interface Held {
   readonly run: <T>(act: () => Promise<T>) => Promise<T>;
   /** Gives back what the request holds; further calls do nothing. */
   readonly release: () => void;

@@ -4,7 +4,7 @@ import { type ServedType, type ServedTypeName, servedTypeNames, servedTypes } fr
 import { rulesOf } from './access-policy.ts';
 
 /** Which versions of a resource a caller may see: all of them, or those with one of these tags (`system|code`). */
-export type VersionAccess = 'all' | readonly string[];
+type VersionAccess = 'all' | readonly string[];
 
 /** The access to the versions of each type that has a history. */
 export type VersionAccesses = Readonly<Partial<Record<ServedTypeName, VersionAccess>>>;

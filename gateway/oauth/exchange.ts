@@ -7,7 +7,7 @@ import { failureAnswer } from '../medplum/errors.ts';
 import { asOAuthError, sendOAuthProblem } from './errors.ts';
 
 /** A request to one of Medplum's OAuth endpoints. */
-export interface OAuthCall {
+interface OAuthCall {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   /** A form. */
@@ -17,7 +17,7 @@ export interface OAuthCall {
 }
 
 /** Medplum's answer, or how the request is refused. */
-export type OAuthAnswer =
+type OAuthAnswer =
   | { readonly raw: RawAnswer; readonly body: unknown }
   | { readonly refuse: (reply: FastifyReply) => FastifyReply };
 

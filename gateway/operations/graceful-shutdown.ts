@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { GatewayContext } from '../context.ts';
 
 /** Whether the service is shutting down, and how many requests are being answered. */
-export interface GracefulShutdown {
+interface GracefulShutdown {
   readonly isDraining: () => boolean;
   readonly inFlight: () => number;
 }

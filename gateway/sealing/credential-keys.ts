@@ -2,7 +2,7 @@ import { createECDH, createPrivateKey, createPublicKey, hkdfSync, type JsonWebKe
 import { createSealer, keyBytes, parseKey, type Sealer } from './sealer.ts';
 
 /** What is derived from one key: each use has a key of its own. */
-export interface CredentialKey {
+interface CredentialKey {
   /** Names the key without revealing it: 8 letters, digits, hyphens and underscores. */
   readonly id: string;
   /** Seals the secrets that clients log in with. */

@@ -93,7 +93,7 @@ interface Step {
 }
 
 /** What a search is rewritten for: the installation, and the current time. */
-export type RewriteContext = DateContext & BookingConfig;
+type RewriteContext = DateContext & BookingConfig;
 
 /** The conditions that a filter on dates stands for; `missing` is left as it is. */
 function dateConditions(

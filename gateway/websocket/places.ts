@@ -1,7 +1,7 @@
 import type { GatewayLimits } from '../context.ts';
 
 /** The limits of places for websockets. */
-export type PlaceLimits = Pick<
+type PlaceLimits = Pick<
   GatewayLimits,
   'websockets' | 'websocketsPerClient' | 'unboundWebsockets' | 'unboundWebsocketsPerAddress'
 >;
@@ -15,7 +15,7 @@ interface UnboundPlace<Socket> {
  * Counts websockets: bound ones by the client that they belong to, others by their address. Anyone can open a websocket,
  * so unbound ones take no places from bound ones.
  */
-export interface WebsocketPlaces<Socket> {
+interface WebsocketPlaces<Socket> {
   /**
    * Lets a websocket wait to be bound. If too many are waiting in total, the one that has waited longest at the address
    * with the most of them makes room.

@@ -51,7 +51,7 @@ function keepAlive(server: WebSocketServer, everyMs: number): NodeJS.Timeout {
 }
 
 /** How websockets are served. */
-export interface WebsocketOptions {
+interface WebsocketOptions {
   /** Medplum's base address. */
   readonly medplumBaseUrl: string;
   /** Which proxies are trusted to name the address of a client. */

@@ -10,7 +10,7 @@ export const closing = { goingAway: 1001, policy: 1008, failure: 1011, restart: 
 export const mostBindings = 20;
 
 /** How many messages a client may send in a minute. */
-export const mostMessages = 120;
+const mostMessages = 120;
 
 const minuteMs = 60_000;
 
@@ -21,7 +21,7 @@ const gapMs = 1_000;
 const silenceMs = 45_000;
 
 /** Time limits of a websocket, in milliseconds. */
-export interface SessionLimits {
+interface SessionLimits {
   /** How long it may be open before it is bound. */
   readonly bindMs: number;
   /** How long Medplum may take to accept a token. */
@@ -76,7 +76,7 @@ export type SessionEffect =
   | { readonly kind: 'close'; readonly code: number; readonly reason: string };
 
 /** The result of an event: the new session, and the effects to carry out, in order. */
-export interface Step {
+interface Step {
   readonly session: Session;
   readonly effects: readonly SessionEffect[];
 }

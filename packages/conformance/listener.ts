@@ -13,7 +13,7 @@ export interface Listener {
 }
 
 /** What a tester decides about the endpoint. */
-export interface ListenerSettings {
+interface ListenerSettings {
   /** Port on this machine; 0 for any. */
   readonly port: number;
   /** Address at which the service reaches that port; by default on loopback. */

@@ -3,7 +3,7 @@ import { isObject } from '../../core/fhir/resource.ts';
 import { type Client, clientOf } from './client.ts';
 
 /** How one of the parties is known to its server. */
-export interface Login {
+interface Login {
   readonly baseUrl: string;
   readonly token?: string | undefined;
   readonly clientId?: string | undefined;

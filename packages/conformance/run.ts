@@ -28,7 +28,7 @@ export interface Result {
 }
 
 /** What is examined, and with what. */
-export interface Subject {
+interface Subject {
   readonly stage: Stage;
   /** The names of profiles, extensions and code systems that the service uses. */
   readonly config: BookingConfig;
@@ -58,7 +58,7 @@ export interface Examination {
 }
 
 /** Which checks a run has. */
-export interface Run extends Subject {
+interface Run extends Subject {
   readonly checks: readonly Check[];
   readonly onResult: (result: Result) => void;
   /** Ends the run after the check that is being carried out; what was created is cleaned up. */

@@ -5,7 +5,7 @@ import { fixedTokens } from './auth/sessions.ts';
 import type { SandboxRepository } from './repository/repository.ts';
 
 /** The project of the sandbox, and who administers it. */
-export interface Seed {
+interface Seed {
   readonly project: WithId<Project>;
   readonly administrator: WithId<ClientApplication>;
 }

@@ -3,7 +3,7 @@ import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
 
 /** An answer: its status, its body (JSON; `undefined` if empty), and the address of a job (`Content-Location`). */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly location: string;

@@ -91,7 +91,7 @@ const words = (text: string): string[] => text.split(';').flatMap((one) => one.t
  *
  * @throws Error that says what cannot be read
  */
-export function parseStep(text: string, calendars: Calendars): Extension {
+function parseStep(text: string, calendars: Calendars): Extension {
   const colon = text.indexOf(':');
   if (colon < 1) {
     throw new Error(`'${text}' is not a step.\n${VISIT_HELP}`);
@@ -105,7 +105,7 @@ export function parseStep(text: string, calendars: Calendars): Extension {
  *
  * @throws Error that says what cannot be read
  */
-export function parseSeries(text: string): Extension {
+function parseSeries(text: string): Extension {
   const extension = words(text).flatMap((word): Extension[] => {
     const { count, every } = /^(?<count>\d+) times every (?<every>.+)$/.exec(word)?.groups ?? {};
     if (count !== undefined && every !== undefined) {

@@ -16,7 +16,7 @@ import { searchAll, writeRow } from '../calendar/read.ts';
  * How a finding is mended: the slots of an appointment follow its status; a slot that nobody holds is released, as if
  * the appointment that held it had been deleted; or a schedule is published again.
  */
-export type Remedy =
+type Remedy =
   | { readonly kind: 'follow'; readonly appointment: string }
   | { readonly kind: 'release'; readonly slot: string }
   | { readonly kind: 'publish'; readonly schedule: string };

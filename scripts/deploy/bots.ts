@@ -10,7 +10,7 @@ import { assignPolicy } from '../medplum/membership.ts';
 import type { Change, Report } from '../medplum/report.ts';
 
 /** What the deployment of a Bot depends on. */
-export interface BotPlan {
+interface BotPlan {
   readonly connection: Connection;
   readonly config: BookingConfig;
   /** Id of the AccessPolicy of the Bots; undefined in a dry run before it exists. */

@@ -11,7 +11,7 @@ const cliConfigSchema = z.looseObject({
 });
 
 /** What the configuration of Medplum's command line tool remembers about a deployment, besides the Bots. */
-export interface Remembered {
+interface Remembered {
   /** Path of the configuration with which the Bots were built: `npm run build` builds with it again. */
   readonly bookingConfig?: string | undefined;
   /** Id of the client with which the gateway writes, which is built into the Bots, too. */
@@ -22,7 +22,7 @@ export interface Remembered {
 export const CLI_CONFIG = 'medplum.config.json';
 
 /** `medplum.config.json`, as Medplum's command line tool reads it; `bookingConfig` and `gatewayClient` are ours. */
-export type CliConfig = z.infer<typeof cliConfigSchema>;
+type CliConfig = z.infer<typeof cliConfigSchema>;
 
 /**
  * Enters the deployed Bots into the configuration of Medplum's command line tool; everything else in it stays.

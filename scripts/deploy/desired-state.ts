@@ -63,7 +63,7 @@ export function artefactsBeforeBots(artefacts: Artefacts, stored = forValidation
 }
 
 /** References to the Bots that exist. */
-export type BotReferences = Readonly<Partial<Record<BotName, string>>>;
+type BotReferences = Readonly<Partial<Record<BotName, string>>>;
 
 /** The operations, each with the Bot that carries it out. */
 export function operations(artefacts: Artefacts, bots: BotReferences): DesiredResource[] {

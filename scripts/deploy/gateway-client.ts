@@ -12,7 +12,7 @@ const description =
   'With this client the gateway writes bookings where it runs the Bots itself. What it has written counts as written by the service: do not delete it.';
 
 /** What the client depends on. */
-export interface GatewayClientPlan {
+interface GatewayClientPlan {
   readonly connection: Connection;
   /** Where the Bots run: the client is made if the gateway runs them. */
   readonly bots: BotRuntimeName;

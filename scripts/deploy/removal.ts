@@ -7,7 +7,7 @@ import type { Connection } from '../medplum/connect.ts';
 import type { Report } from '../medplum/report.ts';
 
 /** What is to be removed of what deployments have left in a project. */
-export interface Removal {
+interface Removal {
   readonly subscriptions: readonly WithId<Subscription>[];
   readonly operations: readonly WithId<OperationDefinition>[];
   readonly bots: readonly WithId<Bot>[];

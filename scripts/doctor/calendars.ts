@@ -5,13 +5,13 @@ import { reasonOf } from '../calendar/texts.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** A schedule that looks bookable but has nothing to book. */
-export interface Silent {
+interface Silent {
   readonly schedule: string;
   readonly reason: string;
 }
 
 /** An actor, or a room, that several schedules name. */
-export interface Shared {
+interface Shared {
   readonly actor: string;
   readonly schedules: readonly string[];
 }

@@ -6,7 +6,7 @@ import { type Check, check, type Installation, ok, type Verdict, warning } from 
 import { givesSealedTokens, readCredentials } from './credentials.ts';
 
 /** A host by which Medplum is called or calls itself, and the IP addresses that its name has here. */
-export interface MedplumHost {
+interface MedplumHost {
   readonly host: string;
   readonly addresses: readonly string[];
 }
@@ -36,7 +36,7 @@ async function readIssuer({ requestAnonymously }: Installation): Promise<string 
 }
 
 /** Who issues the tokens that portals read. */
-export interface TokenIssuer {
+interface TokenIssuer {
   /** The issuer that Medplum writes into its tokens, if it says so. */
   readonly issuer: string | undefined;
   /** Whether portals log in with sealed credentials, and so get the gateway's tokens only. */

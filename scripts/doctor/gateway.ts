@@ -69,7 +69,7 @@ async function readGateway({ gatewayUrl, config }: Installation): Promise<Gatewa
 }
 
 /** The client with which a gateway that runs Bots itself writes. */
-export interface GatewayClientState {
+interface GatewayClientState {
   readonly isThere: boolean;
   /** Its membership in the project; without one it has no access. */
   readonly membership: Pick<ProjectMembership, 'admin'> | undefined;

@@ -3,7 +3,7 @@ import type { Bundle, Resource } from '@medplum/fhirtypes';
 import type { Installation } from './check.ts';
 
 /** The answer to a transaction that must fail. */
-export interface Attempt {
+interface Attempt {
   readonly status: number;
   readonly text: string;
 }

@@ -37,7 +37,7 @@ export function assessFeatures(
 }
 
 /** Whether changes that are made in Medplum directly are checked. */
-export interface PreCommit {
+interface PreCommit {
   /** The project's setting. */
   readonly isSet: boolean;
   /**
@@ -68,7 +68,7 @@ export function assessPreCommit({ isSet, answer }: PreCommit): Verdict {
 }
 
 /** What the server shows of its limits. */
-export interface Quota {
+interface Quota {
   /** Points left to these credentials in this minute, from the header `RateLimit`; undefined: there are no limits. */
   readonly remaining?: number | undefined;
   /** The project's own setting. */
@@ -130,7 +130,7 @@ async function readQuota(installation: Installation): Promise<Quota> {
 }
 
 /** What messages to people depend on besides the features. */
-export interface MessageWays {
+interface MessageWays {
   readonly secrets: NonNullable<Project['secret']>;
   /** Whether the Bot `send-messages` is an administrator of the project. */
   readonly isAdmin: boolean;

@@ -78,7 +78,7 @@ async function readDeliveries(installation: Installation): Promise<Delivery[]> {
 }
 
 /** Bookings that were accepted and are not yet carried out. */
-export interface Waiting {
+interface Waiting {
   readonly bookings: number;
   /** Milliseconds that the oldest of them has waited. */
   readonly oldest: number;

@@ -31,7 +31,7 @@ async function readVersion({ request }: Installation): Promise<string | undefine
 }
 
 /** What a transaction that must fail leaves behind. */
-export interface Remains {
+interface Remains {
   readonly status: number;
   /** How many resources it had made all the same. */
   readonly left: number;

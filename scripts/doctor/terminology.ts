@@ -5,7 +5,7 @@ import { searchAll } from '../calendar/read.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** The resources that code services, and the code systems that exist. */
-export interface Coded {
+interface Coded {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
   readonly codeSystems: readonly CodeSystem[];
@@ -56,7 +56,7 @@ function problemsOf(type: string, named: ReadonlyMap<string, string>, found: Cod
  *
  * @see specification 4.1, rules 1 and 2
  */
-export function assessTerminology(found: Coded, { config }: { readonly config: BookingConfig }): Verdict {
+function assessTerminology(found: Coded, { config }: { readonly config: BookingConfig }): Verdict {
   const ofSchedules = systemsOf(found.schedules, (one) =>
     one.resourceType === 'Schedule' ? (one.serviceType ?? []) : [],
   );

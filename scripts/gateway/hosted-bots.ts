@@ -4,7 +4,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import type { BotHandler, HostedBots } from '../../gateway/bots/in-gateway.ts';
 
 /** The client with which the gateway writes. */
-export interface GatewayCredentials {
+interface GatewayCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
 }

@@ -9,7 +9,7 @@ import { assetsOf, WEB_OUTPUT } from '../../web/server/assets.ts';
 import { type Application, web } from '../../web/web.ts';
 
 /** The portal's client at the clinic, and what patients read. */
-export interface PortalSettings {
+interface PortalSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly clinic: string;
@@ -49,7 +49,7 @@ function portalOptions(config: BookingConfig, settings: PortalSettings): PortalO
 }
 
 /** The portal for patients in front of this service. */
-export function portalApplication(config: BookingConfig, settings: PortalSettings): Application {
+function portalApplication(config: BookingConfig, settings: PortalSettings): Application {
   const options = portalOptions(config, settings);
   return {
     path: `${options.path}/`,
@@ -60,7 +60,7 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
 }
 
 /** How people sign in at the front desk. */
-export interface FrontDeskSettings {
+interface FrontDeskSettings {
   /** Id of the ClientApplication of the page (`npm run front-desk`). */
   readonly clientId: string;
   /** Address of Medplum as browsers reach it, with a trailing slash. */
@@ -68,7 +68,7 @@ export interface FrontDeskSettings {
 }
 
 /** The front desk for the clinic's staff, and in it a view of the portal if that is served. */
-export function frontDeskApplication(
+function frontDeskApplication(
   config: BookingConfig,
   settings: FrontDeskSettings,
   portalSettings?: PortalSettings,
@@ -88,7 +88,7 @@ export function frontDeskApplication(
 }
 
 /** The applications that are served, each if there are settings for it. */
-export interface PageSettings {
+interface PageSettings {
   readonly portal?: PortalSettings | undefined;
   readonly frontDesk?: FrontDeskSettings | undefined;
   readonly further?: readonly Application[];

@@ -42,11 +42,7 @@ function outcomeText(outcome: OperationOutcome | undefined): string {
  * @returns the answers to the entries, in their order
  * @throws Error naming the entry that the server refuses
  */
-export async function runBatch(
-  { medplum }: Connection,
-  entry: BundleEntry[],
-  labels: string[],
-): Promise<BundleEntry[]> {
+async function runBatch({ medplum }: Connection, entry: BundleEntry[], labels: string[]): Promise<BundleEntry[]> {
   if (entry.length === 0) {
     return [];
   }

@@ -55,7 +55,7 @@ const onceEach = <T extends Resource>(all: readonly WithId<T>[]): WithId<T>[] =>
 ];
 
 /** What was found about a person. */
-export interface FoundPerson {
+interface FoundPerson {
   readonly records: PersonRecords;
   /** Ids of all patients that are this person, including deleted ones. */
   readonly patientIds: ReadonlySet<string>;

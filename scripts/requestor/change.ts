@@ -99,7 +99,7 @@ async function callRotate(
 }
 
 /** What a rotation leaves behind. */
-export interface Rotation extends ClientCredentials {
+interface Rotation extends ClientCredentials {
   /** Whether the secret before this one still works. */
   readonly isOldSecretValid: boolean;
 }

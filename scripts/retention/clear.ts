@@ -19,7 +19,7 @@ const PAGE = 100;
 const AT_ONCE = 4;
 
 /** The options of a run. */
-export interface Clearing {
+interface Clearing {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
   /** Resources last changed before this time, in milliseconds since 1970 UTC, are removed. */

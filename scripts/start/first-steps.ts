@@ -3,7 +3,7 @@ import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../../core/config
 import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 
 /** What the first steps use. */
-export interface FirstSteps {
+interface FirstSteps {
   readonly config: BookingConfig;
   /** The credentials of the requestor that takes them. */
   readonly client: { readonly id: string; readonly secret: string };
@@ -17,7 +17,7 @@ export interface FirstSteps {
 }
 
 /** A step: what it does, and the command for it. */
-export interface Step {
+interface Step {
   readonly title: string;
   readonly command: string;
 }

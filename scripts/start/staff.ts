@@ -3,7 +3,7 @@ import type { PolicyName } from '../../profiles/access-policies.ts';
 import type { Connection } from '../medplum/connect.ts';
 
 /** A person of the demo clinic, who signs in at the front desk. */
-export interface DemoPerson {
+interface DemoPerson {
   readonly firstName: string;
   readonly lastName: string;
   readonly email: string;

@@ -8,7 +8,7 @@ import { holidays } from './holidays.ts';
 import { type DeskSettings, FRONT_DESK_PATH, publicConfig } from './settings.ts';
 
 /** What the front desk is served with. */
-export interface FrontDeskOptions extends Omit<DeskSettings, 'config' | 'hasPortal'> {
+interface FrontDeskOptions extends Omit<DeskSettings, 'config' | 'hasPortal'> {
   readonly config: BookingConfig;
   readonly assets: Assets;
   /** The portal at the same origin, if it is served: the clinic sees there how it presents itself. */

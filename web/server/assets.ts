@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { isObject } from '../../core/fhir/resource.ts';
 
 /** The files that one page of an application loads, as addresses below the application's own. */
-export interface PageAssets {
+interface PageAssets {
   readonly script: string;
   readonly style?: string;
 }

@@ -5,7 +5,7 @@ import { html, icon } from './html.ts';
 import { caching, type PageRights, securityHeaders } from './security.ts';
 
 /** An application that is one script: the same page at every address, and the script shows what belongs there. */
-export interface SinglePage {
+interface SinglePage {
   readonly title: string;
   readonly assets: Assets;
   readonly rights: PageRights;

@@ -14,7 +14,7 @@ export interface WayIn {
 }
 
 /** What the start page shows. */
-export interface StartOptions {
+interface StartOptions {
   readonly ways: readonly WayIn[];
   /** Public FHIR base address of the service. */
   readonly baseUrl: string;

@@ -75,7 +75,7 @@ export const readAbsent = async (medplum: MedplumClient, blocks: readonly string
   absentBy(ofType('Slot', await readByIds(medplum, 'Slot', blocks)));
 
 /** The appointments that an absence affects, with their Slots. */
-export interface AffectedRead {
+interface AffectedRead {
   /** Of a visit the first step that cannot take place: its person is called once. If it is moved, the next is the first. */
   readonly appointments: readonly Appointment[];
   /** What is offered there to those who wait. */
@@ -132,7 +132,7 @@ export async function withdrawOffers(medplum: MedplumClient, { offers }: Affecte
 }
 
 /** What a plan is made for. */
-export interface Wanted extends Omit<AffectedRead, 'offers'> {
+interface Wanted extends Omit<AffectedRead, 'offers'> {
   readonly absent: readonly Absent[];
   /** Ids of Schedules. */
   readonly substitutes: readonly string[];

@@ -19,7 +19,7 @@ import { groupSearch } from './companions.ts';
 import type { Whole } from './offered-visit.ts';
 
 /** The visits of appointments that cannot take place. */
-export interface AffectedVisits {
+interface AffectedVisits {
   /** Whether more of its visit than this one cannot take place: then no other time of this one saves it. */
   readonly isMore: (appointment: Appointment) => boolean;
   /** Whether an appointment may be at a time in some Schedules: as a step of its visit, the rest of which stays. */

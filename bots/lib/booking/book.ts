@@ -43,10 +43,10 @@ const contested: Issue = {
 };
 
 /** Adds to the transaction of a booking, whose first entries are so many appointments, what must be written together with it. */
-export type Extend = (transaction: Bundle, newId: () => string, count: number) => Bundle;
+type Extend = (transaction: Bundle, newId: () => string, count: number) => Bundle;
 
 /** How a booking is carried out. */
-export interface BookingOptions extends Pick<DecisionOptions, 'purpose' | 'offer'> {
+interface BookingOptions extends Pick<DecisionOptions, 'purpose' | 'offer'> {
   /** Adds to the transaction what must be written together with the booking. */
   readonly extend?: Extend;
   /** Whether the caller lets bookings of the same requestor take turns, so that trying again is left to it. */

@@ -28,7 +28,7 @@ import { ofType, ReadError, readHistories, readInBatch, readInTransaction, readS
 import { readSurvivors } from './related-reads.ts';
 
 /** For whom more is read, and for what times. */
-export interface ReadContext {
+interface ReadContext {
   readonly authorization?: string | undefined;
   readonly now: number;
   readonly intervals: readonly Interval[];

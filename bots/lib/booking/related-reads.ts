@@ -316,7 +316,7 @@ export async function readRelatedSlots(
 }
 
 /** What an appointment that is about to be created takes its time from. */
-export interface TakenRead {
+interface TakenRead {
   /** The Slots that it names, as far as they exist, and the appointments on them. */
   readonly slots: readonly Slot[];
   readonly appointments: readonly Appointment[];

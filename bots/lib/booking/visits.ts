@@ -113,7 +113,7 @@ async function readOn(all: readonly Offers[], from: number, finding: Finding): P
 }
 
 /** The visits that were found, with what they are made of, and whether there may be more that were not looked for. */
-export interface FoundVisits {
+interface FoundVisits {
   readonly visits: readonly FoundVisit[];
   readonly bookable: ReadonlyMap<string, Bookable>;
   readonly slotOf: (id: string) => CalendarSlot | undefined;

@@ -24,7 +24,7 @@ const MOST = '1000';
 const REACH = 2 * 60 * 60_000;
 
 /** What became of the announcement of a taking. */
-export type Announced =
+type Announced =
   | { readonly kind: 'announced' }
   /** Something takes that time already. */
   | { readonly kind: 'taken'; readonly by: CalendarSlot }

@@ -38,7 +38,7 @@ const TOLERANCE = 60_000;
 const LAST = 20;
 
 /** What became of a row: `done` until it is due again, `unfinished`, or `overtaken` by another run or a request. */
-export type Turn = { readonly kind: 'done' | 'overtaken' } | { readonly kind: 'unfinished'; readonly row: Task };
+type Turn = { readonly kind: 'done' | 'overtaken' } | { readonly kind: 'unfinished'; readonly row: Task };
 
 const overtaken: Turn = { kind: 'overtaken' };
 

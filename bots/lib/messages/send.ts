@@ -6,7 +6,7 @@ import type { Medium } from '../../../core/messages/recipient.ts';
 import { type Answer, post, type Unanswered } from '../medplum.ts';
 
 /** What has come of an attempt; why, for staff and operators. */
-export type Attempt = { readonly kind: 'taken' } | { readonly kind: 'refused' | 'unanswered'; readonly reason: string };
+type Attempt = { readonly kind: 'taken' } | { readonly kind: 'refused' | 'unanswered'; readonly reason: string };
 
 /** Where SMS are sent, by the secrets of the project. */
 interface Gateway {

@@ -10,7 +10,7 @@ import { ofType, readAll, readInTransaction } from '../read.ts';
 import { OPEN, readSubscribers, type SubscriberState } from './outbox-store.ts';
 
 /** What a run started by the clock begins with. */
-export interface DueOutboxes {
+interface DueOutboxes {
   /** How far the events of all changes are recorded. */
   readonly checkpoint: Task | undefined;
   /** Whether there is anyone to tell about appointments. */

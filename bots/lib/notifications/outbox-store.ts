@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { ownerOf, requestorQuery, requestorTag } from '../../../core/fhir/tags.ts';
+import { ownerOf, requestorQuery } from '../../../core/fhir/tags.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { withTrueStatus } from '../../../core/notifications/delivery/former-outbox.ts';
 import {
@@ -191,11 +191,6 @@ export const isTimed = ({ outbox, settings }: SubscriptionOutbox): boolean =>
 export const updated = (outboxes: Outboxes, updates: readonly OutboxUpdate[]): Outboxes =>
   updates.reduce((all, update) => withOutbox(all, update.stored.subscription.id, timed(update)), outboxes);
 
-/** What the writing of a subscriber's outboxes has come to. */
-export interface WrittenState extends SubscriberState {
-  readonly kind: 'done';
-}
-
 /**
  * Writes the outboxes of one subscriber in one transaction.
  *
@@ -253,6 +248,3 @@ export async function writeOutbox(
   const written = await writeOutboxes(medplum, update.stored.row, [update]);
   return written === 'overtaken' ? written : (written.subscriptions[0] ?? update.stored);
 }
-
-/** Whose Subscription it is, as a tag. */
-export const tagOf = (subscriber: string) => requestorTag(subscriber, config);

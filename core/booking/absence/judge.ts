@@ -56,7 +56,7 @@ export function scheduleIssues(
 }
 
 /** What is stored of what the plan of staff names. */
-export interface WishState {
+interface WishState {
   /** Ids of the appointments that the plan is about, or that exist. */
   readonly appointments: ReadonlyMap<string, Appointment>;
   readonly slots: readonly Slot[];

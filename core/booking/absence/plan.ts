@@ -72,7 +72,7 @@ export const patientsOf = ({ participant }: Appointment): string[] =>
  * @param before - what the clocks of the clinic show when the appointment begins, as if it were UTC
  * @param after - the same of what takes its place
  */
-export function costOf(before: number, after: number, isSamePerson: boolean): number {
+function costOf(before: number, after: number, isSamePerson: boolean): number {
   const person = isSamePerson ? 0 : points.otherPerson;
   if (before === after) {
     return 1 + person;

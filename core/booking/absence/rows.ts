@@ -11,7 +11,7 @@ import type { Absent, Proposal } from './plan.ts';
 import { type AbsenceRequest, keyOf, type Silence, silences } from './request.ts';
 
 /** How the person of an appointment hears of an offer: by the portal, by a message, or staff call. */
-export const reaches = ['portal', 'message', 'call'] as const;
+const reaches = ['portal', 'message', 'call'] as const;
 
 /** How the person of an appointment hears of an offer. */
 export type Reach = (typeof reaches)[number];
@@ -25,10 +25,10 @@ export interface Entry {
 }
 
 /** How it ended for one appointment. */
-export const outcomes = ['moved', 'declined', 'call'] as const;
+const outcomes = ['moved', 'declined', 'call'] as const;
 
 /** How it ended for one appointment. */
-export type Outcome = (typeof outcomes)[number];
+type Outcome = (typeof outcomes)[number];
 
 /** An absence: of which Schedules, and what is to be done about it. */
 export interface Absence extends Pick<AbsenceRequest, 'period' | 'reason'> {

@@ -14,7 +14,7 @@ const actorTypes = [
 ] as const;
 
 /** A person or thing that takes part in an appointment. */
-export type ActorReference = LocalReference<(typeof actorTypes)[number]>;
+type ActorReference = LocalReference<(typeof actorTypes)[number]>;
 
 /** Reads a participant's reference to a stored resource, as `parseReference` does. */
 export function parseActor(reference: unknown, baseUrl: string): ActorReference | undefined {

@@ -32,7 +32,7 @@ const participantType = (code: 'enterer' | 'attester') => ({
 });
 
 /** Who asked for an appointment, and how it is known that its person has agreed. */
-export interface Consent {
+interface Consent {
   /** The client of the assistant. */
   readonly assistant: Pick<Reference, 'display'> & { readonly id: string };
   readonly by: ConsentBy;

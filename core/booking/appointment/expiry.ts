@@ -52,7 +52,7 @@ const expiries = {
 } as const satisfies Record<string, Expiry>;
 
 /** What ends by itself. */
-export type Expiring = keyof typeof expiries;
+type Expiring = keyof typeof expiries;
 
 /** Whoever is asked for the kind of an appointment takes the first that it is. */
 const kinds: readonly Expiring[] = ['offer', 'hold', 'request'];

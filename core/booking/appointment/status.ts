@@ -9,7 +9,7 @@ import { isHeld, type SlotUse, slotStatusOf, type TakenStatus } from '../../slot
 export type Changer = 'requestor' | 'repository' | 'service';
 
 /** Status of an appointment. */
-export type AppointmentStatus = Appointment['status'];
+type AppointmentStatus = Appointment['status'];
 
 /** The meaning of a status. */
 interface StatusRule {

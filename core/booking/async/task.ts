@@ -19,7 +19,7 @@ import type { Role } from '../caller-role.ts';
 import type { ResourceSet } from '../resource-set.ts';
 
 /** An asynchronous booking, as stored in the input of its Task. */
-export interface BookingJob {
+interface BookingJob {
   /** Body of `$book`, as sent. */
   readonly body: unknown;
   /** Id of the requestor's profile. */

@@ -52,7 +52,7 @@ export function leadsIn(headers: unknown): Leads {
 }
 
 /** The result of `$book`: the appointments as they were sent, and whether an earlier, identical request had booked them. */
-export interface BookingAnswer {
+interface BookingAnswer {
   readonly appointments: readonly Appointment[];
   readonly isExisting: boolean;
 }

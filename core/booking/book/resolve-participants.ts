@@ -19,7 +19,7 @@ export interface ResolvedParticipants {
 }
 
 /** What participants depend on besides the request and the state. */
-export interface ParticipantContext {
+interface ParticipantContext {
   readonly requestor: string;
   readonly config: BookingConfig;
   readonly newId: () => string;
@@ -65,7 +65,7 @@ function candidates(known: readonly Patient[], config: BookingConfig): readonly 
 }
 
 /** Gives the id of the patient who stands in for another one; `undefined` if the patient itself is to be judged. */
-export type Heir = (id: string) => string | undefined;
+type Heir = (id: string) => string | undefined;
 
 function submittedPatient(
   patient: Located<Patient>,

@@ -25,7 +25,7 @@ import { isByItself, siblingsOf } from './resubmission/visit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 
 /** What a decision starts from: the request, and everything that was read for it. */
-export interface Given {
+interface Given {
   readonly request: BookRequest;
   /** What the caller may see of everything that the request names (`bookingReads`). */
   readonly state: ResourceSet;
@@ -270,7 +270,7 @@ export function slotsConcerned({ request, selected, calendar }: Situation): read
 }
 
 /** The buffers that the booking needs in one Schedule, and the first slot that it takes there. */
-export interface SlotBuffers {
+interface SlotBuffers {
   readonly slot: CalendarSlot;
   readonly buffers: Buffers;
 }

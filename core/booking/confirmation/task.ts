@@ -39,7 +39,7 @@ export const openTasksOf = (appointments: readonly string[], config: PublicConfi
   );
 
 /** What a new Task depends on besides its appointment. */
-export interface RequestContext {
+interface RequestContext {
   readonly now: number;
   readonly config: PublicConfig;
   /** Id of the profile that sends the request. */

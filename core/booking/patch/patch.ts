@@ -24,7 +24,7 @@ import { readJsonOperation } from './json-patch.ts';
 type Operation = Edit | FhirPathOperation;
 
 /** A patch as read. */
-export type Patch = readonly Operation[];
+type Patch = readonly Operation[];
 
 const isFhirPath = (operation: Operation): operation is FhirPathOperation => 'type' in operation;
 
@@ -120,7 +120,7 @@ function addedIssues(stored: Appointment, result: unknown): Issue[] {
 }
 
 /** What a patch makes of an appointment. */
-export interface Patched {
+interface Patched {
   /** Without what could not be read. */
   readonly result: Appointment;
   /** Changes to what no patch may touch, and elements that FHIR does not have; if any, nothing is to be written. */

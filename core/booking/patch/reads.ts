@@ -2,7 +2,7 @@ import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { isResource } from '../../fhir/resource.ts';
 
 /** What a caller may see of an appointment that it wants to change. */
-export type PatchTarget =
+type PatchTarget =
   | { readonly kind: 'found'; readonly appointment: Appointment }
   /** Read, but not found by a search: deleted, unless the database that is searched lags behind. */
   | { readonly kind: 'doubtful'; readonly appointment: Appointment }

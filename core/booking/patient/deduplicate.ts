@@ -8,7 +8,7 @@ import { hasCommonIdentifier, isActivePatient } from './identity.ts';
 const age = ({ id, meta }: Patient): string => `${meta?.lastUpdated ?? ''} ${id ?? ''}`;
 
 /** Patients that are one person: the oldest, and its duplicates. */
-export interface DuplicatePatients {
+interface DuplicatePatients {
   readonly oldest: Patient;
   readonly duplicates: readonly Patient[];
 }

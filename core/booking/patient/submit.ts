@@ -14,7 +14,7 @@ import { besides } from '../issues.ts';
 import { withTrueClaims } from './conformance.ts';
 
 /** The caller who submits a patient. */
-export interface Submitter {
+interface Submitter {
   /** Id of the profile in Medplum. */
   readonly profileId: string;
   /** The role in which it acts: what clinic staff submit belongs to the clinic. */
@@ -22,7 +22,7 @@ export interface Submitter {
 }
 
 /** The patient to store, or the problems of the submitted one. */
-export type PatientResult = { readonly patient: Patient } | { readonly issues: readonly Issue[] };
+type PatientResult = { readonly patient: Patient } | { readonly issues: readonly Issue[] };
 
 /** Whether a value looks like a Patient: an object with that `resourceType`. */
 export function isPatient(value: unknown): value is Patient {

@@ -21,7 +21,7 @@ export function permittedStarts({ policy, isReadable }: EffectivePolicy, now: nu
 }
 
 /** What a requestor wants to do with the time of an appointment: take it, by `$book` or `$hold`, or release it. */
-export type PolicyQuestion = 'take' | 'cancel';
+type PolicyQuestion = 'take' | 'cancel';
 
 /** Checks one rule; `start` and `now` in milliseconds since 1970 UTC. */
 type Judgement = (effective: EffectivePolicy, start: number, now: number, expression: string) => Issue[];

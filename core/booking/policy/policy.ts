@@ -82,7 +82,7 @@ export const policyParts = [
 export type BookingPolicy = Readonly<Partial<Record<PolicyPart, number>>>;
 
 /** A policy as read from a resource, and everything wrong with it. */
-export interface ReadPolicy {
+interface ReadPolicy {
   readonly policy: BookingPolicy;
   readonly issues: readonly Issue[];
 }

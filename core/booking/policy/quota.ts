@@ -40,7 +40,7 @@ export interface Usage {
 }
 
 /** What a quota is counted for. */
-export interface QuotaContext {
+interface QuotaContext {
   readonly requestor: string;
   readonly now: number;
   readonly config: BookingConfig;

@@ -108,7 +108,7 @@ export function keptSlots(slots: readonly Slot[], history: Bundle, config: Booki
 }
 
 /** Whether a slot is taken and was last written by someone other than the service. */
-export function isByHand(slot: Slot, config: BookingConfig): boolean {
+function isByHand(slot: Slot, config: BookingConfig): boolean {
   return isBooked(slot) && slot.meta?.author?.reference !== undefined && !isByService(slot.meta, config);
 }
 

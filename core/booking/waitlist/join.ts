@@ -121,7 +121,7 @@ export function joinReads(request: BookRequest, requestor: string, config: Booki
 }
 
 /** What is judged: the request, and what was read for it. */
-export interface Joining {
+interface Joining {
   readonly request: BookRequest;
   readonly state: ResourceSet;
   readonly requestor: string;
@@ -196,7 +196,7 @@ function standingIssues(
 }
 
 /** What is to be written for somebody who joins, or why it is not. */
-export type JoinPlan =
+type JoinPlan =
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] }
   /** `patient` is the reference to a patient who is stored already; `transaction` begins with the entry. */
   | { readonly kind: 'write'; readonly patient: string | undefined; readonly transaction: Bundle };

@@ -8,7 +8,7 @@ import { alignment, capacity, type Layer, length, parametersIn, timeZone } from 
 import { SCHEDULING_PARAMETERS } from './scheduling-parameters.ts';
 
 /** A resource that says when appointments are possible. */
-export type OpeningHoursHolder = Schedule | HealthcareService;
+type OpeningHoursHolder = Schedule | HealthcareService;
 
 interface Parameters {
   readonly extension: Extension;

@@ -3,7 +3,7 @@ import { isTimeZone } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound } from '../problem.ts';
 
 /** FHIR's extension for the time zone of a practitioner, a location … */
-export const TIME_ZONE = 'http://hl7.org/fhir/StructureDefinition/timezone';
+const TIME_ZONE = 'http://hl7.org/fhir/StructureDefinition/timezone';
 
 /**
  * The times at which appointments may begin: counted from midnight of each day, as the clocks of a time zone show it.
@@ -41,7 +41,7 @@ export interface Layer {
 }
 
 /** A parameter that was found. */
-export interface Found {
+interface Found {
   readonly extension: Extension;
   readonly path: string;
 }

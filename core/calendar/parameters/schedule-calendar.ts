@@ -23,7 +23,7 @@ export type Publishing =
   | { readonly kind: 'kept'; readonly problems: readonly CalendarProblem[] };
 
 /** The resources that define the opening hours of a Schedule. */
-export interface ScheduleContext {
+interface ScheduleContext {
   readonly schedule: Schedule;
   /** The existing services that it names; for a Schedule that offers every service, all services. */
   readonly services: readonly HealthcareService[];

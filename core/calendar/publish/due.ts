@@ -72,7 +72,7 @@ export interface Line {
 }
 
 /** What a run does next. */
-export interface Next {
+interface Next {
   readonly rows: readonly Task[];
   /** Whether all its time is for this, and that of the next run; otherwise only the share that publishing has. */
   readonly isAtOnce: boolean;

@@ -19,7 +19,7 @@ export interface Preview {
 }
 
 /** What is stored of a Schedule. */
-export interface Stored {
+interface Stored {
   /** All its Slots but those that ended at least a day ago. */
   readonly slots: readonly Slot[];
   /** Ids of the Slots that appointments hold. */

@@ -5,7 +5,7 @@ import { isObject } from '../resource.ts';
 import { type Element, type Elements, elementsOf, isPrimitive } from './element.ts';
 
 /** The result of reading a JSON value as a FHIR type. */
-export interface Structure {
+interface Structure {
   /** The value without what could not be read. Lists keep their length: an entry that cannot be read becomes empty. */
   readonly readable: unknown;
   /** A `malformed-request` for each element that FHIR does not have, of another JSON type, or out of all years. */

@@ -16,7 +16,7 @@ const MOST_ISSUES = 50;
 const MOST_ATTRIBUTES = 50;
 
 /** Reads an XML text piece by piece. */
-export interface XmlReader {
+interface XmlReader {
   /** Takes the next piece; `false` if no more is wanted, because the text is beyond help. */
   readonly write: (piece: string) => boolean;
   /** What the whole text says. */

@@ -92,7 +92,7 @@ export function withStatus<T extends Subscription>(subscription: T, status: Subs
 }
 
 /** What becomes of an outbox, and of its Subscription if that changes too. */
-export interface Followed {
+interface Followed {
   readonly outbox: Outbox;
   readonly subscription?: Subscription;
 }
@@ -123,7 +123,7 @@ export function followed(subscription: Subscription, outbox: Outbox, now: number
 }
 
 /** The effect of asking for a delivery at once. */
-export type DeliveryRequest =
+type DeliveryRequest =
   /** The Subscription is over: only its subscriber can start it anew. */
   | { readonly kind: 'ended' }
   /** Nothing waits, or a delivery has begun or is about to. */

@@ -23,7 +23,7 @@ export const formerQueries = (config: PublicConfig): [outboxes: string, converte
 ];
 
 /** The outbox of one Subscription as an earlier version kept it. */
-export interface FormerOutbox {
+interface FormerOutbox {
   readonly subscription: string;
   readonly subscriber: string;
   readonly readable: readonly string[];

@@ -19,7 +19,7 @@ export const outboxStatuses = ['ready', 'on-hold', 'accepted', 'failed', 'cancel
 export type OutboxStatus = (typeof outboxStatuses)[number];
 
 /** Those settings of a Subscription that decide when its outbox must be looked at again. */
-export interface DeliveryTimes {
+interface DeliveryTimes {
   /** Seconds between notifications; absent if no heartbeats are wanted. */
   readonly heartbeat?: number | undefined;
   /** When the Subscription ends, in milliseconds since 1970 UTC. */
@@ -46,7 +46,7 @@ export interface Outbox extends DeliveryTimes {
 }
 
 /** Which delivery has the outboxes of a subscriber, and until when; a delivery that has not ended by then has died. */
-export interface Lease {
+interface Lease {
   readonly id: string;
   readonly until: number;
 }

@@ -29,7 +29,7 @@ export const eventKey = ({ version, kind }: Pick<Event, 'version' | 'kind'>): st
 export type EventFacts = Omit<Event, 'number'>;
 
 /** The number of an event in each of the Subscriptions that are told of it, by their ids. */
-export type EventNumbers = ReadonlyMap<string, number>;
+type EventNumbers = ReadonlyMap<string, number>;
 
 /**
  * The Communication in which an event is kept for all Subscriptions of one subscriber: each `identifier` is a Subscription

@@ -10,7 +10,7 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly string[
 }
 
 /** How notifications may be sent to an address: `public` ones need TLS, those in an allowed network do not. */
-export type Reach = 'public' | 'allowed' | 'forbidden';
+type Reach = 'public' | 'allowed' | 'forbidden';
 
 /** The part of IPv6 that is publicly routed; everything outside it is reserved or local. */
 const GLOBAL_UNICAST = ['2000::/3'];

@@ -12,7 +12,7 @@ interface Token {
 }
 
 /** A parsed `context-type-value`: tests whether a resource has such a `useContext`. */
-export interface UseContextSearch extends ResourceFilter {
+interface UseContextSearch extends ResourceFilter {
   /** What Medplum can search by: wider than `matches`, never narrower. */
   readonly narrowing: readonly SearchParam[];
 }

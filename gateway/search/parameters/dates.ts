@@ -55,7 +55,7 @@ export type Prefix = keyof typeof prefixes;
 const isPrefix = (text: string): text is Prefix => Object.hasOwn(prefixes, text);
 
 /** A date in a search: its prefix, and the time that it stands for. */
-export interface SearchedDate {
+interface SearchedDate {
   readonly prefix: Prefix;
   readonly range: Interval;
 }

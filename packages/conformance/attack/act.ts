@@ -26,7 +26,7 @@ export interface Outcome {
   readonly made?: { readonly id: string; readonly resourceType: string };
 }
 
-export function holds(expression: string, resource: unknown): boolean {
+function holds(expression: string, resource: unknown): boolean {
   return isObject(resource) && evalFhirPath(expression, resource)[0] === true;
 }
 
@@ -60,7 +60,7 @@ function proposalOf({ resource }: Offer, patient: string, mark: string): object 
 }
 
 /** What an act is about. */
-export interface About {
+interface About {
   readonly data: Data;
   readonly mark: string;
   readonly offer?: Offer;

@@ -13,7 +13,7 @@ import { playRound, type Round, type Violation } from './round.ts';
 import { isGreeted } from './told.ts';
 
 /** Somebody who can act, and how. */
-export interface Actor {
+interface Actor {
   readonly client: Client;
   readonly adapter: Adapter;
 }

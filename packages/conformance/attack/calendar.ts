@@ -48,7 +48,7 @@ const encoded = (value: string): string => encodeURIComponent(value).replaceAll(
  *
  * @throws Error if it is not answered with a Bundle, or there is no end of it
  */
-export async function found(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
+async function found(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   let path: string | undefined = fillText(request, data, encoded).replaceAll('|', '%7C');
   for (let page = 0; path !== undefined; page++) {

@@ -1,7 +1,7 @@
 import { around, isCrowded, type Operation, overlaps, type Period, type Terms } from './history.ts';
 
 /** What can be said of a history: that answers contradict each other, and which; or that there were too many orders to try. */
-export type Verdict =
+type Verdict =
   | { readonly kind: 'possible' }
   | { readonly kind: 'impossible'; readonly operations: readonly Operation[] }
   | { readonly kind: 'undecided' };

@@ -26,7 +26,7 @@ export interface Violation {
 }
 
 /** Who takes part in a round, where, and how it is judged. */
-export interface Stage {
+interface Stage {
   readonly world: World;
   readonly network: Network;
   readonly ground: Ground;

@@ -66,7 +66,7 @@ export const missingIn = (events: readonly Told[], due: ReadonlyMap<string, Due>
   [...due].find(([name, { least }]) => events.filter(({ about }) => about === name).length < least)?.[0];
 
 /** What is wrong with the events that somebody was told. */
-export interface Wrong {
+interface Wrong {
   readonly says: string;
   /** The appointment that it is about. */
   readonly about: string;

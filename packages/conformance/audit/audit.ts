@@ -24,7 +24,7 @@ export interface Finding {
 }
 
 /** How an audit judges. */
-export interface Rules {
+interface Rules {
   /** What a Schedule promises, by its reference. */
   readonly termsOf: (schedule: string) => Terms;
   /** For how long a server may be behind, in milliseconds. */

@@ -5,7 +5,7 @@ import type { Client } from '../client.ts';
 import { local, type Version } from './audit.ts';
 
 /** What is read, and how much at most. */
-export interface Reading {
+interface Reading {
   readonly client: Client;
   /** Days as FHIR writes them; both may be left out. */
   readonly from?: string;
@@ -17,7 +17,7 @@ export interface Reading {
 }
 
 /** What was read; `isCut` if there was more. */
-export interface Histories {
+interface Histories {
   readonly versions: readonly Version[];
   readonly isCut: boolean;
 }

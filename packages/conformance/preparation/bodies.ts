@@ -248,7 +248,7 @@ const cancelled: PatchOperation = { type: 'replace', path: 'Appointment.status',
 export const cancellation = patch(cancelled);
 
 /** The system of the reasons why an appointment is cancelled. */
-export const CANCELLATION_REASON = 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason';
+const CANCELLATION_REASON = 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason';
 
 /** The same with a reason: the patient cancels. */
 export const cancelledByPatient = patch(cancelled, {

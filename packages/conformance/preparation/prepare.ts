@@ -9,7 +9,7 @@ import { type Recipe, recipes, type Time } from './recipes.ts';
 export type Given = Readonly<Partial<Record<Need, readonly string[]>>>;
 
 /** What the preparation works with. */
-export interface Ground {
+interface Ground {
   readonly actors: Actors;
   readonly given: Given;
   /** The values of the placeholders in every check. */

@@ -9,7 +9,7 @@ import type {
 import { adminTypes, typesUnderWildcard } from './admin-types.ts';
 
 /** Reads an AccessPolicy by reference; `undefined` if there is none. */
-export type ReadPolicy = (reference: Reference<AccessPolicy>) => AccessPolicy | undefined;
+type ReadPolicy = (reference: Reference<AccessPolicy>) => AccessPolicy | undefined;
 
 const readOnly: AccessPolicyResource['interaction'] = ['search', 'read', 'history', 'vread'];
 const everythingButDelete: AccessPolicyResource['interaction'] = [

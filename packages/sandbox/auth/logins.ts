@@ -6,7 +6,7 @@ import { isPassword } from './passwords.ts';
 import { isSame } from './tokens.ts';
 
 /** What a person signs in with, as sent to `POST /auth/login`. */
-export interface LoginRequest {
+interface LoginRequest {
   readonly clientId?: string | undefined;
   readonly email: string;
   readonly password: string;

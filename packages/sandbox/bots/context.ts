@@ -14,7 +14,7 @@ import type { ProjectSetting } from '@medplum/fhirtypes';
 import type { BotRequest, BotResult } from '../platform.ts';
 
 /** Everything a run needs besides the request. */
-export interface BotRun extends BotRequest {
+interface BotRun extends BotRequest {
   readonly accessToken: string;
   readonly baseUrl: string;
   readonly secrets: Readonly<Record<string, ProjectSetting>>;

@@ -7,7 +7,7 @@ import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import { compileBot, runBot } from './context.ts';
 
 /** What the sandbox provides for running Bots. */
-export interface BotHost {
+interface BotHost {
   readonly unit: Pick<UnitOfWork, 'find'>;
   readonly tokens: Tokens;
   baseUrl(): string;

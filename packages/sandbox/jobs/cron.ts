@@ -61,7 +61,7 @@ function isDue(bot: Bot, minute: Date): boolean {
 }
 
 /** The running schedule of the Bots that have a `cronString`. */
-export interface Cron {
+interface Cron {
   close(): void;
 }
 

@@ -13,7 +13,7 @@ export interface JobQueue {
 }
 
 /** What the queue works with. */
-export interface JobQueueOptions {
+interface JobQueueOptions {
   run(job: Job): Promise<RunResult>;
   /** Records the state of a job, so that it survives a restart. */
   record(event: JobEvent): void;

@@ -27,7 +27,7 @@ import { readStored } from './read.ts';
 import { validate } from './validation.ts';
 
 /** How a resource is to be written. */
-export interface WriteOptions {
+interface WriteOptions {
   readonly isNew: boolean;
   /** The version that must be the current one. */
   readonly ifMatch?: string | undefined;

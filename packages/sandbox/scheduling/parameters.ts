@@ -5,7 +5,7 @@ const parametersUrl = 'https://medplum.com/fhir/StructureDefinition/SchedulingPa
 const timeZoneUrl = 'http://hl7.org/fhir/StructureDefinition/timezone';
 
 /** Opening hours of some days of the week; an end that is not later than the start is on the next day. */
-export interface Hours {
+interface Hours {
   readonly days: readonly string[];
   readonly start: string;
   readonly end: string;

@@ -20,7 +20,7 @@ export interface ChainLink {
 }
 
 /** A chained filter: its links, and the filter on the resources at the end. */
-export interface Chain {
+interface Chain {
   readonly links: readonly ChainLink[];
   readonly filter: Filter;
 }

@@ -11,7 +11,7 @@ import {
 import { type Column, type ColumnKind, type ColumnValues, tokenKey } from './parameter.ts';
 
 /** Whether the values that a resource has for a search parameter satisfy a filter. */
-export type ValuesTest = (values: ColumnValues) => boolean;
+type ValuesTest = (values: ColumnValues) => boolean;
 
 const negations = new Set<string>([Operator.NOT, Operator.NOT_EQUALS]);
 

@@ -9,7 +9,7 @@ import { repositoryOf, type Server } from '../server.ts';
 export type BindingClaims = VerifiedClaims & { readonly subscription_id: string; readonly membership_id: string };
 
 /** Why a token binds nothing; `isFatal` if the websocket is closed because of it. */
-export interface Refusal {
+interface Refusal {
   readonly outcome: OperationOutcome;
   readonly isFatal: boolean;
 }

@@ -4,7 +4,7 @@ import type { Platform } from '../platform.ts';
 import type { StoredResource } from '../storage/change.ts';
 
 /** The source of the ids, times and addresses of Bundles. */
-export type BundleSource = Pick<Platform, 'now' | 'newId' | 'baseUrl'>;
+type BundleSource = Pick<Platform, 'now' | 'newId' | 'baseUrl'>;
 
 type Entry = NonNullable<Bundle['entry']>[number];
 

@@ -8,7 +8,7 @@ import { readBindingToken } from './binding-token.ts';
 import type { Listener, WebsocketSubscriptions } from './subscriptions.ts';
 
 /** What the websockets work with. */
-export interface WebsocketOptions {
+interface WebsocketOptions {
   readonly subscriptions: WebsocketSubscriptions;
   readonly tokens: Pick<Tokens, 'verify'>;
   readonly logger: SandboxLogger;
@@ -17,7 +17,7 @@ export interface WebsocketOptions {
 }
 
 /** The websockets of a server. */
-export interface Websockets {
+interface Websockets {
   /** Closes all of them; those that do not answer are cut off after a second. */
   close(): Promise<void>;
 }

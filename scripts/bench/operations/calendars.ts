@@ -18,7 +18,7 @@ const TIMES_A_DAY = 5;
 const DAYS = 84;
 
 /** The searched calendars of one service, of the same size in every run. */
-export interface SearchedCalendars {
+interface SearchedCalendars {
   /** The condition of a search for slots of the service, by its type. */
   readonly ofService: string;
   /** The condition of a search for slots of one of its schedules. */

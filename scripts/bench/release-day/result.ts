@@ -10,7 +10,7 @@ export interface Answered {
 }
 
 /** The outcome of a release day. */
-export interface ReleaseDayResult {
+interface ReleaseDayResult {
   /** Request, status, number, p50, p95 and the longest in milliseconds. */
   readonly rows: readonly string[][];
   /** Bookings that were confirmed (201). */
@@ -35,7 +35,7 @@ const expected: Readonly<Record<Answered['kind'], readonly number[]>> = {
 };
 
 /** How many patients came for how many times. */
-export interface ReleaseDaySize {
+interface ReleaseDaySize {
   readonly patients: number;
   readonly times: number;
 }

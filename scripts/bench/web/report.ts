@@ -2,7 +2,7 @@ import { type Circumstances, circumstancesText, doubts } from '../machine.ts';
 import { quantile } from '../measure.ts';
 
 /** What is measured on a page, and in which unit. */
-export const units = {
+const units = {
   transferred: 'kB',
   'first paint': 'ms',
   complete: 'ms',
@@ -28,7 +28,7 @@ export interface Sample {
 }
 
 /** The values of all rounds. */
-export interface WebRow {
+interface WebRow {
   readonly page: string;
   readonly measure: Measure;
   readonly unit: string;

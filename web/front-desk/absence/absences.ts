@@ -30,7 +30,7 @@ export interface OpenAbsence extends Absence {
 }
 
 /** How it stands with an appointment: as in its row, and whether somebody who was to be called was. */
-export type Step = 'planned' | Standing | 'called';
+type Step = 'planned' | Standing | 'called';
 
 /** An appointment that cannot take place. */
 export interface Line {
@@ -127,7 +127,7 @@ export function inOrderOfTime(lines: readonly Line[], { appointments }: Concerne
 export const counted = ['waiting', 'moved', 'declined', 'call', 'done'] as const;
 
 /** What of an absence counts: who has yet to answer, and how it ended for the others. */
-export type Counted = (typeof counted)[number];
+type Counted = (typeof counted)[number];
 
 const countedAs: Readonly<Record<Step, Counted>> = {
   planned: 'waiting',
@@ -236,7 +236,7 @@ export function possibleSubstitutes(all: readonly Schedule[], absent: readonly s
 }
 
 /** What a request about an absence says of it. */
-export interface Said {
+interface Said {
   /** Ids. */
   readonly schedules: readonly string[];
   readonly substitutes: readonly string[];

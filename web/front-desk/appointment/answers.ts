@@ -3,13 +3,13 @@ import { isObject } from '../../../core/fhir/resource.ts';
 import { conceptText } from './people.ts';
 
 /** The words for the answers of questions that ask for one of two. */
-export interface YesAndNo {
+interface YesAndNo {
   readonly yes: string;
   readonly no: string;
 }
 
 /** One question with its answers, as text. */
-export interface Answered {
+interface Answered {
   readonly question: string;
   readonly answers: readonly string[];
   /** How deep it is nested below others. */

@@ -78,7 +78,7 @@ export interface NewPatient {
 }
 
 /** A new patient as it is created with the booking. */
-export function patientResource({ given, family, birthDate, phone, email }: NewPatient): Patient {
+function patientResource({ given, family, birthDate, phone, email }: NewPatient): Patient {
   const telecom = [
     ...(phone ? [{ system: 'phone' as const, value: phone }] : []),
     ...(email ? [{ system: 'email' as const, value: email }] : []),
@@ -143,7 +143,7 @@ export const patientFor = (who: NewPatient, uuid: string): Patient => {
 };
 
 /** What staff book on purpose at a time that nobody offers. */
-export interface OnPurpose extends Interval {
+interface OnPurpose extends Interval {
   readonly schedule: Schedule;
   readonly who: { readonly id: string; readonly name: string };
   readonly service: CodeableConcept | undefined;

@@ -4,7 +4,7 @@ import { parseInstant } from '../../../core/fhir/instant.ts';
 import { localDayOf } from '../day/local-day.ts';
 
 /** What staff do with an appointment by changing its status. */
-export const steps = ['arrived', 'checked-in', 'fulfilled', 'noshow', 'booked'] as const;
+const steps = ['arrived', 'checked-in', 'fulfilled', 'noshow', 'booked'] as const;
 
 /** A status that staff set by one click. */
 export type StatusStep = (typeof steps)[number];

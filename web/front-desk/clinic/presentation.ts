@@ -18,7 +18,7 @@ export interface Presentation {
 }
 
 /** The portal's own colour. */
-export const USUAL_COLOUR = '#0a5c8f';
+const USUAL_COLOUR = '#0a5c8f';
 
 /** What is typed when there is no clinic yet. */
 export const emptyPresentation: Presentation = {

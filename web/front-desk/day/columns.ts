@@ -6,7 +6,7 @@ import { pixelsPerMinute, shownHours } from './layout.ts';
 import { besideOthers, intervalOf, type LocalDay } from './local-day.ts';
 
 /** One calendar on one day. */
-export interface ColumnData {
+interface ColumnData {
   /** The same for the same calendar and day. */
   readonly id: string;
   readonly schedule: Schedule;
@@ -50,7 +50,7 @@ export const withoutPast = (columns: readonly ColumnData[], now: number): Column
   );
 
 /** Where the columns of several days stand beside each other. Times are milliseconds since 1970 UTC. */
-export interface CalendarLayout {
+interface CalendarLayout {
   /** What is shown of each day. All begin and end at the same hour. */
   readonly shown: ReadonlyMap<LocalDay, Interval>;
   /** Pixels per minute. */

@@ -18,7 +18,7 @@ export interface Entry extends Interval {
 }
 
 /** Something that stands in no column, and why: its time cannot be read, or it names no calendar that is shown. */
-export interface Unplaced {
+interface Unplaced {
   readonly resource: Appointment | Slot;
   readonly why: 'no-time' | 'no-calendar' | 'unknown-status';
 }
@@ -60,7 +60,7 @@ export function slotsNamedBy({ slot }: Appointment): string[] {
 }
 
 /** The references to all who take part. */
-export function actorsOf({ participant }: Appointment): string[] {
+function actorsOf({ participant }: Appointment): string[] {
   return list(participant).flatMap((one) => one?.actor?.reference ?? []);
 }
 

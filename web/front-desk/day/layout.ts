@@ -1,7 +1,7 @@
 import type { Interval } from '../../../core/time/interval.ts';
 
 /** Where something stands in a column: beside what overlaps it, in one of several lanes. */
-export interface Placed<T extends Interval> {
+interface Placed<T extends Interval> {
   readonly item: T;
   /** 0 is the first. */
   readonly lane: number;

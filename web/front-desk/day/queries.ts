@@ -3,7 +3,7 @@ import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 
 /** A search, as type and parameters. */
-export interface Search {
+interface Search {
   readonly type: 'Slot' | 'Appointment';
   readonly query: readonly (readonly [string, string])[];
   /** What is read with it. */

@@ -46,7 +46,7 @@ export function refusalOf(status: number, body: unknown, alternativeUrl: string)
 }
 
 /** What a person has to know about a refusal, and can do about it. */
-export type Situation = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
+type Situation = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
 
 const takenCodes = ['slot-not-free', 'schedule-overbooked', 'hold-expired', 'slot-not-found', 'booking-conflict'];
 

@@ -3,7 +3,7 @@ import { length } from '../../../core/calendar/parameters/parameter-values.ts';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 
 /** How long the appointments of a service are, and how much time must be free around them, in minutes. */
-export interface Lengths {
+interface Lengths {
   readonly duration: number;
   readonly bufferBefore: number;
   readonly bufferAfter: number;

@@ -10,7 +10,7 @@ import { DAY } from '../../../core/time/time-zone.ts';
 import { timeOf } from '../day/entries.ts';
 
 /** What was read of one Schedule for a preview. */
-export interface Stored {
+interface Stored {
   /** All Slots but those that ended at least a day ago. */
   readonly slots: readonly Slot[];
   /** The appointments from now on, of all Schedules. */

@@ -223,10 +223,10 @@ export function movedUp(steps: readonly StepRow[], index: number): StepRow[] {
 export type StepProblem = 'name' | 'twice' | 'nobody' | 'gaps' | 'step';
 
 /** What is wrong with the whole. */
-export type WholeProblem = 'none' | 'many' | 'optional' | 'order' | 'series' | 'nobody';
+type WholeProblem = 'none' | 'many' | 'optional' | 'order' | 'series' | 'nobody';
 
 /** Why a visit would be refused. */
-export interface VisitProblems {
+interface VisitProblems {
   /** By the keys of steps. */
   readonly steps: ReadonlyMap<number, StepProblem>;
   readonly whole: WholeProblem | undefined;

@@ -15,13 +15,13 @@ import { type TopicName, topicOf } from '../../../core/notifications/subscriptio
 import { rowCodes } from '../../../core/rows/row.ts';
 
 /** The states of the delivery to a subscriber; those that need staff come first. */
-export const deliveryStates = ['failed', 'waiting', 'sending', 'unknown', 'delivered', 'ended'] as const;
+const deliveryStates = ['failed', 'waiting', 'sending', 'unknown', 'delivered', 'ended'] as const;
 
 /** The state of the delivery to a subscriber. */
 export type DeliveryState = (typeof deliveryStates)[number];
 
 /** What staff can have done: switch a Subscription in error on again, or send now what waits for the next attempt. */
-export type DeliveryAction = 'switch-on' | 'send';
+type DeliveryAction = 'switch-on' | 'send';
 
 /** One Subscription of a portal, and the state of its delivery. All times are milliseconds since 1970 UTC. */
 export interface Delivery {

@@ -4,7 +4,7 @@ import { isId } from '../../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
 
 /** An event of a Subscription, as `$events` gives it. */
-export interface ListedEvent {
+interface ListedEvent {
   readonly number: number;
   /** When it happened, in milliseconds since 1970 UTC. */
   readonly time: number | undefined;

@@ -8,7 +8,7 @@ import { timeOf } from '../day/entries.ts';
  * The appointments of a person as they are looked for: what comes, the next first; what they wait for; all others, the last
  * first.
  */
-export interface PersonData {
+interface PersonData {
   readonly patient: Patient | undefined;
   readonly appointments: Readonly<Record<'coming' | 'waiting' | 'past' | 'cancelled', readonly Appointment[]>>;
   /** What the clinic has written to them, the last first. */

@@ -5,7 +5,7 @@ import type { Entry } from '../day/entries.ts';
 import { instantAt, isLocalDay, localDayOf } from '../day/local-day.ts';
 
 /** A time as it is typed: two local times, `2027-01-11T09:30`. */
-export interface TypedPeriod {
+interface TypedPeriod {
   readonly from: string;
   readonly to: string;
 }

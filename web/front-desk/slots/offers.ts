@@ -3,7 +3,7 @@ import type { PublicConfig } from '../../../core/config/config.ts';
 import { isMarked, publishedKeyOf } from '../../../core/slots/slot.ts';
 
 /** What can be done with time that is blocked: offer the Slot again, remove the block, or change the closed days. */
-export type Unblocking = 'free' | 'delete' | 'closed-day';
+type Unblocking = 'free' | 'delete' | 'closed-day';
 
 /** How time that is blocked becomes free. */
 export function unblockingOf(slot: Slot, config: PublicConfig): Unblocking {

@@ -70,7 +70,7 @@ export function weekSearch(now: number, timeZone: string) {
 }
 
 /** The time that those who waited have taken. */
-export interface Filled {
+interface Filled {
   /** Who else takes part: the doctor, the room. */
   readonly whom: string;
   readonly count: number;

@@ -41,7 +41,7 @@ export function waitedFor(service: CodeableConcept | undefined, schedules: reado
 }
 
 /** What staff note for somebody who waits. */
-export interface Wish extends Interval {
+interface Wish extends Interval {
   readonly who: { readonly id: string; readonly name: string };
   readonly service: CodeableConcept;
   /** With whom; nobody: it does not matter. */

@@ -12,7 +12,7 @@ export interface FreeTime {
 }
 
 /** The free times of a span, and whether there are more than the portal reads. */
-export interface FreeTimes {
+interface FreeTimes {
   readonly times: readonly FreeTime[];
   readonly isComplete: boolean;
 }

@@ -1,7 +1,7 @@
 import { isObject } from '../../../core/fhir/resource.ts';
 
 /** The client of the portal, as the clinic has registered it. */
-export interface Credentials {
+interface Credentials {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;

@@ -1,13 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type {
-  Appointment,
-  Bundle,
-  ExtractResource,
-  Parameters,
-  Patient,
-  ResourceType,
-  Subscription,
-} from '@medplum/fhirtypes';
+import type { Appointment, Bundle, ExtractResource, Parameters, ResourceType, Subscription } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { type AccessTokens, accessTokens } from './access-token.ts';
 import { type ExtensionUrls, type Problem, problemsIn } from './refusal.ts';
@@ -21,7 +13,7 @@ export interface Refusal {
 }
 
 /** An answer: the resource, or the reason why there is none. */
-export type Answer<T extends ResourceType> = ExtractResource<T> | Refusal;
+type Answer<T extends ResourceType> = ExtractResource<T> | Refusal;
 
 /** Whether an answer is a refusal. */
 export function isRefusal(answer: object): answer is Refusal {
@@ -34,7 +26,7 @@ export function has({ problems }: Refusal, ...codes: readonly string[]): boolean
 }
 
 /** A time to which an appointment is moved. */
-export type Moved = Required<Pick<Appointment, 'start' | 'end'>> & { readonly slot: string };
+type Moved = Required<Pick<Appointment, 'start' | 'end'>> & { readonly slot: string };
 
 /** The booking service, as a portal calls it. */
 export interface BookingService {
@@ -69,7 +61,7 @@ export interface BookingService {
 }
 
 /** What a client of the service needs to know. */
-export interface ServiceOptions {
+interface ServiceOptions {
   /** FHIR base address of the clinic's service. */
   readonly baseUrl: string;
   readonly clientId: string;
@@ -250,6 +242,3 @@ export async function searchAll(
     page = await client.follow(next);
   }
 }
-
-/** A patient as the portal submits it. */
-export type SubmittedPatient = Pick<Patient, 'resourceType' | 'id' | 'identifier' | 'name' | 'birthDate' | 'telecom'>;

@@ -14,7 +14,7 @@ export interface SubscriptionOptions {
 const BACKPORT = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition';
 
 /** The portal's Subscription: ids of the appointments that change, and no more. */
-export function subscriptionFor({ endpoint, topic, secret }: SubscriptionOptions): Subscription {
+function subscriptionFor({ endpoint, topic, secret }: SubscriptionOptions): Subscription {
   return {
     resourceType: 'Subscription',
     status: 'requested',

@@ -95,7 +95,7 @@ export function linkBox({ texts, say, clock }: Visit, { url, until, count, email
 }
 
 /** What has just happened to an appointment. */
-export type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled' | 'joined' | 'left';
+type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled' | 'joined' | 'left';
 
 /** Whether a word in an address names one of these events. */
 export function isNews(text: string): text is AppointmentNews {

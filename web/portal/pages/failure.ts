@@ -4,7 +4,7 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { Texts } from '../texts/texts.ts';
 
 /** The failures that have a page of their own, with their status. */
-export const failures = {
+const failures = {
   notFound: 404,
   linkInvalid: 404,
   linkExpired: 410,

@@ -8,7 +8,7 @@ import { mapLink } from './appointment.ts';
 type ShownClinic = Awaited<ReturnType<Portal['clinic']>>;
 
 /** What surrounds every page. */
-export interface Frame {
+interface Frame {
   readonly title: string;
   readonly body: Html;
   /** Whether something has to be corrected: the title of the window says so first. */

@@ -8,7 +8,7 @@ import { phoneLine } from './layout.ts';
 export const messageAnswers = ['come', 'cancel', 'move', 'stop'] as const;
 
 /** What a person can answer to a message of the clinic. */
-export type MessageAnswer = (typeof messageAnswers)[number];
+type MessageAnswer = (typeof messageAnswers)[number];
 
 /** What a message is about, as the service says. */
 export interface Answerable {

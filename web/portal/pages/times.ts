@@ -12,7 +12,7 @@ import { bookingFields } from './taken.ts';
 type Query = Readonly<Record<string, string | undefined>>;
 
 /** What the page of free times shows. */
-export interface TimesPage {
+interface TimesPage {
   readonly service: BookableService;
   /** The payer kinds between which the service makes a difference. */
   readonly payers: ReadonlyMap<string, Extension>;

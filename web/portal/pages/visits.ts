@@ -25,7 +25,7 @@ export interface RestOfSeries {
 }
 
 /** What the page of whole visits shows. */
-export interface VisitsPage {
+interface VisitsPage {
   readonly service: BookableService;
   readonly visits: readonly ProposedVisit[];
   /** Whether there may be more than were found. */

@@ -14,7 +14,7 @@ const GUIDE = 'http://hl7.org/fhir/uv/smart-scheduling-links/StructureDefinition
 export const publishedTypes = ['Location', 'HealthcareService', 'Schedule', 'Slot'] as const;
 
 /** A type of resource that is published. */
-export type PublishedType = (typeof publishedTypes)[number];
+type PublishedType = (typeof publishedTypes)[number];
 
 /** What is sent of a text: it is compressed once, however many ask for it. */
 export interface PublishedFile {

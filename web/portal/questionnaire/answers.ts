@@ -9,7 +9,7 @@ import { html } from '../../server/html.ts';
 import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from '../visit/form.ts';
 import { isEnabled } from './enable-when.ts';
-import { allQuestions, type Control, type Question, type QuestionForm } from './questions.ts';
+import type { Control, Question, QuestionForm } from './questions.ts';
 
 /** What was answered, or what is wrong with it, by the name of the field. */
 export interface Answers {
@@ -150,9 +150,4 @@ export function toQuestionnaireResponse(
         text: { status: 'generated', div: narrative(items, yesNo) },
         item: [...items],
       };
-}
-
-/** The fields of a form that belong to questions. */
-export function fieldsOf({ questions }: QuestionForm): string[] {
-  return allQuestions(questions).map(({ field }) => field);
 }

@@ -1,5 +1,5 @@
 /** A condition on another question, with the value as the form holds it. */
-export interface Condition {
+interface Condition {
   /** The name of the other question's field. */
   readonly field: string;
   readonly operator: string;
@@ -13,7 +13,7 @@ export interface EnableWhen {
 }
 
 /** The values of a form's field; none if it is empty or its question does not apply. */
-export type ValuesOf = (field: string) => readonly string[];
+type ValuesOf = (field: string) => readonly string[];
 
 function compare(value: string, other: string): number {
   const [a, b] = [Number(value), Number(other)];

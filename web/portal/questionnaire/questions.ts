@@ -20,7 +20,7 @@ export type Control =
   | 'unsupported';
 
 /** One answer of a list. */
-export interface Option {
+interface Option {
   readonly label: string;
   readonly answer:
     | { readonly valueCoding: Coding }

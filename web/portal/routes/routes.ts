@@ -12,7 +12,7 @@ import { showColour, showEmbedScript, showPicture, showServices, showTimes } fro
 import { joinWaitlist, showWait } from './wait.ts';
 
 /** One address of the portal. */
-export interface PortalRoute {
+interface PortalRoute {
   readonly method: 'GET' | 'POST';
   /** Below the portal's folder. */
   readonly path: string;

@@ -59,7 +59,7 @@ interface Wish {
 }
 
 /** Looks for visits of a service, the earliest first, and says whether there may be more. */
-export async function findVisits(
+async function findVisits(
   { service: client, options }: Portal,
   { visit, payer }: BookableService,
   { from, to, without, only, count }: Wish,

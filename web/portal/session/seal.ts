@@ -3,10 +3,10 @@ import { EncryptJWT, jwtDecrypt } from 'jose';
 import * as errors from 'jose/errors';
 
 /** What a sealed text is for: one for a link is not a session, and vice versa. */
-export type Purpose = 'session' | 'link' | 'booking' | 'draft' | 'watch';
+type Purpose = 'session' | 'link' | 'booking' | 'draft' | 'watch';
 
 /** Why a sealed text cannot be read. */
-export type SealProblem = 'expired' | 'invalid';
+type SealProblem = 'expired' | 'invalid';
 
 /** Seals what the portal gives to browsers, so that nobody can read, change or make it. */
 export interface Seal {

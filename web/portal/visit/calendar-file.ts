@@ -8,7 +8,7 @@ const statuses: Readonly<Partial<Record<AppointmentView['state'], CalendarEvent[
 };
 
 /** What the calendar file of an appointment says besides the appointment. */
-export type CalendarFileOptions = Pick<CalendarFile, 'clinic' | 'host'> &
+type CalendarFileOptions = Pick<CalendarFile, 'clinic' | 'host'> &
   Pick<CalendarEvent, 'changed'> & { readonly url: string };
 
 function eventOf(view: AppointmentView, texts: Texts, { clinic, url, changed }: CalendarFileOptions): CalendarEvent[] {

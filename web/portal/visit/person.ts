@@ -3,7 +3,7 @@ import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from './form.ts';
 
 /** What patients say about themselves. */
-export interface Person {
+interface Person {
   readonly given: string;
   readonly family: string;
   /** `1980-05-17` */

@@ -175,7 +175,7 @@ export function bookVisitRequest(booking: VisitBooking, submission: Submission, 
 }
 
 /** What is asked of `$find`. */
-export interface WishedVisit {
+interface WishedVisit {
   readonly service: string;
   /** In milliseconds since 1970 UTC. */
   readonly period: { readonly start: number; readonly end: number };

@@ -15,7 +15,7 @@ interface Address {
 }
 
 /** Where a name leads to: its addresses, or why notifications are not sent there. */
-export type Destination =
+type Destination =
   | { readonly addresses: readonly [Address, ...Address[]] }
   | { readonly problem: string; readonly isUnknown: boolean };
 

@@ -6,7 +6,7 @@ import type { SubscriptionOutbox } from '../outbox-store.ts';
 import { type EventState, knownEvents } from './event-state.ts';
 
 /** Whether a subscriber may read an appointment. */
-export type MayRead = (stored: SubscriptionOutbox, appointment: string) => boolean;
+type MayRead = (stored: SubscriptionOutbox, appointment: string) => boolean;
 
 /** Asks which of some appointments the subscribers may read; criteria that several of them share are asked about once. */
 export type AskRights = (outboxes: readonly SubscriptionOutbox[], ids: readonly string[]) => Promise<MayRead>;

@@ -102,7 +102,7 @@ interface ReadParameter {
 }
 
 /** What the body of `$book` holds. */
-export interface ReadInputs {
+interface ReadInputs {
   readonly inputs: BookInputs;
   readonly issues: readonly Issue[];
   /** The paths of what could not be read: nothing is known about them. */

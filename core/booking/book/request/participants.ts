@@ -8,7 +8,7 @@ import type { Located } from './parameters.ts';
  * Who a participant of a submitted appointment is: the patient or the related person submitted in the same request, an
  * existing patient, or any other actor.
  */
-export type Actor =
+type Actor =
   | { readonly kind: 'submitted-patient' }
   | { readonly kind: 'submitted-related-person' }
   | { readonly kind: 'patient'; readonly id: string }

@@ -42,7 +42,7 @@ function replacedIssues({ replaced, appointment }: BookRequest, found: Appointme
 }
 
 /** What earlier appointments are judged by. */
-export interface EarlierContext {
+interface EarlierContext {
   readonly purpose?: Purpose | undefined;
   readonly now: number;
   readonly config: PublicConfig;

@@ -12,7 +12,7 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
 /** The deliveries of all portals, with the portals' names by their ids. */
-export interface Deliveries {
+interface Deliveries {
   readonly portals: readonly PortalDeliveries[];
   readonly names: ReadonlyMap<string, string>;
 }

@@ -3,7 +3,7 @@ import { createContext, type ReactNode, useCallback, useContext, useEffect, useM
 import { useTexts } from './use-texts.ts';
 
 /** A change that is written after some seconds, so that it can be taken back. */
-export interface Later {
+interface Later {
   /** What it changes: the id of a resource. */
   readonly key: string;
   /** What has been done, for the person who did it. */

@@ -6,7 +6,7 @@ import { type Query, readBundle, resourcesIn, searchAll, searchUrl } from '../fh
 import { type Loaded, useLoaded, useWatch } from './use-loaded.ts';
 
 /** A search whose results are kept up to date with the server. */
-export interface ShownSearch {
+interface ShownSearch {
   readonly type: ResourceType;
   readonly query: Query;
   /** What is read with it, such as by `_include`. A change of that alone does not appear. */

@@ -7,7 +7,7 @@ import { resourcesIn, searchTyped } from '../fhir/client.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 
 /** The most patients that are listed. */
-export const MOST_PATIENTS = 12;
+const MOST_PATIENTS = 12;
 
 /** How long somebody who types may pause before it is searched for, in milliseconds. */
 const PAUSE = 50;

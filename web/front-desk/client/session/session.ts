@@ -4,7 +4,7 @@ import { FRONT_DESK_PATH, signedInAddress } from '../../settings.ts';
 import { settings } from '../settings.ts';
 
 /** Who is signed in; `expired` if a person was until a moment ago, whose work is still on the page. */
-export type SessionState =
+type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'out'; readonly problem?: string }
   | { readonly kind: 'in' | 'expired'; readonly profile: Person };

@@ -9,7 +9,7 @@ import { config } from '../settings.ts';
 const MINUTE = 60_000;
 
 /** A time within a day as it is typed: `09:30`, and minutes. */
-export interface TypedTime {
+interface TypedTime {
   readonly start: string;
   readonly minutes: number;
 }
