@@ -66,7 +66,7 @@ export const doubts = ({ cores }: Circumstances, loads: readonly number[]): stri
     : [];
 
 /** A table of figures. */
-export interface Figures {
+interface Figures {
   /** What was measured, in one line. */
   readonly what: string;
   readonly columns: readonly string[];

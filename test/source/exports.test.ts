@@ -20,11 +20,9 @@ for (const [file, text] of texts) {
   }
 }
 
-/** Medplum calls the handlers of Bots, a package has a face for everybody, and tests are nobody's. */
+/** Medplum calls the handlers of Bots, a package has a face for everybody, generators hold text, tests are nobody's. */
 const isForOthers = (file: string, name: string): boolean =>
-  (file.startsWith('bots/') && name === 'handler') ||
-  file === 'packages/sandbox/sandbox.ts' ||
-  file.startsWith('test/');
+  (file.startsWith('bots/') && name === 'handler') || /^(?:test|scripts\/generate)\/|\/sandbox\.ts$/.test(file);
 
 test('every export is used by another file', () => {
   const unused = [...texts].flatMap(([file, text]) => {
