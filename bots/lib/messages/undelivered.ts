@@ -8,6 +8,7 @@ import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { endedCommunication, numberSearch } from '../../../core/messages/message.ts';
 import { creation, newRow } from '../../../core/rows/row.ts';
 import { cancelEntries } from '../booking/cancel.ts';
+import { readReaches } from '../booking/reach.ts';
 import { readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
@@ -47,13 +48,17 @@ export const offersEnd = (appointments: readonly Appointment[]): number[] =>
 
 /**
  * What follows for an offer of which it is certain that its person has not heard. It is over: the time is offered to the next
- * who waits; in an absence the person is among those to be called, whatever was to be done if they said nothing.
+ * who waits; in an absence the person is among those to be called, whatever was to be done if they said nothing. One that
+ * a portal was told of as well stands: whoever accepts it there in time has it.
  */
 export async function unheard(medplum: MedplumClient, message: Undelivered): Promise<BundleEntry[]> {
   const found = await readRelatedAppointment(medplum, message.appointment);
   const { appointment } = found;
   if (!appointment || !isOffered(appointment, Date.now(), config) || asksForConsent(appointment, config)) {
     return [undelivered(message)];
+  }
+  if ((await readReaches(medplum, [appointment], {})).includes('portal')) {
+    return [undelivered({ ...message, until: offersEnd([appointment]) })];
   }
   const replaced = offeredFor(appointment, config).map((id) => `Appointment/${id}`);
   const [rows] = await readInTransaction(medplum, [`${openAffected(config)}&focus=${replaced.join(',')}`]);

@@ -13,6 +13,7 @@ import type {
   Patient,
   Project,
   Slot,
+  Subscription,
   Task,
 } from '@medplum/fhirtypes';
 import { handler as answer } from '../../../bots/messages/answer-message.ts';
@@ -22,6 +23,7 @@ import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
 import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
+import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { atEnd } from '../../lib/at-end.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../../lib/mail-server.ts';
 import { aSchedule, booked, policy } from '../booking/fixtures.ts';
@@ -48,7 +50,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  await medplum().clear(['Appointment', 'Task', 'Communication', 'Patient', 'Slot', 'Schedule']);
+  await medplum().clear(['Appointment', 'Task', 'Communication', 'Patient', 'Slot', 'Schedule', 'Subscription']);
   mail.mails.length = 0;
   mail.offered.length = 0;
   mail.behaviour = 'accept';
@@ -157,6 +159,22 @@ describe('an offer whose mail comes back', () => {
     expect(refills).toHaveLength(1);
     expect(await rowOf(appointment, 'undelivered')).toMatchObject([{ for: { reference: `Patient/${patient.id}` } }]);
     expect((await back())?.parameter).toEqual([{ name: 'result', valueString: 'unknown' }]);
+    expect(await rowOf(appointment, 'undelivered')).toHaveLength(1);
+  });
+
+  it('stands if a portal was told of it, too', async () => {
+    const { appointment, slot, back } = await offered('waitlist', randomUUID());
+    await medplum().create<Subscription>({
+      resourceType: 'Subscription',
+      meta: { profile: [artefactUri(config, 'LocalSubscriptionTermin')], tag: [requestorTag('portal', config)] },
+      status: 'active',
+      reason: 'Offers',
+      criteria: topicUrl('appointment-offer', config),
+      channel: { type: 'rest-hook', endpoint: 'https://portal.example.org/' },
+    });
+    expect((await back())?.parameter).toEqual([outcome]);
+    expect((await medplum().read<Appointment>(`Appointment/${appointment.id}`))?.status).toBe('proposed');
+    expect((await medplum().read<Slot>(`Slot/${slot.id}`))?.status).toBe('busy-tentative');
     expect(await rowOf(appointment, 'undelivered')).toHaveLength(1);
   });
 
