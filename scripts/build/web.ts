@@ -47,7 +47,8 @@ function isBuilt(manifest: string, digest: string): boolean {
 
 async function compress(file: string): Promise<void> {
   const content = await readFile(file);
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+  // The highest quality takes seconds for what is large.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: content.length < 50_000 ? 11 : 9 };
   await Promise.all([
     promisify(brotliCompress)(content, { params }).then((bytes) => writeFile(`${file}.br`, bytes)),
     promisify(gzip)(content, { level: 9 }).then((bytes) => writeFile(`${file}.gz`, bytes)),

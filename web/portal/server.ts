@@ -107,7 +107,7 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
       const page = layout(visit, answer, await visit.portal.clinic());
       const small = answer.isPublic && (await compressed(page, reply.request.headers['accept-encoding']));
       reply.code(answer.status ?? 200).type('text/html; charset=utf-8');
-      return small ? reply.header('content-encoding', 'gzip').send(small) : reply.send(page);
+      return small ? reply.header('content-encoding', small.encoding).send(small.content) : reply.send(page);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { type Browser, expect, type Page, test } from '@playwright/test';
+import { textsOf } from '../../../web/portal/texts/texts.ts';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectFits, smallest } from '../axe.ts';
@@ -108,4 +109,36 @@ test('what can go wrong in the portal fits into 320 pixels in German', async ({ 
   await page.locator('button.danger').click();
   await expect(page).toHaveURL(/left=1/);
   await expectFits(page);
+});
+
+test('moments that several doctors have free are named once, fit in both directions, and are booked', async ({
+  browser,
+}) => {
+  test.slow();
+  const page = await germanPage(browser);
+  const starts = halfHours(morning(8), 21);
+  const first = await aService({ starts, doctor: 'Dr. Mira Lindner' });
+  const second = await aService({ starts, doctor: `Dr. ${longWord}`, like: first.schedule });
+  // The portal remembers the services for some seconds, maybe without the second doctor.
+  await expect(async () => {
+    await visit(page, second);
+    expect(await page.locator('.named .time').count()).toBe(21);
+  }).toPass();
+  for (const { language, times } of [textsOf.ar, textsOf.de]) {
+    await page.context().addCookies([{ name: 'portal_language', value: language, url: `${origin}/portal` }]);
+    await page.reload();
+    await expect(page.locator('#times')).toContainText(times.incomplete);
+    await expectFits(page);
+  }
+  const names = await page.locator('.named small').allInnerTexts();
+  expect(new Set(names)).toEqual(new Set(['Dr. Mira Lindner', `Dr. ${longWord}`]));
+  await page.getByRole('button', { name: '11:30' }).click();
+  await headingIs(page, 'Ihre Angaben');
+  await fillPerson(page);
+  await page.locator('button.primary').click();
+  await expect(page.locator('.state')).toHaveText('Bestätigt');
+  await expect(page.locator('dl')).toContainText(names[5] ?? '–');
+  await visit(page, second);
+  await page.getByRole('link', { name: 'Dr. Mira Lindner' }).click();
+  await expect(page.locator('#times')).not.toContainText(textsOf.de.times.incomplete);
 });

@@ -1,7 +1,15 @@
 /** A clinic with ten thousand doctors, whose names are written in every script; its record lacks what can be lacking. */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fastify, { type FastifyInstance } from 'fastify';
+import { buildWeb } from '../../../scripts/build/web.ts';
 import { portal } from '../../../web/portal/server.ts';
+import { languages, textsOf } from '../../../web/portal/texts/texts.ts';
+import { assetsOf } from '../../../web/server/assets.ts';
 import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
 
 const files = builtFiles();
@@ -90,7 +98,7 @@ test('the pages stay small, and say that there is more', async () => {
   expect(statusCode).toBe(200);
   expect(body.length).toBeLessThan(150_000);
   expect(body).toContain('There are more free times than can be shown here.');
-  expect(asked).toEqual({ schedules: 200, doctors: 24 });
+  expect(asked).toEqual({ schedules: 200, doctors: 12 });
   expect(body).not.toContain('<b>Dr.');
   expect(body).toContain('&lt;b&gt;Dr.&lt;/b&gt; &amp; &quot;Co&quot; 5');
 });
@@ -112,6 +120,77 @@ test('whoever was chosen is shown, with all of their times', async () => {
   expect(asked.schedules).toBe(1);
   expect(body).toContain('aria-current="true"');
   expect(body).toContain('李小龍 9996');
+});
+
+test('many times of many doctors cost at most 10 kB with script and style, in every language', async () => {
+  const output = mkdtempSync(join(tmpdir(), 'web-'));
+  await buildWeb(output);
+  const [doctors, times, minutes] = [150, 24, 20];
+  const begin = Date.parse('2040-01-03T07:00:00Z');
+  const ids = Array.from({ length: doctors }, () => ({ person: randomUUID(), schedule: randomUUID() }));
+  const coding = { system: 'https://clinic.example/fhir/CodeSystem/services', code: 'consultation', display: 'Visit' };
+  const hospital = aClinic();
+  hospital.get('/fhir/R4/HealthcareService', async () => bundle());
+  hospital.get('/fhir/R4/PractitionerRole', async () => bundle());
+  hospital.get('/fhir/R4/Practitioner', async () =>
+    bundle(
+      ...ids.map(({ person }) => ({
+        resourceType: 'Practitioner',
+        id: person,
+        communication: [{ coding: [{ code: 'de' }] }, { coding: [{ code: 'en' }] }],
+      })),
+    ),
+  );
+  hospital.get('/fhir/R4/Schedule', async () =>
+    bundle(
+      ...ids.map(({ person, schedule }, index) => ({
+        resourceType: 'Schedule',
+        id: schedule,
+        serviceType: [{ coding: [coding] }],
+        actor: [{ reference: `Practitioner/${person}`, display: `Dr. ${person.slice(0, 6)} Müller ${index}` }],
+      })),
+    ),
+  );
+  hospital.get('/fhir/R4/Slot', async () =>
+    bundle(
+      ...Array.from({ length: times }, (_, index) => begin + index * minutes * 60_000).flatMap((start) =>
+        ids.map(({ schedule }) => ({
+          resourceType: 'Slot',
+          id: randomUUID(),
+          status: 'free',
+          schedule: { reference: `Schedule/${schedule}` },
+          start: new Date(start).toISOString(),
+          end: new Date(start + minutes * 60_000).toISOString(),
+        })),
+      ),
+    ),
+  );
+  const baseUrl = `${await hospital.listen({ port: 0 })}/fhir/R4`;
+  const own = fastify();
+  const assets = assetsOf(output, 'portal');
+  void own.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+  const { send, cookies } = aBrowser(own, '192.0.2.4');
+  const get = async (url: string) => (await send(url, undefined, { 'accept-encoding': 'gzip, br' })).rawPayload;
+  const { script, style } = assets.page();
+  const files = await Promise.all([script, style].map((name) => get(`/portal/assets/${name}`)));
+  const shared = files.reduce((sum, { length }) => sum + length, 0);
+  expect(shared).toBeGreaterThan(3_000);
+  const query = new URLSearchParams({ service: `${coding.system}|${coding.code}` });
+  for (const language of languages) {
+    cookies.set('portal_language', language);
+    for (const more of ['', '&view=month', '&who=a', '&day=2040-01-03', `&schedule=Schedule%2F${ids[7]?.schedule}`]) {
+      const page = await get(`/portal/times?${query}${more}`);
+      expect([language, more, Math.max(10_240, page.length + shared)]).toEqual([language, more, 10_240]);
+      const text = brotliDecompressSync(page).toString();
+      expect(text).toContain(`lang="${textsOf[language].locale.slice(0, 2)}`);
+      // Each moment once; whoever was chosen is shown with all times.
+      expect(text.match(/class="time"/g)).toHaveLength(times);
+      expect(text.includes(textsOf[language].times.incomplete)).toBe(!more.includes('schedule'));
+    }
+  }
+  await own.close();
+  await hospital.close();
+  rmSync(output, { recursive: true });
 });
 
 test('of two hundred services some are listed, and all are found by name or person', async () => {

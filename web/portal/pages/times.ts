@@ -62,8 +62,8 @@ function address({ portal }: Visit, page: TimesPage, query: Query): string {
 }
 
 /** How many people have a card, and how many others are in a list below; all are found by name. */
-const MOST_CARDS = 24;
-const MOST_OTHERS = 100;
+const MOST_CARDS = 12;
+const MOST_OTHERS = 30;
 
 /** A calendar of somebody, and its next free time. */
 type Person = { readonly schedule: BookableSchedule; readonly next: FreeTime | undefined };
@@ -161,8 +161,9 @@ ${timeForm(visit, page, html`<ul>${buttons}</ul>`)}</section>`
   );
 }
 
-function timeButton(time: FreeTime, style: 'time' | 'secondary', label: Content): Html {
-  const value = formatTime({ ...time, schedule: time.schedule.reference });
+/** @param isAnyone - whether it does not matter with whom: if the time is gone, others are as good */
+function timeButton(time: FreeTime, style: 'time' | 'secondary', label: Content, isAnyone = false): Html {
+  const value = formatTime({ ...time, schedule: isAnyone ? '' : time.schedule.reference });
   return html`<li><button name="time" value="${value}" class="${style}">${label}</button></li>`;
 }
 
@@ -241,8 +242,26 @@ const parts = [
   ['evening', 24],
 ] as const;
 
-function groupsOf({ texts, clock }: Visit, { service }: TimesPage, times: readonly FreeTime[]): [string, FreeTime[]][] {
-  if (service.schedules.length > 1) {
+/** How many times of a day are shown where there are many calendars. */
+const MOST_TIMES = 40;
+
+/**
+ * The times of a day that are shown. Where several people have too many between them each moment is named once, with one of
+ * those who are free then; of too many moments some of the whole day. Whoever chooses a person sees all that they have.
+ */
+function shownTimes({ service, schedule }: TimesPage, times: readonly FreeTime[]): readonly FreeTime[] {
+  const hasChoice = schedule === undefined && service.schedules.filter(({ name }) => name !== '').length > 1;
+  if (!hasChoice || times.length <= MOST_TIMES) {
+    return times;
+  }
+  const moments = [...Map.groupBy(times, ({ start }) => start).values()];
+  const step = Math.ceil(moments.length / MOST_TIMES);
+  return moments.flatMap((own, index) => (index % step === 0 ? (own[index % own.length] ?? []) : []));
+}
+
+/** The times in groups: by person, or by part of the day. */
+function groupsOf({ texts, clock }: Visit, isByPerson: boolean, times: readonly FreeTime[]): [string, FreeTime[]][] {
+  if (isByPerson) {
     const bySchedule = Map.groupBy(times, ({ schedule }) => schedule);
     return [...bySchedule].map(([{ name }, own]) => [name, own]);
   }
@@ -252,19 +271,25 @@ function groupsOf({ texts, clock }: Visit, { service }: TimesPage, times: readon
 
 function timeList(visit: Visit, page: TimesPage): Html | false {
   const { texts, say, clock } = visit;
-  const times = page.days.get(page.day ?? '') ?? [];
+  const all = page.days.get(page.day ?? '') ?? [];
+  const times = shownTimes(page, all);
   const [first] = times;
   if (!first) {
     return false;
   }
-  const groups = groupsOf(visit, page, times).map(([name, own], index) => {
-    const buttons = own.map((time) => timeButton(time, 'time', clock.time(time.start)));
-    return html`<h3 id="group-${index}">${name}</h3><ul class="times" aria-labelledby="group-${index}">${buttons}</ul>`;
+  const isSome = times !== all;
+  const isByPerson = page.service.schedules.length > 1 && !isSome;
+  const label = ({ start, schedule: { name } }: FreeTime): Content =>
+    isSome && name !== '' ? html`${clock.time(start)}<br><small dir="auto">${name}</small>` : clock.time(start);
+  const groups = groupsOf(visit, isByPerson, times).map(([name, own], index) => {
+    const buttons = own.map((time) => timeButton(time, 'time', label(time), isSome));
+    return html`<h3 id="group-${index}">${name}</h3><ul class="times${isSome && ' named'}" aria-labelledby="group-${index}">${buttons}</ul>`;
   });
   const isRequest = times.some(({ schedule }) => schedule.isRequest);
   return html`<section id="times" aria-labelledby="times-title">
 <h2 id="times-title">${say(texts.times.times, { day: clock.longDay(first.start) })}</h2>
 ${isRequest && html`<p class="note">${texts.times.request}</p>`}
+${(isSome || !page.isComplete) && html`<p class="note">${texts.times.incomplete}</p>`}
 ${timeForm(visit, page, groups)}
 </section>`;
 }
@@ -292,7 +317,7 @@ export function waitLink(
 /** The page of free times: the days of two weeks, and the times of one of them. */
 export function timesPage(visit: Visit, page: TimesPage): Reply {
   const { texts, say, clock, portal } = visit;
-  const { next, move, days, earlier, isComplete, service } = page;
+  const { next, move, days, earlier, service } = page;
   const title = move === undefined ? texts.times.title : texts.times.moveTitle;
   const nothing = next
     ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${say(texts.times.next, { day: clock.longDay(next.start) })}</a></p>`
@@ -305,7 +330,6 @@ ${payerChoice(visit, page.payers, service.payer, (payer) => address(visit, page,
 ${earliestTimes(visit, page)}
 ${personChoice(visit, page)}
 ${days.size === 0 && nothing}
-${!isComplete && html`<p class="note">${texts.times.incomplete}</p>`}
 <div class="columns">
 ${dayList(visit, page)}
 ${timeList(visit, page)}

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { addressGroup } from '../../../core/address-group.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
-import { takesGzip } from '../../server/compress.ts';
+import { takes } from '../../server/compress.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Portal } from '../portal.ts';
 import { fileOf, type PublishedFile, publishedTypes, readSnapshot, type Snapshot } from './snapshot.ts';
@@ -61,7 +61,7 @@ async function send(
     return reply.code(304).send();
   }
   reply.type(mediaType);
-  return takesGzip(request.headers['accept-encoding'])
+  return takes('gzip', request.headers['accept-encoding'])
     ? reply.header('content-encoding', 'gzip').send(compressed)
     : reply.send(text);
 }
