@@ -89,9 +89,7 @@ export function Toolbar({
       />
       {shown.length > 0 && (
         <>
-          <Button variant="default" onClick={() => go({ open: newAt(shown[0] ?? '', workingTime(place.day)) })}>
-            {slot.bookTime}
-          </Button>
+          <Button onClick={() => go({ open: newAt(shown[0] ?? '', workingTime(place.day)) })}>{slot.bookTime}</Button>
           <Button variant="default" onClick={() => go({ open: 'Block/new' })}>
             {slot.blockTime}
           </Button>
