@@ -48,6 +48,8 @@ interface Visit extends Span {
   readonly group: string | undefined;
   /** Nobody came: its time is not given back, and may be. */
   readonly isMissed: boolean;
+  /** Its deadline has passed before anything was written. */
+  readonly isLapsed: boolean;
 }
 
 interface Stay extends Span {
@@ -59,6 +61,8 @@ interface Stay extends Span {
 const OPEN: readonly string[] = ['booked', 'pending', 'arrived', 'checked-in', 'fulfilled'];
 const MISSED = 'noshow';
 const HOLDING: readonly string[] = [...OPEN, MISSED];
+/** Nothing tells a server that a deadline has passed: it has until its clock looks again to give the Slot back. */
+const BY_THE_CLOCK = 60_000;
 const TAKEN: readonly string[] = ['busy', 'busy-tentative', 'busy-unavailable'];
 
 const periodOf = ({ start, end }: { start?: string; end?: string }): Period => ({
@@ -163,6 +167,7 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
           replaces: replacedBy(resource, named),
           group: groupOf(resource),
           isMissed: resource.status === MISSED,
+          isLapsed: endOf(resource) < span.until,
         }
       : undefined,
   );
@@ -277,9 +282,11 @@ function lostTime(
     const ended = Math.max(...last.map(({ until }) => until));
     const next = Math.min(...holders.filter(({ from }) => from >= ended).map(({ from }) => from));
     const span = { name: '', from: Math.max(ended, stay.from), until: Math.min(stay.until, next) };
+    const isByItself = last.some(({ until, isLapsed }) => until === ended && isLapsed);
+    const due = { ...span, from: span.from + (isByItself ? BY_THE_CLOCK : 0) };
     const isHeld = holders.some((one) => one.from <= span.from && span.from < one.until) || stay.time.end < rules.now;
     const isLost =
-      TAKEN.includes(stay.status) && last.length > 0 && !isHeld && span.until > span.from && isLong(span, rules);
+      TAKEN.includes(stay.status) && last.length > 0 && !isHeld && span.until > span.from && isLong(due, rules);
     return isLost && visits.length > 0
       ? [
           finding('lost', span, {

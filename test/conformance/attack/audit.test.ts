@@ -105,6 +105,16 @@ const cases: readonly (readonly [string, readonly Version[], readonly unknown[],
     [],
   ],
   [
+    'a request that nobody answers ends, and its Slot is given back by the clock',
+    [...asked, visit('a', 88, 'cancelled'), slot('x', 88, 'free')],
+    [],
+  ],
+  [
+    'a request that nobody answers ends, and its Slot is given back later',
+    [...asked, visit('a', 88, 'cancelled'), slot('x', 97, 'free')],
+    [['lost', 30, 97]],
+  ],
+  [
     'a request has still its time',
     [...asked, visit('b', 25, 'booked'), visit('a', 40, 'cancelled')],
     [['sold twice', 25, 30]],
