@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { loadConfig } from '../cli/load-config.ts';
@@ -7,7 +6,7 @@ import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { findInstallation, type Installation } from './installation.ts';
 import { describeCircumstances, load, runtimeOf } from './machine.ts';
-import { type Measurement, measure } from './measure.ts';
+import { type Measurement, measure, settle } from './measure.ts';
 import { parseReport, type Report, type Row, remarksOn, rowOf, tableOf } from './report.ts';
 import {
   bookByMedplum,
@@ -61,9 +60,6 @@ export async function waysOf(installation: Installation, only = ''): Promise<Mea
   );
 }
 
-/** How long the Bots that a booking has set off are left alone before the next way is measured, in milliseconds. */
-const PAUSE = 3_000;
-
 /**
  * Measures the ways in turn, some of the bookings in each round, so that other load on the machine affects all of them
  * alike.
@@ -90,7 +86,7 @@ async function measureAll(
     const { book, installation } = way;
     const places = prepared.get(way)?.splice(0, count) ?? [];
     await findThroughGateway(places, installation);
-    await setTimeout(PAUSE);
+    await settle();
     return measure(places, callers, (place) => book(place, installation, config));
   };
   const found = new Map<Measured, Measurement[]>();

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Result } from './targets.ts';
 
 /** The results for one kind of request with a number of concurrent callers. */
@@ -50,6 +51,9 @@ export async function measure<T>(
   await Promise.all(Array.from({ length: callers }, caller));
   return { durations, elapsed: performance.now() - start, conflicts: counts.conflict, failures: counts.failed };
 }
+
+/** Leaves the Bots that writes have set off alone, so that they do not burden what is measured next. */
+export const settle = (): Promise<void> => setTimeout(3_000);
 
 /**
  * A quantile of some values.
