@@ -21,6 +21,3 @@ export function registerTestHooks(): void {
     },
   });
 }
-
-/** The address to import a test file by. */
-export const testUrl = (file: string): string => `${pathToFileURL(resolve(file)).href}?${encodeURIComponent(file)}`;
