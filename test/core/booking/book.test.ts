@@ -1,20 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type {
-  Appointment,
-  Extension,
-  HealthcareService,
-  Patient,
-  QuestionnaireResponse,
-  RelatedPerson,
-  Resource,
-  Schedule,
-} from '@medplum/fhirtypes';
+import type { Appointment, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { questionnaireResponseIssues } from '../../../core/booking/book/request/questionnaire-response.ts';
-import { asksForDryRun, parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
-import { confirmationOf } from '../../../core/booking/book/slots/service-type.ts';
-import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { told } from '../../lib/told.ts';
@@ -32,91 +20,6 @@ import {
   stateOf,
   written,
 } from './support.ts';
-
-type Wish = 'manual' | 'automatic' | undefined;
-
-const said = (code: string | undefined) =>
-  code === undefined ? {} : { extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: code }] };
-
-/** Schedules, each with what it says itself and what its services say. */
-const decided = (byDefault: 'manual' | 'automatic', ...all: readonly (readonly [Wish, ...Wish[]])[]) => {
-  const calendars = all.map(([own], index): Schedule => ({ ...schedule, id: `${index}`, ...said(own) }));
-  const servicesOf = ({ id }: Schedule) =>
-    (all[Number(id)] ?? [])
-      .slice(1)
-      .map((wish): HealthcareService => ({ resourceType: 'HealthcareService', ...said(wish) }));
-  return confirmationOf(calendars, servicesOf, { ...config, confirmation: byDefault });
-};
-
-it.each<['manual' | 'automatic', (readonly [Wish, ...Wish[]])[], string]>([
-  ['automatic', [[undefined]], 'automatic'],
-  ['manual', [[undefined]], 'manual'],
-  ['manual', [[undefined, undefined, 'automatic']], 'automatic'],
-  ['automatic', [[undefined, 'automatic', 'manual']], 'manual'],
-  ['automatic', [['automatic', 'manual']], 'automatic'],
-  ['automatic', [['manual', 'automatic']], 'manual'],
-  ['automatic', [['automatic'], [undefined, 'manual']], 'manual'],
-  ['manual', [['automatic'], [undefined]], 'manual'],
-  ['manual', [], 'automatic'],
-])('by default %s, said %j: %s', (byDefault, all, expected) => {
-  expect(decided(byDefault, ...all)).toBe(expected);
-});
-
-describe('granularity', () => {
-  const minutes = (url: string, value: number): Extension => ({
-    url,
-    valueDuration: { value, code: 'min', system: 'http://unitsofmeasure.org', unit: 'min' },
-  });
-
-  const parameters = (...extension: Extension[]): Extension[] => [{ url: SCHEDULING_PARAMETERS, extension }];
-  const service: HealthcareService = { resourceType: 'HealthcareService', id: 'ct' };
-
-  /** What speaks against taking this time out of a slot from 9:00 to 12:00. */
-  const taking = (start: string, end: string, ofSchedule: Extension[] = [], ofService: Extension[] = []): string[] =>
-    issuesOf(
-      plan(
-        appointment({ start: at(start), end: at(end) }),
-        stateOf(
-          { ...schedule, extension: ofSchedule },
-          { ...service, extension: ofService },
-          patient,
-          slot('nine', '09:00', '12:00'),
-        ),
-      ),
-    );
-
-  describe('a part of a slot', () => {
-    it.each([
-      ['09:00', '09:05', []],
-      ['09:05', '09:30', []],
-      ['11:55', '12:00', []],
-      ['09:00', '09:01', ['period-invalid Appointment.end']],
-      ['09:03', '09:10', ['period-invalid Appointment.start']],
-      ['09:05', '09:12', ['period-invalid Appointment.end']],
-      ['09:01', '09:02', ['period-invalid Appointment.end', 'period-invalid Appointment.start']],
-      ['11:58', '12:00', ['period-invalid Appointment.end', 'period-invalid Appointment.start']],
-    ])('%s to %s, in steps of five minutes', (start, end, issues) => {
-      expect(taking(start, end)).toEqual(issues);
-    });
-
-    it("is as long, and begins, as the service's scheduling parameters say", () => {
-      const half = parameters(minutes('duration', 30), minutes('alignmentInterval', 15));
-      expect(taking('09:15', '09:45', [], half)).toEqual([]);
-      expect(taking('09:15', '09:30', [], half)).toEqual(['period-invalid Appointment.end']);
-      expect(taking('09:15', '10:00', [], half)).toEqual(['period-invalid Appointment.end']);
-      expect(taking('09:05', '09:35', [], half)).toEqual([
-        'period-invalid Appointment.start',
-        'period-invalid Appointment.end',
-      ]);
-    });
-  });
-
-  it('a whole slot is booked however short it is', () => {
-    const short = slot('nine', '09:00', '09:01');
-    const state = stateOf(schedule, service, patient, short);
-    expect(plan(appointment({ end: at('09:01') }), state).kind).toBe('write');
-  });
-});
 
 describe('the form of a request', () => {
   it('of any JSON value whatsoever ends in a plan, never in an exception', () => {
@@ -176,18 +79,6 @@ describe('the form of a request', () => {
       { numRuns: 500 },
     );
   });
-});
-
-it.each<[unknown, boolean]>([
-  [[{ name: 'dry-run', valueBoolean: true }], true],
-  [[null, { name: 'x' }, { name: 'dry-run', valueBoolean: true }], true],
-  [[{ name: 'dry-run', valueBoolean: false }], false],
-  [[{ name: 'other', valueBoolean: true }], false],
-  ['dry-run', false],
-  [undefined, false],
-])('the parameters %j ask for a dry run: %s', (parameter, expected) => {
-  expect(asksForDryRun({ resourceType: 'Parameters', parameter })).toBe(expected);
-  expect(asksForDryRun({ resourceType: 'Bundle', parameter })).toBe(false);
 });
 
 const free = slot('nine', '09:00', '09:30');
@@ -306,29 +197,4 @@ it.each([
   const issue = [{ severity: 'error' as const, code: 'structure' as const, expression: [expression] }];
   const issues = request ? bookingRejectionIssues({ resourceType: 'OperationOutcome', issue }, request) : [];
   expect(told(issues)).toEqual([`malformed-request ${path}`]);
-});
-
-describe('questionnaire response', () => {
-  const readable = {
-    resourceType: 'QuestionnaireResponse' as const,
-    status: 'completed' as const,
-    text: { status: 'generated' as const, div: '<div xmlns="http://www.w3.org/1999/xhtml">Any allergies? None.</div>' },
-  };
-
-  const issuesOf = (item: unknown): string[] =>
-    told(questionnaireResponseIssues({ value: { ...readable, item } as QuestionnaireResponse, path: 'R' }));
-
-  const question = { linkId: '1', text: 'Any allergies?' };
-
-  it.each<[string, unknown, string[]]>([
-    ['without its question', [question, { linkId: '2' }], ['answers-items-missing R.item[1].text']],
-    ['inside another', [{ ...question, item: [{ linkId: '2' }] }], ['answers-items-missing R.item[0].item[0].text']],
-    [
-      'below an answer',
-      [{ ...question, answer: [{ valueBoolean: true }, { item: [{ linkId: '2' }] }] }],
-      ['answers-items-missing R.item[0].answer[1].item[0].text'],
-    ],
-  ])('an item %s', (_, item, expected) => {
-    expect(issuesOf(item)).toEqual(expected);
-  });
 });

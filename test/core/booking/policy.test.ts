@@ -1,13 +1,12 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { lengthText, milliseconds } from '../../../core/booking/policy/duration.ts';
-import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
-import { policyIssues } from '../../../core/booking/policy/judge.ts';
+import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { readPolicy } from '../../../core/booking/policy/policy.ts';
-import { policyQuotas, type Quota, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
+import { type Quota, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
 import { requestorLimitIssues } from '../../../core/booking/policy/requestor-limits.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { appointment, at, config, now, requestor, schedule, slot, stateOf } from './support.ts';
+import { appointment, config, now, requestor, schedule, slot, stateOf } from './support.ts';
 
 describe('policy', () => {
   const HOUR = 3_600_000;
@@ -96,13 +95,6 @@ describe('policy', () => {
         },
         issues: [],
       });
-    });
-
-    test.each<[string, Schedule]>([
-      ['no extensions', schedule],
-      ['other extensions', { ...schedule, extension: [{ url: 'http://other.example', extension: [count('x', 1)] }] }],
-    ])('is open with %s', (_, holder) => {
-      expect(readPolicy(holder, config)).toEqual({ policy: {}, issues: [] });
     });
 
     test('says of each part that is wrong what is wrong with it, and keeps the others', () => {
@@ -208,94 +200,10 @@ describe('policy', () => {
       expect(effectivePolicy(one, services, config).isReadable).toBe(false);
     });
   });
-
-  describe('a wish of a requestor', () => {
-    const judge = (question: 'take' | 'cancel', start: number, ...given: unknown[]) =>
-      policyIssues(
-        question,
-        [effectivePolicy(withPolicy(...given), [], config)],
-        { start, end: start + HOUR },
-        now,
-        'x',
-      );
-
-    test.each([
-      [
-        'too soon',
-        2 * HOUR - 1,
-        ['too-soon', 'Book at least 2 h in advance: the earliest start is now 2027-01-01T02:00:00.000Z.'],
-      ],
-      ['just in time', 2 * HOUR, undefined],
-      ['at the last moment', 3 * DAY, undefined],
-      [
-        'too far ahead',
-        3 * DAY + 1,
-        ['too-far-ahead', 'Book at most 3 d in advance: the latest start is now 2027-01-04T00:00:00.000Z.'],
-      ],
-    ])('to book %s', (_, ahead, issue) => {
-      const issues = judge('take', now + ahead, duration('leadTime', 2), duration('window', 3, 'd'));
-      const [code, diagnostics] = issue ?? [];
-      expect(issues).toEqual(issue ? [{ code, diagnostics, expression: 'x' }] : []);
-    });
-
-    test.each([
-      ['until the deadline', 2 * HOUR, false],
-      ['after it', 2 * HOUR - 1, true],
-    ])('to cancel %s', (_, before, isRefused) => {
-      const start = now + before;
-      const until = new Date(start - 2 * HOUR).toISOString();
-      const diagnostics = `Portals could cancel the appointment only until ${until}, 2 h before it starts; ask the clinic.`;
-      const issues = [{ code: 'cancellation-closed', diagnostics, expression: 'x' }];
-      expect(judge('cancel', start, duration('cancelUntil', 2))).toEqual(isRefused ? issues : []);
-    });
-
-    test.each([
-      ['take', 'policy-invalid', 'The booking policy of this schedule is invalid; the clinic must correct it.'],
-      ['cancel', 'cancellation-closed', 'The booking policy of this schedule is invalid; ask the clinic to cancel.'],
-    ] as const)('to %s is refused by a policy that cannot be read', (question, code, diagnostics) => {
-      expect(judge(question, now + HOUR, duration('leadTime', -1))).toEqual([{ code, diagnostics, expression: 'x' }]);
-    });
-  });
 });
 
 describe('quota', () => {
   const context = { requestor, now, config: { ...config, timeZone: 'UTC' } };
-
-  const policy: EffectivePolicy = {
-    policy: { maxOpenPerPatient: 2, maxPerPortalAndDay: 3 },
-    saidBy: { maxOpenPerPatient: 'Schedule/calendar', maxPerPortalAndDay: 'HealthcareService/ct' },
-    isReadable: true,
-  };
-
-  const interval = { start: Date.parse(at('09:00')), end: Date.parse(at('09:30')) };
-
-  describe('the quotas of a booking', () => {
-    test.each([
-      ['Europe/Berlin', '2027-03-27T23:30:00Z', '2027-03-28', '2027-03-27T23:00:00.000Z', '2027-03-28T22:00:00.000Z'],
-      [
-        'America/Los_Angeles',
-        '2027-01-05T01:00:00Z',
-        '2027-01-04',
-        '2027-01-04T08:00:00.000Z',
-        '2027-01-05T08:00:00.000Z',
-      ],
-    ])('the day is that of the clinic in %s, however long it is', (timeZone, start, date, from, until) => {
-      const inZone = { ...context, config: { ...config, timeZone } };
-      const time = Date.parse(start);
-      const [quota] = policyQuotas([policy], { start: time, end: time + 1 }, [], inZone);
-      expect(quota?.row).toBe(`portal/${date}`);
-      expect(quota?.query.filter(([name]) => name === 'date')).toEqual([
-        ['date', `ge${from}`],
-        ['date', `lt${until}`],
-      ]);
-    });
-
-    test('are those of each patient who takes part, once', () => {
-      const patients = ['Patient/anna', 'Patient/ben', 'urn:uuid:1', 'Patient/anna'];
-      const rows = policyQuotas([policy], interval, patients, context).map(({ row }) => row);
-      expect(rows).toEqual(['portal/Patient/anna', 'portal/Patient/ben', 'portal/2027-01-04']);
-    });
-  });
 
   describe('a quota is used up', () => {
     const quota: Quota = { code: 'portal-quota-reached', row: 'r', limit: 1, query: [], diagnostics: 'Too many.' };
@@ -313,20 +221,6 @@ describe('quota', () => {
       return quotaIssues([one], usage, rewritten, 'Appointment.start', context).map(({ code }) => code);
     }
 
-    test('by as many appointments as it permits', () => {
-      const usage = new Map([[quotaKey(quota), { row, found: stateOf(booked(), nine) }]]);
-      expect(quotaIssues([quota], usage, [], 'Appointment.start', context)).toEqual([
-        { code: 'portal-quota-reached', diagnostics: 'Too many.', expression: 'Appointment.start' },
-      ]);
-      expect(issues({ limit: 2 }, [booked(), nine])).toEqual([]);
-      expect(quotaIssues([quota], new Map(), [], 'x', context)).toEqual([]);
-    });
-
-    test('not by those that this booking moves or replaces', () => {
-      expect(issues({}, [booked()], ['b', 'a'])).toEqual([]);
-      expect(issues({}, [booked()], ['b'])).toHaveLength(1);
-    });
-
     test('by more appointments than are counted, whatever they are', () => {
       const many = Array.from({ length: 1_000 }, (_, index) => booked({ id: `a${index}` }));
       const ids = many.map(({ id }) => id ?? '');
@@ -341,16 +235,6 @@ describe('quota', () => {
       ['another service', 'HealthcareService/mri', false],
     ])('in %s', (_, scope, expected) => {
       expect(issues({ scope }, [booked(), nine, schedule]).length > 0).toBe(expected);
-    });
-
-    test('by holds that are not over, if it counts holds; else by what is no hold', () => {
-      const until = (valueInstant: string) => [{ url: artefactUri(config, 'LocalHeldUntil'), valueInstant }];
-      const held = appointment({ id: 'h', extension: until('2027-01-01T00:00:01Z') });
-      const over = appointment({ id: 'h', extension: until('2027-01-01T00:00:00Z') });
-      expect(issues({ code: 'too-many-holds' }, [held])).toHaveLength(1);
-      expect(issues({ code: 'too-many-holds' }, [over])).toEqual([]);
-      expect(issues({ code: 'too-many-holds' }, [booked()])).toEqual([]);
-      expect(issues({}, [held])).toEqual([]);
     });
   });
 });
