@@ -12,7 +12,7 @@ import { buildBots } from './build/bots.ts';
 import { buildWeb } from './build/web.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { colleagues, DEMO_CLINIC } from './demo/clinic.ts';
-import { bookDay } from './demo/day.ts';
+import { bookDay, busyDay } from './demo/day.ts';
 import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { type Deployment, deploy, summary } from './deploy.ts';
@@ -149,6 +149,7 @@ async function startInFront(
   const demo = await loadDemo(deployment, config, quiet, keys, options.developer ? colleagues : []);
   await untilPublished(deployment.connection, demo.schedules);
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
+  const day = options.developer && (await busyDay(deployment.connection, config, demo.schedules));
   const web = options.pages
     ? pagesFor(config, {
         portal: {
@@ -159,7 +160,7 @@ async function startInFront(
           embeddedIn: embeddedInFrom(process.env),
           isPublished: true,
         },
-        frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl },
+        frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl, day },
         further: [developersApplication(config, demo.clients['Portal A'])],
       })
     : undefined;
@@ -176,8 +177,8 @@ async function startInFront(
   });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
   printAddresses(config, sandbox, demo, options);
-  if (options.developer) {
-    await bookDay(deployment.connection, config, demo.schedules);
+  if (day) {
+    await bookDay(deployment.connection, config, demo.schedules, day);
   }
   await printFirstSteps(deployment.connection, config, demo, log);
   if (options.developer) {

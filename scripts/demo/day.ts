@@ -2,6 +2,7 @@ import type { WithId } from '@medplum/core';
 import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { instantOf, localTimeOf } from '../../core/time/time-zone.ts';
 import type { Connection } from '../medplum/connect.ts';
 import { DEMO_SYSTEM, demoIdentifier } from './clinic.ts';
 import type { StoredSchedule } from './slots.ts';
@@ -48,13 +49,37 @@ Tim Berger 2003-08-15 Sprained ankle`
 /** Who of them cancels. */
 const CANNOT_COME = 3;
 
-/** The next free Slots of a calendar: about a day of them. */
-const nextTimes = ({ medplum }: Connection, schedule: string): Promise<WithId<Slot>[]> =>
+/** The next free Slots of a calendar, from a time on. */
+const nextTimes = ({ medplum }: Connection, schedule: string, from: number, count: number): Promise<WithId<Slot>[]> =>
   medplum.searchResources(
     'Slot',
-    { schedule, status: 'free', start: `ge${formatInstant(Date.now())}`, _sort: 'start', _count: 12 },
+    { schedule, status: 'free', start: `ge${formatInstant(from)}`, _sort: 'start', _count: count },
     { cache: 'reload' },
   );
+
+/** How many free times make a day that can become busy; in the evening that is not today. */
+const FULL = 10;
+
+/**
+ * The next day that is still long enough to become busy: `2027-01-31`, by the clocks of the clinic.
+ *
+ * @returns `undefined` if the demo clinic has had its day
+ */
+export async function busyDay(
+  connection: Connection,
+  { timeZone }: BookingConfig,
+  schedules: readonly StoredSchedule[],
+): Promise<string | undefined> {
+  const [first] = schedules.filter(({ practitioner }) => practitioner);
+  if (!first || (await connection.medplum.searchOne('Patient', { identifier: `${DEMO_SYSTEM}|day-1` }))) {
+    return undefined;
+  }
+  const slots = await nextTimes(connection, first.reference, Date.now(), 4 * FULL);
+  const dayOf = ({ start }: Slot): string =>
+    new Date(localTimeOf(timeZone, Date.parse(start))).toISOString().slice(0, 10);
+  const days = [...Map.groupBy(slots, dayOf)];
+  return (days.find(([, times]) => times.length >= FULL) ?? days[0])?.[0];
+}
 
 type Wanted = Pick<Appointment, 'comment' | 'slot' | 'start' | 'end' | 'serviceType'>;
 
@@ -93,22 +118,23 @@ async function bookFor(
 }
 
 /**
- * Books a busy day at the service, so that its pages have something to show; once, however often it is started. Requests to a
- * calendar that confirms by hand wait there. Each fourth time stays free, and one patient cannot come.
+ * Books a busy day at the service, so that its pages have something to show. Requests to a calendar that confirms by hand wait
+ * there. Each fourth time stays free, and one patient cannot come.
+ *
+ * @param day - as `busyDay` gives it
  */
 export async function bookDay(
   connection: Connection,
   config: BookingConfig,
   schedules: readonly StoredSchedule[],
+  day: string,
 ): Promise<void> {
   const { medplum } = connection;
-  if (await medplum.searchOne('Patient', { identifier: `${DEMO_SYSTEM}|day-1` })) {
-    return;
-  }
+  const from = Math.max(Date.now(), instantOf(config.timeZone, Date.parse(`${day}T00:00:00Z`)));
   const calendars = schedules.filter(({ practitioner }) => practitioner);
   const share = Math.ceil(people.length / calendars.length);
   const bookCalendar = async ({ reference }: StoredSchedule, place: number): Promise<void> => {
-    const slots = (await nextTimes(connection, reference)).filter((_, index) => index % 4 !== 3);
+    const slots = (await nextTimes(connection, reference, from, 12)).filter((_, index) => index % 4 !== 3);
     const visitors = [...people.entries()].slice(place * share, (place + 1) * share);
     for (const [index, visitor] of visitors.entries()) {
       const slot = slots[index];

@@ -65,17 +65,20 @@ interface FrontDeskSettings {
   readonly clientId: string;
   /** Address of Medplum as browsers reach it, with a trailing slash. */
   readonly medplumUrl: string;
+  /** The day to which the start page leads; by default today. */
+  readonly day?: string | undefined;
 }
 
 /** The front desk for the clinic's staff, and in it a view of the portal if that is served. */
 function frontDeskApplication(
   config: BookingConfig,
-  settings: FrontDeskSettings,
+  { day, ...settings }: FrontDeskSettings,
   portalSettings?: PortalSettings,
 ): Application {
   const assets = assetsOf(WEB_OUTPUT, 'front-desk');
   return {
     path: `${FRONT_DESK_PATH}/`,
+    ...(day && { opens: `calendar?date=${day}` }),
     title: { en: 'Front desk', de: 'Anmeldung' },
     description: { en: 'For the staff of the clinic', de: 'Für das Personal der Klinik' },
     plugin: frontDesk({

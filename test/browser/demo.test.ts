@@ -1,10 +1,17 @@
 /** What somebody sees first: the demo clinic of `npm start`, and a booking there as a film. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
+import { loadConfig } from '../../scripts/cli/load-config.ts';
+import { DEMO_CLINIC } from '../../scripts/demo/clinic.ts';
+import { start } from '../../scripts/start.ts';
 import { pictureKind } from '../../web/portal/clinic/picture-kind.ts';
+import { freePort } from '../lib/free-port.ts';
+import { expectAccessible } from './axe.ts';
 import { origin } from './clinic.ts';
 import { filmOf } from './film.ts';
+import { signInThere } from './front-desk/desk.ts';
 
 /** Where the pictures go: `PICTURES=docs/pictures` renews the film of the README, and the pictures of the demo clinic. */
 const folder = process.env.PICTURES ?? 'dist/test-browser/pictures';
@@ -24,6 +31,38 @@ test('the pictures of the demo clinic are drawn from their sources', async ({ pa
     const stored = readFileSync(join(drawings, `${name}.png`));
     expect(pictureKind(stored)).toEqual({ mediaType: 'image/png', width: 192, height: 192 });
     expect(stored.length).toBeLessThan(10_000);
+  }
+});
+
+test('npm start opens on a clinic with a name, a logo and a busy day', async ({ page }) => {
+  test.setTimeout(180_000);
+  const folder = mkdtempSync(join(tmpdir(), 'demo-'));
+  const running = await start({
+    config: loadConfig(),
+    ports: { gateway: await freePort(), medplum: await freePort() },
+    pages: true,
+    developer: { folder, settings: {} },
+    log: () => undefined,
+  });
+  try {
+    const own = new URL(running.baseUrl).origin;
+    await page.goto(own);
+    await page.getByRole('link', { name: 'Book an appointment' }).click();
+    const clinic = page.getByRole('banner');
+    await expect(clinic).toContainText(DEMO_CLINIC);
+    await expect
+      .poll(() => clinic.locator('img').evaluate((logo: HTMLImageElement) => logo.naturalWidth))
+      .toBeGreaterThan(0);
+    await page.goto(own);
+    await page.getByRole('link', { name: 'Front desk' }).click();
+    await signInThere(page);
+    const grid = page.locator('.grid');
+    await expect.poll(() => grid.getByRole('button', { name: /, (booked|pending)/ }).count()).toBeGreaterThan(20);
+    await expect(page.getByRole('link', { name: /^Requests [1-9]\d*$/ })).toBeVisible();
+    await expectAccessible(page);
+  } finally {
+    await running.stop();
+    rmSync(folder, { recursive: true });
   }
 });
 

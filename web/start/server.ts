@@ -9,6 +9,8 @@ import { caching, securityHeaders } from '../server/security.ts';
 export interface WayIn {
   /** Where it is served, for example `/portal/`. */
   readonly path: string;
+  /** What of it opens, below the path. */
+  readonly opens?: string;
   readonly title: Readonly<Record<Language, string>>;
   readonly description: Readonly<Record<Language, string>>;
 }
@@ -51,7 +53,7 @@ ${icon}
 <main>
 <h1>${words.title}</h1>
 <ul>
-${ways.map(({ path, title, description }) => html`<li><a href="${path}">${title[language]}</a>${description[language]}</li>`)}
+${ways.map(({ path, opens, title, description }) => html`<li><a href="${path}${opens}">${title[language]}</a>${description[language]}</li>`)}
 </ul>
 <p>${words.interface}: <code>${baseUrl}</code>; <a href="${baseUrl}/metadata">${words.documentation}</a></p>
 </main>

@@ -66,6 +66,9 @@ test('a Subscription in error is switched on again by keyboard, once, and what i
   await expect(card.getByRole('heading')).toContainText('Changes to appointments, to an address of the portal: failed');
   await expect(card).toContainText('The endpoint answered with status 500.');
   await expect(card).toContainText('The service has given up.');
+  // Whoever looks at the calendar sees it, too.
+  await page.getByRole('link', { name: 'Calendar', exact: true }).click();
+  await page.getByRole('link', { name: /^Notifications [1-9]\d*$/ }).click();
   await expectAccessible(page);
   expect(told.filter((text) => text.includes('top-secret') || text.includes(listener.url))).toEqual([]);
 
