@@ -31,6 +31,8 @@ interface Visit extends Interval {
   readonly offered: readonly Interval[];
   /** Ids of all its Slots. */
   readonly slots: readonly string[];
+  /** Whether it has time that staff took as it is, without buffers. */
+  readonly isAsTaken: boolean;
 }
 
 /** Time that no place of the calendar has: a Slot that was never free, by somebody else than the service. */
@@ -129,7 +131,8 @@ function contentOf(stage: Stage, calendar: Stored, isQuiet = true): Content {
     if (own.length === 0 && !(isActor && !one.slot?.length)) {
       return [];
     }
-    const offered = own.filter(({ id }) => originOf(stage, id).wasOffered).map(times);
+    const origins = own.map(({ id }) => originOf(stage, id));
+    const offered = own.filter((_, index) => origins[index]?.wasOffered).map(times);
     return [
       {
         id: one.id,
@@ -142,6 +145,8 @@ function contentOf(stage: Stage, calendar: Stored, isQuiet = true): Content {
           ?.resource?.meta?.author?.reference?.startsWith('Bot/'),
         offered,
         slots: own.map(({ id }) => id),
+        isAsTaken:
+          own.length > 0 && origins.every(({ wasOffered, isMadeByService }) => !wasOffered && !isMadeByService),
       },
     ];
   });
@@ -232,7 +237,7 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet
       (each) =>
         each !== one &&
         isSeen(each) &&
-        (one.isByStaff ? overlaps(one, around(each, calendar)) : exclude(each, one, calendar)),
+        (one.isByStaff ? overlaps(one, each.isAsTaken ? each : around(each, calendar)) : exclude(each, one, calendar)),
     )) {
       const rule = 'an appointment that was given no place has its time alone';
       found.push({ rule, text: `${calendar.name}: ${one.status} ${text(one)} and ${other.status} ${text(other)}` });

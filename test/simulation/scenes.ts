@@ -382,6 +382,12 @@ export const scenes: readonly Scene[] = [
     acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', status: 'cancelled' }]],
   },
   {
+    name: 'staff write an appointment into a block, and another after it',
+    calendars: { c: longBuffered },
+    before: [{ does: 'block', time: '09:15-09:45' }],
+    acts: [[{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }], [{ does: 'write', time: '09:45-10:15' }]],
+  },
+  {
     name: 'staff block time that a portal books',
     calendars: { c: dense },
     acts: [[{ does: 'block', time: '09:10-09:20', status: 'busy-unavailable' }], [b('09:15-09:45')]],
