@@ -119,7 +119,8 @@ describe('reading XML', () => {
   });
 
   it('any text comes back', () => {
-    const text = fc.string({ unit: 'binary' }).filter((one) => /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd]+$/.test(one));
+    const strange = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]/g;
+    const text = fc.string({ unit: 'binary' }).map((one) => one.replaceAll(strange, '') || 'x');
     fc.assert(
       fc.property(text, fc.array(text, { minLength: 1 }), fc.integer(), (family, given, number) => {
         const value = { resourceType: 'Patient', name: [{ family, given }], multipleBirthInteger: number } as Patient;

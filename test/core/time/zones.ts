@@ -17,5 +17,5 @@ export const zones = [
 
 export const firstDay = Date.UTC(2027, 0, 1);
 
-/** Ten years. */
-export const days = 3653;
+/** Three years. */
+export const days = 1096;

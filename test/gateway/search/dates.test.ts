@@ -129,7 +129,7 @@ describe('dates in searches', () => {
           expect(finds([inOneCondition(params)], compare)).toBe(expected);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 200 },
     );
   });
 
