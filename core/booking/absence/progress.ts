@@ -6,7 +6,7 @@ import type { Absent } from './plan.ts';
 import { type Affected, isAffected, type Standing } from './rows.ts';
 
 /** What is known of an appointment that an absence affects. */
-interface Known {
+export interface Known {
   readonly row: Affected;
   readonly standing: Standing;
   /** As it is stored; `undefined` if it was deleted. */

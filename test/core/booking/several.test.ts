@@ -1,0 +1,179 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Appointment, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { PREVIOUS } from '../../../core/fhir/reserved.ts';
+import {
+  appointment,
+  at,
+  config,
+  issuesOf,
+  parameters,
+  patient,
+  plan,
+  resourceParameter,
+  schedule,
+  slot,
+  stateOf,
+  written,
+} from './support.ts';
+
+const duration = (value: number, code: string) => ({ value, code, system: 'http://unitsofmeasure.org' });
+
+const room: Schedule = { ...schedule, id: 'room' };
+const inRoom = { schedule: { reference: 'Schedule/room' } };
+const step = (id: string, start: string, end: string, more: Partial<Appointment> = {}): Appointment =>
+  appointment({ start: at(start), end: at(end), slot: [{ reference: `Slot/${id}` }], ...more });
+const several = (...steps: Appointment[]) => parameters(...steps.map((one) => resourceParameter('appt-resource', one)));
+const world = (...more: Resource[]) =>
+  stateOf(schedule, room, patient, slot('nine', '09:00', '09:30'), slot('ten', '10:00', '10:30', inRoom), ...more);
+
+const nine = step('nine', '09:00', '09:30');
+const ten = step('ten', '10:00', '10:30');
+
+test('several appointments are one transaction, tied together by the service', () => {
+  const forged = { system: artefactUri(config, 'LocalVisitGroup'), value: 'of-others' };
+  const result = plan(several({ ...ten, identifier: [forged] }, nine), world());
+  const [first, second] = written(result, 'Appointment');
+  const groups = [first, second].map((one) => one?.identifier);
+  expect([first?.start, second?.start]).toEqual([at('10:00'), at('09:00')]);
+  expect(groups[0]).toEqual(groups[1]);
+  expect(groups[0]?.[0]?.value).not.toBe('of-others');
+  // The link follows time, not the order of the request.
+  expect(first?.extension?.find(({ url }) => url === PREVIOUS)?.valueReference?.reference).toMatch(/^urn:uuid:/);
+  expect(second?.extension?.find(({ url }) => url === PREVIOUS)).toBeUndefined();
+  expect(written(result, 'Slot').map(({ status }) => status)).toEqual(['busy', 'busy']);
+});
+
+test('a refusal names the appointment that is at fault', () => {
+  const taken = slot('ten', '10:00', '10:30', { ...inRoom, status: 'busy' });
+  expect(issuesOf(plan(several(nine, ten), world(taken)))).toEqual([
+    'slot-not-free Parameters.parameter[1].resource.slot[0]',
+  ]);
+});
+
+test('a person cannot be at two places at once, nor can one request be for two', () => {
+  const other = { ...patient, id: 'berta', identifier: [] };
+  const sameTime = slot('ten', '09:00', '09:30', inRoom);
+  const forBerta = { participant: [{ actor: { reference: 'Patient/berta' }, status: 'accepted' as const }] };
+  expect(issuesOf(plan(several(nine, step('ten', '09:00', '09:30')), world(sameTime)))).toEqual([
+    'period-invalid Parameters.parameter[1].resource.start',
+  ]);
+  expect(issuesOf(plan(several(nine, { ...ten, ...forBerta }), world(other)))).toEqual([
+    'patient-mismatch Parameters.parameter[1].resource.participant',
+  ]);
+});
+
+test('a new patient is created once for all', () => {
+  const { participant: _, ...unnamed } = nine;
+  const sent = { resourceType: 'Patient', name: [{ family: 'New' }] };
+  const body = parameters(
+    ...[unnamed, { ...ten, participant: undefined }].map((one) => resourceParameter('appt-resource', one)),
+    resourceParameter('patient', sent),
+  );
+  const result = plan(body, world());
+  const actors = written(result, 'Appointment').map(({ participant }) => participant[0]?.actor?.reference);
+  expect(written(result, 'Patient')).toHaveLength(1);
+  expect(actors[0]).toMatch(/^urn:uuid:/);
+  expect(actors[0]).toBe(actors[1]);
+});
+
+test('two appointments of one request share a long slot', () => {
+  const long = slot('nine', '09:00', '11:00');
+  const result = plan(several(nine, step('nine', '09:30', '10:00')), world(long));
+  expect(issuesOf(result)).toEqual([]);
+  const times = written(result, 'Slot').map(({ status, start, end }) => `${status} ${start} ${end}`);
+  expect(times.toSorted()).toEqual([
+    `busy ${at('09:00')} ${at('09:30')}`,
+    `busy ${at('09:30')} ${at('10:00')}`,
+    `free ${at('10:00')} ${at('11:00')}`,
+  ]);
+});
+
+describe('buffers between appointments of one request in one schedule', () => {
+  const withBuffers: HealthcareService = {
+    resourceType: 'HealthcareService',
+    id: 'ct',
+    type: [{ coding: [{ system: 'urn:services', code: 'ct' }] }],
+    extension: [
+      {
+        url: 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters',
+        extension: [
+          { url: 'duration', valueDuration: duration(30, 'min') },
+          { url: 'bufferBefore', valueDuration: duration(10, 'min') },
+          { url: 'bufferAfter', valueDuration: duration(10, 'min') },
+        ],
+      },
+    ],
+  };
+  const next = (start: string, end: string) =>
+    plan(several(nine, step('next', start, end)), world(slot('next', start, end), withBuffers));
+
+  test('count once', () => {
+    expect(issuesOf(next('09:40', '10:10'))).toEqual([]);
+    expect(written(next('09:40', '10:10'), 'Slot').filter(({ comment }) => comment)).toHaveLength(4);
+  });
+
+  test('count', () => {
+    expect(issuesOf(next('09:35', '10:05'))).toEqual(['slot-not-free Parameters.parameter[1].resource.slot[0]']);
+  });
+});
+
+test('limits count every appointment', () => {
+  const policy = {
+    url: artefactUri(config, 'LocalBookingPolicy'),
+    extension: [{ url: 'maxOpenPerPatient', valuePositiveInt: 1 }],
+  };
+  const strict = { ...schedule, extension: [policy] };
+  const later = slot('later', '11:00', '11:30');
+  const body = several(nine, step('later', '11:00', '11:30'));
+  const usage = new Map([
+    ['patient-limit-reached portal/Patient/anna Schedule/calendar', { row: undefined, found: new Map() }],
+  ]);
+  expect(issuesOf(plan(body, world(strict, later), {}, undefined, 'requestor', { usage }))).toEqual([
+    'patient-limit-reached Parameters.parameter[1].resource.start',
+  ]);
+});
+
+test('all wait for the clinic if one does, and until the same moment', () => {
+  const manual = {
+    ...room,
+    extension: [
+      { url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' },
+      {
+        url: artefactUri(config, 'LocalBookingPolicy'),
+        extension: [{ url: 'confirmWithin', valueDuration: duration(1, 'd') }],
+      },
+    ],
+  };
+  const result = plan(several(nine, ten), world(manual));
+  const found = written(result, 'Appointment');
+  const ends = found.map(({ extension = [] }) => extension.find(({ valueInstant }) => valueInstant)?.valueInstant);
+  expect(found.map(({ status }) => status)).toEqual(['pending', 'pending']);
+  expect(ends[0]).toBe(ends[1]);
+  expect(written(result, 'Task')).toHaveLength(2);
+});
+
+test('the same request again is answered with what it has booked', () => {
+  const numbered = [nine, ten].map((one, index) => ({ ...one, identifier: [{ system: 'urn:p', value: `${index}` }] }));
+  const booked = written(plan(several(...numbered), world()), 'Appointment');
+  const stored = booked.map((one, index) => ({
+    ...one,
+    id: `a${index}`,
+    slot: [{ reference: index === 0 ? 'Slot/nine' : 'Slot/ten' }],
+  }));
+  const again = plan(several(...numbered), world(...stored));
+  expect(again).toMatchObject({ kind: 'existing', appointments: [{ id: 'a0' }, { id: 'a1' }] });
+});
+
+test('what several appointments cannot say together is malformed', () => {
+  const same = { ...ten, id: 'x' };
+  const body = parameters(...[{ ...nine, id: 'x' }, same].map((one) => resourceParameter('appt-resource', one)), {
+    name: 'schedule',
+    valueReference: { reference: 'Schedule/room' },
+  });
+  expect(issuesOf(plan(body, world()))).toEqual([
+    'malformed-request Parameters.parameter[2].valueReference',
+    'malformed-request Parameters.parameter[1].resource.id',
+    'slot-mismatch Parameters.parameter[0].resource.slot[0]',
+  ]);
+});
