@@ -6,13 +6,15 @@ import {
   completedBy,
   completing,
   failed,
-  inTurns,
+  inOrder,
   jobIn,
   MOST_ATTEMPTS,
   overdueJobs,
   visibleTo,
+  waitingEntry,
 } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
@@ -30,14 +32,16 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
   if (!job) {
     return;
   }
+  const parsed = parseBookRequest(job.body, config);
   const result = await bookAppointment(
     medplum,
-    parseBookRequest(job.body, config),
+    parsed,
     {
       id: job.requestor,
       reference: job.requester,
       role: job.role,
       limits: ['open'],
+      asked: parseInstant(task.authoredOn),
       narrow: (state) => visibleTo(job, state, config),
     },
     { extend: (transaction, newId, count) => completing(transaction, task, newId, count) },
@@ -46,6 +50,11 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
     await end(medplum, completedBy(task, result.appointments));
   }
   if (result.kind === 'refused') {
+    const later = result.issues.map(({ notBefore }) => notBefore ?? 0);
+    if (parsed.request && later.every((time) => time > 0)) {
+      await end(medplum, waitingEntry(task, parsed.request, Math.max(...later), config));
+      return;
+    }
     if (isTransient(result.issues) && isFurther(task)) {
       throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
     }
@@ -98,10 +107,10 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
     const [task] = await readTasks(medplum, `Task?_id=${input.id}`);
     return task && run(medplum, task);
   }
-  const end = Date.now() + RUN_LIMIT;
-  const found = ofType('Task', await readAll(medplum, [overdueJobs(Date.now(), config)]));
+  const now = Date.now();
+  const found = ofType('Task', await readAll(medplum, [overdueJobs(now, config)]));
   await carryOut(
-    inTurns(found, Math.random, config).map((task) => () => runAgain(medplum, task)),
-    end,
+    inOrder(found, Math.random, now, config).map((task) => () => runAgain(medplum, task)),
+    now + RUN_LIMIT,
   );
 }

@@ -48,6 +48,8 @@ export interface Requestor {
   readonly limits?: readonly RequestorLimit[];
   /** The role in which the requestor acts, if Medplum cannot be asked with its credentials. */
   readonly role?: Role | undefined;
+  /** When an asynchronous booking was asked for, in milliseconds since 1970 UTC. */
+  readonly asked?: number | undefined;
 }
 
 /** A decision and the state on which it is based. */
@@ -214,6 +216,7 @@ export async function decideBooking(
     const known = { role, services: servicesLedTo(request, state, services), ...(await holds) };
     const context: BookingContext = {
       now,
+      asked: requestor.asked,
       requestor: id,
       requester: reference,
       config,

@@ -7,14 +7,16 @@ import type {
   Task,
   TaskInput,
 } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
-import { formatInstant } from '../../fhir/instant.ts';
+import type { BookingConfig, PublicConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { parseReference } from '../../fhir/reference/reference.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
+import type { BookRequest } from '../book/request/request.ts';
 import type { Role } from '../caller-role.ts';
 import type { ResourceSet } from '../resource-set.ts';
 
@@ -88,7 +90,7 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
 const OVERDUE = 5_000;
 
 /**
- * The search for the ids and owners of jobs that should have been carried out by now. A job that was tried again is as new
+ * The search for the ids, owners and draws of jobs that should have been carried out by now. A job that was tried again is as new
  * as the last attempt.
  *
  * @param now - milliseconds since 1970 UTC
@@ -99,13 +101,13 @@ export const overdueJobs = (now: number, config: PublicConfig): string =>
     {
       status: 'requested',
       _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
-      _fields: 'id',
+      _fields: 'id,for,restriction',
     },
     config,
   );
 
 /** Left-over jobs in the order in which they are carried out: one of each owner, then the next of each. */
-export function inTurns(tasks: readonly Task[], random: () => number, config: PublicConfig): Task[] {
+function inTurns(tasks: readonly Task[], random: () => number, config: PublicConfig): Task[] {
   const owners = Map.groupBy(tasks, (task) => ownerOf(task, config));
   const queues = [...owners.values()]
     .map((queue) => ({ queue, place: random() }))
@@ -114,6 +116,50 @@ export function inTurns(tasks: readonly Task[], random: () => number, config: Pu
     .flatMap(({ queue }) => queue.map((task, round) => ({ task, round })))
     .sort((one, other) => one.round - other.round)
     .map(({ task }) => task);
+}
+
+/** The patient of a request, as far as it says whether another one is for the same. */
+function patientOf({ appointment, patient }: BookRequest, { baseUrl }: BookingConfig): Reference | undefined {
+  const [identifier] = patient?.value.identifier ?? [];
+  const [id] = (appointment.value.participant ?? [])
+    .flatMap(({ actor }) => parseReference(actor?.reference, baseUrl, ['Patient'])?.id ?? [])
+    .sort();
+  return patient ? identifier && { identifier } : id === undefined ? undefined : { reference: `Patient/${id}` };
+}
+
+/**
+ * The entry that lets a job wait for a draw, in which the requests of one patient have one place.
+ *
+ * @param notBefore - when it is tried, in milliseconds since 1970 UTC
+ */
+export function waitingEntry(task: Task, request: BookRequest, notBefore: number, config: BookingConfig): BundleEntry {
+  const restriction = { period: { start: formatInstant(notBefore) } };
+  const patient = patientOf(request, config);
+  return updateEntry(task, { ...task, restriction, ...(patient && { for: patient }) });
+}
+
+/** Since when a job that waits for a draw may be carried out; `undefined` if it waits for none. */
+const drawnAt = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
+
+/**
+ * The jobs to carry out now, in order: those in turns that wait for no draw, then those that are drawn. Each patient's place is
+ * as likely as any other; several wishes of a patient keep their order.
+ *
+ * @param tasks - left-over jobs
+ * @param now - milliseconds since 1970 UTC
+ */
+export function inOrder(tasks: readonly Task[], random: () => number, now: number, config: PublicConfig): Task[] {
+  const others = tasks.filter((task) => drawnAt(task) === undefined);
+  const due = tasks.filter((task) => (drawnAt(task) ?? Number.POSITIVE_INFINITY) <= now);
+  const patients = Map.groupBy(due, (task) => {
+    const { reference, identifier } = task.for ?? {};
+    const person = identifier ? `${identifier.system}|${identifier.value}` : (reference ?? task.id);
+    return `${ownerOf(task, config)} ${person}`;
+  });
+  const drawn = [...patients.values()]
+    .map((wishes) => ({ wishes, place: random() }))
+    .sort((one, other) => one.place - other.place);
+  return [...inTurns(others, random, config), ...drawn.flatMap(({ wishes }) => wishes)];
 }
 
 /** How often a left-over job is tried before it is refused. */

@@ -1,6 +1,7 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
+import { drawIssues } from '../policy/draw.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
 import { policyIssues } from '../policy/judge.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
@@ -76,7 +77,7 @@ export function applyPolicy(
   known: Knowledge,
   context: BookingContext,
 ): PolicyVerdict {
-  const { now, config, purpose = 'book', reached = new Set() } = context;
+  const { now, asked, config, purpose = 'book', reached = new Set() } = context;
   const { interval, appointment } = request;
   const policiesOf = (schedules: readonly Schedule[]) =>
     schedules.map((one) => effectivePolicy(one, offeredServicesOf(one, state, known), config));
@@ -90,6 +91,7 @@ export function applyPolicy(
     policies,
     issues: [
       ...(isOfClinic ? [] : policyIssues('take', policies, interval, now, `${appointment.path}.start`)),
+      ...(isOfClinic ? [] : drawIssues(policies, now, asked, `${appointment.path}.start`)),
       ...(isOfClinic ? [] : givingBackIssues(earlier, request, policiesOf, state, context)),
       ...requestorLimitIssues(reached, changedBy(earlier), appointment.path, config),
     ],

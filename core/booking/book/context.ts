@@ -8,6 +8,8 @@ import type { Purpose } from './request/request.ts';
 export interface BookingContext {
   /** The moment of the decision, in milliseconds since 1970 UTC. */
   readonly now: number;
+  /** When an asynchronous booking was asked for, likewise; one that is answered at once has none. */
+  readonly asked?: number | undefined;
   /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
   readonly requestor: string;
   /** The same profile as a reference, with its name where Medplum gives it. */

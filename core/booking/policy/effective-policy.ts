@@ -26,6 +26,7 @@ const stricter: Readonly<Record<PolicyPart, (one: number, other: number) => numb
   offerFor: Math.min,
   attendanceBy: Math.max,
   quietHours: Math.max,
+  drawUntil: Math.max,
 };
 
 interface Said {

@@ -1,5 +1,6 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
@@ -31,6 +32,11 @@ const others = {
   quietHours: {
     said: 'a valueString such as 22:00-07:00',
     read: ({ valueString }: Extension) => dailyHours(valueString),
+  },
+  /** Until when portals ask for times that are drawn then, in milliseconds since 1970 UTC. */
+  drawUntil: {
+    said: 'a valueInstant',
+    read: ({ valueInstant }: Extension) => parseInstant(valueInstant),
   },
 } as const;
 

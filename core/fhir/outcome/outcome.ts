@@ -22,6 +22,8 @@ export interface Issue {
   readonly expression?: string;
   /** What the caller could book instead, the nearest first. */
   readonly alternatives?: readonly Alternative[];
+  /** When an asynchronous booking is tried again that is refused for now; in milliseconds since 1970 UTC. */
+  readonly notBefore?: number;
 }
 
 /** The HTTP statuses of errors, the gravest first: a malformed request hides a broken rule, which hides a conflict. */

@@ -1,6 +1,9 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bot, OperationOutcome, Slot, Task } from '@medplum/fhirtypes';
+import { handler as bookBot } from '../../../bots/booking/book.ts';
+import { handler as enqueueBookingBot } from '../../../bots/booking/enqueue-booking.ts';
+import { handler as holdBot } from '../../../bots/booking/hold.ts';
 import { handler as processBookingBot } from '../../../bots/booking/process-booking.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/async/task.ts';
@@ -16,8 +19,11 @@ import {
   asks,
   byChance,
   eventOf,
+  extension,
   only,
+  type Portal,
   policy,
+  problems,
   proposed,
   unavailable,
   writes,
@@ -178,5 +184,62 @@ describe('process booking', () => {
       const statuses = await Promise.all(jobs.map(async ({ task }) => (await read(task))?.status));
       expect(statuses.sort()).toEqual(expected);
     });
+  });
+});
+
+describe('a draw', () => {
+  const [HOUR, DRAWN] = [3_600_000, 20_000];
+
+  it('answers everybody who asked in time, gives each time to one of them, and keeps all others out until it is over', async () => {
+    const drawUntil = Date.now() + HOUR;
+    const drawn = extension('LocalBookingPolicy', {
+      extension: [{ url: 'drawUntil', valueInstant: new Date(drawUntil).toISOString() }],
+    });
+    const schedule = await aSchedule(medplum(), { extension: [drawn] });
+    const times = ['09:00', '09:30', '10:00', '10:30', '11:00'];
+    const slots: Slot[] = [];
+    for (const [index, from] of times.slice(0, 4).entries()) {
+      slots.push(await aSlot(medplum(), schedule, from, times[index + 1] ?? ''));
+    }
+    const [popular, other, third, left] = slots;
+    const portals: [Portal, Portal] = [await aPortal(medplum()), await aPortal(medplum())];
+    const [portal] = portals;
+    const jobs: Task[] = [];
+    for (let count = 0; count < 8; count++) {
+      const by = portals[count % 2] ?? portal;
+      const patient = await aPatient(medplum(), by);
+      const wishes = count < 6 ? [popular, other] : [third];
+      for (const slot of wishes) {
+        const body = proposed(patient, slot ? [slot] : []);
+        const task = (await enqueueBookingBot(medplum().medplum, eventOf<unknown>(body, by))) as Task;
+        await processBookingBot(medplum().medplum, eventOf<Task | Bot>(task));
+        jobs.push(task);
+      }
+    }
+    const statuses = async () =>
+      (await Promise.all(jobs.map(({ id }) => medplum().read<Task>(`Task/${id}`)))).map((task) => task?.status);
+    const tickAt = (time: number) =>
+      later(time - Date.now(), () =>
+        processBookingBot(medplum().medplum, eventOf<Task | Bot>({ resourceType: 'Bot', id: 'clock' })),
+      );
+    const patient = await aPatient(medplum(), portal);
+    const direct = (time: number, bot: typeof bookBot = bookBot) =>
+      later(time - Date.now(), () =>
+        bot(medplum().medplum, eventOf<unknown>(proposed(patient, left ? [left] : []), portal)),
+      );
+
+    await tickAt(drawUntil + DRAWN / 2);
+    expect(new Set(await statuses())).toEqual(new Set(['requested']));
+    for (const time of [drawUntil - HOUR / 2, drawUntil + DRAWN]) {
+      expect(problems(await direct(time))).toEqual(['draw-open Appointment.start']);
+      expect(problems(await direct(time, holdBot))).toEqual(['draw-open Appointment.start']);
+    }
+    await tickAt(drawUntil + DRAWN);
+    expect((await statuses()).toSorted()).toEqual([...Array(3).fill('completed'), ...Array(11).fill('failed')].sort());
+    for (const slot of [popular, other, third]) {
+      const held = await medplum().find<Appointment>(`Appointment?slot=Slot/${slot?.id}&status=booked`);
+      expect(held).toHaveLength(1);
+    }
+    expect(await direct(drawUntil + HOUR / 2)).toMatchObject({ resourceType: 'Appointment', status: 'booked' });
   });
 });

@@ -21,7 +21,7 @@ const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
   ['taken', ['slot-not-free', 'slot-not-found', 'slot-mismatch', 'schedule-inactive', 'schedule-overbooked']],
   ['heldOver', ['hold-expired']],
   ['tooSoon', ['too-soon', 'start-in-past']],
-  ['tooFar', ['too-far-ahead']],
+  ['tooFar', ['too-far-ahead', 'draw-open']],
   ['cancelTooLate', ['cancellation-closed']],
   ['closed', ['appointment-closed', 'transition-not-allowed']],
   ['tooManyHolds', ['too-many-holds']],
