@@ -118,14 +118,14 @@ function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
 /** With whom: the day that was looked at stays. Who is free first comes first. */
 function personChoice(visit: Visit, page: TimesPage): Html | false {
   const { texts } = visit;
-  const { service, schedule: chosen, people, from, day, who } = page;
+  const { schedule: chosen, people, from, day, who } = page;
   const option = (schedule: string | undefined, content: Content): Html =>
     html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day person"${schedule === chosen?.reference && html` aria-current="true"`}>${content}</a></li>`;
   const cards = new Set(withCard(people, chosen));
   const others = people.filter(({ schedule }) => !cards.has(schedule)).slice(0, MOST_OTHERS);
   const nextOf = (schedule: BookableSchedule) => people.find((one) => one.schedule === schedule)?.next;
   return (
-    service.schedules.filter(({ name }) => name !== '').length > 1 &&
+    hasPeople(page) &&
     html`<section aria-labelledby="people-title" class="people"><h2 id="people-title">${texts.times.withWhom}</h2>
 ${personSearch(visit, page)}<ul>${option(undefined, texts.times.anyone)}${[...cards].map((schedule) => option(schedule.reference, personCard(visit, page, schedule, nextOf(schedule))))}</ul>
 ${others.length > 0 && html`<details${who !== '' && html` open`}><summary>${texts.times.more}</summary><ul>${others.map(({ schedule }) => option(schedule.reference, schedule.name))}</ul></details>`}</section>`
@@ -245,17 +245,19 @@ const parts = [
 /** How many times of a day are shown where there are many calendars. */
 const MOST_TIMES = 40;
 
+/** Whether people can be chosen between. */
+const hasPeople = ({ service }: TimesPage): boolean => service.schedules.filter(({ name }) => name !== '').length > 1;
+
 /**
- * The times of a day that are shown. Where several people have too many between them each moment is named once, with one of
- * those who are free then; of too many moments some of the whole day. Whoever chooses a person sees all that they have.
+ * The times of a day that are shown. Where several calendars have too many between them each moment is named once, with one
+ * of those who are free then; of too many moments some of the whole day, if whoever chooses a person sees all that they have.
  */
-function shownTimes({ service, schedule }: TimesPage, times: readonly FreeTime[]): readonly FreeTime[] {
-  const hasChoice = schedule === undefined && service.schedules.filter(({ name }) => name !== '').length > 1;
-  if (!hasChoice || times.length <= MOST_TIMES) {
+function shownTimes(page: TimesPage, times: readonly FreeTime[]): readonly FreeTime[] {
+  if (page.schedule !== undefined || times.length <= MOST_TIMES) {
     return times;
   }
   const moments = [...Map.groupBy(times, ({ start }) => start).values()];
-  const step = Math.ceil(moments.length / MOST_TIMES);
+  const step = hasPeople(page) ? Math.ceil(moments.length / MOST_TIMES) : 1;
   return moments.flatMap((own, index) => (index % step === 0 ? (own[index % own.length] ?? []) : []));
 }
 
@@ -277,7 +279,7 @@ function timeList(visit: Visit, page: TimesPage): Html | false {
   if (!first) {
     return false;
   }
-  const isSome = times !== all;
+  const isSome = times.length < all.length;
   const isByPerson = page.service.schedules.length > 1 && !isSome;
   const label = ({ start, schedule: { name } }: FreeTime): Content =>
     isSome && name !== '' ? html`${clock.time(start)}<br><small dir="auto">${name}</small>` : clock.time(start);
@@ -289,7 +291,7 @@ function timeList(visit: Visit, page: TimesPage): Html | false {
   return html`<section id="times" aria-labelledby="times-title">
 <h2 id="times-title">${say(texts.times.times, { day: clock.longDay(first.start) })}</h2>
 ${isRequest && html`<p class="note">${texts.times.request}</p>`}
-${(isSome || !page.isComplete) && html`<p class="note">${texts.times.incomplete}</p>`}
+${((isSome && hasPeople(page)) || !page.isComplete) && html`<p class="note">${texts.times.incomplete}</p>`}
 ${timeForm(visit, page, groups)}
 </section>`;
 }
