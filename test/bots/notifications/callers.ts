@@ -1,6 +1,7 @@
 import type { BotEvent } from '@medplum/core';
 import type { AccessPolicy, Bundle, OperationOutcome, Parameters, Resource, Task } from '@medplum/fhirtypes';
-import { noOutboxes, outboxesTask } from '../../../core/notifications/delivery/outbox.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import { noOutboxes, outboxesOf, outboxesSearch, outboxesTask } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import type { BotServer } from '../medplum.ts';
 
@@ -31,6 +32,23 @@ export const codesIn = (answer: Resource) =>
 /** What a Bot says of its first reason to refuse something. */
 export const textOf = (answer: Resource): string => issuesIn(answer)[0]?.diagnostics ?? '';
 
+/** The states of Subscriptions in an answer, each with what it says by the names of its parameters. */
+export function statesIn(answer: Resource): Record<string, unknown>[] {
+  const all = answer.resourceType === 'Bundle' ? (answer.entry ?? []).map(({ resource }) => resource) : [];
+  return all.flatMap((one) =>
+    one?.resourceType === 'Parameters'
+      ? [
+          Object.fromEntries(
+            (one.parameter ?? []).map(({ name, valueReference, valueCodeableConcept, ...rest }) => [
+              name,
+              valueReference?.reference ?? valueCodeableConcept?.text ?? Object.values(rest)[0],
+            ]),
+          ),
+        ]
+      : [],
+  );
+}
+
 type Rights = NonNullable<AccessPolicy['resource']>;
 
 /** The right to read everything. */
@@ -41,6 +59,18 @@ export async function knownCaller(server: BotServer, resource: Rights = reader):
   const caller = await server.addClient('Caller', resource);
   await server.create<Task>(outboxesTask(noOutboxes(caller.id), config));
   return caller;
+}
+
+/** How many Subscriptions of a subscriber have an outbox. */
+export async function outboxCount(server: BotServer, { id }: Caller): Promise<number | undefined> {
+  const [task] = await server.find<Task>(outboxesSearch([id], config));
+  return task && outboxesOf(task).of.size;
+}
+
+/** Whoever sees the Subscriptions of an owner, and all that is asked for besides. */
+export function seeingThoseOf(server: BotServer, owner: string, more: Rights = []): Promise<Caller> {
+  const criteria = `Subscription?_tag=${requestorTag('', config).system}|${owner}`;
+  return server.addClient('Portal', [{ resourceType: 'Subscription', criteria }, ...more]);
 }
 
 /** What the operations of Subscriptions answer. */

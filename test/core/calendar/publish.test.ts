@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from '@jest/globals';
-import type { Slot, Task } from '@medplum/fhirtypes';
+import type { HealthcareService, Slot, Task } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { publishingOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { type Line, nextDay, nextOf, outdated, type Standing } from '../../../core/calendar/publish/due.ts';
@@ -10,12 +10,14 @@ import {
   publicationTask,
   rowEntry,
 } from '../../../core/calendar/publish/publication.ts';
-import { planSlots } from '../../../core/calendar/publish/publish.ts';
+import { type PublishState, planSlots } from '../../../core/calendar/publish/publish.ts';
+import type { Closure } from '../../../core/calendar/time/not-available.ts';
 import { told } from '../../lib/told.ts';
 import {
   actor,
   at,
   calendar,
+  carriedOut,
   code,
   config,
   minutes,
@@ -28,6 +30,261 @@ import {
   times,
   visit,
 } from './support.ts';
+
+const morning = ['09:00–09:30', '09:30–10:00', '10:00–10:30', '10:30–11:00', '11:00–11:30', '11:30–12:00'];
+
+/** Slots with one of them changed, as staff or a booking would. */
+function with_(slots: readonly Slot[], time: string, change: Partial<Slot>): Slot[] {
+  return slots.map((one) => (one.start === at(time) && one.status === 'free' ? { ...one, ...change } : one));
+}
+
+function again(
+  slots: readonly Slot[],
+  more: Partial<PublishState> = {},
+  services?: readonly HealthcareService[],
+): Slot[] {
+  return publish(stateOf(slots, more, services));
+}
+
+describe('publishing opening hours', () => {
+  const slots = publish(stateOf());
+
+  it('makes Slots of one duration, with everything that the service says', () => {
+    expect(times(slots)).toEqual(morning);
+    expect(slots[0]).toEqual({
+      resourceType: 'Slot',
+      id: expect.any(String),
+      meta: { profile: ['https://example.org/fhir/StructureDefinition/LocalSlot'] },
+      identifier: [
+        {
+          system: 'https://example.org/fhir/NamingSystem/LocalPublishedSlot',
+          value: 'offer/calendar/visit/2027-01-04T08:00:00.000Z/1',
+        },
+      ],
+      schedule: { reference: 'Schedule/calendar' },
+      status: 'free',
+      start: '2027-01-04T08:00:00.000Z',
+      end: '2027-01-04T08:30:00.000Z',
+      serviceType: [
+        {
+          coding: [{ system: 'urn:services', code: 'visit' }],
+          extension: [
+            {
+              url: 'https://medplum.com/fhir/service-type-reference',
+              valueReference: { reference: 'HealthcareService/visit' },
+            },
+          ],
+        },
+      ],
+      specialty: [{ coding: [{ system: 'urn:specialties', code: 'general' }] }],
+    });
+  });
+
+  it('says whom they are for, and follows the service when that changes; what others have added stays', () => {
+    const url = 'https://example.org/fhir/StructureDefinition/LocalPayerKind';
+    const payers = (...codes: string[]) => codes.map((one) => ({ url, valueCoding: { system: 'urn:p', code: one } }));
+    const other = { url: 'urn:other', valueBoolean: true };
+    const served = (...codes: string[]) => service([], { extension: [...service().extension, ...payers(...codes)] });
+    const own = publish(stateOf([], {}, [served('private')])).map((one) => ({
+      ...one,
+      extension: [other, ...(one.extension ?? [])],
+    }));
+    expect(again(own, {}, [served('private')])).toEqual(own);
+    const changed = again(own, {}, [served('statutory', 'private')]);
+    expect(changed.map(({ extension }) => extension)).toEqual(
+      own.map(() => [other, ...payers('statutory', 'private')]),
+    );
+    expect(again(changed).map(({ extension }) => extension)).toEqual(own.map(() => [other]));
+  });
+
+  it('publishes nothing that begins before now', () => {
+    expect(times(publish(stateOf([], { now: Date.parse(at('09:01')) })))).toEqual(morning.slice(1));
+  });
+
+  it('leaves buffers out, between the opening hours and around what is taken', () => {
+    const buffered = service([
+      minutes('bufferBefore', 10),
+      minutes('bufferAfter', 20),
+      minutes('alignmentInterval', 5),
+    ]);
+    const found = times(publish(stateOf([slot('taken', '10:00', '10:30', 'busy')], {}, [buffered])));
+    expect(found[0]).toBe('09:10–09:40');
+    expect(found).not.toContain('09:15–09:45');
+    expect(found[1]).toBe('10:40–11:10');
+    expect(found.at(-1)).toBe('11:10–11:40');
+  });
+
+  it('begins each place on the grid, as many places as the service has', () => {
+    const quarter = service([
+      minutes('alignmentInterval', 60),
+      minutes('alignmentOffset', 15),
+      { url: 'slotCapacity', valuePositiveInt: 2 },
+    ]);
+    expect(times(publish(stateOf([], {}, [quarter])))).toEqual([
+      '09:15–09:45',
+      '09:15–09:45',
+      '10:15–10:45',
+      '10:15–10:45',
+      '11:15–11:45',
+      '11:15–11:45',
+    ]);
+  });
+
+  it('withdraws what no longer fits and gives it back under the same identity', () => {
+    const short = service([], {
+      availableTime: [{ daysOfWeek: ['mon'], availableStartTime: '10:00:00', availableEndTime: '11:00:00' }],
+    });
+    const narrowed = again(slots, {}, [short]);
+    expect(times(narrowed)).toEqual(['10:00–10:30', '10:30–11:00']);
+    const widened = again(narrowed);
+    expect(times(widened)).toEqual(morning);
+    expect(widened).toHaveLength(slots.length);
+  });
+
+  it('writes a changed Slot only if it still has the version that was read', async () => {
+    const versioned = slots.map((one) => ({ ...one, meta: { ...one.meta, versionId: '7' } }));
+    const off = stateOf(versioned, { publishing: { kind: 'off', reason: 'switched-off' } });
+    const { changes } = planSlots(off, config);
+    expect(changes).toHaveLength(6);
+    expect(
+      changes.every(
+        ({ stored, resource }) => stored?.meta?.versionId === '7' && resource.status === 'entered-in-error',
+      ),
+    ).toBe(true);
+  });
+
+  it('never publishes twice what two runs have published at the same moment', () => {
+    const twice = [...slots, ...slots.map((one) => ({ ...one, id: `${one.id}-twin` }))];
+    expect(times(again(twice))).toEqual(morning);
+  });
+
+  it.each<[Slot['status']]>([['busy'], ['busy-tentative'], ['busy-unavailable']])(
+    'does not touch one that is %s, nor publish its time',
+    (status) => {
+      const held = with_(slots, '09:30', { status });
+      expect(planSlots(stateOf(held), config).changes).toEqual([]);
+      const elsewhere = service([], {
+        availableTime: [{ daysOfWeek: ['tue'], availableStartTime: '09:00:00', availableEndTime: '10:00:00' }],
+      });
+      const moved = again(held, {}, [elsewhere]);
+      expect(times(moved, status)).toEqual(['09:30–10:00']);
+      expect(times(moved)).toEqual([]);
+    },
+  );
+
+  it('does not touch a free Slot that an appointment still refers to', () => {
+    const [first] = slots;
+    const { changes } = planSlots(
+      stateOf(slots, { held: new Set([first?.id ?? '']), publishing: { kind: 'off', reason: 'no-service' } }),
+      config,
+    );
+    expect(changes).toHaveLength(5);
+  });
+
+  it('does not publish again what was split off from a booked Slot', () => {
+    const [first] = slots;
+    const split = [
+      ...with_(slots, '09:00', { status: 'busy', end: at('09:10') }),
+      slot('rest', '09:10', '09:30', 'free', {
+        identifier: [{ system: 'https://example.org/fhir/NamingSystem/LocalSlotOrigin', value: first?.id ?? '' }],
+      }),
+    ];
+    expect(planSlots(stateOf(split), config).changes).toEqual([]);
+    const closed = planSlots(stateOf(split, { publishing: { kind: 'off', reason: 'no-service' } }), config);
+    expect(times(carriedOut(split, closed))).toEqual([]);
+    expect(times(carriedOut(split, closed), 'busy')).toEqual(['09:00–09:10']);
+  });
+
+  it('makes a split Slot whole again once all of it is free', () => {
+    const [first] = slots;
+    const split = [
+      ...with_(slots, '09:00', { end: at('09:10') }),
+      slot('rest', '09:10', '09:30', 'free', {
+        identifier: [{ system: 'https://example.org/fhir/NamingSystem/LocalSlotOrigin', value: first?.id ?? '' }],
+      }),
+    ];
+    expect(times(again(split))).toEqual(morning);
+  });
+
+  it('offers the time of two services once: what is booked for one is withdrawn for the other', () => {
+    const long = service([minutes('duration', 60), minutes('alignmentInterval', 60)], { id: 'long' });
+    const schedule = scheduleOf([visit, long]);
+    const both = publish(stateOf([], { schedule }, [visit, long]));
+    expect(times(both)).toHaveLength(9);
+    const booked = again(
+      with_(
+        both.filter(({ end }) => end === at('09:30')),
+        '09:00',
+        { status: 'busy' },
+      ).concat(both.filter(({ end }) => end !== at('09:30'))),
+      { schedule },
+      [visit, long],
+    );
+    expect(times(booked)).not.toContain('09:00–10:00');
+    expect(times(booked)).toContain('09:30–10:00');
+  });
+});
+
+describe('taken time', () => {
+  const slots = publish(stateOf());
+
+  it('withdraws the published Slots it overlaps, which return with it', () => {
+    const taken = again([...slots, slot('taken', '09:15', '10:15', 'busy')]);
+    expect(times(taken)).toEqual(morning.slice(3));
+    expect(times(again(taken.filter(({ id }) => id !== 'taken')))).toEqual(morning);
+  });
+
+  it('narrows a Slot made by hand to what is left, and gives it back', () => {
+    const byHand = [slot('long', '14:00', '16:00'), slot('taken', '14:30', '15:00', 'busy-tentative')];
+    const narrowed = again(byHand);
+    expect(times(narrowed).slice(6)).toEqual(['14:00–14:30', '15:00–16:00']);
+    expect(planSlots(stateOf(narrowed), config).changes).toEqual([]);
+    const back = again(narrowed.filter(({ id }) => id !== 'taken'));
+    expect(times(back).slice(6)).toEqual(['14:00–16:00']);
+    expect(back.find(({ id }) => id === 'long')).not.toHaveProperty('extension');
+  });
+
+  it('blocks only the service it names, unless it is an appointment', () => {
+    const other = { serviceType: [{ coding: [{ system: 'urn:services', code: 'other' }] }] };
+    expect(times(again([slot('block', '09:00', '10:00', 'busy-unavailable', other)]))).toEqual(morning);
+    expect(times(again([slot('booked', '09:00', '10:00', 'busy', other)]))).toEqual(morning.slice(2));
+    expect(times(again([slot('block', '09:00', '10:00', 'busy-unavailable', { serviceType: visit.type })]))).toEqual(
+      morning.slice(2),
+    );
+  });
+});
+
+describe('closed days', () => {
+  const christmas = (start: string, end: string): Closure => ({
+    description: 'Closed',
+    period: { start, end },
+    path: 'p',
+  });
+  const slots = publish(stateOf());
+
+  it('block every Schedule with a Slot that Medplum respects too, and open it again', () => {
+    const closed = again([...slots, slot('extra', '14:00', '15:00')], {
+      closedDays: [christmas('2027-01-04', '2027-01-04')],
+    });
+    expect(times(closed)).toEqual([]);
+    expect(times(closed, 'busy-unavailable')).toEqual(['00:00–00:00']);
+    expect(planSlots(stateOf(closed, { closedDays: [christmas('2027-01-04', '2027-01-04')] }), config).changes).toEqual(
+      [],
+    );
+    const opened = again(closed);
+    expect(times(opened)).toEqual([...morning, '14:00–15:00']);
+    expect(times(opened, 'busy-unavailable')).toEqual([]);
+  });
+
+  it('end after they start', () => {
+    const { changes, problems } = planSlots(
+      stateOf(slots, { closedDays: [christmas('2027-01-05', '2027-01-04')] }),
+      config,
+    );
+    expect(changes).toEqual([]);
+    expect(problems).toEqual([{ code: 'period-invalid', diagnostics: expect.any(String), expression: 'p' }]);
+  });
+});
 
 describe('what is published of a Schedule', () => {
   const published = (more: Parameters<typeof scheduleOf>[1], services = [visit]) =>

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
 
 let fake: FakeMedplum;
@@ -42,6 +43,46 @@ describe('POST /Patient', () => {
     await create({ resourceType: 'Patient' });
     expect(stored().meta).toBeUndefined();
   });
+
+  test.each([
+    ['?identifier=s|1', 'identifier=s%7C1'],
+    ['identifier=s|1&_count=5&_sort=_id', 'identifier=s%7C1'],
+    ['identifier=s|1&family=M', 'identifier=s%7C1&family=M'],
+    ['_count=5', ''],
+  ])('If-None-Exist %s asks Medplum for %j', async (sent, expected) => {
+    await create({ resourceType: 'Patient' }, { 'if-none-exist': sent });
+    expect(fake.received[0]?.headers['if-none-exist']).toBe(expected);
+  });
+
+  test('If-None-Exist is strict, and about the patient itself', async () => {
+    const unknown = await create(
+      { resourceType: 'Patient' },
+      { 'if-none-exist': 'colour=red', prefer: 'handling=lenient' },
+    );
+    expect([unknown.statusCode, unknown.json().issue[0].expression]).toEqual([400, ['http.colour']]);
+    const chained = await create(
+      { resourceType: 'Patient' },
+      { 'if-none-exist': 'family=M&general-practitioner:Practitioner.name=x' },
+    );
+    expect([chained.statusCode, chained.json().issue]).toMatchObject([
+      400,
+      [
+        {
+          expression: ['http.general-practitioner:Practitioner.name'],
+          diagnostics:
+            "If-None-Exist supports conditions on the patient itself only, not 'general-practitioner:Practitioner.name'.",
+        },
+      ],
+    ]);
+    expect(fake.received).toEqual([]);
+  });
+
+  test('what a Bot has against it is said in the words of the Bot', async () => {
+    const outcome = toOperationOutcome([{ code: 'too-many-bookings', diagnostics: 'Slower.' }], config);
+    respond({ status: 400, body: outcome });
+    const answer = await create({ resourceType: 'Patient' });
+    expect([answer.statusCode, answer.json()]).toEqual([429, outcome]);
+  });
 });
 
 describe('PUT /Patient/{id}', () => {
@@ -64,6 +105,21 @@ describe('PUT /Patient/{id}', () => {
     respondToPut(updated, onceStored(before));
     await update({ ...patient, meta: sent.length > 0 ? { tag: sent } : {} });
     expect(stored().meta.tag ?? []).toEqual(after);
+  });
+
+  test('an If-Match that Medplum would pass over is 400', async () => {
+    expect((await update(patient, { 'if-match': 'v1' })).statusCode).toBe(400);
+    expect(fake.received).toEqual([]);
+  });
+
+  test.each([
+    ['an unknown patient', { status: 404 }, 404],
+    ['one that the caller may not see', { status: 403 }, 403],
+    ['one that Medplum gives as something else', { body: { resourceType: 'Bot', id: 'p1' } }, 502],
+  ])('%s is not written', async (_, before, status) => {
+    respondToPut(updated, before);
+    expect((await update(patient)).statusCode).toBe(status);
+    expect(fake.received.map(({ method, path }) => [method, path])).toEqual([['GET', '/fhir/R4/Patient/p1']]);
   });
 });
 

@@ -1,9 +1,40 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { absentOutcome } from '../../../core/booking/deleted.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import { bearer, config, type Reply, withGateway } from '../fake-medplum.ts';
+import { base, bearer, config, type Reply, withGateway } from '../fake-medplum.ts';
 
 const { fake, inject } = withGateway();
+
+const appointment = {
+  resourceType: 'Appointment',
+  id: 'a1',
+  meta: { versionId: 'v3', lastUpdated: '2027-01-01T09:00:00.000Z' },
+};
+
+const read = (headers = {}) => inject({ url: '/fhir/R4/Appointment/a1', headers: { ...bearer, ...headers } });
+
+describe('read', () => {
+  beforeEach(() => {
+    fake.answer = () => ({ body: appointment });
+  });
+
+  test.each([
+    ['*', 304],
+    ['W/"v2" , * ', 304],
+    ['W/"v2"', 200],
+    ['"v3"', 200],
+    ['', 200],
+  ])('If-None-Match %j: %i', async (sent, status) => {
+    expect((await read({ 'if-none-match': sent })).statusCode).toBe(status);
+  });
+
+  test('of a resource without a version the client knows none', async () => {
+    fake.answer = () => ({ body: { resourceType: 'Appointment', id: 'a1' } });
+    const answer = await read({ 'if-none-match': '*' });
+    expect([answer.statusCode, answer.headers.etag]).toEqual([200, undefined]);
+  });
+});
 
 describe('history', () => {
   let caller = 0;
@@ -70,9 +101,30 @@ describe('history', () => {
     return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
   }
 
+  const url = `${base}/Appointment/a1/_history`;
+
   describe('a history', () => {
     const page = (body: { entry?: { resource: { meta: { versionId: string } } }[] }) =>
       body.entry?.map(({ resource }) => resource.meta.versionId);
+
+    test('comes in pages; the last one says how many there are', async () => {
+      calledBy('everything');
+      storing(numbered(5));
+      const first = (await get('Appointment/a1/_history?_count=2&_format=json&_pretty=false')).body;
+      expect([page(first), first.total]).toEqual([['v5', 'v4'], undefined]);
+      expect(first.link).toEqual([
+        { relation: 'self', url: `${url}?_count=2&_offset=0` },
+        { relation: 'next', url: `${url}?_count=2&_offset=2` },
+      ]);
+      const last = (await get('Appointment/a1/_history?_count=2&_offset=4')).body;
+      expect([page(last), last.total, last.link.length]).toEqual([['v1'], 5, 1]);
+      const exact = (await get('Appointment/a1/_history?_count=5')).body;
+      expect([exact.total, exact.link.length]).toEqual([5, 1]);
+      const none = (await get('Appointment/a1/_history?_count=0')).body;
+      expect([none.entry, none.total, none.link.length]).toEqual([undefined, undefined, 1]);
+      const beyond = (await get('Appointment/a1/_history?_offset=9')).body;
+      expect([beyond.entry, beyond.total]).toEqual([undefined, 5]);
+    });
 
     test('has no total where the last version that is looked at is the thousandth', async () => {
       calledBy('everything');
@@ -90,6 +142,26 @@ describe('history', () => {
       expect([page(body)?.at(-1), body.total, fake.received.length]).toEqual(['v101', undefined, 10]);
       expect((await get('Appointment/a1/_history?_count=1&_offset=1000')).body.link).toHaveLength(1);
     });
+
+    test.each([
+      ['_count=101', '_count', "'_count' must be a number from 0 to 100."],
+      ['_count=x', '_count', "'_count' must be a number from 0 to 100."],
+      ['_count=1e1', '_count', "'_count' must be a number from 0 to 100."],
+      ['_count=00100', '_count', "'_count' must be a number from 0 to 100."],
+      ['_count=1.0', '_count', "'_count' must be a number from 0 to 100."],
+      ['_offset=1001', '_offset', "'_offset' must be a number from 0 to 1000."],
+      ['_offset=-1', '_offset', "'_offset' must be a number from 0 to 1000."],
+      ['_since=2027', '_since', "A history has the parameters _count and _offset, not '_since'."],
+      ['toString=1', 'toString', "A history has the parameters _count and _offset, not 'toString'."],
+    ])('with %s is refused', async (query, name, diagnostics) => {
+      const { status, body } = await get(`Appointment/a1/_history?${query}`);
+      expect([status, body.issue[0].expression, body.issue[0].diagnostics]).toEqual([
+        400,
+        [`http.${name}`],
+        diagnostics,
+      ]);
+      expect(fake.received).toEqual([]);
+    });
   });
 
   describe('one version', () => {
@@ -104,6 +176,7 @@ describe('history', () => {
   });
 });
 
+const wasDeleted: Reply = { status: 410, body: absentOutcome('deleted') };
 const bot = '/fhir/R4/Bot/$execute';
 
 /** Reads what Medplum refuses, while the Bot answers something else. */
@@ -113,7 +186,24 @@ async function readRefused(path: string, refusal: Reply, ofBot: Reply, headers: 
   return { status: answer.statusCode, body: answer.json(), calls: fake.received.filter((one) => one.path === bot) };
 }
 
+const paths = ['Appointment/a1', 'Appointment/a1/_history', 'Appointment/a1/_history/v1'];
+
 describe('what Medplum does not find', () => {
+  test.each(paths)('was deleted, by the word of the Bot: 410 for %s', async (path) => {
+    const { status, body, calls } = await readRefused(path, { status: 404 }, wasDeleted);
+    expect([status, body.issue[0].code]).toEqual([410, 'deleted']);
+    expect(calls.map(({ query }) => query.get('identifier'))).toEqual([
+      `${artefactUri(config, 'LocalBot')}|find-deleted`,
+    ]);
+    expect(JSON.parse(calls[0]?.body ?? '')).toEqual({
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'type', valueCode: 'Appointment' },
+        { name: 'id', valueId: 'a1' },
+      ],
+    });
+  });
+
   test.each<[string, Reply]>([
     ['knows nothing of it', { status: 404, body: absentOutcome('unknown') }],
     ['may not be called', { status: 403 }],
@@ -133,5 +223,26 @@ describe('what Medplum does not find', () => {
         },
       ],
     ]);
+  });
+});
+
+describe('the Bot is not asked', () => {
+  test.each<[string, string, Reply, number]>([
+    ['about what the caller may not see', 'Appointment/a1', { status: 403 }, 403],
+    ['about what Medplum itself calls deleted', 'Appointment/a1', { status: 410 }, 410],
+    ['about types that nobody deletes', 'Slot/s1', { status: 404 }, 404],
+  ])('%s', async (_, path, refusal, status) => {
+    expect(await readRefused(path, refusal, wasDeleted)).toMatchObject({ status, calls: [] });
+  });
+
+  test('for staff, who find what was deleted by themselves', async () => {
+    const ofRequestors = fake.verify;
+    fake.verify = () => ({ body: { profile: { resourceType: 'Practitioner', id: 'x' } } });
+    const headers = { authorization: 'Bearer staff' };
+    expect(await readRefused('Appointment/a1', { status: 404 }, wasDeleted, headers)).toMatchObject({
+      status: 404,
+      calls: [],
+    });
+    fake.verify = ofRequestors;
   });
 });

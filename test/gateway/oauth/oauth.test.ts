@@ -16,6 +16,12 @@ describe('proxy', () => {
   const json = { 'content-type': 'application/json' };
 
   describe('what goes on to Medplum', () => {
+    test('is a form of up to 64 KB', async () => {
+      fake.answer = () => ({ body: {} });
+      expect((await post('/oauth2/token', 'a'.repeat(64 * 1024))).statusCode).toBe(200);
+      expect((await post('/oauth2/token', 'a'.repeat(64 * 1024 + 1))).statusCode).toBe(413);
+    });
+
     test('is no signed assertion, at the token endpoint alone', async () => {
       fake.answer = () => ({ body: {} });
       const refused = await post('/oauth2/token', 'client_assertion=x');

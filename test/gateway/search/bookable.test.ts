@@ -1,10 +1,66 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Bundle, BundleEntry, Resource } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, Resource, Schedule } from '@medplum/fhirtypes';
+import type { FastifyInstance } from 'fastify';
 import { createUpstream, type Upstream } from '../../../gateway/medplum/client.ts';
 import { type CalendarList, createCalendars } from '../../../gateway/search/calendars.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { type FakeMedplum, type Reply, startFakeMedplum } from '../fake-medplum.ts';
+import { bearer, type FakeMedplum, gatewayTo, type Reply, searchset, startFakeMedplum } from '../fake-medplum.ts';
 import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
+
+describe('a search for free Slots', () => {
+  const closed: Schedule = { resourceType: 'Schedule', id: 'closed', active: false, actor: [{ display: 'x' }] };
+
+  describe('over HTTP', () => {
+    let fake: FakeMedplum;
+    let gateway: FastifyInstance;
+
+    beforeAll(async () => {
+      fake = await startFakeMedplum();
+      gateway = gatewayTo(fake);
+    });
+    afterAll(() => Promise.all([gateway.close(), fake.close()]));
+    beforeEach(() => {
+      fake.received.length = 0;
+    });
+
+    /** Answers batches so, and searches for Slots with one that leads on. */
+    function answering(batch: (body: string) => Reply) {
+      fake.answer = ({ path, body }) =>
+        path === '/fhir/R4'
+          ? batch(body)
+          : { body: searchset(fake.url, 'Slot', [{ resourceType: 'Slot', id: 'x' }], '_offset=1') };
+    }
+
+    const entryOf = (url: string, more: object = {}): BundleEntry =>
+      foundEntry({ total: 1, ...(url.startsWith('Schedule') && { entry: [{ resource: closed }] }), ...more });
+
+    const get = async (query: string) => {
+      const answer = await gateway.inject({ url: `/fhir/R4/Slot?${query}`, headers: bearer });
+      return { status: answer.statusCode, body: answer.json() };
+    };
+
+    test('Medplum carries the condition out, and no address and no link shows it', async () => {
+      answering((body) => answeredBatch(body, entryOf));
+      const { status, body } = await get('schedule=closed&status=free');
+      const { method, path, query, body: form = '' } = fake.received.at(-1) ?? {};
+      expect([status, method, path, query?.size]).toEqual([200, 'POST', '/fhir/R4/Slot/_search', 0]);
+      expect(new URLSearchParams(form).get('_filter')).toBe('(schedule ne "Schedule/closed")');
+      expect(body.link).toHaveLength(2);
+      expect(JSON.stringify(body.link)).not.toContain('_filter');
+    });
+
+    test('where there are too many Schedules, some have to be named', async () => {
+      const link = [{ relation: 'next', url: 'x' }];
+      answering((body) => answeredBatch(body, (url) => entryOf(url, url.startsWith('Schedule') ? { link } : {})));
+      const { status, body } = await get('status=free');
+      expect([status, body.issue[0].expression, body.issue[0].diagnostics]).toEqual([
+        400,
+        ['http.schedule'],
+        'There are more than 1000 schedules: use the parameter schedule to name those to search.',
+      ]);
+    });
+  });
+});
 
 describe('calendars', () => {
   const limits = {

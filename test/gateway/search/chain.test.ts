@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { rows } from '../../lib/rows.ts';
-import { base, type Received, searchset, withGateway } from '../fake-medplum.ts';
+import { base, bearer, type Received, searchset, withGateway } from '../fake-medplum.ts';
 import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
 
 const { fake, inject } = withGateway();
@@ -141,5 +141,82 @@ describe('chain', () => {
       const counts = fake.received.map(({ body: form }) => new URLSearchParams(form).get('_total'));
       expect(counts).toEqual([null, 'none', null]);
     });
+  });
+});
+
+const into = (id: string, survivor?: string) => ({
+  resourceType: 'Patient',
+  id,
+  ...(survivor && { link: [{ other: { reference: `Patient/${survivor}` }, type: 'replaced-by' }] }),
+});
+
+/** Patients whom the caller may read. */
+function knowing(...patients: object[]) {
+  fake.answer = ({ path, body }) => {
+    const ids = new URLSearchParams(body).get('_id')?.split(',') ?? [];
+    const found = patients.filter((one) => 'id' in one && ids.includes(String(one.id)));
+    const isPatient = path.startsWith('/fhir/R4/Patient');
+    return { body: searchset(fake.url, isPatient ? 'Patient' : 'Appointment', isPatient ? found : []) };
+  };
+}
+
+async function search(path: string) {
+  const answer = await inject({ url: `/fhir/R4/${path}`, headers: bearer });
+  const asked = fake.received.map(({ path: one, query, body }) => {
+    const sent = new URLSearchParams(`${query}&${body}`);
+    return one.startsWith('/fhir/R4/Patient') ? `_id=${sent.get('_id')}&_count=${sent.get('_count')}` : sent;
+  });
+  const [last] = asked.slice(-1);
+  return {
+    status: answer.statusCode,
+    patients: asked.slice(0, -1),
+    sent: last instanceof URLSearchParams ? last : undefined,
+  };
+}
+
+describe('appointments of a patient', () => {
+  test('who was merged are found by the survivor, too', async () => {
+    knowing(into('a', 'b'), into('b'));
+    const { patients, sent } = await search('Appointment?patient=a,c&actor=Patient/a,Location/a&status=booked');
+    expect(patients).toEqual(['_id=a,c&_count=2', '_id=b&_count=1']);
+    expect([sent?.get('patient'), sent?.get('actor'), sent?.get('status')]).toEqual([
+      'Patient/a,Patient/b,Patient/c',
+      'Patient/a,Patient/b,Location/a',
+      'booked',
+    ]);
+  });
+
+  test('who was merged again and again are followed to the end', async () => {
+    knowing(into('a', 'b'), into('b', 'c'), into('c', 'a'));
+    const { patients, sent } = await search('Appointment?patient=a');
+    expect(patients).toEqual(['_id=a&_count=1', '_id=b&_count=1', '_id=c&_count=1']);
+    expect(sent?.get('patient')).toBe('Patient/a,Patient/b,Patient/c');
+  });
+
+  test('over eight merges at most, and of up to a hundred patients', async () => {
+    knowing(...Array.from({ length: 12 }, (_, index) => into(`p${index}`, `p${index + 1}`)));
+    const { patients, sent } = await search('Appointment?patient=p0');
+    expect([patients.length, sent?.get('patient')?.split(',').length]).toEqual([8, 9]);
+    knowing();
+    for (const [count, lookups] of [
+      [100, 1],
+      [101, 0],
+    ] as const) {
+      fake.received.length = 0;
+      const ids = Array.from({ length: count }, (_, index) => `p${index}`).join(',');
+      expect((await search(`Appointment?patient=${ids}`)).patients).toHaveLength(lookups);
+    }
+  });
+
+  test.each([
+    'Appointment?patient:missing=true',
+    'Appointment?patient=Patient/a/x',
+    'Appointment?patient=https://other.example/Patient/a',
+    'Appointment?identifier=Patient/a',
+    'Appointment?actor=Location/a',
+    'Encounter?patient=a',
+  ])('%s asks for no patient', async (path) => {
+    knowing(into('a', 'b'));
+    expect((await search(path)).patients).toEqual([]);
   });
 });

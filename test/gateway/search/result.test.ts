@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
+import { isCountedInPart, withTotal } from '../../../gateway/search/result/result-total.ts';
+import { formatQuery } from '../../../gateway/search/rewrite.ts';
 import { base, bearer, config, type Reply, searchset, withGateway } from '../fake-medplum.ts';
 
 const { fake, inject } = withGateway();
@@ -31,6 +33,8 @@ async function get(url: string, status = 200): Promise<Bundle> {
   expect(answer.statusCode).toBe(status);
   return answer.json();
 }
+
+const idsIn = ({ entry }: Bundle) => entry?.map(({ resource }) => resource?.id);
 
 const usage = (code: string, value: string) => ({
   code: { system: config.contextTypeSystem, code },
@@ -98,5 +102,47 @@ describe('looking through what may match', () => {
     fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
     const bundle = await get(schedules);
     expect([bundle.total, bundle.entry]).toEqual([0, undefined]);
+  });
+});
+
+test('a period is compared with every condition', async () => {
+  const stay = (id: string, start: string, end: string) => ({ resourceType: 'Encounter', id, period: { start, end } });
+  storing([
+    stay('early', '2026-01-01', '2026-01-02'),
+    stay('both', '2026-01-03', '2026-01-04'),
+    stay('late', '2026-01-05', '2026-01-06'),
+  ]);
+  const bundle = await get('/fhir/R4/Encounter?date-start=ge2026-01-02&end-date=le2026-01-05');
+  expect([bundle.total, idsIn(bundle)]).toEqual([1, ['both']]);
+  expect(Object.fromEntries(fake.received[0]?.query ?? [])).toEqual({
+    _sort: '_lastUpdated,_id',
+    _elements: 'period',
+    _count: '1000',
+  });
+});
+
+const params = (query: string) => [...new URLSearchParams(query)].map(([name, value]) => ({ name, value }));
+
+describe('how a search is counted', () => {
+  test.each([
+    ['Patient', 'family=a', 'family=a&_total=accurate'],
+    ['Patient', 'family=a&_total=none', 'family=a&_total=none'],
+    ['Patient', '_count=0&_total=none', '_count=0&_total=accurate'],
+    ['Patient', '_count=00', '_count=00&_total=accurate'],
+    ['Patient', '_summary=count&_total=estimate', '_summary=count&_total=accurate'],
+    ['Patient', '_summary=text&_total=none', '_summary=text&_total=none'],
+    ['Patient', 'given=count&_total=none', 'given=count&_total=none'],
+    ['Patient', 'given=0&_total=none', 'given=0&_total=none'],
+    ['Slot', 'status=busy', 'status=busy&_total=none'],
+    ['Slot', 'status=busy&_count=5', 'status=busy&_count=5&_total=none'],
+    ['Slot', 'schedule=Schedule/1', 'schedule=Schedule/1&_total=accurate'],
+    ['Slot', '_id=1', '_id=1&_total=accurate'],
+    ['Slot', 'identifier=a', 'identifier=a&_total=accurate'],
+    ['Slot', '_total=estimate', '_total=estimate'],
+    ['Slot', '_count=0', '_count=0&_total=accurate'],
+  ] as const)('%s?%s: %s', (type, query, expected) => {
+    expect(formatQuery(withTotal(params(query), isCountedInPart(type, params(query))))).toBe(
+      new URLSearchParams(expected).toString(),
+    );
   });
 });

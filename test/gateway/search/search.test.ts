@@ -1,11 +1,93 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import { bearer, type FakeMedplum, gatewayTo, searchset, startFakeMedplum, withGateway } from '../fake-medplum.ts';
+import {
+  base,
+  bearer,
+  type FakeMedplum,
+  gatewayTo,
+  type Reply,
+  searchset,
+  startFakeMedplum,
+  withGateway,
+} from '../fake-medplum.ts';
 
 describe('search', () => {
   const { fake, inject } = withGateway();
 
+  async function get(url: string, status = 200): Promise<Bundle> {
+    const answer = await inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.body).not.toContain(new URL(fake.url).host);
+    return answer.json();
+  }
+
+  const slot = { resourceType: 'Slot', id: 's1' };
+
   describe('searches', () => {
+    test('links lead back through the gateway and keep _format', async () => {
+      fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], '_offset=1&_count=1&schedule=1') });
+      const bundle = await get('/fhir/R4/Slot?schedule=1&start=ge2027-01-01&_count=1&_format=json');
+      const next = bundle.link?.find(({ relation }) => relation === 'next')?.url ?? '';
+      expect(next).toBe(`${base}/Slot?schedule=1&start=ge2027-01-01&_format=json&_offset=1&_count=1`);
+      await get(next);
+      expect(fake.received[1]?.query.toString()).toBe(
+        'schedule=Schedule%2F1&start=ge2027-01-01T00%3A00%3A00.000Z&_offset=1&_count=1&_total=accurate',
+      );
+    });
+
+    test.each([
+      ['_cursor=a&_count=1', '_count=2&_cursor=b', '_count=2&_cursor=b'],
+      ['_count=1&_offset=3', '_total=accurate&_offset=4&_count=1&schedule=Schedule/1', '_offset=4&_count=1'],
+    ])('links have the page of Medplum, and nothing else of it: %s', async (asked, next, expected) => {
+      fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], next) });
+      const { link = [] } = await get(`/fhir/R4/Slot?schedule=1&${asked}`);
+      expect(link).toEqual([
+        { relation: 'self', url: `${base}/Slot?schedule=1&_count=20` },
+        { relation: 'next', url: `${base}/Slot?schedule=1&${expected}` },
+      ]);
+    });
+
+    describe('the total of Slots of every Schedule', () => {
+      /** A page as Medplum gives it that was not told to count. */
+      const page = (count: number, next?: string) => {
+        const slots = Array.from({ length: count }, (_, index) => ({ ...slot, id: `s${index}` }));
+        return { body: { ...searchset(fake.url, 'Slot', slots, next), total: undefined } };
+      };
+      const sent = () => fake.received.map(({ query, body }) => [query, new URLSearchParams(body)].join(''));
+
+      test('is counted up to a page of a thousand, without what shapes the page', async () => {
+        fake.answer = ({ method }) => (method === 'POST' ? page(40) : page(2, '_offset=2'));
+        const query = 'status=busy&_count=2&_offset=2&_sort=start&_include=Slot:schedule&_elements=start';
+        expect((await get(`/fhir/R4/Slot?${query}`)).total).toBe(40);
+        expect(sent()[1]).toBe('status=busy&_fields=id&_count=1000');
+      });
+
+      test('is missing, if there are more', async () => {
+        fake.answer = () => page(2, '_offset=2');
+        expect(await get('/fhir/R4/Slot?status=busy')).not.toHaveProperty('total');
+        expect(sent()).toEqual(['status=busy&_total=none', 'status=busy&_fields=id&_count=1000']);
+      });
+
+      test.each<[Reply]>([
+        [{ status: 500, body: {} }],
+        [{ status: 400, body: { resourceType: 'Bundle', entry: [] } }],
+        [{ body: { resourceType: 'Patient', entry: [] } }],
+      ])('is missing, if it cannot be counted: %j', async (reply) => {
+        fake.answer = ({ method }) => (method === 'POST' ? reply : page(2, '_offset=2'));
+        expect(await get('/fhir/R4/Slot?status=busy')).not.toHaveProperty('total');
+      });
+
+      test.each([
+        ['_offset=0', 1],
+        ['_offset=2', 2],
+        ['_cursor=x', 2],
+      ])('is that of the only page, not that of the last one: %s', async (more, searches) => {
+        fake.answer = ({ method }) => page(method === 'POST' ? 40 : 1);
+        expect((await get(`/fhir/R4/Slot?status=busy&${more}`)).total).toBe(searches === 1 ? 1 : 40);
+        expect(fake.received).toHaveLength(searches);
+      });
+    });
+
     test('POST _search keeps its parameters out of the address', async () => {
       fake.answer = () => ({ body: searchset(fake.url, 'Patient', []) });
       const headers = { ...bearer, 'content-type': 'application/x-www-form-urlencoded' };
@@ -24,6 +106,13 @@ describe('search', () => {
         ['_sort', '_lastUpdated,_id'],
         ['_total', 'accurate'],
       ]);
+    });
+
+    test('HEAD answers like GET without the body', async () => {
+      fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
+      const answer = await inject({ method: 'HEAD', url: '/fhir/R4/Slot', headers: bearer });
+      expect([answer.statusCode, answer.body]).toEqual([200, '']);
+      expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
     });
   });
 });

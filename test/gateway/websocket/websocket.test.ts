@@ -108,6 +108,16 @@ describe('server', () => {
       expect(client.closed).toBe(1008);
     });
 
+    test("gets Medplum's reason for refusing a token", async () => {
+      await start();
+      const client = await connect();
+      client.socket.send(bind(aBinding('one')));
+      await until(() => medplum.received.length > 0);
+      medplum.say({ resourceType: 'OperationOutcome', issue: [{ details: { text: 'Token failed to validate.' } }] });
+      await until(() => client.received.length > 0);
+      expect(client.received[0]).toContain('Token failed to validate.');
+    });
+
     test('a token binds one websocket, and once', async () => {
       await start();
       const first = await bound('one');
@@ -119,6 +129,17 @@ describe('server', () => {
       const refused = [first.received[1], second.received[0]].map((text) => text?.includes('binds one websocket'));
       expect(refused).toEqual([true, true]);
       expect(medplum.received).toHaveLength(1);
+    });
+
+    test('a token is free again when its websocket has gone', async () => {
+      await start();
+      const first = await bound('one');
+      first.socket.terminate();
+      await until(() => medplum.sockets.size === 0);
+      const second = await connect();
+      second.socket.send(bind(aBinding('one')));
+      await until(() => medplum.received.length === 2);
+      expect([second.received, second.closed]).toEqual([[], undefined]);
     });
 
     test('is closed when it sends too much', async () => {
@@ -144,6 +165,16 @@ describe('server', () => {
       const client = await connect();
       await until(() => client.closed !== undefined);
       expect(client.closed).toBe(1008);
+    });
+
+    test('can be bound to at most 20 Subscriptions', async () => {
+      await start();
+      const client = await connect();
+      for (let index = 0; index <= 20; index++) {
+        client.socket.send(bind(aBinding(`s${index}`)));
+      }
+      await until(() => client.received.length > 0 && medplum.received.length === 20);
+      expect(client.received[0]).toContain('at most 20');
     });
 
     test('is closed when Medplum closes its own connection', async () => {
@@ -319,6 +350,21 @@ describe('relay', () => {
   }
 
   describe('a client', () => {
+    test('that reads is told', () => {
+      const client = serve();
+      client.bufferedAmount = 8 * 1024 * 1024;
+      client.say('ping');
+      expect([client.sent, client.closed]).toEqual([['{"type":"pong"}'], undefined]);
+    });
+
+    test('that leaves more than 8 MB unread is told nothing more', () => {
+      const client = serve();
+      client.bufferedAmount = 8 * 1024 * 1024 + 1;
+      client.say('ping');
+      client.say('ping');
+      expect([client.sent, client.closed]).toEqual([[], [1008, 'Too many unread messages: get the rest with $events']]);
+    });
+
     test('is closed after a fault of the service, which is reported', () => {
       const fault = new Error('fault');
       const faults: unknown[] = [];

@@ -87,6 +87,20 @@ export async function stateOf(server: BotServer, { id, task }: Subscribed): Prom
   return { subscription: publicSubscription(subscription), task: stored, outboxes, outbox };
 }
 
+/** Changes an outbox, as others do meanwhile. */
+export async function changeOutbox(
+  server: BotServer,
+  { id, task }: Subscribed,
+  changes: Partial<Outbox>,
+  row: Partial<Outboxes> = {},
+): Promise<Task> {
+  const { groupIdentifier } = task;
+  return storeRow(server, groupIdentifier?.value ?? '', (outboxes) => {
+    const outbox = outboxes.of.get(id);
+    return { ...(outbox ? withOutbox(outboxes, id, { ...outbox, ...changes }) : outboxes), ...row };
+  });
+}
+
 /** Changes a Subscription, as others do meanwhile; its status is the one in Medplum. */
 export async function changeSubscription(
   server: BotServer,

@@ -1,5 +1,6 @@
 import type { Appointment, BundleEntry, Communication, Resource, Subscription, Task } from '@medplum/fhirtypes';
 import type { Answer } from '../../../../../bots/lib/medplum.ts';
+import { type EventState, readEventState } from '../../../../../bots/lib/notifications/events/event-state.ts';
 import { readOutbox, type SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { artefactUri } from '../../../../../core/config/config.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
@@ -26,6 +27,13 @@ export const toPortal = (more: object = {}): Subscription => {
   const sent = submitted({ criteria: topicUrl('appointment-update', config), ...more });
   return { ...sent, channel: { ...sent.channel, endpoint: 'https://8.8.8.8/notifications' } };
 };
+
+/** A Subscription to websockets, as a subscriber sends it. */
+export function toWebsockets(more: object = {}): Subscription {
+  const sent = toPortal(more);
+  const { endpoint: _, ...channel } = sent.channel;
+  return { ...sent, channel: { ...channel, type: 'websocket' } };
+}
 
 /** The extension by which a Subscription asks for certain appointments only. */
 export const filteredBy = (filter: string): object => ({
@@ -148,6 +156,14 @@ export const foundFor = (...resources: readonly (readonly Resource[])[]): Answer
 
 /** Medplum refuses a transaction: somebody else has changed what it relies on. */
 export const conflict: Answer = { status: 412, body: { resourceType: 'OperationOutcome', issue: [] } };
+
+/** What decides about the events of appointments, for whomever. */
+export const stateFor = (server: BotServer, ...appointments: readonly Appointment[]): Promise<EventState> =>
+  readEventState(
+    server.medplum,
+    appointments.flatMap(({ id }) => id ?? []),
+    'any',
+  );
 
 /** The event of a version, as it is stored. */
 export const eventFor = (

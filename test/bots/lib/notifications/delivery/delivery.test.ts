@@ -1,0 +1,150 @@
+import '../../../config.ts';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { requestorTag } from '../../../../../core/fhir/tags.ts';
+import type { Outbox } from '../../../../../core/notifications/delivery/outbox.ts';
+import { backport } from '../../../../../core/notifications/subscription/extensions.ts';
+import { portal } from '../../../../core/notifications/support.ts';
+import { withClock } from '../../../clock.ts';
+import { config } from '../../../config.ts';
+import { withMedplum } from '../../../medplum.ts';
+import { addAppointment, addEvents, changeOutbox, changeSubscription, channelTo, eventAbout } from '../outboxes.ts';
+import { withDeliveries } from './deliveries.ts';
+
+const medplum = withMedplum();
+const { endpoint, request, withEvents, deliver, state, told, numbers } = withDeliveries(medplum);
+
+const full = { _payload: { extension: [{ url: backport.payloadContent, valueCode: 'full-resource' }] } };
+
+describe('events', () => {
+  it('are sent in the order of their numbers, and are delivered then', async () => {
+    const subscribed = await withEvents(3, { outbox: { delivered: 4 } });
+    const before = Date.now();
+    await deliver(subscribed);
+    expect(numbers()).toEqual(['5', '6', '7']);
+    expect(told()[1]).toMatchObject({ status: 'active', type: 'event-notification' });
+    expect(told()[1]).toHaveProperty('events-since-subscription-start', '6');
+    const { outbox } = await state(subscribed);
+    expect(outbox).toMatchObject({ status: 'accepted', events: 7, delivered: 7, attempts: 0 });
+    expect(outbox.sent).toBeGreaterThanOrEqual(before);
+  });
+
+  it('come with the version that they are about, if that is wanted', async () => {
+    const subscribed = await request({
+      outbox: { events: 1 },
+      changes: { channel: channelTo(endpoint().url, { ...full, header: ['X-Clinic: north'] }) },
+    });
+    const old = await addAppointment(medplum());
+    await medplum().change(old, { status: 'arrived' });
+    await addEvents(medplum(), subscribed, eventAbout(old, 1));
+    await deliver(subscribed);
+    const [{ headers, bundle } = { headers: {}, bundle: undefined }] = endpoint().received;
+    expect(headers).toMatchObject({ 'x-clinic': 'north', 'content-type': 'application/fhir+json' });
+    expect(bundle?.entry?.[1]?.resource).toMatchObject({ id: old.id, status: 'booked' });
+  });
+
+  it('say nothing of appointments that the subscriber may not read', async () => {
+    const criteria = (name: string) => `Appointment?_tag=${requestorTag(name, config).system}|${name}`;
+    const subscribed = await request({
+      outbox: { events: 2 },
+      row: { readable: [criteria('somebody'), criteria(portal)] },
+      changes: { channel: channelTo(endpoint().url, full) },
+    });
+    const own = await addAppointment(medplum(), { meta: { tag: [requestorTag(portal, config)] } });
+    const other = await addAppointment(medplum());
+    await addEvents(medplum(), subscribed, eventAbout(other, 1), eventAbout(own, 2));
+    await deliver(subscribed);
+    expect(endpoint().received.map(({ bundle }) => bundle.entry?.[1]?.resource?.id)).toEqual([undefined, own.id]);
+    expect(numbers()).toEqual(['1', '2']);
+  });
+
+  it('are left to the next delivery when one has lasted long', async () => {
+    const subscribed = await withEvents(2);
+    await withClock(async (skip) => {
+      endpoint().reply = (response) => {
+        skip(60_000);
+        response.end();
+      };
+      await deliver(subscribed);
+    });
+    expect(numbers()).toEqual(['1']);
+    expect((await state(subscribed)).outbox).toMatchObject({ status: 'ready', delivered: 1 });
+  });
+
+  it('are not sent by a delivery from which another one has taken them over', async () => {
+    const subscribed = await withEvents(30);
+    const lease = { id: 'of another', until: Date.now() + 60_000 };
+    let isFirst = true;
+    endpoint().reply = async (response) => {
+      if (isFirst) {
+        isFirst = false;
+        await changeOutbox(medplum(), subscribed, {}, { lease });
+        await setTimeout(1_500);
+      }
+      response.end();
+    };
+    await deliver(subscribed);
+    expect(numbers().length).toBeLessThan(30);
+    expect(await state(subscribed)).toMatchObject({ outboxes: { lease }, outbox: { delivered: 0 } });
+  });
+
+  it('that come meanwhile start another delivery', async () => {
+    const subscribed = await withEvents(1);
+    const next = await addAppointment(medplum());
+    let isFirst = true;
+    endpoint().reply = async (response) => {
+      if (isFirst) {
+        isFirst = false;
+        await addEvents(medplum(), subscribed, eventAbout(next, 2));
+        await changeOutbox(medplum(), subscribed, { events: 2 });
+      }
+      response.end();
+    };
+    await deliver(subscribed);
+    const { task, outbox } = await state(subscribed);
+    expect([task.status, outbox.delivered]).toEqual(['ready', 1]);
+    await deliver(subscribed);
+    expect(numbers()).toEqual(['1', '2']);
+    expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted', events: 2, delivered: 2 });
+  });
+
+  it.each<['off' | 'error', Partial<Outbox>]>([
+    ['off', { status: 'cancelled' }],
+    ['error', { status: 'failed', error: 'The Subscription is in error.' }],
+  ])('are not sent once the Subscription is %s', async (status, outbox) => {
+    const subscribed = await withEvents(8);
+    let isFirst = true;
+    endpoint().reply = async (response) => {
+      if (isFirst) {
+        isFirst = false;
+        await changeSubscription(medplum(), subscribed, { status });
+        await changeOutbox(medplum(), subscribed, { sent: 0 });
+      }
+      await setTimeout(400);
+      response.end();
+    };
+    await deliver(subscribed);
+    const count = numbers().length;
+    expect(count).toBeLessThan(8);
+    const after = await state(subscribed);
+    expect(after.subscription.status).toBe(status);
+    expect(after.outbox).toMatchObject({ ...outbox, delivered: count });
+  });
+
+  it.each<[string, number[], string[], number]>([
+    ['the next one', [2], [], 1],
+    ['one after the next', [1, 3], ['1'], 2],
+    ['all', [], [], 1],
+  ])('wait for a missing one: %s', async (_, stored, sent, missing) => {
+    const subscribed = await request({ outbox: { events: 3 } });
+    const appointment = await addAppointment(medplum());
+    await addEvents(medplum(), subscribed, ...stored.map((number) => eventAbout(appointment, number)));
+    await deliver(subscribed);
+    expect(numbers()).toEqual(sent);
+    expect((await state(subscribed)).outbox).toMatchObject({
+      status: 'on-hold',
+      attempts: 1,
+      error: `Event ${missing} is missing.`,
+    });
+  });
+});

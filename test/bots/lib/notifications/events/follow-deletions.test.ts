@@ -1,0 +1,99 @@
+import '../../../config.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Appointment, Communication, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import {
+  followDeletions,
+  recordChange,
+  rememberDeletion,
+} from '../../../../../bots/lib/notifications/events/deletions.ts';
+import { deletionTask } from '../../../../../core/notifications/events/deletion.ts';
+import { later, withClock } from '../../../clock.ts';
+import { config } from '../../../config.ts';
+import { withMedplum } from '../../../medplum.ts';
+import { addAppointment, removeAll, subscribe } from '../outboxes.ts';
+
+const medplum = withMedplum();
+afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication', 'Appointment', 'Slot', 'Schedule'));
+
+const follow = () => followDeletions(medplum().medplum, Date.now() + 6_000);
+const remember = ({ id = '' }: Pick<Appointment, 'id'>) => medplum().create<Task>(deletionTask(id, config));
+const isLeft = async ({ id }: Task) => (await medplum().read(`Task/${id}`)) !== undefined;
+const listen = () => subscribe(medplum(), { outbox: { since: 0 } });
+const events = () => medplum().find<Communication>('Communication?_count=1000');
+
+/** An appointment that is remembered and was deleted. */
+async function deleted(changes: Partial<Appointment> = {}) {
+  const appointment = await addAppointment(medplum(), changes);
+  const task = await remember(appointment);
+  await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
+  return { appointment, task };
+}
+
+describe('a deletion whose job was lost', () => {
+  it('frees the slots, is told to subscribers, and is forgotten', async () => {
+    const actor = [{ reference: 'Practitioner/p1' }];
+    const schedule = await medplum().create<Schedule>({ resourceType: 'Schedule', actor });
+    const slot = await medplum().create<Slot>({
+      resourceType: 'Slot',
+      schedule: { reference: `Schedule/${schedule.id}` },
+      status: 'busy',
+      start: '2031-03-10T09:00:00Z',
+      end: '2031-03-10T09:20:00Z',
+    });
+    await listen();
+    const { appointment, task } = await deleted({ slot: [{ reference: `Slot/${slot.id}` }] });
+    await later(6_000, follow);
+    expect((await medplum().read<Slot>(`Slot/${slot.id}`))?.status).not.toBe('busy');
+    const about = { basedOn: [{ reference: `Appointment/${appointment.id}` }] };
+    expect(await events()).toMatchObject([
+      { ...about, topic: { text: 'create' } },
+      { ...about, topic: { text: 'delete' } },
+    ]);
+    expect(await isLeft(task)).toBe(false);
+  });
+
+  it('is left to its job at first', async () => {
+    const { task } = await deleted();
+    await follow();
+    expect(await isLeft(task)).toBe(true);
+  });
+
+  it('is left to the next run when the time is over', async () => {
+    const tasks = [(await deleted()).task, (await deleted()).task];
+    await later(6_000, () => followDeletions(medplum().medplum, Date.now() - 1));
+    await withClock(async (skip) => {
+      skip(6_000);
+      medplum().interfere(({ entries }) => {
+        skip(entries[0]?.startsWith('DELETE') ? 6_001 : 0);
+        return undefined;
+      });
+      await follow();
+    });
+    expect(await Promise.all(tasks.map(isLeft))).toEqual([false, true]);
+  });
+});
+
+describe('a deletion that is about to come', () => {
+  const one: Appointment = { resourceType: 'Appointment', id: 'a1', status: 'booked', participant: [] };
+  const remembered = async () => (await medplum().find<Task>('Task')).map(({ focus }) => focus?.reference);
+
+  it('is forgotten once its events are recorded, whatever else is remembered', async () => {
+    await rememberDeletion(medplum().medplum, one);
+    await rememberDeletion(medplum().medplum, one);
+    await rememberDeletion(medplum().medplum, { ...one, id: 'a2' });
+    await recordChange(medplum().medplum, { deletedResource: one });
+    expect(await remembered()).toEqual(['Appointment/a2']);
+  });
+});
+
+it.each<[number, boolean]>([
+  [9, true],
+  [11, false],
+])('of an appointment that is still there after %i minutes the deletion is remembered: %s', async (minutes, isKept) => {
+  await listen();
+  const appointment = await addAppointment(medplum());
+  const task = await remember(appointment);
+  await later(minutes * 60_000, follow);
+  expect(await isLeft(task)).toBe(isKept);
+  expect(await events()).toEqual([]);
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import { artefactUri } from '../../../../core/config/config.ts';
+import type { Issue } from '../../../../core/fhir/outcome/outcome.ts';
+import { requestorTag } from '../../../../core/fhir/tags.ts';
+import {
+  newSubscription,
+  parseSubmission,
+  updatedSubscription,
+} from '../../../../core/notifications/subscription/submission.ts';
+import { at, begin, config, portal, subscription } from '../support.ts';
+
+const parse = (body: unknown, kind: 'create' | 'update' = 'create') => parseSubmission(body, kind, begin, config);
+
+describe('a submitted Subscription', () => {
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['another resource', { ...subscription(), resourceType: 'Patient' }],
+    ['meta that is not an object', { ...subscription(), meta: 'x' }],
+    ['meta that is null', { ...subscription(), meta: null }],
+    ['another resource without meta', { resourceType: 'Patient', status: 'requested' }],
+  ])('that is %s is malformed', (_, body) => {
+    expect(parse(body)).toEqual({
+      issues: [
+        {
+          code: 'malformed-request',
+          diagnostics: 'The body must be a Subscription resource.',
+          expression: 'http.body',
+        },
+      ],
+    });
+  });
+
+  const status = (given: string, allowed = 'requested') => `The status must be ${allowed}, not '${given}'.`;
+  test.each<[string, 'create' | 'update', object, Issue['code'], string, string]>([
+    [
+      'without a reason',
+      'create',
+      { reason: undefined },
+      'element-missing',
+      'reason',
+      'Subscription.reason is required',
+    ],
+    ['without a status', 'create', { status: undefined }, 'element-missing', 'status', status('nothing')],
+    ['with another status', 'create', { status: 'active' }, 'profile-violation', 'status', status('active')],
+    [
+      'with a status that there is not',
+      'update',
+      { status: 'on' },
+      'profile-violation',
+      'status',
+      status('on', 'requested or active or error or off'),
+    ],
+    ['that ends at once', 'create', { end: at(0) }, 'profile-violation', 'end', 'must be in the future.'],
+  ])('%s is refused', (_, kind, changes, code, element, diagnostics) => {
+    const issue = { code, diagnostics: expect.stringContaining(diagnostics), expression: `Subscription.${element}` };
+    expect(parse(subscription(changes), kind)).toEqual({ issues: [issue] });
+  });
+
+  test('that ends later is accepted, and so is an update that has ended', () => {
+    expect(parse(subscription({ end: at(1) })).submission).toBeDefined();
+    expect(parse(subscription({ end: at(-1) }), 'update').submission).toBeDefined();
+  });
+
+  test.each([
+    ['a modifier', { modifierExtension: [{ url: 'https://x.example', valueBoolean: true }] }],
+    ['a script', { text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml"><script/></div>' } }],
+  ])('with %s is refused, by an element of the Subscription', (_, changes) => {
+    const { submission, issues } = parse(subscription(changes));
+    expect(submission).toBeUndefined();
+    expect(issues.map(({ expression }) => expression)).toEqual([expect.stringMatching(/^Subscription\./)]);
+  });
+});
+
+describe('what is stored', () => {
+  const withMeta = subscription({ id: 'chosen', error: 'x', meta: { tag: [{ system: 'a', code: 'b' }] } });
+  const { submission } = parse(withMeta);
+
+  test('is a Subscription of our profile and of its owner, without what the service sets', () => {
+    const stored = submission && newSubscription(submission, portal, config);
+    const { id: _, error: __, meta: ___, ...rest } = withMeta;
+    expect(stored).toEqual({
+      ...rest,
+      meta: {
+        profile: [artefactUri(config, 'LocalSubscriptionTermin')],
+        tag: expect.arrayContaining([requestorTag(portal, config), { system: 'a', code: 'b' }]),
+      },
+    });
+  });
+
+  const stored = { ...subscription({ id: 's1' }), status: 'active' as const };
+  const update = (changes: object, before = stored) => {
+    const { submission: changed } = parse(subscription({ status: 'active', ...changes }), 'update');
+    return changed && updatedSubscription(changed, before, portal, begin, config);
+  };
+
+  test('of an update keeps the id', () => {
+    expect(update({ id: 'other' })).toMatchObject({ id: 's1' });
+    const { id: _, ...anonymous } = stored;
+    expect(Object.keys(update({}, anonymous) ?? {})).not.toContain('id');
+  });
+
+  test.each([
+    ['now', at(0), 'off'],
+    ['later', at(1), 'active'],
+  ])('of an update that ends %s has the status that follows', (_, end, status) => {
+    expect(update({ end })?.status).toBe(status);
+  });
+
+  test('of an update begins anew unless it was active', () => {
+    expect(update({}, { ...stored, status: 'error' as 'active' })?.status).toBe('requested');
+    expect(update({ status: 'error' })?.status).toBe('requested');
+  });
+});
