@@ -165,7 +165,8 @@ async function measureAll(sides: readonly Side[], rounds: number): Promise<strin
   const took = sides.map(({ operations }) => new Map(operations.map(([name]) => [name, [] as number[]])));
   const found = new Map<string, number | undefined>();
   for (let round = 0; round < rounds + WARM_UP; round += 1) {
-    for (const [index, { operations, installation }] of sides.entries()) {
+    const inTurn = [...sides.entries()];
+    for (const [index, { operations, installation }] of round % 2 === 0 ? inTurn : inTurn.reverse()) {
       await installation.renew();
       for (const [name, act] of operations) {
         const start = performance.now();
