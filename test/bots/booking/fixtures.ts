@@ -233,5 +233,11 @@ export async function bookable(medplum: BotServer, more: Partial<Schedule> = {})
   return { portal, patient, schedule, slot: await aSlot(medplum, schedule, '09:00', '09:30') };
 }
 
+/** A portal and what `booked` stores for it. */
+export async function bookedByPortal(medplum: BotServer, more: BookedParts = {}) {
+  const portal = await aPortal(medplum);
+  return { portal, ...(await booked(medplum, portal, more)) };
+}
+
 /** The id of an answer, and the problems in it. */
 export const answerOf = (answer: Resource): (string | undefined)[] => [answer.id, ...problems(answer)];

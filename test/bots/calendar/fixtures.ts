@@ -18,6 +18,7 @@ import {
   publicationIn,
   publicationTask,
 } from '../../../core/calendar/publish/publication.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
 import { type BotServer, withMedplum } from '../medplum.ts';
 
@@ -86,6 +87,13 @@ export const offering = ({ id }: HealthcareService): NonNullable<Schedule['servi
       valueReference: { reference: `HealthcareService/${id}` },
     },
   ],
+});
+
+/** A service in which nobody is seen: on this day all calendars are closed. */
+export const closedOn = (from: string, to = from): HealthcareService => ({
+  resourceType: 'HealthcareService',
+  identifier: [{ system: artefactUri(config, 'LocalClosedDays'), value: 'closed' }],
+  notAvailable: [{ description: 'Holidays', during: { start: from, end: to } }],
 });
 
 /** A resource as it is stored. */

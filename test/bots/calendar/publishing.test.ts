@@ -2,16 +2,32 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
+import { publicationRow } from '../../../bots/lib/calendar/request.ts';
+import { type Answer, sendTransaction } from '../../../bots/lib/medplum.ts';
+import { type Publication, publicationTask, rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
-import { at, DAY, offering, open, type Stored, visit, wholeDay, withCalendars } from './fixtures.ts';
+import {
+  at,
+  closedOn,
+  DAY,
+  date,
+  day,
+  offering,
+  open,
+  type Stored,
+  visit,
+  wholeDay,
+  withCalendars,
+} from './fixtures.ts';
 
 const medplum = withCalendars();
 
 const MINUTE = 60_000;
 
 const outcome = { resourceType: 'OperationOutcome', issue: [{ details: { text: 'Not like this' } }] };
+const overtaken: Answer = { status: 412, body: outcome };
 
 /** Tells the Bot what has changed, and starts it on each row that is requested then, as Medplum does. */
 async function report(input: unknown): Promise<void> {
@@ -75,6 +91,17 @@ const slow = <T>(milliseconds: number, act: () => Promise<T>, ahead = 0): Promis
   });
 
 describe('a new calendar', () => {
+  it('is published, and due again at midnight in its time zone', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({
+      status: 'completed',
+      due: midnight,
+      from: day + DAY,
+    });
+  });
+
   it('is published once by two runs and the clock at the same moment', async () => {
     const { schedule } = await daily();
     await Promise.all([report(schedule), report(schedule), tick()]);
@@ -87,6 +114,42 @@ describe('a new calendar', () => {
 });
 
 describe('a change', () => {
+  it('of a service concerns its calendars alone', async () => {
+    const { schedule, service } = await medplum().calendar();
+    const second = await medplum().schedule({ serviceType: [offering(service)] });
+    const { schedule: other } = await medplum().calendar();
+    for (const one of [schedule, second, other]) {
+      await report(one);
+    }
+    const before = await medplum().publicationOf(other);
+    await report(await medplum().change(service, { availableTime: open('10:00', '11:00') }));
+    for (const one of [schedule, second]) {
+      expect((await freeOf(one)).map(({ start }) => start)).toEqual([at('10:00'), at('10:30')]);
+    }
+    expect(await medplum().publicationOf(other)).toEqual(before);
+  });
+
+  it('of closed days concerns all calendars, and so does their deletion', async () => {
+    const calendars = [await medplum().calendar(), await medplum().calendar()];
+    const closed = await medplum().create(closedOn(date()));
+    await report(closed);
+    for (const { schedule } of calendars) {
+      expect(await medplum().times(schedule)).toEqual(['busy-unavailable 00:00-00:00']);
+    }
+    await medplum().fhir('DELETE', `HealthcareService/${closed.id}`);
+    await report({ deletedResource: closed });
+    for (const { schedule } of calendars) {
+      expect(await freeOf(schedule)).toHaveLength(4);
+    }
+  });
+
+  it('of a Schedule that offers nothing any more withdraws what was published', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    await report(await medplum().change<Schedule>(schedule, { serviceType: [] }));
+    expect(await freeOf(schedule)).toEqual([]);
+  });
+
   it('while a run publishes what was before is published in the end', async () => {
     const { schedule, service } = await medplum().calendar();
     let isChanged = false;
@@ -107,6 +170,15 @@ describe('a change', () => {
     await medplum().fhir('DELETE', `Schedule/${schedule.id}`);
     await tick(midnight + MINUTE - Date.now());
     expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'cancelled', due: undefined });
+  });
+
+  it('takes up what somebody has cancelled', async () => {
+    const { schedule } = await medplum().calendar();
+    const row = await medplum().publication({ schedule: schedule.id, status: 'completed', from: day + DAY });
+    await medplum().change<Task>(row, { status: 'cancelled' });
+    await report(schedule);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', task: { id: row.id } });
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 });
 
@@ -242,6 +314,35 @@ describe('a run that dies', () => {
   });
 });
 
+describe('whoever writes the publication row', () => {
+  it('meanwhile has publishing read the Slots again', async () => {
+    const { schedule } = await medplum().calendar();
+    let isWritten = false;
+    medplum().interfere(async ({ entries }) => {
+      if (entries.includes('POST Slot') && !isWritten) {
+        isWritten = true;
+        const row = await publicationRow(medplum().medplum, schedule.id);
+        const resource: Slot = {
+          resourceType: 'Slot',
+          schedule: { reference: `Schedule/${schedule.id}` },
+          status: 'busy',
+          start: at('09:00'),
+          end: at('09:30'),
+        };
+        const entry = [
+          { request: { method: 'POST' as const, url: 'Slot' }, resource },
+          ...(row ? [rowEntry(row)] : []),
+        ];
+        expect((await sendTransaction(medplum().medplum, entry)).kind).toBe('done');
+      }
+      return undefined;
+    });
+    await report(schedule);
+    expect(await medplum().times(schedule)).toEqual(['busy 09:00-09:30', ...wholeDay.slice(1)]);
+    expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
+  });
+});
+
 describe('a day later', () => {
   /** A calendar whose horizon rolls, with two weeks of it. */
   const rolling = async (): Promise<Stored<Schedule>> => {
@@ -272,6 +373,25 @@ describe('a day later', () => {
 });
 
 describe('the clock', () => {
+  it('looks at all Schedules when it is time', async () => {
+    const { schedule } = await medplum().calendar();
+    await medplum().look({ due: Date.now() + MINUTE });
+    await tick();
+    expect(await medplum().times(schedule)).toEqual([]);
+    await tick(2 * MINUTE);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+  });
+
+  it('follows a change of a service that was missed', async () => {
+    const { schedule, service } = await medplum().calendar();
+    await report(service);
+    await medplum().change(service, { availableTime: open('10:00', '11:00') });
+    await tick(9 * MINUTE);
+    expect(await freeOf(schedule)).toHaveLength(4);
+    await tick(11 * MINUTE);
+    expect(await freeOf(schedule)).toHaveLength(2);
+  });
+
   it('leaves what is due to others if enough are about it', async () => {
     await medplum().look();
     for (const schedule of ['one', 'two', 'three', 'four']) {
@@ -286,6 +406,17 @@ describe('the clock', () => {
 });
 
 describe('opening hours that cannot be published', () => {
+  it.each<[string, Partial<Schedule>, RegExp]>([
+    ['because of the actor', { actor: [{ reference: 'Practitioner/absent' }] }, /^Schedule\.actor: Opening hours need/],
+    ['because of the horizon', { planningHorizon: { start: date(2), end: date(1) } }, /^Schedule\.planningHorizon/],
+  ])('say why: %s', async (_, more, expected) => {
+    const { schedule } = await medplum().calendar(visit(), more);
+    await report(schedule);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication?.status).toBe('failed');
+    expect(publication?.task.statusReason?.text).toMatch(expected);
+  });
+
   it('because Medplum does not accept the Slots are tried once, and again the next day', async () => {
     const { schedule } = await daily();
     let tried = 0;
@@ -306,4 +437,47 @@ describe('opening hours that cannot be published', () => {
     await tick(midnight + MINUTE - Date.now());
     expect((await freeOf(schedule)).length).toBeGreaterThan(0);
   });
+});
+
+describe('a row of an earlier version', () => {
+  it.each<[string, Partial<Publication>]>([
+    ['requested', {}],
+    ['accepted', {}],
+    ['in-progress', {}],
+    ['completed', { inputs: 'others', from: day + DAY }],
+    ['failed', {}],
+  ])('is due: %s', async (status, more) => {
+    const { schedule } = await medplum().calendar();
+    const publication = { schedule: schedule.id, status, ...more } as Publication;
+    const { id } = await medplum().create(publicationTask(publication, config));
+    await medplum().look({ due: undefined, status: 'in-progress', offset: 0 });
+    await tick();
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight, task: { id } });
+  });
+
+  it('that is up to date is not published again', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    const { task } = (await medplum().publicationOf(schedule)) ?? {};
+    await (task && medplum().change<Task>(task, { restriction: { repetitions: 1 } }));
+    // Whoever published it again would offer this one anew.
+    const [first] = await freeOf(schedule);
+    await medplum().fhir('DELETE', `Slot/${first?.id}`);
+    await medplum().look({ due: undefined });
+    await tick();
+    expect(await freeOf(schedule)).toHaveLength(3);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight });
+  });
+});
+
+it('a booking that changes a Slot meanwhile has the window read again', async () => {
+  const { schedule } = await medplum().calendar();
+  let count = 0;
+  medplum().interfere(({ entries }) => {
+    count += entries.includes('POST Slot') ? 1 : 0;
+    return entries.includes('POST Slot') && count < 3 ? overtaken : undefined;
+  });
+  await report(schedule);
+  expect(await medplum().times(schedule)).toEqual(wholeDay);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
+import { RECURRENCE_ID, REPLACES } from '../../../core/fhir/reserved.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
 import { follows, minutes, schedules, series, step, visiting } from '../visits/fixtures.ts';
@@ -17,6 +18,7 @@ import {
   schedule,
   slot,
   stateOf,
+  written,
 } from './support.ts';
 
 /** Blood in the calendar, then the ECG in the room, within an hour. */
@@ -83,6 +85,11 @@ function booked(...steps: Appointment[]): Resource[] {
 const stored = world(...booked(blood, ecg));
 
 describe('a visit is booked', () => {
+  test('as its service asks for it', () => {
+    const [first] = written(decide(several(blood, ecg), visiting(...twoSteps)), 'Appointment');
+    expect(first?.extension).toContainEqual(stepExtension({ service: 'visit', step: 'Blood' }, config));
+  });
+
   test.each([
     ['with a step missing', [blood], 'Appointment'],
     [
@@ -107,9 +114,60 @@ describe('a visit is booked', () => {
     expect(found.join()).toContain(at);
     expect(found.every((one) => one.startsWith('visit-mismatch'))).toBe(true);
   });
+
+  test('not of a service that asks for none', () => {
+    const none: HealthcareService = { resourceType: 'HealthcareService', id: 'visit' };
+    expect(issuesOf(decide(several(blood, ecg), none))).toEqual([
+      'visit-mismatch Parameters.parameter[0].resource.extension',
+    ]);
+  });
+
+  test('by a step alone neither, where the schedule is of the service that asks for several', () => {
+    const ct = { ...visiting(...twoSteps), id: 'ct' };
+    const { extension: _, ...alone } = blood;
+    expect(issuesOf(plan(alone, world(ct)))).toEqual(['visit-mismatch Appointment.extension']);
+    expect(plan(alone, world(ct), {}, undefined, 'repository').kind).toBe('write');
+  });
+
+  test('a series, in part too', () => {
+    const weekly = series(3, { url: 'every', valueDuration: { value: 1, code: 'wk' } });
+    const ofService = { ...schedule, actor: [{ reference: 'HealthcareService/visit' }] };
+    const result = decide(proposal('2', 'nine', '09:00', '09:30'), visiting(weekly), world(ofService));
+    expect(written(result, 'Appointment')).toHaveLength(1);
+    const next = slot('next', '09:00', '09:30', { start: '2027-01-11T09:00:00Z', end: '2027-01-11T09:30:00Z' });
+    const second = proposal('2', 'next', '', '', { start: next.start, end: next.end });
+    const both = decide(
+      several(proposal('1', 'nine', '09:00', '09:30'), second),
+      visiting(weekly),
+      world(ofService, next),
+    );
+    const numbers = written(both, 'Appointment').map(
+      ({ extension = [] }) => extension.find(({ url }) => url === RECURRENCE_ID)?.valuePositiveInt,
+    );
+    expect(numbers).toEqual([1, 2]);
+  });
 });
 
 describe('a visit is moved', () => {
+  const moved = [
+    { ...proposal('Blood', 'noon', '12:00', '12:30'), id: 'blood' },
+    { ...proposal('ECG', 'one', '13:00', '13:30'), id: 'ecg' },
+  ] as const;
+
+  test('as a whole, under its ids', () => {
+    const result = decide(several(...moved), visiting(...twoSteps), stored);
+    expect(issuesOf(result)).toEqual([]);
+    expect(written(result, 'Appointment').map(({ id, identifier }) => [id, identifier?.[0]?.value])).toEqual([
+      ['blood', 'a'],
+      ['ecg', 'a'],
+    ]);
+    expect(
+      written(result, 'Slot')
+        .map(({ id, status }) => `${id} ${status}`)
+        .toSorted(),
+    ).toEqual(['nine free', 'noon busy', 'one busy', 'ten free']);
+  });
+
   test('not in part, unless its service lets it', () => {
     const alone = { ...proposal('ECG', 'one', '13:00', '13:30'), id: 'ecg' };
     expect(issuesOf(decide(alone, visiting(...twoSteps), stored))).toEqual([
@@ -145,5 +203,24 @@ describe('a visit is moved', () => {
     expect(issuesOf(decide(third, visiting(weekly), state))).toEqual(['visit-mismatch Appointment.start']);
     expect(issuesOf(decide(several(second, third), visiting(weekly), state))).toEqual([]);
     expect(issuesOf(decide(several(first, second, third), visiting(weekly), state))).toEqual([]);
+  });
+
+  test('by another that replaces all of it', () => {
+    const [one, other] = moved.map(({ id: _, ...rest }) => rest);
+    const body = parameters(resourceParameter('appt-resource', one), resourceParameter('appt-resource', other), {
+      name: 'cancelled-appt-id',
+      valueUri: 'ecg',
+    });
+    const result = decide(body, visiting(...twoSteps), stored);
+    const found = written(result, 'Appointment');
+    expect(found.map(({ status }) => status)).toEqual(['booked', 'booked', 'cancelled', 'cancelled']);
+    expect(found[0]?.extension?.find(({ url }) => url === REPLACES)?.valueReference?.reference).toBe('Appointment/ecg');
+    const alone = parameters(resourceParameter('appt-resource', unmarked(one as Appointment)), {
+      name: 'cancelled-appt-id',
+      valueUri: 'ecg',
+    });
+    expect(issuesOf(decide(alone, visiting(...twoSteps), stored))).toEqual([
+      'visit-mismatch Parameters.parameter[1].valueUri',
+    ]);
   });
 });

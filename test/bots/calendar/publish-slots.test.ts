@@ -1,0 +1,167 @@
+import '../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
+import { handler as publishSlotsBot } from '../../../bots/calendar/publish-slots.ts';
+import type { Answer } from '../../../bots/lib/medplum.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { withClock } from '../clock.ts';
+import { config } from '../config.ts';
+import { at, type Stored, wholeDay, withCalendars } from './fixtures.ts';
+import { published } from './published.ts';
+
+const medplum = withCalendars();
+
+/** Tells the Bot what has changed. */
+const report = (input: unknown) =>
+  publishSlotsBot(medplum().medplum, { input } as Parameters<typeof publishSlotsBot>[1]);
+
+const deleted = (deletedResource: unknown) => report({ deletedResource });
+
+describe('a Slot that somebody has taken', () => {
+  it('takes the time of published ones', async () => {
+    const { schedule } = await published(medplum());
+    await report(await medplum().slot(schedule, 'busy', '09:15', '09:45'));
+    expect(await medplum().times(schedule)).toEqual([
+      'entered-in-error 09:00-09:30',
+      'busy 09:15-09:45',
+      'entered-in-error 09:30-10:00',
+      ...wholeDay.slice(2),
+    ]);
+    expect(await medplum().publicationOf(schedule)).toBeUndefined();
+  });
+
+  it('gives back the time that it had before', async () => {
+    const { schedule } = await published(medplum());
+    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    await report(slot);
+    await report(await medplum().change<Slot>(slot, { start: at('10:00', 3), end: at('10:30', 3) }));
+    expect(await medplum().times(schedule)).toEqual([...wholeDay, 'busy 10:00-10:30']);
+  });
+
+  it('gives its time back when it is deleted', async () => {
+    const { schedule } = await published(medplum());
+    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    await report(slot);
+    await medplum().fhir('DELETE', `Slot/${slot.id}`);
+    await deleted(slot);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+  });
+
+  it('requests the publication of what was never there', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
+    expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
+    expect(await medplum().times(schedule)).toEqual(['busy 09:00-09:30']);
+  });
+
+  it.each([
+    [14, false],
+    [15, true],
+  ])('for %d days publishes the whole calendar: %p', async (days, expected) => {
+    const { schedule } = await published(medplum());
+    const slot = await medplum().slot(schedule, 'busy', at('00:00', 1), at('00:00', days - 1));
+    await report(slot);
+    expect((await medplum().publicationOf(schedule))?.status).toBe(expected ? 'requested' : undefined);
+  });
+
+  it('has published the whole calendar if it had many days before', async () => {
+    const { schedule } = await published(medplum());
+    const slot = await medplum().slot(schedule, 'busy', at('00:00', 1), at('00:00', 16));
+    await report(await medplum().change<Slot>(slot, { start: at('09:00', 60), end: at('09:30', 60) }));
+    expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
+  });
+});
+
+describe('publish slots held', () => {
+  const outcome = { resourceType: 'OperationOutcome', issue: [] };
+  const overtaken: Answer = { status: 412, body: outcome };
+
+  const statusOf = async ({ resourceType, id }: Appointment | Slot) =>
+    (await medplum().read<Appointment | Slot>(`${resourceType}/${id}`))?.status;
+
+  describe('a hold', () => {
+    it('gives way to what staff book', async () => {
+      const { schedule } = await published(medplum());
+      const [free] = await medplum().find<Slot>(`Slot?schedule=Schedule/${schedule.id}&start=${at('09:00')}`);
+      const held = free && (await medplum().change<Slot>(free, { status: 'busy-tentative' }));
+      const hold = await medplum().appointment('proposed', held ? [held] : []);
+      await report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
+      expect(await statusOf(hold)).toBe('cancelled');
+    });
+  });
+
+  describe('a Slot that an appointment holds', () => {
+    /** A Slot with an appointment, as it was stored last. */
+    async function held(status: Appointment['status'] = 'booked', more: Partial<Appointment> = {}) {
+      const schedule = await medplum().schedule();
+      const profile = [artefactUri(config, 'LocalSlot')];
+      const tag = [{ system: 'urn:tags', code: 'one' }];
+      const free = await medplum().slot(schedule, 'free', '09:00', '09:30', { meta: { profile, tag } });
+      const slot = await medplum().change<Slot>(free, { status: 'busy' });
+      const appointment = await medplum().appointment(status, [slot], more);
+      return { schedule, slot, appointment };
+    }
+
+    const remove = ({ id }: Slot) => medplum().fhir('DELETE', `Slot/${id}`);
+
+    const over = { extension: [{ url: artefactUri(config, 'LocalHeldUntil'), valueInstant: '2020-01-01T00:00:00Z' }] };
+
+    it('returns as it was when somebody deletes it', async () => {
+      const { slot } = await held();
+      await remove(slot);
+      await deleted(slot);
+      const { meta, ...stored } = (await medplum().read<Slot>(`Slot/${slot.id}`)) ?? {};
+      const { meta: before, ...rest } = slot;
+      expect(stored).toEqual(rest);
+    });
+
+    it('returns although the appointment still has another one', async () => {
+      const { schedule, slot, appointment } = await held();
+      const other = await medplum().slot(schedule, 'busy', '09:30', '10:00');
+      const references = [slot, other].map(({ id }) => ({ reference: `Slot/${id}` }));
+      await medplum().change<Appointment>(appointment, { slot: references, end: at('10:00') });
+      await remove(slot);
+      await deleted(slot);
+      expect(await statusOf(slot)).toBe('busy');
+    });
+
+    it('is taken again when somebody sets it free', async () => {
+      const { slot } = await held();
+      await report(await medplum().change<Slot>(slot, { status: 'free' }));
+      expect(await statusOf(slot)).toBe('busy');
+    });
+
+    it.each<[string, Parameters<typeof held>]>([
+      ['was cancelled', ['cancelled']],
+      ['is over', ['proposed', over]],
+    ])('does not return if the appointment %s', async (_, given) => {
+      const { slot, appointment } = await held(...given);
+      await remove(slot);
+      await deleted(slot);
+      expect(await statusOf(slot)).toBeUndefined();
+      expect(await statusOf(appointment)).toBe('cancelled');
+    });
+  });
+
+  describe('what cannot be published around a Slot', () => {
+    const failing = async (answer: Answer | 'no-answer', schedule: Stored<Schedule>) => {
+      medplum().interfere(({ entries }) =>
+        entries.some((entry) => entry.startsWith('PUT Slot')) ? answer : undefined,
+      );
+      const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
+      return withClock(() => report(slot));
+    };
+
+    it.each<[string, Answer | 'no-answer']>([
+      ['overtaken', overtaken],
+      ['lost', 'no-answer'],
+      ['failed', { status: 403, body: outcome }],
+    ])('is an error, and left to a publication (%s)', async (kind, answer) => {
+      const { schedule } = await published(medplum());
+      await expect(failing(answer, schedule)).rejects.toThrow(
+        `Error: The Slots of Schedule/${schedule.id} could not be written (${kind}).`,
+      );
+      expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
+    });
+  });
+});
