@@ -31,7 +31,7 @@ type CliConfig = z.infer<typeof cliConfigSchema>;
  * @param ids - id of each deployed Bot, by name
  * @throws Error when the existing file is not such a configuration
  */
-function withBots(
+export function withBots(
   existing: unknown,
   baseUrl: string,
   ids: Readonly<Partial<Record<BotName, string>>>,

@@ -59,7 +59,7 @@ function problemsOf({ project, membership }: Me): string[] {
  *
  * @throws Error with a sentence for each thing that is missing, and what to do about it
  */
-function requireSuitable(me: Me): void {
+export function requireSuitable(me: Me): void {
   const problems = problemsOf(me);
   if (problems.length > 0) {
     throw new Error(problems.join('\n'));

@@ -1,16 +1,86 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, Patient, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { handler as book } from '../../../bots/booking/book.ts';
+import { handler as hold } from '../../../bots/booking/hold.ts';
+import { withAlternatives } from '../../../bots/lib/booking/alternatives.ts';
 import { bookAppointment } from '../../../bots/lib/booking/book.ts';
+import { type DecisionOptions, decideBooking, type Requestor } from '../../../bots/lib/booking/decide.ts';
 import type { Unanswered } from '../../../bots/lib/medplum.ts';
-import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { ANSWER_HEADER, AS_PARAMETERS, askForTurn, OFFERING_A_TURN } from '../../../core/booking/book/answer.ts';
+import { type Purpose, parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import {
+  limitsReached,
+  type RequestorLimit,
+  requestorLimitReads,
+} from '../../../core/booking/policy/requestor-limits.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
+import type { BookingErrorCode } from '../../../core/fhir/outcome/errors.ts';
 import { told } from '../../lib/told.ts';
-import { config } from '../config.ts';
+import { config, configured } from '../config.ts';
 import { type Asked, withMedplum } from '../medplum.ts';
-import { asks, bookable, only, overtaken, type Portal, policy, proposed, requestorOf, writes } from './fixtures.ts';
+import {
+  aPatient,
+  aPortal,
+  aSchedule,
+  aService,
+  aSlot,
+  asks,
+  aType,
+  at,
+  bookable,
+  booked,
+  eventOf,
+  extension,
+  inMinutes,
+  only,
+  overtaken,
+  type Portal,
+  parameters,
+  policy,
+  proposed,
+  requestorOf,
+  tagsOf,
+  typeOf,
+  writes,
+} from './fixtures.ts';
 
 const medplum = withMedplum();
+
+describe('book', () => {
+  const setting = (schedule = {}) => bookable(medplum(), schedule);
+  const asParameters = { [ANSWER_HEADER]: AS_PARAMETERS };
+
+  describe.each([
+    ['$book', book, 'booked'],
+    ['$hold', hold, 'proposed'],
+  ] as const)('%s', (_, bot, status) => {
+    it('tells the gateway whether it had carried the request out before', async () => {
+      const { portal, patient, slot } = await setting();
+      const event = eventOf(proposed(patient, [slot], { identifier: [{ value: 'one' }] }), portal, asParameters);
+      const answers = [await bot(medplum().medplum, event), await bot(medplum().medplum, event)];
+      expect(answers).toMatchObject(
+        [false, true].map((valueBoolean) => ({
+          parameter: [
+            { name: 'return', resource: { status } },
+            { name: 'existing', valueBoolean },
+          ],
+        })),
+      );
+    });
+  });
+
+  it.each([
+    [OFFERING_A_TURN, askForTurn],
+    [AS_PARAMETERS, { parameter: [{ name: 'return' }, { name: 'existing' }] }],
+  ])('a booking that a quota counts asks for a turn if the gateway offers one (%s)', async (header, expected) => {
+    const { portal, patient, slot } = await setting({ extension: [policy({ maxPerPortalAndDay: 5 })] });
+    medplum().interfere(only(asks(/^POST Appointment/), overtaken));
+    const event = eventOf(proposed(patient, [slot]), portal, { [ANSWER_HEADER]: header });
+    expect(await book(medplum().medplum, event)).toMatchObject(expected);
+  });
+});
 
 describe('book', () => {
   const setting = (schedule = {}) => bookable(medplum(), schedule);
@@ -158,4 +228,309 @@ describe('book', () => {
       expect(await book(given, { identifier }, { isTurnOffered: true })).toMatchObject({ kind: 'booked' });
     });
   });
+
+  describe('a refusal', () => {
+    const alternativesIn = (result: Awaited<ReturnType<typeof book>>) =>
+      result.kind === 'refused' ? result.issues.flatMap(({ alternatives = [] }) => alternatives) : [];
+
+    async function taken() {
+      const portal = await aPortal(medplum());
+      const { schedule, slot, patient } = await booked(medplum(), portal);
+      const next = await aSlot(medplum(), schedule, '10:00', '10:30');
+      return { given: { portal, schedule, slot, patient }, next };
+    }
+
+    it('says nothing of it when the gateway hardly waits any more', async () => {
+      const { given } = await taken();
+      const { now } = Date;
+      medplum().interfere(
+        only(
+          () => true,
+          () => {
+            Date.now = () => begin + timeLimits(config).decide;
+            return undefined;
+          },
+        ),
+      );
+      const begin = now();
+      Date.now = () => begin;
+      try {
+        expect(alternativesIn(await book(given))).toEqual([]);
+      } finally {
+        Date.now = now;
+      }
+    });
+
+    it('of a hold proposes what can be held', async () => {
+      const { given, next } = await taken();
+      const held = await book(given, {}, { purpose: 'hold' });
+      expect(alternativesIn(held)).toMatchObject([{ slots: [next.id] }]);
+    });
+  });
+});
+
+describe('decide', () => {
+  const setting = (schedule = {}) => bookable(medplum(), schedule);
+
+  /** Decides about a body of `$book`. */
+  async function decide(body: unknown, requestor: Requestor, options?: DecisionOptions) {
+    const { request, ...parsed } = parseBookRequest(body, config);
+    if (!request) {
+      throw new Error('The request cannot be read.');
+    }
+    return decideBooking(medplum().medplum, { ...parsed, request }, requestor, options);
+  }
+
+  type Decision = Awaited<ReturnType<typeof decide>>;
+  const issuesIn = ({ plan }: Decision) => (plan.kind === 'refuse' ? told(plan.issues) : []);
+
+  describe('a decision', () => {
+    it('is a refusal where a limit is reached', async () => {
+      const { portal, patient, slot, schedule } = await setting();
+      await booked(medplum(), portal, { schedule, patient, from: '10:00', to: '10:30' });
+      const decision = await configured({ requestors: { maxOpenAppointments: 1, maxBookingsPerMinute: 9 } }, () =>
+        decide(proposed(patient, [slot]), requestorOf(portal)),
+      );
+      expect(issuesIn(decision)).toEqual(['portal-limit-reached Appointment']);
+      expect([...decision.state.keys()].filter((key) => key.startsWith('Appointment/'))).toEqual([]);
+    });
+
+    it('looks for slots that are not there at that time by their ids', async () => {
+      const { portal, patient, slot, schedule } = await setting();
+      const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
+      const body = proposed(patient, [slot, elsewhere], { start: at('09:00'), end: at('09:30') });
+      const { plan, state } = await decide(body, requestorOf(portal));
+      expect(plan.kind).toBe('refuse');
+      expect(state.has(`Slot/${elsewhere.id}`)).toBe(true);
+    });
+
+    it('does not see what the requestor may not see', async () => {
+      const { portal, patient, slot } = await setting();
+      const narrow: Requestor['narrow'] = (state) => new Map([...state].filter(([key]) => !key.startsWith('Patient/')));
+      const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), narrow });
+      expect(issuesIn(decision)).toEqual(['patient-not-found Appointment.participant[0].actor']);
+      expect(decision.state.has(`Patient/${patient.id}`)).toBe(false);
+      expect(decision.state.has(`Slot/${slot.id}`)).toBe(true);
+    });
+  });
+
+  describe('what cannot be read', () => {
+    it('is more that takes the time than Medplum finds at once: the rest is read with the rights of the caller', async () => {
+      const { portal, patient, slot } = await setting();
+      medplum().interfere(
+        only(asks(/Slot\?/), async ({ bundle }) => {
+          const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization: portal.authorization });
+          const [first, ...others] = body.entry ?? [];
+          const found = {
+            ...(first?.resource as Bundle),
+            link: [{ relation: 'next', url: 'https://medplum.example/' }],
+          };
+          return { status: 200, body: { ...body, entry: [{ ...first, resource: found }, ...others] } };
+        }),
+      );
+      expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
+    });
+  });
+
+  describe('a patient who is submitted', () => {
+    const identifier = [{ system: 'urn:kvnr', value: 'A123' }];
+
+    async function ambiguous() {
+      const { portal, slot } = await setting();
+      const admin = await medplum().send<{ profile: { id: string } }>('GET', 'auth/me');
+      const patients = [
+        await aPatient(medplum(), portal, { identifier }),
+        await aPatient(medplum(), portal, { identifier }),
+      ];
+      const submitted: Patient = { resourceType: 'Patient', identifier, meta: tagsOf(portal) };
+      const { participant: _, ...appointment } = proposed(submitted, [slot]);
+      const body = parameters(
+        { name: 'appt-resource', resource: appointment as Appointment },
+        { name: 'patient', resource: submitted },
+      );
+      return { portal, body, patients, gatewayClient: admin.body.profile.id };
+    }
+
+    it('and is known twice is looked at again, by who made the two', async () => {
+      const { portal, body } = await ambiguous();
+      const decision = await decide(body, requestorOf(portal));
+      expect(issuesIn(decision).join()).toMatch(/^patient-ambiguous/);
+    });
+
+    it('and was made twice by the service is one person', async () => {
+      const { portal, body, gatewayClient } = await ambiguous();
+      const decision = await configured({ gatewayClient }, () => decide(body, requestorOf(portal)));
+      expect(decision.plan.kind).toBe('write');
+    });
+  });
+});
+
+describe('alternatives', () => {
+  interface Options {
+    readonly requestor?: Partial<Requestor>;
+    readonly purpose?: Purpose;
+    readonly codes?: readonly BookingErrorCode[];
+  }
+
+  /** The Slots and times that are proposed for a request: `slots hh:mm`. */
+  async function proposals(portal: Parameters<typeof requestorOf>[0], body: unknown, options: Options = {}) {
+    const { request } = parseBookRequest(body, config);
+    if (!request) {
+      throw new Error('The request cannot be read.');
+    }
+    const requestor = { ...requestorOf(portal), ...options.requestor };
+    const decision = await decideBooking(medplum().medplum, { request, issues: [] }, requestor, { isDry: true });
+    const codes = options.codes ?? ['slot-not-free'];
+    const given = codes.map((code) => ({ code, diagnostics: 'It cannot be booked.' }));
+    const issues = await withAlternatives(medplum().medplum, given, request, decision, requestor, options.purpose);
+    expect(issues.map(({ code }) => code)).toEqual(codes);
+    const [first] = issues;
+    return (first?.alternatives ?? []).map(
+      ({ slots, start }) => `${slots.join('+')} ${new Date(start).toISOString().slice(11, 16)}`,
+    );
+  }
+
+  /** A Schedule in which 9:00 is taken, and a portal that wants it. */
+  async function setting(more: Partial<Schedule> = {}) {
+    const portal = await aPortal(medplum());
+    const schedule = await aSchedule(medplum(), more);
+    const { slot, patient } = await booked(medplum(), portal, { schedule });
+    const free = (from: string, to: string, other: Schedule = schedule) => aSlot(medplum(), other, from, to);
+    return { portal, schedule, patient, slot, body: proposed(patient, [slot]), free };
+  }
+
+  describe('what could be booked instead', () => {
+    it('is permitted by the policy of the services: of its actor, and those that it names', async () => {
+      const leadTime = (Date.parse(at('10:45')) - Date.now()) / 3_600_000;
+      const service = await aService(medplum(), { extension: [policy({ leadTime })] });
+      for (const more of [
+        { serviceType: [typeOf(service)] },
+        { actor: [{ reference: `HealthcareService/${service.id}` }] },
+      ]) {
+        const { portal, body, free } = await setting(more);
+        await free('10:00', '10:30');
+        const later = await free('11:00', '11:30');
+        const given = await proposals(portal, body);
+        expect(given).toEqual([`${later.id} 11:00`]);
+      }
+    });
+  });
+
+  describe('the same service elsewhere', () => {
+    it('is bound by the policies there', async () => {
+      const type = aType();
+      const service = await aService(medplum(), { extension: [policy({ leadTime: 8_000 })] });
+      const { portal, body, free } = await setting({ serviceType: [type] });
+      const other = await aSchedule(medplum(), {
+        serviceType: [type],
+        actor: [{ reference: `HealthcareService/${service.id}` }],
+      });
+      await free('10:00', '10:30', other);
+      const given = await proposals(portal, body);
+      expect(given).toEqual([]);
+      expect(await proposals(portal, body, { requestor: { role: 'repository' } })).toHaveLength(1);
+    });
+  });
+
+  describe('no alternatives', () => {
+    const given = async () => {
+      const one = await setting();
+      await one.free('10:00', '10:30');
+      return one;
+    };
+
+    it.each([[['patient-not-found']], [['slot-not-free', 'patient-not-found']], [['slot-mismatch']]] as const)(
+      'are looked for if another time would not help (%j)',
+      async (codes) => {
+        const { portal, body } = await given();
+        const found = await proposals(portal, body, { codes });
+        expect(found).toEqual([]);
+      },
+    );
+
+    it('are proposed by what a requestor does not see', async () => {
+      const { portal, body, slot } = await given();
+      const narrow: Requestor['narrow'] = (state) =>
+        new Map([...state].filter(([key, one]) => one.resourceType !== 'Slot' || key === `Slot/${slot.id}`));
+      const requestor = { narrow, role: 'requestor' } as const;
+      expect(await proposals(portal, body, { requestor })).toEqual([]);
+    });
+  });
+
+  it('alternatives to a hold are judged as holds', async () => {
+    const { portal, patient, body, free } = await setting();
+    const next = await free('10:00', '10:30');
+    const held = extension('LocalHeldUntil', { valueInstant: inMinutes(9) });
+    await medplum().create<Appointment>(proposed(patient, [], { extension: [held], meta: tagsOf(portal) }));
+    await configured({ holds: { maxPerRequestor: 1 } }, async () => {
+      expect(await proposals(portal, body)).toEqual([`${next.id} 10:00`]);
+      expect(await proposals(portal, body, { purpose: 'hold' })).toEqual([]);
+    });
+  });
+});
+
+/** So many open appointments of a portal. */
+const appointments = (portal: Portal, count: number) =>
+  medplum().transaction(
+    Array.from({ length: count }, () => ({
+      request: { method: 'POST', url: 'Appointment' },
+      resource: {
+        resourceType: 'Appointment',
+        meta: tagsOf(portal),
+        status: 'booked',
+        start: at('09:00'),
+        end: at('09:30'),
+        participant: [{ actor: { display: 'Kim' }, status: 'accepted' }],
+      } satisfies Appointment,
+    })),
+  );
+
+const jobs = (portal: Portal, count: number) =>
+  medplum().transaction(
+    Array.from({ length: count }, () => ({
+      request: { method: 'POST', url: 'Task' },
+      resource: {
+        resourceType: 'Task',
+        meta: tagsOf(portal),
+        status: 'requested',
+        intent: 'order',
+        code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
+      } satisfies Task,
+    })),
+  );
+
+/** Answers the entries of a check with the rights of the portal. */
+async function answersTo(entry: readonly BundleEntry[], { authorization }: Portal): Promise<BundleEntry[]> {
+  const bundle = { resourceType: 'Bundle', type: 'batch', entry };
+  const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization });
+  return body.entry ?? [];
+}
+
+const limits: readonly RequestorLimit[] = ['open', 'rate', 'jobs'];
+
+/** The limits that are reached. */
+async function reached(portal: Portal): Promise<RequestorLimit[]> {
+  const { maxOpenAppointments, maxBookingsPerMinute } = config.requestors;
+  expect([maxOpenAppointments, maxBookingsPerMinute]).toEqual([3, 2]);
+  const entry = requestorLimitReads(limits, portal.id, Date.now(), config);
+  return [...(limitsReached(limits, await answersTo(entry, portal)) ?? [])];
+}
+
+it('a limit is reached by as many as are allowed, those of others do not count', async () => {
+  const [portal, other] = [await aPortal(medplum()), await aPortal(medplum())];
+  await configured({ requestors: { maxOpenAppointments: 3, maxBookingsPerMinute: 2 } }, async () => {
+    await appointments(other, 5);
+    await appointments(portal, 1);
+    await jobs(portal, 1);
+    expect(await reached(portal)).toEqual([]);
+    await appointments(portal, 1);
+    await jobs(portal, 1);
+    expect(await reached(portal)).toEqual(['rate', 'jobs']);
+    await appointments(portal, 1);
+    expect(await reached(portal)).toEqual(limits);
+  });
+});
+
+it('what a portal may not search for does not limit it', () => {
+  expect(limitsReached(['open'], [{ response: { status: '403' } }])).toEqual(new Set());
 });

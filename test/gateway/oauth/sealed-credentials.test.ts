@@ -58,6 +58,9 @@ describe('sealed answers', () => {
     fake.answer = () => ({ status, headers: json, body: typeof body === 'string' ? body : JSON.stringify(body) });
   };
 
+  const signed = (claims: object) =>
+    new SignJWT({ ...claims }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.alloc(32));
+
   /** Medplum says that a token is a portal's. */
   const portal = () => ({
     body: {
@@ -67,6 +70,28 @@ describe('sealed answers', () => {
   });
 
   describe('a token of the service', () => {
+    test('has the claims of that of Medplum', async () => {
+      const exp = seconds + 100;
+      answering({ access_token: await signed({ exp, client_id: 'c', profile: 'p' }), expires_in: 7, scope: 's' });
+      const { access_token: token } = (await logIn()).json();
+      expect(decodeJwt(token)).toMatchObject({ exp, client_id: 'c', sub: 'c', profile: 'p', scope: 's' });
+    });
+
+    test('whose end Medplum does not sign ends when the answer says; what is no text is left empty', async () => {
+      answering({ access_token: await signed({ client_id: 5, profile: {} }), expires_in: 7, scope: ['x'] });
+      const { access_token: token } = (await logIn()).json();
+      expect(decodeJwt(token)).toMatchObject({ exp: seconds + 7, client_id: '', profile: '', scope: '' });
+    });
+
+    test('can be made of any token', async () => {
+      answering({ access_token: 'opaque', expires_in: 7 });
+      const { access_token: token } = (await logIn()).json();
+      expect(await createSealedTokens(keys, issuer, () => now).open(token)).toEqual({
+        token: 'opaque',
+        expires: seconds + 7,
+      });
+    });
+
     test('comes with what belongs to it, and nothing else of the answer of Medplum', async () => {
       const more = { scope: 's', project: { reference: 'Project/1' }, profile: { reference: 'X/1' } };
       answering({ access_token: 'a', expires_in: 7, ...more, refresh_token: 'r', login: 'l' });
@@ -97,6 +122,30 @@ describe('sealed answers', () => {
         { error: 'server_error', error_description: 'The FHIR server gave an invalid response.' },
       ]);
     });
+  });
+
+  describe('Medplum is asked for a token', () => {
+    test.each<[string, Record<string, string>, string]>([
+      ['with the scope', { scope: 'openid a' }, 'client_id=portal&client_secret=own&scope=openid+a'],
+      ['without a scope that was not sent', {}, 'client_id=portal&client_secret=own'],
+      ['without a client that was not sent', { client_id: '', client_secret: 'x' }, 'client_secret=x'],
+    ])('%s', async (_, values, expected) => {
+      answering({}, 400);
+      await logIn(values);
+      expect(fake.received[0]?.body).toBe(`grant_type=client_credentials&${expected}`);
+    });
+
+    test('without a secret that was not sent', async () => {
+      answering({}, 400);
+      await post('/oauth2/token', { grant_type: 'client_credentials', client_id: 'portal' });
+      expect(fake.received[0]?.body).toBe('grant_type=client_credentials&client_id=portal');
+    });
+  });
+
+  test('a client that needs no secret at Medplum needs none here', async () => {
+    answering({ access_token: 'd', expires_in: 7 });
+    const answer = await post('/oauth2/token', { grant_type: 'client_credentials', client_id: 'staff' });
+    expect([answer.statusCode, fake.verified]).toEqual([200, ['Bearer d']]);
   });
 
   test('a request that is malformed is no failed login', async () => {
@@ -211,6 +260,15 @@ describe('sealed answers', () => {
       const answer = await introspect(await sealed());
       expect([answer.statusCode, answer.json()]).toEqual([401, { error: 'invalid_client' }]);
     });
+  });
+
+  test('the keys of the service are kept nowhere: they may change', async () => {
+    const answer = await inject('/.well-known/jwks.json');
+    expect([answer.statusCode, answer.headers['cache-control'], answer.json().keys.length]).toEqual([
+      200,
+      'no-store',
+      1,
+    ]);
   });
 });
 

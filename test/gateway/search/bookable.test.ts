@@ -1,14 +1,62 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import type { Bundle, BundleEntry, Resource, Schedule } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
+import type { GatewayContext } from '../../../gateway/context.ts';
+import type { FhirRequest } from '../../../gateway/handler.ts';
 import { createUpstream, type Upstream } from '../../../gateway/medplum/client.ts';
+import { onlyBookable } from '../../../gateway/search/bookable.ts';
 import { type CalendarList, createCalendars } from '../../../gateway/search/calendars.ts';
+import { parseQuery } from '../../../gateway/search/rewrite.ts';
+import type { ServedTypeName } from '../../../gateway/served-types.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { bearer, type FakeMedplum, gatewayTo, type Reply, searchset, startFakeMedplum } from '../fake-medplum.ts';
+import {
+  bearer,
+  config,
+  type FakeMedplum,
+  gatewayTo,
+  type Reply,
+  searchset,
+  startFakeMedplum,
+} from '../fake-medplum.ts';
 import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
 
 describe('a search for free Slots', () => {
   const closed: Schedule = { resourceType: 'Schedule', id: 'closed', active: false, actor: [{ display: 'x' }] };
+
+  it.each<[string, ...(string | undefined)[]]>([
+    ['Slot?status=free', undefined],
+    ['Slot?status=free&schedule=Schedule/a', 'a'],
+    ['Slot?status=free&schedule=Schedule/a,Schedule/b&schedule=Schedule/c', 'a,b,c'],
+    ['Slot?status=free&schedule=https://other.example/Schedule/a', 'https://other.example/Schedule/a'],
+    ['Slot?status=free&schedule:identifier=urn:x|1&_tag=Schedule/a', undefined],
+    ['Slot?schedule=Schedule/a&identifier=x&status=free', 'a'],
+    ...['Slot?status=busy', 'Slot?status=free,busy', 'Slot?status:not=free', 'Slot?identifier=free'].map(
+      (one) => [one] as [string],
+    ),
+    ['Slot?schedule=Schedule/closed'],
+    ['Appointment?status=free'],
+  ])('%s depends on the Schedules %s, or on none', async (search, ...expected) => {
+    const read: (string | undefined)[] = [];
+    const calendars: GatewayContext['calendars'] = {
+      read: async (ids) => {
+        read.push(ids);
+        return { schedules: [closed], services: [], isWhole: true };
+      },
+    };
+    const [type = '', query = ''] = search.split('?');
+    const exchange = { caller: { role: 'requestor' }, upstreamHeaders: {} } as FhirRequest;
+    const params = parseQuery(query);
+    const result = await onlyBookable(
+      type as ServedTypeName,
+      params,
+      exchange,
+      { config, calendars } as GatewayContext,
+      0,
+    );
+    expect(read).toEqual(expected);
+    const added = expected.length > 0 ? [{ name: '_filter', value: '(schedule ne "Schedule/closed")' }] : [];
+    expect(result).toEqual([...params, ...added]);
+  });
 
   describe('over HTTP', () => {
     let fake: FakeMedplum;

@@ -1,8 +1,48 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
+import type { FhirResponse } from '../../../gateway/http/response.ts';
+import { type IgnoredParam, sayingIgnored } from '../../../gateway/search/result/ignored.ts';
 import { isCountedInPart, withTotal } from '../../../gateway/search/result/result-total.ts';
 import { formatQuery } from '../../../gateway/search/rewrite.ts';
 import { base, bearer, config, type Reply, searchset, withGateway } from '../fake-medplum.ts';
+
+const ignored = (name: string, expression?: string): IgnoredParam => ({
+  param: { name, value: 'x' },
+  issue: { code: 'malformed-request', diagnostics: `There is no '${name}'.`, ...(expression && { expression }) },
+});
+
+const warning = { severity: 'warning', code: 'not-supported', details: { text: 'The search parameter was ignored.' } };
+const slot = { resource: { resourceType: 'Slot', id: 'a' }, search: { mode: 'match' } };
+
+const found = (more: object): FhirResponse => ({
+  status: 200,
+  headers: { etag: 'x' },
+  resource: { resourceType: 'Bundle', type: 'searchset', ...more } as Bundle,
+});
+
+describe('what was ignored', () => {
+  test.each([
+    ['after what was found', { total: 1, entry: [slot] }, [slot]],
+    ['where nothing was found', { total: 0 }, []],
+  ])('is said %s', (_, more, entries) => {
+    const issue = [
+      { ...warning, diagnostics: "There is no 'a'.", expression: ['http.a'] },
+      { ...warning, diagnostics: "There is no 'b'." },
+    ];
+    const outcome = { resource: { resourceType: 'OperationOutcome', issue }, search: { mode: 'outcome' } };
+    expect(sayingIgnored(found(more), [ignored('a', 'http.a'), ignored('b')])).toEqual(
+      found({ ...more, entry: [...entries, outcome] }),
+    );
+  });
+
+  test('is not said where all was understood, nor where the search failed', () => {
+    const response = found({ total: 0 });
+    expect(sayingIgnored(response, [])).toBe(response);
+    const refused: FhirResponse = { status: 503, resource: { resourceType: 'OperationOutcome', issue: [] } };
+    expect(sayingIgnored(refused, [ignored('a')])).toBe(refused);
+    expect(sayingIgnored({ status: 304 }, [ignored('a')])).toEqual({ status: 304 });
+  });
+});
 
 const { fake, inject } = withGateway();
 
@@ -59,8 +99,22 @@ const query = (type: string) =>
 
 const schedules = `/fhir/R4/CodeSystem?${query('Schedule')}`;
 
+/** So many CodeSystems for Schedules. */
+const many = (count: number) =>
+  Array.from({ length: count }, (_, index) => system(`n${index}`, usage(both, 'Schedule')));
+
 describe('context-type-value', () => {
   beforeEach(() => storing(some));
+
+  test.each([
+    ['HealthcareService', ['b', 'd']],
+    ['Schedule', ['a', 'c']],
+    ['Patient', undefined],
+  ])('both halves in one useContext: %s', async (type, ids) => {
+    const bundle = await get(`/fhir/R4/CodeSystem?${query(type)}`);
+    expect([bundle.resourceType, bundle.type, idsIn(bundle)]).toEqual(['Bundle', 'searchset', ids]);
+    expect(bundle.total).toBe(ids?.length ?? 0);
+  });
 
   test('_summary=count and _count=0 count what matches, and no page is read', async () => {
     for (const more of ['_summary=count', '_count=0', '_count=5&_summary=count']) {
@@ -69,6 +123,62 @@ describe('context-type-value', () => {
       expect([bundle.total, bundle.entry, fake.received.length]).toEqual([2, undefined, 2]);
       expect(bundle.link?.map(({ relation }) => relation)).toEqual(['self', 'first']);
     }
+  });
+});
+
+describe('pages of what matches', () => {
+  /** The links of a page: where each begins, and how long the page is. */
+  const linksIn = ({ link = [] }: Bundle) =>
+    link.map(({ relation, url }) => {
+      expect(url.startsWith(`${base}/CodeSystem?${query('Schedule')}&`)).toBe(true);
+      return `${relation} ${url.slice(`${base}/CodeSystem?${query('Schedule')}&`.length)}`;
+    });
+
+  test.each<[string, number, string[] | undefined, string[]]>([
+    ['_count=2', 5, ['n0', 'n1'], ['self _count=2', 'first _count=2', 'next _count=2&_offset=2']],
+    [
+      '_count=2&_offset=2',
+      5,
+      ['n2', 'n3'],
+      ['self _count=2&_offset=2', 'first _count=2', 'next _count=2&_offset=4', 'previous _count=2'],
+    ],
+    [
+      '_count=2&_offset=3',
+      5,
+      ['n3', 'n4'],
+      ['self _count=2&_offset=3', 'first _count=2', 'previous _count=2&_offset=1'],
+    ],
+    ['_count=3&_offset=1', 4, ['n1', 'n2', 'n3'], ['self _count=3&_offset=1', 'first _count=3', 'previous _count=3']],
+    ['_count=9&_count=1&_offset=1&_offset=0', 1, ['n0'], ['self _count=1', 'first _count=1']],
+    ['_count=2&_offset=7', 5, undefined, ['self _count=2&_offset=7', 'first _count=2', 'previous _count=2&_offset=5']],
+    ['_count=0&_offset=2', 5, undefined, ['self _count=0&_offset=2', 'first _count=0']],
+    ['_format=json&_count=1', 1, ['n0'], ['self _format=json&_count=1', 'first _format=json&_count=1']],
+  ])('%s of %i', async (more, count, ids, links) => {
+    storing(many(count));
+    const bundle = await get(`${schedules}&${more}`);
+    expect([bundle.total, idsIn(bundle), linksIn(bundle)]).toEqual([count, ids, links]);
+  });
+
+  test('hold twenty resources where nothing else is asked for', async () => {
+    storing(many(21));
+    const bundle = await get(schedules);
+    expect([bundle.total, bundle.entry?.length]).toEqual([21, 20]);
+    expect(linksIn(bundle)).toEqual(['self _count=20', 'first _count=20', 'next _count=20&_offset=20']);
+  });
+
+  test('show what is included after what matches', async () => {
+    const included = { resource: { resourceType: 'CodeSystem', id: 'b' }, search: { mode: 'include' } };
+    const again = { resource: { resourceType: 'CodeSystem', id: 'a' }, search: { mode: 'include' } };
+    const nameless = { resource: { resourceType: 'CodeSystem' } };
+    storing(some, [again, included, nameless]);
+    const { entry = [] } = await get(`${schedules}&_include=CodeSystem:supplements`);
+    expect(entry.map(({ resource, search }) => `${search?.mode} ${resource?.id}`)).toEqual([
+      'match a',
+      'match c',
+      'include a',
+      'include b',
+      'undefined undefined',
+    ]);
   });
 });
 

@@ -84,6 +84,32 @@ describe('server', () => {
   }
 
   describe('a websocket', () => {
+    test('passes the token of Medplum on, and tells the handshake once Medplum has bound it', async () => {
+      await start();
+      const client = await connect();
+      client.socket.send(bind(aBinding('one')));
+      await until(() => medplum.received.length > 0);
+      expect(medplum.received).toEqual([{ type: 'bind-with-token', payload: { token: 'token-of-one' } }]);
+      expect(client.received).toEqual([]);
+      medplum.say(status('handshake', 'one'));
+      await until(() => client.received.length > 0);
+      expect(client.received).toEqual([JSON.stringify(aBinding('one').handshake)]);
+    });
+
+    test('gets the contents of messages, and nothing else from Medplum', async () => {
+      await start();
+      const client = await bound('one');
+      const bundle = { resourceType: 'Bundle', type: 'history', id: 'event' };
+      medplum.say(status('heartbeat', 'one'));
+      medplum.say('no JSON');
+      medplum.say(status('event-notification', 'one', { resourceType: 'Patient', id: 'p' }));
+      medplum.say(status('event-notification', 'one', message({ resourceType: 'Patient' })));
+      medplum.say(status('event-notification', 'other', message(bundle)));
+      medplum.say(status('event-notification', 'one', message(bundle)));
+      await until(() => client.received.length > 1);
+      expect(client.received.slice(1)).toEqual([JSON.stringify(bundle)]);
+    });
+
     test('never tells an address of Medplum', async () => {
       await start();
       const client = await bound('one');
@@ -150,6 +176,14 @@ describe('server', () => {
       }
       await until(() => client.closed !== undefined);
       expect(client.closed).toBe(1008);
+    });
+
+    test('sends nothing to Medplum before the first token', async () => {
+      await start();
+      const client = await connect();
+      client.socket.send('ping');
+      await until(() => client.received.length > 0);
+      expect(medplum.sockets.size).toBe(0);
     });
 
     test('is closed when its last binding has ended', async () => {
