@@ -1,6 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bot, BundleEntry, Task } from '@medplum/fhirtypes';
 import {
+  askedIn,
   attemptEntry,
   attemptsOf,
   completedBy,
@@ -14,7 +15,6 @@ import {
   waitingEntry,
 } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
-import { parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
@@ -41,7 +41,7 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
       reference: job.requester,
       role: job.role,
       limits: ['open'],
-      asked: parseInstant(task.authoredOn),
+      asked: askedIn(task),
       narrow: (state) => visibleTo(job, state, config),
     },
     { extend: (transaction, newId, count) => completing(transaction, task, newId, count) },

@@ -1,4 +1,5 @@
 import type { Task } from '@medplum/fhirtypes';
+import { waitsSince } from '../../core/booking/async/task.ts';
 import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { type RowCode, rowCodes } from '../../core/rows/row.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
@@ -97,7 +98,7 @@ export function assessWaiting({ bookings, oldest }: Waiting): Verdict {
 async function readWaiting(installation: Installation): Promise<Waiting> {
   const now = Date.now();
   const waiting = await tasks(installation, 'book', { status: 'requested' });
-  const ages = waiting.map(({ authoredOn, meta }) => now - Date.parse(authoredOn ?? meta?.lastUpdated ?? ''));
+  const ages = waiting.map((task) => now - (waitsSince(task) ?? now));
   return { bookings: waiting.length, oldest: Math.max(0, ...ages) };
 }
 

@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
+import { waitsSince } from '../../core/booking/async/task.ts';
 import { openStatuses } from '../../core/booking/confirmation/task.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
@@ -55,7 +56,8 @@ async function queueOf(
   const first = { ...query, _sort: '_lastUpdated', _count: '1', _total: 'accurate' };
   const found: Bundle = await medplum.search(type, first, noStore);
   const resource = found.entry?.[0]?.resource;
-  const oldest = (resource?.resourceType === 'Task' ? resource.authoredOn : undefined) ?? resource?.meta?.lastUpdated;
+  const waits = resource?.resourceType === 'Task' ? waitsSince(resource) : undefined;
+  const oldest = waits === undefined ? resource?.meta?.lastUpdated : formatInstant(waits);
   return { count: found.total ?? 0, oldest: oldest ? since(oldest, now) : 0 };
 }
 

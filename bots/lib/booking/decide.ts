@@ -18,6 +18,7 @@ import {
   type Purpose,
 } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
+import type { Asked } from '../../../core/booking/policy/draw.ts';
 import { holdQuota, quotaKey } from '../../../core/booking/policy/quota.ts';
 import {
   leewayWithin,
@@ -48,8 +49,8 @@ export interface Requestor {
   readonly limits?: readonly RequestorLimit[];
   /** The role in which the requestor acts, if Medplum cannot be asked with its credentials. */
   readonly role?: Role | undefined;
-  /** When an asynchronous booking was asked for, in milliseconds since 1970 UTC. */
-  readonly asked?: number | undefined;
+  /** Since when an asynchronous booking waits. */
+  readonly asked?: Asked | undefined;
 }
 
 /** A decision and the state on which it is based. */

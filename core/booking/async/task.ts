@@ -18,6 +18,7 @@ import { updateEntry } from '../../fhir/update-entry.ts';
 import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import type { BookRequest } from '../book/request/request.ts';
 import type { Role } from '../caller-role.ts';
+import type { Asked } from '../policy/draw.ts';
 import type { ResourceSet } from '../resource-set.ts';
 
 /** An asynchronous booking, as stored in the input of its Task. */
@@ -140,6 +141,16 @@ export function waitingEntry(task: Task, request: BookRequest, notBefore: number
 
 /** Since when a job that waits for a draw may be carried out; `undefined` if it waits for none. */
 const drawnAt = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
+
+/** Since when a job should have been carried out, in milliseconds since 1970 UTC: of one that waits for a draw, its beginning. */
+export const waitsSince = (task: Task): number | undefined =>
+  drawnAt(task) ?? parseInstant(task.authoredOn ?? task.meta?.lastUpdated);
+
+/** When a job was asked for, and whether it has waited for a draw. */
+export function askedIn(task: Task): Asked | undefined {
+  const at = parseInstant(task.authoredOn);
+  return at === undefined ? undefined : { at, hasWaited: drawnAt(task) !== undefined };
+}
 
 /**
  * The jobs to carry out now, in order: those in turns that wait for no draw, then those that are drawn. Each patient's place is

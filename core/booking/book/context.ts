@@ -1,6 +1,7 @@
 import type { Reference } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 import type { Offer } from '../appointment/offer.ts';
+import type { Asked } from '../policy/draw.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import type { Purpose } from './request/request.ts';
 
@@ -8,8 +9,8 @@ import type { Purpose } from './request/request.ts';
 export interface BookingContext {
   /** The moment of the decision, in milliseconds since 1970 UTC. */
   readonly now: number;
-  /** When an asynchronous booking was asked for, likewise; one that is answered at once has none. */
-  readonly asked?: number | undefined;
+  /** Since when an asynchronous booking waits; one that is answered at once has none. */
+  readonly asked?: Asked | undefined;
   /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
   readonly requestor: string;
   /** The same profile as a reference, with its name where Medplum gives it. */

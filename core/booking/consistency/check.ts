@@ -1,6 +1,7 @@
 import type { Task } from '@medplum/fhirtypes';
-import { parseInstant } from '../../fhir/instant.ts';
+import { formatInstant } from '../../fhir/instant.ts';
 import { isRow } from '../../rows/row.ts';
+import { waitsSince } from '../async/task.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { issuesOfAppointments } from './appointments.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, isSubmitted, keyOf } from './finding.ts';
@@ -13,13 +14,13 @@ export type { ConsistencyContext, Finding };
 const OVERDUE = 10 * 60_000;
 
 function issuesOfTask(task: Task, state: ResourceSet, { now }: ConsistencyContext): Finding[] {
-  const since = task.authoredOn ?? task.meta?.lastUpdated;
-  const isOverdue = task.status === 'requested' && now - (parseInstant(since) ?? now) > OVERDUE;
+  const since = waitsSince(task) ?? now;
+  const isOverdue = task.status === 'requested' && now - since > OVERDUE;
   const lost = (task.output ?? [])
     .flatMap(({ valueReference }) => valueReference?.reference ?? [])
     .filter((reference) => reference.startsWith('Appointment/') && !state.has(reference));
   return [
-    ...(isOverdue ? [finding('job-left-over', keyOf(task), `It has been waiting since ${since}.`)] : []),
+    ...(isOverdue ? [finding('job-left-over', keyOf(task), `It has been waiting since ${formatInstant(since)}.`)] : []),
     ...lost.map((reference) =>
       finding('reference-missing', keyOf(task), `It has booked ${reference}, which does not exist.`),
     ),

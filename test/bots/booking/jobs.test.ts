@@ -364,8 +364,15 @@ describe('a draw', () => {
       expect(problems(await direct(time))).toEqual(['draw-open Appointment.start']);
       expect(problems(await direct(time, holdBot))).toEqual(['draw-open Appointment.start']);
     }
+    const late = (await enqueueBookingBot(
+      medplum().medplum,
+      eventOf<unknown>(proposed(await aPatient(medplum(), portal), third ? [third] : []), portal),
+    )) as Task;
+    await later(drawUntil + DRAWN - Date.now(), () => processBookingBot(medplum().medplum, eventOf<Task | Bot>(late)));
+    expect((await medplum().read<Task>(`Task/${late.id}`))?.status).toBe('requested');
+    jobs.push(late);
     await tickAt(drawUntil + DRAWN);
-    expect((await statuses()).toSorted()).toEqual([...Array(3).fill('completed'), ...Array(11).fill('failed')].sort());
+    expect((await statuses()).toSorted()).toEqual([...Array(3).fill('completed'), ...Array(12).fill('failed')].sort());
     for (const slot of [popular, other, third]) {
       const held = await medplum().find<Appointment>(`Appointment?slot=Slot/${slot?.id}&status=booked`);
       expect(held).toHaveLength(1);

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
-import { inOrder } from '../../../core/booking/async/task.ts';
+import { inOrder, waitsSince } from '../../../core/booking/async/task.ts';
+import { drawIssues } from '../../../core/booking/policy/draw.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { config } from './support.ts';
 
@@ -50,6 +51,12 @@ test('every place is as likely for each patient, whoever came first, by whatever
   expect(chiSquare).toBeLessThan(39.25);
 });
 
+test('a request waits since its draw, for whoever looks for what is left over', () => {
+  expect(waitsSince(waiting('drawn'))).toBe(Date.parse('2027-01-04T08:01:15Z'));
+  const { restriction: _, ...other } = waiting('other');
+  expect(waitsSince({ ...other, authoredOn: '2027-01-04T08:00:00Z' })).toBe(Date.parse('2027-01-04T08:00:00Z'));
+});
+
 test('the wishes of a patient keep their order', () => {
   const wishes = ['first', 'second', 'third'].map((id) => waiting(id, 'one'));
   expect(order(wishes, randomFrom(1))).toEqual(['first', 'second', 'third']);
@@ -59,4 +66,27 @@ test('what waits for a later draw is left alone, and what waits for none is carr
   const { restriction: _, for: __, ...left } = waiting('left over');
   const tasks = [waiting('drawn'), waiting('later', 'later', '2027-01-04T08:01:21Z'), left];
   expect(order(tasks, randomFrom(1))).toEqual(['left over', 'drawn']);
+});
+
+const until = NOW;
+const minutes = (count: number): number => count * 60_000;
+
+test.each([
+  ['a booking at once', undefined, -1, minutes(10)],
+  ['a booking at once, just after', undefined, 5_000, minutes(10)],
+  ['a request in time', { at: until - 1, hasWaited: false }, -1, 15_000],
+  [
+    'a request in time that is first looked at when the draw has begun',
+    { at: until - 1, hasWaited: false },
+    60_000,
+    60_000,
+  ],
+  ['a request in time that has waited', { at: until - 1, hasWaited: true }, 14_999, 15_000],
+  ['a request that comes late', { at: until, hasWaited: true }, 60_000, minutes(10)],
+])('%s waits', (_, asked, now, later) => {
+  const policies = [{ policy: { drawUntil: until }, saidBy: {}, isReadable: true }];
+  const issues = drawIssues(policies, until + now, asked, 'Appointment.start');
+  expect(issues.map(({ code, notBefore = 0 }) => [code, notBefore - until])).toEqual([['draw-open', later]]);
+  const waited = asked && { ...asked, hasWaited: true };
+  expect(drawIssues(policies, until + Math.max(later, 15_000), waited, 'Appointment.start')).toEqual([]);
 });
