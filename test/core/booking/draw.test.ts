@@ -3,20 +3,10 @@ import type { Task } from '@medplum/fhirtypes';
 import { inOrder, waitsSince } from '../../../core/booking/async/task.ts';
 import { drawIssues } from '../../../core/booking/policy/draw.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
+import { randomOf } from '../../../packages/conformance/attack/network.ts';
 import { config } from './support.ts';
 
 const NOW = Date.parse('2027-01-04T08:01:20Z');
-
-/** Numbers from 0 to 1 that a seed decides: mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** A request of a patient that waits for a draw. */
 const waiting = (id: string, patient = id, start = '2027-01-04T08:01:15Z', portal = 'a'): Task => ({
@@ -35,7 +25,7 @@ test('every place is as likely for each patient, whoever came first, by whatever
   const [patients, draws] = [['1', '2', '3', '4', '5'], 5_000];
   const tasks = patients.map((id) => waiting(id, id, undefined, id === '5' ? 'b' : 'a'));
   const more = Array.from({ length: 7 }, (_, wish) => waiting(`3 again ${wish}`, '3'));
-  const random = randomFrom(36);
+  const random = randomOf(36);
   const counts = new Map<string, number>();
   for (let draw = 0; draw < draws; draw++) {
     const patientsInOrder = order([...tasks, ...more], random).filter((id) => patients.includes(id ?? ''));
@@ -59,13 +49,13 @@ test('a request waits since its draw, for whoever looks for what is left over', 
 
 test('the wishes of a patient keep their order', () => {
   const wishes = ['first', 'second', 'third'].map((id) => waiting(id, 'one'));
-  expect(order(wishes, randomFrom(1))).toEqual(['first', 'second', 'third']);
+  expect(order(wishes, randomOf(1))).toEqual(['first', 'second', 'third']);
 });
 
 test('what waits for a later draw is left alone, and what waits for none is carried out first', () => {
   const { restriction: _, for: __, ...left } = waiting('left over');
   const tasks = [waiting('drawn'), waiting('later', 'later', '2027-01-04T08:01:21Z'), left];
-  expect(order(tasks, randomFrom(1))).toEqual(['left over', 'drawn']);
+  expect(order(tasks, randomOf(1))).toEqual(['left over', 'drawn']);
 });
 
 const until = NOW;

@@ -1,16 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { stepsWith } from '../../../core/visits/check.ts';
 import { type Filler, type Opening, type OpenStep, type Proposal, searchVisits } from '../../../core/visits/search.ts';
+import { randomOf } from '../../../packages/conformance/attack/network.ts';
 
-/** Numbers that look random, the same for the same seed (Mulberry32). */
+/** Whole numbers that look random, the same for the same seed. */
 function randomly(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
+  const random = randomOf(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
