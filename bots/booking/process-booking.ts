@@ -6,16 +6,18 @@ import {
   attemptsOf,
   completedBy,
   completing,
+  drawnAt,
   failed,
   inOrder,
   jobIn,
   MOST_ATTEMPTS,
   overdueJobs,
   visibleTo,
-  waitingEntry,
+  waiting,
 } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readAll, readInTransaction } from '../lib/read.ts';
@@ -50,9 +52,9 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
     await end(medplum, completedBy(task, result.appointments));
   }
   if (result.kind === 'refused') {
-    const later = result.issues.map(({ notBefore }) => notBefore ?? 0);
-    if (parsed.request && later.every((time) => time > 0)) {
-      await end(medplum, waitingEntry(task, parsed.request, Math.max(...later), config));
+    const later = parsed.request && waiting(task, parsed.request, result.issues, config);
+    if (later) {
+      await end(medplum, updateEntry(task, later));
       return;
     }
     if (isTransient(result.issues) && isFurther(task)) {
@@ -105,7 +107,8 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
   const { input } = event;
   if (input.resourceType === 'Task') {
     const [task] = await readTasks(medplum, `Task?_id=${input.id}`);
-    return task && run(medplum, task);
+    // A draw is the clock's.
+    return task && drawnAt(task) === undefined ? run(medplum, task) : undefined;
   }
   const now = Date.now();
   const found = ofType('Task', await readAll(medplum, [overdueJobs(now, config)]));

@@ -52,6 +52,8 @@ export interface Booking extends Timed, ByPortal {
 interface Acts {
   book: Booking;
   hold: Booking;
+  /** Books asynchronously. */
+  ask: Booking;
   /** Several appointments at once; with `what` under the ids of those that were. The second is `as` with a 2. */
   visit: ByPortal & { readonly steps: readonly Timed[]; readonly as?: string; readonly what?: string };
   move: Timed & ByPortal & Named;
@@ -126,6 +128,8 @@ export interface Stage {
   readonly blocked: Map<string, string>;
   /** The appointments that somebody has begun to end or to move, and has not been refused. */
   readonly released: Map<string, number>;
+  /** The Tasks of what was asked for, by their ids: the value of the identifier. */
+  readonly asked: Map<string, string>;
   /** The values of the identifiers under which something was refused for good. */
   readonly refused: Set<string>;
   /** The Slots that staff have deleted, or tried to: they need not be on offer. */
@@ -146,6 +150,7 @@ export const createStage = (clinic: Clinic, world: World, more: Partial<Stage> =
   acknowledged: new Map(more.acknowledged),
   blocked: new Map(more.blocked),
   released: new Map(more.released),
+  asked: new Map(more.asked),
   refused: new Set(more.refused),
   removed: new Set(more.removed),
   hours: new Map(more.hours),
@@ -266,6 +271,10 @@ const OFFER = artefactUri(config, 'LocalOffer');
 
 /** Notes an answer to a booking: what it acknowledges, or refuses for good. */
 function note(stage: Stage, answer: unknown, value: string, as: string | undefined): Outcome {
+  if (isResource(answer, 'Task')) {
+    stage.asked.set(answer.id ?? '', value);
+    return { kind: 'done', text: 'asked' };
+  }
   if (!isResource(answer, 'Appointment')) {
     const text = refusalIn(answer) ?? 'failed';
     if (!uncertain.test(text)) {
@@ -349,14 +358,15 @@ async function byStaff(stage: Stage, request: Request, as?: string): Promise<Out
 /** Does what an act says. */
 type Doer<T> = (stage: Stage, act: T) => Promise<Outcome>;
 
-const book: Doer<ActOf<'book'> | ActOf<'hold'>> = async (stage, act) => {
+const book: Doer<ActOf<'book'> | ActOf<'hold'> | ActOf<'ask'>> = async (stage, act) => {
   const proposal = proposalFor(stage, act);
   if (!proposal) {
     return impossible(`${act.time} is not on offer`);
   }
   const { appointment, value, schedule } = proposal;
   const more = schedule ? [{ name: 'schedule', valueReference: { reference: schedule } }] : [];
-  const answer = await stage.world.medplum.call(act.does, tokenOf(act), parameters(appointment, ...more));
+  const bot = act.does === 'ask' ? 'enqueue-booking' : act.does;
+  const answer = await stage.world.medplum.call(bot, tokenOf(act), parameters(appointment, ...more));
   return note(stage, answer, value, act.as);
 };
 
@@ -587,6 +597,7 @@ const absence: Doer<ActOf<'absence'> | ActOf<'end-absence'>> = async (stage, act
 const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   book,
   hold: book,
+  ask: book,
   visit,
   move,
   replace: move,

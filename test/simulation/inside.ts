@@ -10,6 +10,8 @@ const promises: typeof import('node:timers/promises') = require('node:timers/pro
 export interface Inside {
   /** Milliseconds since 1970 UTC. */
   now(): number;
+  /** From 0 to below 1. */
+  random(): number;
   /** Sends a request to the world's Medplum. */
   fetch(
     url: string,
@@ -32,6 +34,7 @@ const LONGEST_PAUSE = 2_000;
 
 const real = {
   now: Date.now,
+  random: Math.random,
   fetch: globalThis.fetch,
   setTimeout: globalThis.setTimeout,
   timersSetTimeout: timers.setTimeout,
@@ -63,6 +66,7 @@ function withPretended(original: typeof setTimeout, isServer: boolean): typeof s
  */
 export function install(): void {
   Date.now = () => inside.getStore()?.now() ?? real.now.call(Date);
+  Math.random = () => inside.getStore()?.random() ?? real.random();
   globalThis.fetch = ((url: string, init: RequestInit) => {
     const world = inside.getStore();
     return world ? world.fetch(url, init as Parameters<Inside['fetch']>[1]) : real.fetch(url, init);

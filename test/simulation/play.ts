@@ -1,10 +1,20 @@
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
 import { type Act, createStage, type Outcome, perform, refusalIn, type Stage, textOf } from './acts.ts';
-import { type Clinic, createClinic, instant, typeOf } from './clinic.ts';
+import { type Clinic, createClinic, drawEnd, instant, typeOf } from './clinic.ts';
 import { settled } from './inside.ts';
 import type { Snapshot } from './medplum.ts';
 import { createMemory, type Memory } from './memory.ts';
-import { absenceOffers, judge, judgeAbsences, judgeAnswers, judgeOffers, offersOf, type Violation } from './oracle.ts';
+import {
+  absenceOffers,
+  DRAWING,
+  judge,
+  judgeAbsences,
+  judgeAnswers,
+  judgeAsked,
+  judgeOffers,
+  offersOf,
+  type Violation,
+} from './oracle.ts';
 import type { Scene } from './scenes.ts';
 import { createWorld, type Fate, type Held, type Mistake, type World } from './world.ts';
 
@@ -89,13 +99,14 @@ async function settle(stage: Stage): Promise<void> {
   }
 }
 
-/** The quiet that comes after the acts: all jobs have run, the clock has, and nothing is left that an absence offers. */
+/** The quiet that comes after the acts: all jobs have run, the clock has, draws are over, and no absence offers anything. */
 async function comeToRest(stage: Stage): Promise<void> {
   const { medplum } = stage.world;
   await settle(stage);
-  const ends = absenceOffers(stage).map(({ until }) => until);
-  if (ends.length > 0) {
-    medplum.turn(Math.max(...ends) - medplum.now());
+  const draws = [...stage.clinic.calendars.values()].flatMap(({ plan }) => drawEnd(plan) ?? []);
+  const ends = [...draws, ...draws.map((end) => end + DRAWING), ...absenceOffers(stage).map(({ until }) => until)];
+  for (const end of ends.toSorted((one, other) => one - other)) {
+    medplum.turn(Math.max(0, end - medplum.now()));
     await settle(stage);
   }
 }
@@ -231,5 +242,6 @@ export async function play(
 
 async function judgeQuiet(stage: Stage): Promise<Violation[]> {
   await comeToRest(stage);
-  return [...judge(stage, true), ...judgeOffers(stage), ...judgeAbsences(stage), ...(await tryOffers(stage))];
+  const quiet = [judge(stage, true), judgeOffers(stage), judgeAbsences(stage), judgeAsked(stage)];
+  return [...quiet.flat(), ...(await tryOffers(stage))];
 }

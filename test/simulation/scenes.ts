@@ -119,6 +119,10 @@ const bothWaitForVisits: readonly Act[] = [
   join('09:00-10:00', 'y', { portal: 'B', visit: true }),
 ];
 
+/** One time, which is drawn. */
+const drawn: Calendar = { ...plain, hours: '09:00-09:30', drawUntil: '06:00:30' };
+const ask = (portal: 'A' | 'B'): Act => ({ does: 'ask', time: '09:00-09:30', portal });
+
 type Step = readonly [time: string, calendar: string];
 
 /** A visit named `v`: its steps are `v`, `v2` … */
@@ -992,6 +996,22 @@ export const scenes: readonly Scene[] = [
       [{ does: 'take', what: 'x' }],
       [{ does: 'pass', minutes: 1_500 }, b('09:00-09:30', { in: ['c'], by: 'schedule' })],
     ],
+  },
+  // Draws
+  {
+    name: 'draw: two ask for one time, and a third comes while it is drawn',
+    calendars: { c: drawn },
+    acts: [
+      [ask('A')],
+      [ask('B')],
+      [{ does: 'pass', minutes: 1 }, { does: 'clock', only: 'process-booking' }, b('09:00-09:30')],
+    ],
+  },
+  {
+    name: 'draw: faults: two ask for one time',
+    calendars: { c: drawn },
+    faults: 1,
+    acts: [[ask('A')], [ask('B'), { does: 'pass', minutes: 1 }, { does: 'clock', only: 'process-booking' }]],
   },
   // Publishing
   {

@@ -128,6 +128,8 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
   const held: Held[] = [];
   const counts = new Map<string, number>();
   let jobs = 0;
+  /** How many numbers were drawn by chance: the same in the same order. */
+  let drawn = 0;
   /** How many requests past the service, and jobs, are under way: no such takes minutes. */
   let underWay = 0;
 
@@ -207,6 +209,10 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
 
   const face: Inside = {
     now: medplum.now,
+    random() {
+      drawn += 1;
+      return (medplum.state() * 0.618_034 + drawn * 0.754_878) % 1;
+    },
     retry: () =>
       hold(
         { label: 'tries its transaction again', isRead: false },

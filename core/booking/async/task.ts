@@ -129,18 +129,30 @@ function patientOf({ appointment, patient }: BookRequest, { baseUrl }: BookingCo
 }
 
 /**
- * The entry that lets a job wait for a draw, in which the requests of one patient have one place.
+ * A job that waits for a draw, in which the requests of one patient have one place.
  *
- * @param notBefore - when it is tried, in milliseconds since 1970 UTC
+ * @param issues - why it cannot be carried out now
+ * @returns `undefined` if a draw is not all that it waits for
  */
-export function waitingEntry(task: Task, request: BookRequest, notBefore: number, config: BookingConfig): BundleEntry {
-  const restriction = { period: { start: formatInstant(notBefore) } };
+export function waiting(
+  task: Task,
+  request: BookRequest,
+  issues: readonly Issue[],
+  config: BookingConfig,
+): Task | undefined {
+  const times = issues.map(({ notBefore }) => notBefore ?? 0);
   const patient = patientOf(request, config);
-  return updateEntry(task, { ...task, restriction, ...(patient && { for: patient }) });
+  return times.every((time) => time > 0)
+    ? {
+        ...task,
+        restriction: { period: { start: formatInstant(Math.max(...times)) } },
+        ...(patient && { for: patient }),
+      }
+    : undefined;
 }
 
 /** Since when a job that waits for a draw may be carried out; `undefined` if it waits for none. */
-const drawnAt = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
+export const drawnAt = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
 
 /** Since when a job should have been carried out, in milliseconds since 1970 UTC: of one that waits for a draw, its beginning. */
 export const waitsSince = (task: Task): number | undefined =>
