@@ -67,7 +67,8 @@ export interface Portal {
   /** What a notification must carry. */
   readonly notificationSecret: string;
   readonly now: () => number;
-  readonly services: () => Promise<readonly BookableService[] | Refusal>;
+  /** What can be booked; a service whose key is not known yet may be new. */
+  readonly services: (key?: string) => Promise<readonly BookableService[] | Refusal>;
   /** The people of a service's calendars, by actor. */
   readonly doctors: (service: BookableService) => Promise<ReadonlyMap<string, Doctor>>;
   /** The picture of a person, or the logo of the clinic; `undefined` if there is none of this version. */
@@ -90,31 +91,32 @@ const MANY = 500;
 /** How many things are remembered; those that were read first go first. */
 const MOST_REMEMBERED = 200;
 
-/** Remembers what was read for a short time; failures are not remembered. */
+/** Remembers what was read for a short time, a fifth of it for who misses something in it; failures are not remembered. */
 function remember<T, K extends { readonly key: string }>(
   read: (about: K) => Promise<T>,
   isGood: (value: T) => boolean,
   now: () => number,
   keep: (value: T) => number = () => KEEP,
 ) {
-  const known = new Map<string, { readonly end: number; readonly value: Promise<T> }>();
-  return async (about: K): Promise<T> => {
+  const known = new Map<string, { readonly end: number; readonly young: number; readonly value: Promise<T> }>();
+  return async (about: K, isMissed = false): Promise<T> => {
     const { key } = about;
     const found = known.get(key);
-    if (found && now() < found.end) {
+    if (found && now() < (isMissed ? found.young : found.end)) {
       return found.value;
     }
     const value = read(about);
-    const entry = { end: Number.POSITIVE_INFINITY, value };
+    const entry = { end: Number.POSITIVE_INFINITY, young: Number.POSITIVE_INFINITY, value };
     known.set(key, entry);
-    const until = await value.then(
-      (found) => (isGood(found) ? now() + keep(found) : undefined),
+    const kept = await value.then(
+      (found) => (isGood(found) ? keep(found) : undefined),
       () => undefined,
     );
-    if (until === undefined) {
+    if (kept === undefined) {
       known.delete(key);
     } else {
-      entry.end = until;
+      entry.end = now() + kept;
+      entry.young = now() + kept / 5;
       if (known.size > MOST_REMEMBERED) {
         known.delete(known.keys().next().value ?? key);
       }
@@ -172,8 +174,11 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
       !isRefusal(value) && value.services.some(({ schedules }) => schedules.length > MANY) ? KEEP_LONGER : KEEP,
   );
   let last: Offer | undefined;
-  const services = async (): Promise<readonly BookableService[] | Refusal> => {
-    const found = await remembered({ key: '' });
+  const services = async (wanted = ''): Promise<readonly BookableService[] | Refusal> => {
+    let found = await remembered({ key: '' });
+    if (wanted !== '' && !isRefusal(found) && !found.services.some(({ key }) => key === wanted)) {
+      found = await remembered({ key: '' }, true);
+    }
     last = isRefusal(found) ? last : found;
     return isRefusal(found) ? found : found.services;
   };

@@ -13,7 +13,7 @@ const day = '2040-01-02';
 let clinic: FastifyInstance;
 let app: FastifyInstance;
 /** How often each operation was asked for. */
-const asked = { hold: 0, book: 0 };
+const asked = { hold: 0, book: 0, services: 0 };
 /** What is stored at the clinic. */
 const appointments = new Map<string, Appointment>();
 const patients = new Map<string, Patient>();
@@ -58,7 +58,10 @@ function book(request: Parameters | Appointment): { status: number; body: Appoin
 beforeAll(async () => {
   clinic = aClinic();
   const extension = [{ url: parameters, extension: [duration] }];
-  clinic.get('/fhir/R4/Schedule', async () => bundle({ resourceType: 'Schedule', id: 's', extension }));
+  clinic.get('/fhir/R4/Schedule', async () => {
+    asked.services += 1;
+    return bundle({ resourceType: 'Schedule', id: 's', extension });
+  });
   clinic.get('/fhir/R4/HealthcareService', async () => bundle());
   const slot = {
     resourceType: 'Slot',
@@ -125,6 +128,7 @@ beforeEach(() => {
   lost = 0;
   asked.hold = 0;
   asked.book = 0;
+  asked.services = 0;
 });
 
 interface Seen {
@@ -392,6 +396,14 @@ describe('one visitor', () => {
     const seen = await Promise.all(asked);
     expect(seen.map(({ status }) => status).toSorted()).toEqual([...Array(12).fill(200), 429]);
     expect((await visitor('198.51.100.3').get('/portal/times?service=')).status).toBe(200);
+  });
+
+  test('who asks for services that are not there lets the clinic be read once a second, no more', async () => {
+    for (let index = 0; index < 40; index += 1) {
+      expect((await visitor().get(`/portal/times?service=${index}`)).status).toBe(404);
+      now += 100;
+    }
+    expect(asked.services).toBe(4);
   });
 
   test('has one limit for all forms', async () => {

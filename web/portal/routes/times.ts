@@ -113,7 +113,7 @@ async function movedIn(visit: Visit) {
 /** `GET /times`: the free times of a service, two weeks or a month at a time. */
 export const showTimes: PageHandler = async (visit) => {
   const { portal, query, clock } = visit;
-  const services = await portal.services();
+  const services = await portal.services(query.get('service'));
   if (isRefusal(services)) {
     return failurePage(visit, 'unavailable');
   }

@@ -18,7 +18,7 @@ export async function serviceOf(
   key: string,
   payer: string | undefined,
 ): Promise<BookableService | Refusal | undefined> {
-  const services = await portal.services();
+  const services = await portal.services(key);
   return isRefusal(services) ? services : servicesFor(services, payer).find((service) => service.key === key);
 }
 
