@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Extension, HealthcareService, Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
-import type { Page } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { artefactUri, type Confirmation } from '../../core/config/config.ts';
 import { changeOfOffset, DAY, instantOf, offsetAt } from '../../core/time/time-zone.ts';
 import { aSchedule, aSlot, succeeded } from '../contract/fixtures.ts';
@@ -179,9 +179,16 @@ export async function visit(page: Page, { address }: Pick<TestService, 'address'
     if (response?.status() === 200) {
       return;
     }
-    await page.waitForTimeout(500);
+    await page.waitForTimeout(200);
   }
 }
+
+/** Lets the time of a page whose clock is installed go on until something has come. */
+export const later = (page: Page, hasCome: () => Promise<void>): Promise<void> =>
+  expect(async () => {
+    await page.clock.fastForward(5_000);
+    await hasCome();
+  }).toPass({ intervals: [100] });
 
 /** Fills in who comes. */
 export async function fillPerson(page: Page, given = 'Kim', family = 'Muster'): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
 import { languages, textsOf } from '../../../web/portal/texts/texts.ts';
 import { expectFits, smallest } from '../axe.ts';
-import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
+import { aService, fillPerson, halfHours, morning, origin, type TestService, visit } from '../clinic.ts';
 
 const folder = process.env.PICTURES ?? 'dist/test-browser/pictures';
 
@@ -20,6 +20,13 @@ async function expectSmall(page: Page): Promise<void> {
   expect(size, page.url()).toBeLessThanOrEqual(10_240);
 }
 
+let second: TestService;
+test.beforeAll(async () => {
+  const first = await aService({ starts: halfHours(morning(8), 10), doctor: 'Dr. Mira Lindner' });
+  const starts = halfHours(morning(8), 2 + languages.length);
+  second = await aService({ starts, doctor: 'Dr. Jonas Weber', like: first.schedule, isRefilled: true });
+});
+
 for (const [index, language] of languages.entries()) {
   test(`the way of a patient fits into 320 pixels in ${textsOf[language].languageName}`, async ({ browser }) => {
     test.setTimeout(240_000);
@@ -32,13 +39,6 @@ for (const [index, language] of languages.entries()) {
     const texts = textsOf[language];
     const take = (name: string) =>
       page.screenshot({ path: join(folder, `portal-${name}-${language}.png`), fullPage: true });
-    const first = await aService({ starts: halfHours(morning(8), 10), doctor: 'Dr. Mira Lindner' });
-    const second = await aService({
-      starts: halfHours(morning(8), 2),
-      doctor: 'Dr. Jonas Weber',
-      like: first.schedule,
-      isRefilled: true,
-    });
     await page.goto(`${origin}/portal/`);
     await expectSmall(page);
     await visit(page, second);
