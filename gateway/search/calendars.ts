@@ -14,6 +14,15 @@ export interface CalendarList {
   readonly isWhole: boolean;
 }
 
+/** Schedules and services, and the search that was carried out in the same call. */
+type CalendarsRead = CalendarList & { readonly searched?: Searched | undefined };
+
+/** A search, and what it has found. */
+interface Searched {
+  readonly url: string;
+  readonly bundle: Bundle;
+}
+
 /** The Schedules and services that a caller may read. */
 export interface Calendars {
   /**
@@ -21,19 +30,22 @@ export interface Calendars {
    *
    * @param ids - of the Schedules, if only some are wanted
    * @param headers - of calls to Medplum for this caller
+   * @param searchBy - tells a search by what is remembered: it is carried out in the same call, after what tells whether
+   *   the memory was right
    * @returns them as they are now, or Medplum's answer if it does not return them
    */
   readonly read: (
     ids: string | undefined,
     headers: Readonly<Record<string, string>>,
-  ) => Promise<CalendarList | UpstreamAnswer | UpstreamFailure>;
+    searchBy?: (remembered: CalendarList) => string,
+  ) => Promise<CalendarsRead | UpstreamAnswer | UpstreamFailure>;
 }
 
 /** Medplum's limit for one page. */
 export const MOST = 1000;
 
-/** How many lists are remembered, and for how long at most, in milliseconds. */
-const memory = { size: 50, maxAgeMs: 30_000 };
+/** How many lists and single Schedules are remembered, and for how long at most, in milliseconds. */
+const memory = { lists: 50, schedules: 2_000, maxAgeMs: 30_000 };
 
 type Kind = 'Schedule' | 'HealthcareService';
 
@@ -78,12 +90,12 @@ function pageOf(found: Found = nothing): Page {
 /** A list and the mark that it had before it was read. */
 type Remembered = Page & { readonly mark: string };
 
-function together(pages: readonly Page[]): CalendarList {
-  const resources = pages.flatMap((page) => page.resources);
+function together(pages: readonly (Page | undefined)[]): CalendarList {
+  const resources = pages.flatMap((page) => page?.resources ?? []);
   return {
-    schedules: resources.flatMap((one) => (isResource(one, 'Schedule') ? [one] : [])),
-    services: resources.flatMap((one) => (isResource(one, 'HealthcareService') ? [one] : [])),
-    isWhole: pages.every((page) => page.isWhole),
+    schedules: resources.filter((one) => isResource(one, 'Schedule')),
+    services: resources.filter((one) => isResource(one, 'HealthcareService')),
+    isWhole: pages.every((page) => page?.isWhole),
   };
 }
 
@@ -95,18 +107,31 @@ function foundBy({ resource, response }: BundleEntry): Found[] {
   return response?.status?.startsWith('403') ? [nothing] : [];
 }
 
-/** Carries out several searches in one call. */
-async function searchAll(upstream: Upstream, urls: readonly string[], headers: Readonly<Record<string, string>>) {
-  const entry = urls.map((one) => ({ request: { method: 'GET', url: one } }));
+/** Carries out several searches in one call, and one more that may fail. */
+async function searchAll(
+  upstream: Upstream,
+  urls: readonly string[],
+  headers: Readonly<Record<string, string>>,
+  more?: string,
+): Promise<
+  { readonly found: readonly Found[]; readonly searched?: Searched | undefined } | UpstreamAnswer | UpstreamFailure
+> {
+  const all = more === undefined ? urls : [...urls, more];
+  const entry = all.map((one) => ({ request: { method: 'GET', url: one } }));
   const answer = await upstream.call({
     method: 'POST',
     path: 'fhir/R4',
     headers: { ...headers, 'content-type': 'application/fhir+json' },
     body: JSON.stringify({ resourceType: 'Bundle', type: 'batch', entry }),
   });
-  const batch = isSuccess(answer) && isBundle(answer.body) ? answer.body : undefined;
-  const found = (batch?.entry ?? []).flatMap(foundBy);
-  return found.length === urls.length ? found : answer;
+  if ('failure' in answer && answer.failure === 'too-large' && more !== undefined) {
+    return searchAll(upstream, urls, headers);
+  }
+  const answered = (isSuccess(answer) && isBundle(answer.body) && answer.body.entry) || [];
+  const found = answered.slice(0, urls.length).flatMap(foundBy);
+  const bundle = answered[urls.length]?.resource;
+  const searched = more !== undefined && isBundle(bundle) ? { url: more, bundle } : undefined;
+  return found.length === urls.length ? { found, searched } : answer;
 }
 
 /**
@@ -116,42 +141,43 @@ async function searchAll(upstream: Upstream, urls: readonly string[], headers: R
  * @param now - the clock, in milliseconds
  */
 export function createCalendars(upstream: Upstream, now: () => number): Calendars {
-  const remembered = createMemory<Remembered>(memory.size, memory.maxAgeMs, now);
+  const lists = createMemory<Remembered>(memory.lists, memory.maxAgeMs, now);
+  const single = createMemory<Schedule>(memory.schedules, memory.maxAgeMs, now);
   return {
-    read: async (ids, headers) => {
+    read: async (ids, headers, searchBy) => {
       const kinds: readonly Kind[] = ids === undefined ? ['Schedule', 'HealthcareService'] : ['HealthcareService'];
-      const named = ids === undefined ? [] : [listUrl('Schedule', ids)];
       const keyOf = (kind: Kind): string => `${fingerprint(headers.authorization ?? '')} ${kind}`;
+      const known = kinds.map((kind) => lists.get(keyOf(kind)));
+      const resources = (ids?.split(',') ?? []).flatMap((id) => single.get(id) ?? []);
+      const remembered = together([...known, { resources, isWhole: true }]);
+      const search = remembered.isWhole ? searchBy?.(remembered) : undefined;
       // The marks come first: what is changed while a list is read is noticed the next time.
-      const marked = await searchAll(upstream, [...kinds.map(markUrl), ...named], headers);
-      if (!Array.isArray(marked)) {
+      const named = ids === undefined ? [] : [listUrl('Schedule', ids)];
+      const marked = await searchAll(upstream, [...kinds.map(markUrl), ...named], headers, search);
+      if (!('found' in marked)) {
         return marked;
       }
-      const lists = new Map<Kind, Remembered>();
-      kinds.forEach((kind, index) => {
-        const known = remembered.get(keyOf(kind));
-        if (known?.mark === markOf(marked[index])) {
-          lists.set(kind, known);
-        }
-      });
-      const missing = kinds.filter((kind) => !lists.has(kind));
-      const read =
-        missing.length > 0
-          ? await searchAll(
-              upstream,
-              missing.map((kind) => listUrl(kind)),
-              headers,
-            )
-          : [];
-      if (!Array.isArray(read)) {
+      const marks = marked.found.map(markOf);
+      const missing = kinds.filter((_, index) => known[index]?.mark !== marks[index]);
+      const urls = missing.map((kind) => listUrl(kind));
+      const read = urls.length > 0 ? await searchAll(upstream, urls, headers) : { found: [] };
+      if (!('found' in read)) {
         return read;
       }
-      missing.forEach((kind, index) => {
-        const list = { mark: markOf(marked[kinds.indexOf(kind)]), ...pageOf(read[index]) };
-        remembered.set(keyOf(kind), list);
-        lists.set(kind, list);
+      const current = kinds.map((kind, index): Page | undefined => {
+        const found = read.found[missing.indexOf(kind)];
+        if (!found) {
+          return known[index];
+        }
+        const list = { mark: marks[index] ?? '', ...pageOf(found) };
+        lists.set(keyOf(kind), list);
+        return list;
       });
-      return together([...lists.values(), ...marked.slice(kinds.length).map(pageOf)]);
+      const found = together([...current, ...marked.found.slice(kinds.length).map(pageOf)]);
+      for (const schedule of ids === undefined ? [] : found.schedules) {
+        single.set(schedule.id ?? '', schedule);
+      }
+      return { ...found, searched: marked.searched };
     },
   };
 }

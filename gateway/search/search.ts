@@ -65,19 +65,26 @@ async function carryOut(
 ): Promise<FhirResponse> {
   const resolved = await resolveChains(type, search.params, exchange, context);
   const named = 'status' in resolved ? resolved : await withSurvivors(type, resolved, exchange, context);
-  const params = 'status' in named ? named : await onlyBookable(type, named, exchange, context, Date.now());
-  if ('status' in params) {
-    return params;
+  const isInPart = isCountedInPart(type, search.params);
+  const queryOf = (params: readonly SearchParam[]): string => formatQuery(withTotal(params, isInPart));
+  const isFiltered = search.filters.length > 0;
+  const narrowed =
+    'status' in named
+      ? named
+      : await onlyBookable(type, named, exchange, context, Date.now(), isFiltered ? undefined : queryOf);
+  if ('status' in narrowed) {
+    return narrowed;
   }
-  if (search.filters.length > 0) {
+  const { params, slots } = narrowed;
+  if (isFiltered) {
     return searchFiltered(type, { ...search, params }, exchange, context);
   }
   const isChained = params !== search.params;
-  const isInPart = isCountedInPart(type, search.params);
-  const query = formatQuery(withTotal(params, isInPart));
-  const found = await context.upstream.call(
-    searchCall(type, query, isChained ? 'POST' : method, exchange.upstreamHeaders),
-  );
+  const found = slots
+    ? { status: 200, headers: {}, body: slots }
+    : await context.upstream.call(
+        searchCall(type, queryOf(params), isChained ? 'POST' : method, exchange.upstreamHeaders),
+      );
   if (!isSuccess(found)) {
     return upstreamProblem(found, context.config);
   }

@@ -4,7 +4,8 @@ import type { Bundle, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { alternativesIn } from '../alternatives/fixtures.ts';
 import { aPatient, aSchedule, aSlot, book, parameters } from '../fixtures.ts';
-import { issuesOf, request, resourceIn } from '../http.ts';
+import { issuesOf, medplum, request, resourceIn } from '../http.ts';
+import type { Role } from '../installation.ts';
 import { length, policy, whole } from './fixtures.ts';
 
 const HOUR = 3_600_000;
@@ -12,11 +13,17 @@ const HOUR = 3_600_000;
 /** A service of this test alone, so that no other test takes what a refusal proposes. */
 const serviceType = [{ coding: [{ system: 'urn:services', code: randomUUID() }] }];
 
-/** A calendar: when it is open for booking, and what stands in it, by the hour from now. */
-const calendar = fc.record({
+/** When a calendar is open for booking. */
+const rules = {
   active: fc.constantFrom(true, true, true, false),
   leadTime: fc.option(fc.integer({ min: 0, max: 6 })),
   window: fc.option(fc.integer({ min: 7, max: 12 })),
+};
+
+/** A calendar: its rules, those that it has later, and what stands in it, by the hour from now. */
+const calendar = fc.record({
+  ...rules,
+  later: fc.record(rules),
   slots: fc.uniqueArray(
     fc.record({
       hour: fc.integer({ min: -1, max: 14 }),
@@ -28,12 +35,16 @@ const calendar = fc.record({
 
 type Calendar = typeof calendar extends fc.Arbitrary<infer T> ? T : never;
 
-async function build({ active, leadTime, window, slots }: Calendar) {
+function ruled({ active, leadTime, window }: Omit<Calendar, 'later' | 'slots'>): Partial<Schedule> {
   const parts = [
     ...(leadTime === null ? [] : [length('leadTime', leadTime, 'h')]),
     ...(window === null ? [] : [length('window', window, 'h')]),
   ];
-  const schedule = await aSchedule({ active, serviceType, ...(parts.length > 0 && policy(...parts)) });
+  return { active, serviceType, ...(parts.length > 0 && policy(...parts)) };
+}
+
+async function build({ slots, later, ...first }: Calendar) {
+  const schedule = await aSchedule(ruled(first));
   // Half an hour off the borders of policies, which move on while the test runs.
   const base = Date.now() + HOUR / 2;
   const made = await Promise.all(
@@ -43,17 +54,17 @@ async function build({ active, leadTime, window, slots }: Calendar) {
       return aSlot(schedule, 0, 0, { status, start, end });
     }),
   );
-  return { schedule, slots: made };
+  return { schedule, slots: made, later };
 }
 
 /** Every page of a search for the free slots of some schedules. */
-async function offeredIn(schedules: readonly Schedule[]): Promise<(string | undefined)[]> {
+async function offeredIn(schedules: readonly Schedule[], role: Role = 'portal-a'): Promise<(string | undefined)[]> {
   const named = schedules.map(({ id }) => `Schedule/${id}`).join(',');
   const found: (string | undefined)[] = [];
   let path: string | undefined = `/Slot?schedule=${named}&status=free&_sort=start&_count=3&_total=accurate`;
   let total: number | undefined;
   while (path) {
-    const page: Bundle = resourceIn('Bundle', await request('portal-a', 'GET', path));
+    const page: Bundle = resourceIn('Bundle', await request(role, 'GET', path));
     total ??= page.total;
     found.push(...(page.entry ?? []).map(({ resource }) => resource?.id));
     const next: string | undefined = page.link?.find(({ relation }) => relation === 'next')?.url;
@@ -74,9 +85,18 @@ it('what the search offers can be booked, what can be booked is offered, and wha
     fc.asyncProperty(fc.tuple(calendar, calendar), async (calendars) => {
       const built = await Promise.all(calendars.map(build));
       const slots = built.flatMap((one) => one.slots);
+      const schedules = built.map(({ schedule }) => schedule);
+      await Promise.all([offeredIn(schedules), offeredIn(schedules, 'portal-b')]);
+      // Searches remember how they were narrowed before.
+      await Promise.all(
+        built.map(({ schedule: { extension: _, ...schedule }, later }) =>
+          medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body: { ...schedule, ...ruled(later) } }),
+        ),
+      );
       const judged = await Promise.all(slots.map(async (slot) => ({ slot, answer: await judge(slot, patient, true) })));
       const bookable = judged.filter(({ answer }) => answer.status === 200).map(({ slot }) => slot.id);
-      expect((await offeredIn(built.map(({ schedule }) => schedule))).sort()).toEqual(bookable.sort());
+      expect((await offeredIn(schedules, 'portal-b')).sort()).toEqual(bookable.sort());
+      expect((await offeredIn(schedules)).sort()).toEqual(bookable);
       for (const { slot, answer } of judged.filter((one) => one.answer.status !== 200)) {
         const booked = await judge(slot, patient, false);
         expect([booked.status, issuesOf(booked)]).toEqual([answer.status, issuesOf(answer)]);
@@ -94,6 +114,11 @@ it('what the search offers can be booked, what can be booked is offered, and wha
           });
           expect([accepted.status, accepted.status === 200 ? [] : issuesOf(accepted)]).toEqual([200, []]);
         }
+      }
+      const taken = slots.find(({ id }) => id === bookable[0]);
+      if (taken) {
+        expect((await judge(taken, patient, false)).status).toBe(201);
+        expect((await offeredIn(schedules)).sort()).toEqual(bookable.slice(1));
       }
     }),
     { numRuns: 4 },
