@@ -6,7 +6,7 @@ import { type Measured, waysOf } from './bookings.ts';
 import { wait } from './http.ts';
 import { findInstallation } from './installation.ts';
 import { observe } from './machine.ts';
-import { type Measurement, measure, nothing, quantile, throughput, together } from './measure.ts';
+import { type Measurement, measure, nothing, quantile, settle, throughput, together } from './measure.ts';
 import { rangeOf, rangeText } from './report.ts';
 import { makePlaces, type Place, searchThroughGateway } from './targets.ts';
 
@@ -21,8 +21,14 @@ interface ReadersArguments {
   readonly config?: string;
 }
 
-/** In how many calendars it is searched and booked. */
+/** In how many calendars it is searched and booked, at least. */
 const CALENDARS = 10;
+
+/** How many times of a calendar are free: more than a page, so that they have to be counted. */
+const FREE = 30;
+
+/** What the readers search at once. */
+const SEARCHED = ['different', 'the same'] as const;
 
 /** What a round has found. */
 interface Round {
@@ -30,43 +36,43 @@ interface Round {
   readonly bookings: Measurement;
 }
 
-/** Places one after the other, again and again, until the time is over. */
-function* until(end: number, places: readonly Place[]): Iterable<Place> {
-  for (let index = 0; performance.now() < end; index++) {
-    const place = places[index % places.length];
-    if (place) {
-      yield place;
-    }
+/** The same again and again, until the time is over. */
+function* until<T>(end: number, one: T): Iterable<T> {
+  while (performance.now() < end) {
+    yield one;
   }
 }
 
-/** Readers search as fast as they can; after each so many searches, a place is booked. */
+/** Readers search as fast as they can, each a calendar of its own or all the first; after each so many searches, one books. */
 async function beside(
   { book, installation }: Measured,
-  places: readonly Place[],
+  calendars: readonly Place[][],
+  searched: (typeof SEARCHED)[number],
   { readers, searches, seconds }: ReadersArguments,
   config: BookingConfig,
 ): Promise<Round> {
   const end = performance.now() + seconds * 1_000;
   let answered = 0;
-  const reading = measure(until(end, places), readers, async (place) => {
-    const result = await searchThroughGateway(place, installation);
-    answered += 1;
-    return result;
-  });
+  const firsts = calendars.flatMap(([place]) => place ?? []);
+  const reading = firsts.slice(0, readers).map((own) =>
+    measure(until(end, searched === 'different' ? own : (firsts[0] ?? own)), 1, async (place) => {
+      const result = await searchThroughGateway(place, installation);
+      answered += 1;
+      return result;
+    }),
+  );
   let bookings = nothing;
-  for (const [index, place] of places.entries()) {
-    await wait(() => answered >= (index + 1) * searches || performance.now() > end, 'for searches');
-    if (performance.now() > end) {
-      break;
-    }
-    bookings = together(bookings, await measure([place], 1, (one) => book(one, installation, config)));
+  for (let next = searches; performance.now() < end; next += searches) {
+    await wait(() => answered >= next || performance.now() > end, 'for searches');
+    const last = answered >= next ? calendars[(next / searches) % calendars.length]?.pop() : undefined;
+    bookings = together(bookings, await measure(last ? [last] : [], 1, (place) => book(place, installation, config)));
   }
-  const found = await reading;
-  return { searches: found, bookings: { ...bookings, elapsed: found.elapsed } };
+  const found = await Promise.all(reading);
+  const elapsed = Math.max(...found.map((one) => one.elapsed));
+  return { searches: { ...found.reduce(together, nothing), elapsed }, bookings: { ...bookings, elapsed } };
 }
 
-function rowOf(way: string, readers: number, rounds: readonly Round[]): string[] {
+function rowOf(way: string, searched: string, rounds: readonly Round[]): string[] {
   const cells = (kind: keyof Round): string[] => {
     const each = rounds.map((round) => round[kind]).filter(({ durations }) => durations.length > 0);
     const all = each.reduce(together, nothing);
@@ -75,16 +81,16 @@ function rowOf(way: string, readers: number, rounds: readonly Round[]): string[]
     return each.length === 0 ? ['', '', '', ''] : [throughput(all).toFixed(1), p50 ?? '', p95 ?? '', spread];
   };
   const failures = rounds.reduce((sum, { searches, bookings }) => sum + searches.failures + bookings.failures, 0);
-  return [way, String(readers), ...cells('searches'), ...cells('bookings'), String(failures)];
+  return [way, searched, ...cells('searches'), ...cells('bookings'), String(failures)];
 }
 
 /** The command line. */
 export function define(command: Command): void {
   command
     .description(
-      'Readers beside writers, as when times are released: searches for the free slots of a day by many at once, and a ' +
-        'booking for each so many of them; and bookings one after the other without readers. In turns with a project ' +
-        'that never had the service. Takes the same variables as bookings; a gateway needs LIMIT_REQUESTS_PER_CLIENT and ' +
+      'Readers beside writers, as when times are released: searches for the free slots of a day by many at once, each in ' +
+        'a calendar of its own or all in the same one, and a booking for each so many of them; and bookings one after ' +
+        'the other without readers. In turns with a project that never had the service, asked the same. Takes the same variables as bookings; a gateway needs LIMIT_REQUESTS_PER_CLIENT and ' +
         'LIMIT_REQUESTS_PER_ADDRESS for more than 100 searches a second.',
     )
     .option('--readers <number>', 'how many search at once', wholeNumber(1), 8)
@@ -104,30 +110,35 @@ async function main(given: ReadersArguments): Promise<void> {
   try {
     const print = await observe(installation);
     const ways = await waysOf(installation, given.only);
+    const each = Math.ceil(given.bookings / CALENDARS);
+    const prepared = new Map<Measured, Place[][]>();
+    for (const way of ways) {
+      const calendars: Place[][] = [];
+      while (calendars.length < Math.max(CALENDARS, given.readers)) {
+        calendars.push(await makePlaces(way.installation, config, given.rounds * each + FREE, Date.now()));
+      }
+      prepared.set(way, calendars);
+    }
+    await settle();
     const found = new Map<string, Round[]>();
     for (let round = 0; round < given.rounds; round++) {
       for (const way of [...ways.slice(round % ways.length), ...ways.slice(0, round % ways.length)]) {
         const { name, book, installation: at } = way;
-        const [alone, both]: Place[][] = [[], []];
-        for (let calendar = 0; calendar < CALENDARS; calendar++) {
-          const each = Math.ceil(given.bookings / CALENDARS);
-          const made = await makePlaces(at, config, 2 * each, Date.now());
-          alone?.push(...made.slice(0, each));
-          both?.push(...made.slice(each));
-        }
-        const bookings = await measure(alone ?? [], 1, (place) => book(place, at, config));
-        const rounds = {
-          0: { searches: nothing, bookings },
-          [given.readers]: await beside(way, both ?? [], given, config),
+        const calendars = prepared.get(way) ?? [];
+        const note = (searched: string, one: Round) => {
+          const key = `${name}|${searched}`;
+          found.set(key, [...(found.get(key) ?? []), one]);
         };
-        for (const [readers, one] of Object.entries(rounds)) {
-          found.set(`${name}|${readers}`, [...(found.get(`${name}|${readers}`) ?? []), one]);
+        const alone = calendars.flatMap((places) => places.splice(0, each));
+        note('nothing', { searches: nothing, bookings: await measure(alone, 1, (place) => book(place, at, config)) });
+        for (const searched of SEARCHED) {
+          note(searched, await beside(way, calendars, searched, given, config));
         }
       }
     }
     const columns = [
       'way',
-      'readers',
+      'searched',
       ...['search', 'booking'].flatMap((kind) => [
         `${kind === 'search' ? 'searches' : 'bookings'}/s`,
         `${kind} p50 ms`,
@@ -136,11 +147,12 @@ async function main(given: ReadersArguments): Promise<void> {
       ]),
       'failures',
     ];
-    const rows = [...found].sort().map(([key, rounds]) => {
-      const [name = '', readers] = key.split('|');
-      return rowOf(name, Number(readers), rounds);
+    const rows = [...found].sort().map(([key, each]) => {
+      const [name = '', searched = ''] = key.split('|');
+      return rowOf(name, searched, each);
     });
-    const what = `a booking for each ${given.searches} searches, ${given.rounds} rounds of ${given.seconds} s`;
+    const { readers, searches, rounds, seconds } = given;
+    const what = `${readers} readers, ${FREE} free times in each calendar, a booking for each ${searches} searches, ${rounds} rounds of ${seconds} s`;
     print({ what, columns, rows }, given.json);
   } finally {
     installation.stop();

@@ -107,17 +107,21 @@ export async function findThroughGateway(places: readonly Place[], { base, token
   }
 }
 
-/** Searches through the gateway for the free slots of the day and the schedule of a place. */
+/** Searches for the free slots in the schedule of a place, within a day from it, and counts them: there is one at least. */
 export async function searchThroughGateway({ slot }: Bookable, { base, tokens }: Installation): Promise<Result> {
-  const day = slot.start?.slice(0, 10) ?? '';
-  const query = new URLSearchParams({ schedule: slot.schedule?.reference ?? '', status: 'free', start: day });
+  const { start = '', schedule } = slot;
+  const conditions = { schedule: schedule?.reference ?? '', status: 'free', start: `ge${start}`, _total: 'accurate' };
+  const query = new URLSearchParams(conditions);
+  query.append('start', `lt${formatInstant(Date.parse(start) + DAY)}`);
   const headers = { authorization: `Bearer ${tokens.portal}` };
   const answer = await fetch(`${base}/Slot?${query}`, { headers }).catch(() => undefined);
   const found: unknown = await answer?.json().catch(() => undefined);
-  return answer?.ok && isResource(found, 'Bundle') ? 'done' : 'failed';
+  return answer?.ok && isResource(found, 'Bundle') && found.total ? 'done' : 'failed';
 }
 
 const MINUTES_10 = 600_000;
+
+const DAY = 24 * 3_600_000;
 
 const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
 const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
@@ -181,7 +185,7 @@ export async function makeBookable(
   const own = { resourceType: 'Schedule', active: true, actor };
   const reference =
     schedule ?? `Schedule/${created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule').id}`;
-  const first = Math.ceil((now + 365 * 24 * 3_600_000) / MINUTES_10) * MINUTES_10;
+  const first = Math.ceil((now + 365 * DAY) / MINUTES_10) * MINUTES_10;
   const wanted = Array.from({ length: count }, (_, index): Slot => {
     const start = first + index * MINUTES_10;
     return {
