@@ -1,44 +1,47 @@
 /**
- * Mutation testing: breaks the sources one change at a time, in a copy of the project, and lists the changes that no test
- * notices. `SAMPLE` mutants (30) are tried, chosen by `SEED` (1), for `MINUTES` (60) at most.
+ * Mutation testing: puts small changes into a copy of the project, each behind a switch, turns one on at a time, runs the
+ * tests that reach it, and lists those that no test notices. `SAMPLE` mutants (30) are tried, chosen by `SEED` (1), for
+ * `MINUTES` (60) at most. The same command goes on where it stopped, unless the project has changed.
  */
-import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
-import { Instrumenter } from '@stryker-mutator/instrumenter';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { copyProject } from '../rules/copy.ts';
+import { chooseMutants, type Mutant, sha256 } from './mutants.ts';
+import type { Ran } from './run.ts';
 
 const { SAMPLE = '30', SEED = '1', MINUTES = '60' } = process.env;
 const [, , ...paths] = process.argv;
 const folders = paths.length > 0 ? paths : ['core', 'gateway', 'bots'];
+const end = Date.now() + Number(MINUTES) * 60_000;
 
-/** A change of a source file: the text between two places of it becomes another one. */
-interface Mutant {
-  readonly file: string;
-  readonly text: string;
-  readonly from: number;
-  readonly to: number;
-  readonly replacement: string;
+/** With a mutant a test file may take so many times as long as without, and a minute. */
+const PATIENCE = 5;
+
+/** After so many mutants the tests of one run again without it, and must pass: the machine does not decide. */
+const CONTROL = 20;
+
+/** Milliseconds of tests for a mutant before the next has its turn: most are noticed soon, a survivor needs all tests. */
+const ROUNDS = [15_000, 60_000, Number.POSITIVE_INFINITY];
+const OPEN = 'open';
+
+/** A test file without a mutant: how long it takes, and which mutants it reaches; it fails in the copy if `failure` is there. */
+interface Test extends Pick<Ran, 'file' | 'failure'> {
+  readonly milliseconds: number;
+  readonly reached: readonly string[];
 }
 
-async function mutantsOf(file: string): Promise<Mutant[]> {
-  const nothing = (): void => undefined;
-  const no = (): boolean => false;
-  const logger: ConstructorParameters<typeof Instrumenter>[0] = {
-    ...{ isTraceEnabled: no, isDebugEnabled: no, isInfoEnabled: no, isWarnEnabled: no, isErrorEnabled: no },
-    ...{ isFatalEnabled: no, trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing },
-    fatal: nothing,
-  };
-  const text = readFileSync(file, 'utf8');
-  const source = { name: file, content: text, mutate: true };
-  const options = { plugins: null, excludedMutations: [], ignorers: [] };
-  const { mutants } = await new Instrumenter(logger).instrument([source], options);
-  const lines = text.split('\n');
-  const offset = ({ line, column }: { line: number; column: number }): number =>
-    lines.slice(0, line).reduce((sum, { length }) => sum + length + 1, column);
-  return mutants.map(({ location: { start, end }, replacement }) => ({
-    ...{ file, text, from: offset(start), to: offset(end), replacement },
-  }));
+/** A mutant that was tried: the test that noticed it, and whether that passed without it, if it was run again. */
+interface Trial {
+  readonly place: string;
+  readonly mutant: string;
+  readonly verdict: string;
+  /** How many of the tests that reach it have not noticed it. */
+  readonly passed: number;
+  readonly test: string | undefined;
+  readonly control: boolean | undefined;
+  readonly milliseconds: number;
 }
 
 /** The share of mutants that are noticed, in percent, with the 95 % confidence interval of Wilson. */
@@ -51,61 +54,158 @@ function shareText(noticed: number, tried: number): string {
   return `${share} %, 95 % confidence ${low}–${high} %`;
 }
 
-/** A number that looks random, and is the same in every run with this seed. */
-const rank = ({ file, from, to, replacement }: Mutant): string =>
-  createHash('sha256')
-    .update(JSON.stringify([SEED, file, from, to, replacement]))
-    .digest('hex');
+const { count, chosen, files } = await chooseMutants(folders, SEED, Number(SAMPLE));
+const folder = resolve('dist/mutation');
+const copy = copyProject(join(folder, 'copy')).folder;
+const read = globSync('*/**/*.{ts,tsx,js,json}', { cwd: copy, exclude: ['node_modules', 'test/mutation'] }).sort();
+const key = sha256([SEED, SAMPLE, folders, read.map((file) => readFileSync(join(copy, file), 'utf8'))]);
+for (const { name, content } of files) {
+  writeFileSync(join(copy, name), content);
+}
 
-const copy = copyProject('dist/mutation/copy');
+/** What is known already: the key, and a line for each test file and each trial. */
+const log = join(folder, 'log.jsonl');
+const [from, ...lines] = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
+const known: (Test | Trial)[] = from === key ? lines.map((line) => JSON.parse(line)) : [];
+writeFileSync(log, [key, ...known.map((one) => JSON.stringify(one)), ''].join('\n'));
+const tests = new Map(known.flatMap((one) => ('file' in one ? [[one.file, one]] : [])));
+const trials = new Map(known.flatMap((one) => ('place' in one ? [[one.place, one]] : [])));
 
-/**
- * Runs tests on the copy as it is, up to the first failure.
- *
- * @returns whether one has failed, or did not end
- */
-function fails(...words: readonly string[]): boolean {
-  const { status } = spawnSync('npm', ['test', '--', '--bail', ...words], {
-    cwd: copy.folder,
-    stdio: 'ignore',
-    timeout: 600_000,
+/** Runs tests on the copy, up to the first that fails or does not end; nothing of it goes on. */
+async function run(words: readonly string[], environment: object) {
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary, { recursive: true });
+  const options = `--disable-warning=ExperimentalWarning --import=${join(copy, 'test/mutation/switch.ts')}`;
+  const child = spawn(process.execPath, ['test/mutation/run.ts', ...words], {
+    cwd: copy,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: {
+      ...process.env,
+      NODE_OPTIONS: options,
+      TMPDIR: temporary,
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      TINYPOOL_WORKER_ID: '0',
+      ...environment,
+    },
   });
-  return status !== 0;
+  const endAll = (): unknown => spawnSync('kill', ['-KILL', '--', `-${child.pid}`]);
+  const timer = (file = ''): NodeJS.Timeout =>
+    setTimeout(endAll, 60_000 + PATIENCE * (tests.get(file)?.milliseconds ?? 60_000));
+  const ran: Ran[] = [];
+  let late = timer(words[0]);
+  child.on('message', (one: Ran) => {
+    clearTimeout(late);
+    late = timer(words[ran.push(one)]);
+  });
+  const [, signal] = await once(child, 'close');
+  clearTimeout(late);
+  endAll();
+  rmSync(temporary, { recursive: true, force: true });
+  const failed = ran.find(({ failure }) => failure)?.file ?? words[ran.length];
+  return { ran, failed, isLate: signal === 'SIGKILL' };
 }
 
-/** The tests that load the file, and the simulation, which loads every Bot. */
-const unit = (file: string): string[] => [
-  ...['--selectProjects', 'unit', '--findRelatedTests', file],
-  ...(/^(core|bots)\//.test(file) ? ['test/simulation/simulation.test.ts'] : []),
-];
-
-/** Those that start the service: they take minutes, and run only for what the others did not notice. */
-const rest = ['test/contract', '--selectProjects', 'contract'];
-
-/** Whether a test notices a mutant. */
-const isNoticed = ({ file, text, from, to, replacement }: Mutant): Promise<boolean> =>
-  copy.while([{ file, from: text, to: `${text.slice(0, from)}${replacement}${text.slice(to)}` }], async () =>
-    [unit(file), rest].some((words) => fails(...words)),
-  );
-
-const files = folders.flatMap((path) => (path.endsWith('.ts') ? [path] : globSync(`${path}/**/*.ts`).sort()));
-const all = (await Promise.all(files.map(mutantsOf))).flat();
-const sample = all.sort((one, other) => rank(one).localeCompare(rank(other))).slice(0, Number(SAMPLE));
-const end = Date.now() + Number(MINUTES) * 60_000;
-
-if (fails('--selectProjects', 'unit', '--findRelatedTests', ...new Set(sample.map(({ file }) => file)))) {
-  throw new Error('Tests fail without a mutant.');
-}
-let [tried, killed] = [0, 0];
-for (const mutant of sample) {
-  if (Date.now() > end) {
-    break;
+/** Learns how long tests take, and what each reaches: also what its service reached as it started. */
+async function measure(words: readonly string[]): Promise<void> {
+  const file = join(folder, 'reached');
+  writeFileSync(file, '');
+  const { ran } = await run(words, { REACHED: file });
+  const hits = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
+  for (const { file, from, to, failure } of ran) {
+    const during = hits.filter(
+      ([time]) => Number(time) < (ran[0]?.from ?? 0) || (Number(time) > from - 300 && Number(time) <= to),
+    );
+    const test = { file, milliseconds: to - from, reached: [...new Set(during.map(([, id = '']) => id))], failure };
+    tests.set(file, test);
+    appendFileSync(log, `${JSON.stringify(test)}\n`);
   }
-  const { file, text, from, to, replacement } = mutant;
-  const isKilled = await isNoticed(mutant);
-  [tried, killed] = [tried + 1, killed + (isKilled ? 1 : 0)];
-  const line = text.slice(0, from).split('\n').length;
-  const [before, after] = [text.slice(from, to), replacement].map((code) => code.replaceAll(/\s+/g, ' ').slice(0, 160));
-  console.log(`${isKilled ? 'noticed' : 'NOT NOTICED'}: ${file}:${line}: ${before} → ${after}`);
+  if (ran.length < words.length) {
+    throw new Error(`Without a mutant this test does not end: ${words[ran.length]}`);
+  }
 }
-console.log(`\n${killed} of ${tried} noticed (${all.length} mutants in all), ${shareText(killed, tried)}`);
+
+const { default: jest } = await import(resolve('jest.config.js'));
+const isSlow = (file: string): boolean =>
+  jest.projects[0].testPathIgnorePatterns.some((slow: string) => new RegExp(slow).test(`/${file}`));
+const isContract = (file: string): boolean => file.startsWith('test/contract/');
+const missing = globSync('test/!(browser|faults|operations)/**/*.test.ts', { cwd: copy })
+  .filter((file) => !isSlow(file) && !tests.has(file))
+  .sort();
+for (const file of missing.filter((one) => !isContract(one))) {
+  await measure([file]);
+}
+if (missing.some(isContract)) {
+  await measure(missing.filter(isContract));
+}
+const broken = [...tests.values()].filter(({ failure }) => failure).map(({ file }) => file);
+console.log(`${tests.size} test files, without those that fail in the copy: ${broken.join(', ') || 'none'}`);
+
+/** First those that are named like the source file, then the quick ones; at last those that need a service. */
+function order({ file: source }: Mutant): (one: Test, other: Test) => number {
+  const words = source.replace('.ts', '').split('/');
+  const cost = ({ file, milliseconds }: Test): number =>
+    (isContract(file) ? 1e9 : 0) + milliseconds / 4 ** words.filter((word) => file.includes(word)).length;
+  return (one, other) => cost(one) - cost(other);
+}
+
+/** The first of some tests, which take so long without a mutant, in milliseconds; one at least. */
+function firstOf(some: readonly Test[], budget: number): Test[] {
+  let sum = 0;
+  return some.filter(({ milliseconds }, index) => {
+    sum += milliseconds;
+    return index === 0 || sum <= budget;
+  });
+}
+
+/** Goes on with a mutant: the next of the tests that reach it. */
+async function tryOut(mutant: Mutant, passed: number, budget: number): Promise<Trial> {
+  const reaching = [...tests.values()].filter(({ reached, failure }) => !failure && reached.includes(mutant.id));
+  const next = firstOf(reaching.sort(order(mutant)).slice(passed), budget).map(({ file }) => file);
+  const begin = Date.now();
+  const { failed, isLate } = await run(next, { MUTANT: mutant.id });
+  const milliseconds = Date.now() - begin;
+  const isControl = failed !== undefined && (isLate || noticed().length % CONTROL === 0);
+  const again = isControl ? await run(next.slice(0, next.indexOf(failed) + 1), {}) : undefined;
+  const missed = passed + next.length < reaching.length ? OPEN : reaching.length > 0 ? 'NOT NOTICED' : 'NOT REACHED';
+  return {
+    ...{ place: mutant.place, mutant: mutant.text, passed: passed + next.length, test: failed, milliseconds },
+    verdict: failed ? `noticed${isLate ? ', takes too long' : ''}` : missed,
+    control: again && again.failed === undefined,
+  };
+}
+
+/** What the machine decided does not count. */
+const counted = (): Trial[] => [...trials.values()].filter(({ control }) => control !== false);
+const noticed = (): Trial[] => counted().filter(({ test }) => test);
+for (const budget of ROUNDS) {
+  for (const mutant of chosen) {
+    const { verdict = OPEN, passed = 0 } = trials.get(mutant.place) ?? {};
+    if (verdict === OPEN && Date.now() < end) {
+      const trial = await tryOut(mutant, passed, budget);
+      trials.set(mutant.place, trial);
+      appendFileSync(log, `${JSON.stringify(trial)}\n`);
+      console.log(`${trial.verdict}: ${trial.mutant}`);
+    }
+  }
+}
+const [tried, killed, open] = [counted(), noticed(), counted().filter(({ verdict }) => verdict === OPEN)];
+const controls = [...trials.values()].filter(({ control }) => control !== undefined);
+console.log(
+  [
+    '',
+    'Not noticed:',
+    ...tried.filter(({ test }) => !test).map(({ verdict, mutant }) => `${verdict}: ${mutant}`),
+    '',
+  ].join('\n'),
+);
+console.log(
+  `${killed.length} of ${tried.length} noticed (${count} mutants in all), ${shareText(killed.length, tried.length)}`,
+);
+console.log(`${open.length} are open: not all tests that reach them have run with them`);
+console.log(
+  `${controls.filter(({ control }) => !control).length} of ${controls.length} controls failed; their mutants do not count`,
+);

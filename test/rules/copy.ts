@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Edit } from './breaks.ts';
 
@@ -34,7 +34,9 @@ export function copyProject(folder: string): Copy {
   for (const file of files()) {
     cpSync(file, join(folder, file), { recursive: true });
   }
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  for (const modules of ['node_modules', ...globSync('packages/*/node_modules')]) {
+    symlinkSync(resolve(modules), join(folder, modules));
+  }
   return {
     folder,
     async while(edits, action) {
