@@ -7,11 +7,6 @@ import type { Role } from '../caller-role.ts';
 import { effectivePolicy } from './effective-policy.ts';
 import { permittedStarts, type StartBounds } from './judge.ts';
 
-/** Whether a Schedule takes its policy from this HealthcareService, among others. */
-function isServiceOf({ actor }: Schedule, named: readonly string[], { id = '' }: HealthcareService): boolean {
-  return named.includes(id) || actor.some((one) => idIn(one, 'HealthcareService') === id);
-}
-
 /**
  * When an appointment that is booked now in a Schedule may start.
  *
@@ -24,8 +19,8 @@ export function permittedIn(
   now: number,
   config: PublicConfig,
 ): StartBounds | undefined {
-  const named = serviceIdsOf(schedule);
-  const own = services.filter((service) => isServiceOf(schedule, named, service));
+  const named = [...serviceIdsOf(schedule), ...schedule.actor.map((one) => idIn(one, 'HealthcareService'))];
+  const own = services.filter(({ id = '' }) => named.includes(id));
   const everything = { earliest: now, latest: Number.POSITIVE_INFINITY };
   if (schedule.active === false) {
     return undefined;
