@@ -105,6 +105,9 @@ async function show(part: HTMLElement, address: string, news: HTMLElement): Prom
     const parsed = new DOMParser().parseFromString(text, 'text/html');
     const found = parsed.getElementById('state');
     if (!found) {
+      if (answer.redirected) {
+        location.assign(answer.url);
+      }
       return undefined;
     }
     showOffers(parsed.getElementById('offers'), news);

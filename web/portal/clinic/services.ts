@@ -11,6 +11,7 @@ import type {
   Schedule,
 } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
 import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../fhir/elements.ts';
@@ -30,6 +31,8 @@ export interface BookableSchedule {
   readonly cancelUntil: number | undefined;
   /** Whether time that is freed is offered to those who wait. */
   readonly isRefilled: boolean;
+  /** Until when its times are asked for, which are drawn then; milliseconds since 1970 UTC. */
+  readonly drawUntil: number | undefined;
   /** How long an appointment is, in minutes; `undefined`: as long as the Slot. */
   readonly minutes: number | undefined;
   /** Where its service is: name and address. */
@@ -73,6 +76,17 @@ export interface BookableService {
 /** Whether time that is freed is offered to those who wait for a service. */
 export const isRefilled = ({ visit, schedules }: BookableService): boolean =>
   visit?.isRefilled || schedules.some((one) => one.isRefilled);
+
+/**
+ * Until when a time is asked for, which is drawn then; `undefined`: it is booked at once.
+ *
+ * @param schedule - reference of its Schedule
+ * @param now - milliseconds since 1970 UTC
+ */
+export function drawOf({ schedules }: BookableService, schedule: string, now: number): number | undefined {
+  const until = schedules.find(({ reference }) => reference === schedule)?.drawUntil ?? 0;
+  return until > now ? until : undefined;
+}
 
 const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
 
@@ -157,6 +171,14 @@ const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | und
 const refillOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
   extensionIn(partsOf(resource.extension, url), 'refill')?.valueBoolean;
 
+/** Until when what is drawn is asked for, by the booking policy of a resource. */
+const drawUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
+  parseInstant(extensionIn(partsOf(resource.extension, url), 'drawUntil')?.valueInstant);
+
+/** The value of a Schedule's own policy, else the strictest of its services'. */
+const strictest = (own: number | undefined, all: readonly (number | undefined)[]): number | undefined =>
+  own ?? all.reduce((most, one) => (one !== undefined && one > (most ?? 0) ? one : most), undefined);
+
 type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind' | 'visit'>;
 
 /** What a service says of visits of several appointments. */
@@ -210,13 +232,18 @@ function bookableSchedule(
     .map((resource) => extensionIn(resource?.extension, urls.confirmation)?.valueCode)
     .find((code) => code !== undefined);
   const actors = listOf(schedule.actor);
-  const strictest = services.flatMap((one) => cancelUntilOf(one, urls.policy) ?? []);
+  const byPolicy = (read: typeof cancelUntilOf): number | undefined =>
+    strictest(
+      read(schedule, urls.policy),
+      services.map((one) => read(one, urls.policy)),
+    );
   return {
     reference: `Schedule/${schedule.id}`,
     actor: actors.find(({ reference }) => /^Practitioner(Role)?\//.test(reference ?? ''))?.reference ?? '',
     name: actors.find(({ display }) => display)?.display ?? '',
     isRequest: confirmation === 'manual',
-    cancelUntil: cancelUntilOf(schedule, urls.policy) ?? (strictest.length > 0 ? Math.max(...strictest) : undefined),
+    cancelUntil: byPolicy(cancelUntilOf),
+    drawUntil: byPolicy(drawUntilOf),
     isRefilled: refillOf(schedule, urls.policy) ?? services.some((one) => refillOf(one, urls.policy) === true),
     minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),
     place: location && placeText(location),

@@ -40,6 +40,10 @@ export interface BookingService {
   /** `$hold` and `$book` are sent again after a lost answer: the appointment must carry an identifier. */
   readonly hold: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
   readonly book: (request: Appointment | Parameters) => Promise<Answer<'Appointment'>>;
+  /** `$book` of a time that is drawn: the Task names the job. */
+  readonly ask: (request: Parameters) => Promise<Answer<'Task'>>;
+  /** What has become of a job; a refusal with the status 202 until that is known. */
+  readonly asked: (job: string) => Promise<Answer<'Appointment'>>;
   /** Proposes whole visits: a Bundle of Bundles of appointments. */
   readonly find: (request: Parameters) => Promise<Answer<'Bundle'>>;
   /** `$hold` and `$book` of several appointments, all or none: each must carry an identifier. */
@@ -102,7 +106,10 @@ async function sendOnce(call: Call, tokens: AccessTokens, signal: AbortSignal) {
   if (answer.status === 401) {
     tokens.refuse(token);
   }
-  const body: unknown = await answer.json();
+  // A job has an address, and no answer yet.
+  const [, job] = /\/async\/([^/]+)$/.exec(answer.headers.get('content-location') ?? '') ?? [];
+  const text = await answer.text();
+  const body: unknown = job ? { resourceType: 'Task', id: job } : text && JSON.parse(text);
   return { status: answer.status, body };
 }
 
@@ -142,12 +149,13 @@ export function bookingService(options: ServiceOptions): BookingService {
     new URLSearchParams(
       Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
     ).toString();
-  const operation = <T extends 'Appointment' | 'Bundle'>(
+  const operation = <T extends 'Appointment' | 'Bundle' | 'Task'>(
     type: T,
     name: 'hold' | 'book' | 'waitlist' | 'find',
     body: object,
+    headers: Call['headers'] = {},
   ): Promise<Answer<T>> =>
-    call(type, { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body) }, true);
+    call(type, { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body), headers }, true);
   return {
     read: (type, id) => call(type, { method: 'GET', url: `${baseUrl}/${type}/${encodeURIComponent(id)}` }, true),
     search: (type, parameters) =>
@@ -155,6 +163,8 @@ export function bookingService(options: ServiceOptions): BookingService {
     follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
     hold: (appointment) => operation('Appointment', 'hold', appointment),
     book: (request) => operation('Appointment', 'book', request),
+    ask: (request) => operation('Task', 'book', request, { prefer: 'respond-async' }),
+    asked: (job) => call('Appointment', { method: 'GET', url: `${baseUrl}/async/${encodeURIComponent(job)}` }, true),
     wait: (request) => operation('Appointment', 'waitlist', request),
     find: (request) => operation('Bundle', 'find', request),
     holdAll: (request) => operation('Bundle', 'hold', request),

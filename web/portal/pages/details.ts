@@ -8,7 +8,7 @@ import type { ChosenTime } from '../visit/chosen-time.ts';
 import { type PersonField, personFields, relations } from '../visit/person.ts';
 import { type FormState, problemSummary, textArea, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
-import { chosenSteps, otherTimes } from './taken.ts';
+import { chosenSteps, drawNote, otherTimes } from './taken.ts';
 
 /** A patient for whom the visitor may book again. */
 export interface KnownPatient {
@@ -24,6 +24,8 @@ export interface DetailsPage {
   readonly isRequest: boolean;
   /** Until when the time is held, in milliseconds since 1970 UTC; `undefined`: no longer. */
   readonly heldUntil: number | undefined;
+  /** Until when the time is asked for, in milliseconds since 1970 UTC; `undefined`: it is not drawn. */
+  readonly drawUntil: number | undefined;
   /** What became of the request to hold it longer. */
   readonly holdNews: string | undefined;
   readonly questions: QuestionForm | undefined;
@@ -52,10 +54,14 @@ ${chosenSteps(visit, time)}
 export const LAST_MINUTES = 180_000;
 
 /** How long the time is held, and the way to hold it longer. The script counts down, and warns in time. */
-function holdPanel({ texts, say, clock, portal }: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
+function holdPanel(visit: Visit, { heldUntil, drawUntil, holdNews, refusal }: DetailsPage): Html | false {
+  const { texts, say, clock, portal } = visit;
   const { details } = texts;
   if (refusal?.alternatives !== undefined) {
     return false;
+  }
+  if (drawUntil !== undefined) {
+    return drawNote(visit, drawUntil);
   }
   if (heldUntil === undefined) {
     return html`<div class="hold over"><p role="status">${details.over}</p>
@@ -125,7 +131,7 @@ export function detailsPage(visit: Visit, page: DetailsPage): Reply {
   const { given, family, birthDate, email, phone, comment, you } = details;
   const own = { ownGiven: `${you}: ${given}`, ownFamily: `${you}: ${family}` };
   const person: Readonly<Record<string, string>> = { given, family, birthDate, email, phone, comment, ...own };
-  const submit = isRequest ? details.ask : details.submit;
+  const submit = page.drawUntil !== undefined ? texts.draw.ask : isRequest ? details.ask : details.submit;
   const isGone = refusal?.alternatives !== undefined;
   const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
   const body = html`<p class="step">${say(texts.step, { step: 3, steps: 3 })}</p>

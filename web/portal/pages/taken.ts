@@ -32,6 +32,17 @@ export function otherTimes(visit: Visit, times: readonly ChosenTime[], service?:
 export const bookingFields = ({ key, payer }: BookableService): Html =>
   html`<input type="hidden" name="service" value="${key}">${payer && html`<input type="hidden" name="payer" value="${payer.valueCoding?.code}">`}`;
 
+/** Says that a time is drawn, and until when it is asked for. */
+export const drawNote = ({ texts, say, clock }: Visit, until: number): Html =>
+  html`<p class="note">${say(texts.draw.until, { time: `${clock.longDay(until)}, ${clock.time(until)}` })}</p>`;
+
+/** The page of the free times of a service. */
+export function timesAddress({ portal }: Visit, { key, payer }: BookableService): string {
+  const code = payer?.valueCoding?.code;
+  const query = new URLSearchParams({ service: key, ...(code && { payer: code }) });
+  return `${portal.options.path}/times?${query.toString()}`;
+}
+
 /** The page for a time that was gone before it could be held: the next best, each held with one click. */
 export function takenPage(
   visit: Visit,
@@ -41,8 +52,6 @@ export function takenPage(
 ): Reply {
   const { texts, say, portal } = visit;
   const { path } = portal.options;
-  const payer = service.payer?.valueCoding?.code;
-  const times = `${path}/times?${new URLSearchParams({ service: service.key, ...(payer && { payer }) }).toString()}`;
   const body = html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>
 <h1>${service.name}</h1>
 <div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p></div>
@@ -51,6 +60,6 @@ ${
   html`<form method="post" action="${path}/hold">${bookingFields(service)}
 ${otherTimes(visit, alternatives, service)}</form>`
 }
-<p><a href="${times}">${texts.alternatives.others}</a></p>`;
+<p><a href="${timesAddress(visit, service)}">${texts.alternatives.others}</a></p>`;
   return { kind: 'page', title: service.name, body, status: 409, isProblem: true };
 }

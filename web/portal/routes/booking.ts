@@ -1,5 +1,7 @@
-import type { Appointment } from '@medplum/fhirtypes';
+import { createHash } from 'node:crypto';
+import type { Appointment, Task } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { drawOf } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import { isKept, type Reply, type Visit } from '../http/visit.ts';
@@ -13,6 +15,7 @@ import { type ChosenTime, formatTime, lengthOf, parseTime } from '../visit/chose
 import { personIn, toPatient, toRelatedPerson } from '../visit/person.ts';
 import { bookRequest, bookVisitRequest, type Submission, type VisitBooking } from '../visit/requests.ts';
 import { addressOf, checked, pageOf } from './details.ts';
+import { drawAddress } from './draw.ts';
 import { chooseOther, prolong } from './hold.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-way.ts';
@@ -39,6 +42,21 @@ export function submissionOf(
   };
 }
 
+const isDrawn = ({ portal }: Visit, { service }: UnderWay, { schedule }: ChosenTime): boolean =>
+  drawOf(service, schedule, portal.now()) !== undefined;
+
+/** The same for the same person in the same browser: whoever asks for several times has one place in each draw. */
+function personKey({ form, session }: Visit): string {
+  const { given, family, birthDate } = personIn(form);
+  return createHash('sha256')
+    .update(JSON.stringify([session.browser, given, family, birthDate]))
+    .digest('hex');
+}
+
+/** A time that is not the first choice has an identifier of its own: nothing else was requested with it. */
+const bookingKey = ({ time, key }: UnderWay['pending'], chosen: ChosenTime): string =>
+  chosen === time ? key : `${key}-${formatInstant(chosen.start)}`;
+
 /** Books: the hold first, and the time without it if the hold was given back. */
 async function bookAtClinic(
   { portal }: Visit,
@@ -47,8 +65,6 @@ async function bookAtClinic(
   submission: Submission,
 ): Promise<readonly Appointment[] | Refusal> {
   const isFirst = chosen === pending.time;
-  // A time that is not the first choice has an identifier of its own: nothing else was requested with it.
-  const key = isFirst ? pending.key : `${pending.key}-${formatInstant(chosen.start)}`;
   const send = async (value: string, holds: readonly string[]): Promise<readonly Appointment[] | Refusal> => {
     const identifier = identifierOf(portal, value);
     if (chosen.steps) {
@@ -59,18 +75,18 @@ async function bookAtClinic(
     return isRefusal(booked) ? booked : [booked];
   };
   const holds = isFirst && pending.hold !== '' ? pending.hold.split(',') : [];
-  const answer = await send(key, holds);
+  const answer = await send(bookingKey(pending, chosen), holds);
   const isGivenBack = holds.length > 0 && isRefusal(answer) && has(answer, 'appointment-closed');
   return isGivenBack ? send(`${pending.key}-again`, []) : answer;
 }
 
-/** Books a time that is offered, if the visitor has not taken enough yet. */
+/** Books a time that is offered, or asks for it if it is drawn, if the visitor has not taken enough yet. */
 async function book(
   visit: Visit,
   booking: UnderWay,
   chosen: ChosenTime,
   submission: Submission,
-): Promise<readonly Appointment[] | Refusal> {
+): Promise<readonly Appointment[] | Task | Refusal> {
   const { portal, visitor } = visit;
   const { pending, service } = booking;
   const problem =
@@ -82,7 +98,14 @@ async function book(
   if (!takeBack) {
     return visitorLimit;
   }
-  const booked = await bookAtClinic(visit, booking, chosen, submission);
+  const booked = isDrawn(visit, booking, chosen)
+    ? await portal.service.ask(
+        bookRequest(
+          { time: chosen, service, identifier: identifierOf(portal, bookingKey(pending, chosen)) },
+          submission,
+        ),
+      )
+    : await bookAtClinic(visit, booking, chosen, submission);
   if (!isRefusal(booked)) {
     portal.shares.end(visitor, pending.key);
   } else if (reasonOf(booked) !== 'unknown') {
@@ -112,11 +135,19 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
       ? { kind: 'redirect', to: addressOf(visit, { check: '1' }), draft: form }
       : detailsPage(visit, { ...page, state: { form, problems } });
   }
-  const submission = submissionOf(visit, booking.pending.key, known, responseOf(visit, page.questions, answers));
+  const key = isDrawn(visit, booking, chosen) ? personKey(visit) : booking.pending.key;
+  const submission = submissionOf(visit, key, known, responseOf(visit, page.questions, answers));
   const booked = await book(visit, booking, chosen, submission);
   if (isRefusal(booked)) {
     const alternatives = await alternativesTo(visit, booked, booking.service, chosen);
     return detailsPage(visit, { ...page, refusal: { reason: reasonOf(booked), alternatives } });
+  }
+  if ('resourceType' in booked) {
+    return {
+      kind: 'redirect',
+      to: await drawAddress(visit, { ...booking.pending, time: chosen, hold: booked.id ?? '' }),
+      draft: null,
+    };
   }
   const ids = booked.map((one) => one.id ?? '');
   const [id = ''] = ids;

@@ -1,0 +1,64 @@
+import { expect, type Page, test } from '@playwright/test';
+import { stored } from '../../contract/fixtures.ts';
+import { scaled } from '../../lib/time-scale.ts';
+import { expectAccessible } from '../axe.ts';
+import { aService, fillPerson, halfHours, morning, type TestService, visit } from '../clinic.ts';
+
+const ASKED = 'You have asked for this time';
+const LOST = 'You did not get this time';
+
+/** How long the two may ask, and how long the draw can take then, in milliseconds. */
+const ASKING = scaled(10_000);
+const DRAW = ASKING + 120_000;
+
+/** Asks for the first time, and keeps the link. */
+async function ask(page: Page, service: TestService, name: string): Promise<string> {
+  await visit(page, service);
+  await expect(page.getByText(/^Given by lot: ask until .*\d\d:\d\d/)).toBeVisible();
+  await page.getByRole('button', { name: '09:00 by lot' }).click();
+  await expect(page.getByText(/^Given by lot: ask until/)).toBeVisible();
+  await fillPerson(page, name, 'Muster');
+  await page.getByRole('button', { name: 'Ask for this time' }).click();
+  await expect(page.locator('.state')).toHaveText(ASKED);
+  return (await page.locator('.link').textContent()) ?? '';
+}
+
+test('two ask for a time that is drawn: one sees it booked, the other that it went to somebody else, here or by the link', async ({
+  browser,
+}) => {
+  test.setTimeout(2 * DRAW);
+  const service = await aService({
+    starts: halfHours(morning(6), 2),
+    drawUntil: Date.now() + ASKING,
+    isRefilled: true,
+  });
+  const open = async () => (await browser.newContext()).newPage();
+  const [here, closed, back] = [await open(), await open(), await open()];
+  const [, link] = await Promise.all([ask(here, service, 'Kim'), ask(closed, service, 'Robin')]);
+  await expectAccessible(here);
+  await closed.close();
+  await back.goto(link);
+  await expect(back.locator('.state')).toHaveText(ASKED);
+  expect(back.url()).not.toBe(link);
+  await here.evaluate(() => Object.assign(window, { isSamePage: true }));
+
+  await expect(here.locator('.state')).toHaveText(/^(Confirmed|You did not get this time)$/, { timeout: DRAW });
+  expect(await here.evaluate(() => 'isSamePage' in window)).toBe(true);
+  const isHere = (await here.locator('.state').textContent()) === 'Confirmed';
+  const loser = isHere ? back : here;
+  if (isHere) {
+    await expect(here.getByRole('link', { name: 'Cancel the appointment' })).toBeVisible();
+  } else {
+    await expect(back.getByRole('heading', { level: 1 })).toHaveText('My appointments', { timeout: DRAW });
+    await back.getByRole('link', { name: /09:00/ }).click();
+    await expect(back.locator('.state')).toHaveText('Confirmed');
+  }
+  await expectAccessible(here);
+  expect(await stored('Appointment', `slot=Slot/${service.slots[0]?.id}&status=booked`)).toHaveLength(1);
+
+  await expect(loser.locator('.state')).toHaveText(LOST, { timeout: DRAW });
+  await expect(loser.getByText('Someone else was drawn for it.')).toBeVisible();
+  await expect(loser.getByRole('link', { name: 'Tell me if a time becomes free' })).toBeVisible();
+  await loser.getByRole('link', { name: 'See all free times' }).click();
+  await expect(loser.getByRole('button', { name: '09:30' })).toBeVisible();
+});
