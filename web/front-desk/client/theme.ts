@@ -8,6 +8,8 @@ export const theme = createTheme({
   respectReducedMotion: true,
   defaultRadius: 'sm',
   components: {
+    // What turns has a name; without a role it could not be told.
+    Loader: { defaultProps: { role: 'progressbar' } },
     // Descriptions and placeholders are dimmed otherwise, too much to be read.
     InputWrapper: { styles: { description: { color: 'var(--quiet)' } } },
   },
