@@ -8,7 +8,8 @@ export default defineConfig({
   testMatch: '**/*.test.ts',
   outputDir: '../../dist/test-browser',
   globalSetup: './start.ts',
-  workers: 2,
+  // They wait for the server as often as for the processor.
+  workers: 3,
   fullyParallel: false,
   timeout: scaled(30_000),
   expect: { timeout: scaled(5_000) },

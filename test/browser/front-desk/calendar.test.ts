@@ -128,7 +128,7 @@ test('what others change appears by itself, and the focus stays', async ({ page,
   await drawer(other).getByLabel('Family name').fill('Neu');
   await drawer(other).getByRole('button', { name: 'Book', exact: true }).click();
   await expect(drawer(other).locator('.facts')).toContainText('Nele Neu');
-  await expect(entry(page, '09:00–09:30, booked, Nele Neu')).toBeVisible({ timeout: 20_000 });
+  await expect(entry(page, '09:00–09:30, booked, Nele Neu')).toBeVisible();
   await expect(entry(page, '10:00–10:30, free')).toBeFocused();
 });
 

@@ -63,9 +63,7 @@ test('the clinic’s own page follows what is typed, and holds nothing that coul
     await page.getByRole('button', { name: 'Save for patients' }).click();
     await expect(page.getByText('Saved. Patients see it')).toBeVisible();
     await expect
-      .poll(async () => (await fetch(`${origin}/portal/`, { headers: { 'accept-language': 'en' } })).text(), {
-        timeout: 30_000,
-      })
+      .poll(async () => (await fetch(`${origin}/portal/`, { headers: { 'accept-language': 'en' } })).text())
       .toMatch(/<img src=[\s\S]*Potsdam[\s\S]*clinic\.example\/imprint/);
     const [after] = await stored('Organization', `_id=${before?.id}`);
     const logo = after?.extension?.[0]?.extension?.find(({ url }) => url === 'logo')?.valueAttachment;

@@ -59,7 +59,7 @@ test('requests are answered one after the other from the keyboard, the earliest 
   // A colleague answers the last one: it goes by itself.
   const pending = await statusOf(last.id);
   await medplum('front-desk', 'PUT', `/Appointment/${last.id}`, { body: { ...pending, status: 'booked' } });
-  await expect(page.getByText('Kim Zuletzt')).toHaveCount(0, { timeout: 20_000 });
+  await expect(page.getByText('Kim Zuletzt')).toHaveCount(0);
 });
 
 test('what is open stays open: neither a more urgent request nor a colleague’s answer puts another one under the hand', async ({
@@ -75,7 +75,7 @@ test('what is open stays open: neither a more urgent request nor a colleague’s
   const title = page.locator('#open-request');
   await expect(title).toHaveText('Kim Offen');
   const eager = await bookedBy('portal-b', urgent, 0, 'Eilig');
-  await expect(row('Kim Eilig')).toBeVisible({ timeout: 20_000 });
+  await expect(row('Kim Eilig')).toBeVisible();
   const names = await page.locator('.request .name').allTextContents();
   expect(names.filter((name) => /Eilig|Offen/.test(name))).toEqual(['Kim Eilig', 'Kim Offen']);
   await expect(title).toHaveText('Kim Offen');
@@ -83,7 +83,7 @@ test('what is open stays open: neither a more urgent request nor a colleague’s
   await page.getByRole('button', { name: 'Confirm' }).focus();
   const pending = await statusOf(open.id);
   await medplum('front-desk', 'PUT', `/Appointment/${open.id}`, { body: { ...pending, status: 'booked' } });
-  await expect(page.getByText('This request is no longer waiting')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText('This request is no longer waiting')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Confirm' })).toHaveCount(0);
   await expect(page.locator('[data-request][tabindex="0"]')).toBeFocused();
   await expectAccessible(page);
@@ -146,7 +146,7 @@ test('a confirmation that Medplum refuses says so, and what the service does the
   await expect(page.getByText(/Not done:.*(That is not possible|Someone else was faster)/)).toBeVisible();
   await expectAccessible(page);
   await expect.poll(async () => (await statusOf(request.id))?.status, { timeout: 60_000 }).toBe('cancelled');
-  await expect(page.locator('.request', { hasText: 'Kim Verzogen' })).toHaveCount(0, { timeout: 20_000 });
+  await expect(page.locator('.request', { hasText: 'Kim Verzogen' })).toHaveCount(0);
 });
 
 test('who waits is seen in order, and who is offered a time', async ({ page }) => {
@@ -163,5 +163,5 @@ test('who waits is seen in order, and who is offered a time', async ({ page }) =
   await expectAccessible(page);
   // Who leaves is no longer there, by itself.
   expect((await patch(second.entry.id ?? '', cancellation, 'portal-b')).status).toBe(200);
-  await expect(list.getByRole('listitem').filter({ hasText: code })).toHaveCount(1, { timeout: 20_000 });
+  await expect(list.getByRole('listitem').filter({ hasText: code })).toHaveCount(1);
 });

@@ -28,11 +28,11 @@ test('who waits at the desk is called when a time is freed, and what they answer
   expect((await patch(booked.id ?? '', cancellation, 'portal-b')).status).toBe(200);
   await page.goto(`${origin}/front-desk/messages`);
   const call = page.getByRole('listitem').filter({ hasText: name });
-  await expect(call).toContainText('This time is held for them until', { timeout: 30_000 });
+  await expect(call).toContainText('This time is held for them until');
   await expectAccessible(page);
   await call.getByRole('button', { name: 'They do not want it' }).click();
   await settle(page);
-  await expect(call).toHaveCount(0, { timeout: 30_000 });
+  await expect(call).toHaveCount(0);
 
   // It was free for everybody again; now the second time is freed.
   const second = await bookedBy('portal-b', service, 1, 'Auch');
@@ -42,7 +42,7 @@ test('who waits at the desk is called when a time is freed, and what they answer
     .getByRole('region', { name: /^Waiting for a time/ })
     .getByRole('listitem')
     .filter({ hasText: name });
-  await expect(waiting).toContainText('Offered:', { timeout: 30_000 });
+  await expect(waiting).toContainText('Offered:');
   await waiting.getByRole('button', { name: 'Accept for them' }).click();
   await expect(page.getByText('Booked.', { exact: true })).toBeVisible();
   await expect(waiting).toHaveCount(0);
