@@ -1,7 +1,7 @@
 /** Texts that a careless reader takes long to read, and how long the process stands still over them. */
 import fc from 'fast-check';
 
-/** How many times as much as usual is tried; by hand: FUZZ=20. */
+/** How many times as much as usual is tried; before a release ten times. */
 export const FUZZ = Number(process.env.FUZZ ?? 1);
 
 /** What the texts repeat: what expressions, splits and parsers look for. */
