@@ -40,7 +40,9 @@ test('developers of portals try a call, and nothing is fetched from elsewhere', 
   test.skip((await way.count()) === 0, 'only npm start has the page, as its tokens are public');
   await way.click();
   await page.getByRole('link', { name: 'Slot' }).first().click();
+  const token = page.waitForResponse(/\/oauth2\/token/);
   await page.getByRole('button', { name: 'Authorize' }).first().click();
+  expect((await token).status()).toBe(200);
   await page.getByRole('button', { name: /Test Request.*get \/Slot\)/ }).click();
   const answer = page.waitForResponse(/\/fhir\/R4\/Slot/);
   await page.getByRole('button', { name: /^Send get request/ }).click();
