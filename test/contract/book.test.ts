@@ -46,15 +46,20 @@ it('confirmed: 201, Location, the Appointment with status booked, its slot busy'
 const confirmation = (code: string) => [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: code }];
 
 // biome-ignore format: a row a line
-it.each<[string, string, (service: string) => Partial<Schedule>]>([
+it.each<[string, string, (service: string, automatic: string) => Partial<Schedule>]>([
   ['the schedule', 'pending', () => ({ extension: confirmation('manual') })],
   ['its HealthcareService', 'pending', (service) => ({ actor: [{ reference: service }] })],
+  ['the stricter of its HealthcareServices', 'pending', (...both) => ({ actor: both.reverse().map((reference) => ({ reference })) })],
   ['the schedule before the service', 'booked', (service) => ({ actor: [{ reference: service }], extension: confirmation('automatic') })],
   ['the HealthcareService of its service type', 'pending', (service) => ({ serviceType: [{ ...ct, extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference: { reference: service } }] }] })],
 ])('confirmed or not as %s says: %s', async (_, status, scheduled) => {
-  const body = { resourceType: 'HealthcareService', name: 'CT', extension: confirmation('manual') };
-  const service = succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
-  const { schedule, slot, patient } = await aClinic(scheduled(`HealthcareService/${service.id}`));
+  const serviceFor = async (code: string) => {
+    const body = { resourceType: 'HealthcareService', name: 'CT', extension: confirmation(code) };
+    const answer = await medplum('front-desk', 'POST', '/HealthcareService', { body });
+    return `HealthcareService/${succeeded('HealthcareService', answer).id}`;
+  };
+  const services = await Promise.all([serviceFor('manual'), serviceFor('automatic')] as const);
+  const { schedule, slot, patient } = await aClinic(scheduled(...services));
   const answer = await book(proposed(patient, [slot]));
   expect([answer.status, resourceIn('Appointment', answer).status]).toEqual([status === 'booked' ? 201 : 202, status]);
   expect(await slotsOf(schedule)).toEqual([status === 'booked' ? 'busy 0-30' : 'busy-tentative 0-30']);

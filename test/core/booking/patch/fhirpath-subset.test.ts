@@ -10,6 +10,9 @@ describe('the FHIRPath of a patch', () => {
     "Appointment.extension('https://example.org/x').value",
     "Appointment.identifier.where(value.startsWith('it\\'s'))",
     'Appointment.participant.where($this.actor.exists().not())',
+    'Appointment.slot.skip(1).tail().take(2).last()',
+    "Appointment.extension.value.ofType(string).where($this.endsWith('x')).single()",
+    'Appointment.participant.where(actor.empty() and type.count() = 1)',
     "Appointment.participant.where((status = 'accepted') or (status = 'declined') and required = 'x')[0]",
   ])('%s may be evaluated', (path) => {
     expect(pathProblem(path)).toBeUndefined();
