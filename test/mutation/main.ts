@@ -19,6 +19,9 @@ const end = Date.now() + Number(MINUTES) * 60_000;
 /** With a mutant a test file may take so many times as long as without, and a minute. */
 const PATIENCE = 5;
 
+/** What a test file is taken for that has not been measured. */
+const UNKNOWN = 240_000;
+
 /** After so many mutants the tests of one run again without it, and must pass: the machine does not decide. */
 const CONTROL = 20;
 
@@ -73,6 +76,9 @@ const trials = new Map(known.flatMap((one) => ('place' in one ? [[one.place, one
 
 /** Runs tests on the copy, up to the first that fails or does not end; nothing of it goes on. */
 async function run(words: readonly string[], environment: object) {
+  if (words.length === 0) {
+    return { ran: [], failed: undefined, isLate: false };
+  }
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary, { recursive: true });
   const options = `--disable-warning=ExperimentalWarning --import=${join(copy, 'test/mutation/switch.ts')}`;
@@ -91,7 +97,7 @@ async function run(words: readonly string[], environment: object) {
   });
   const endAll = (): unknown => spawnSync('kill', ['-KILL', '--', `-${child.pid}`]);
   const timer = (file = ''): NodeJS.Timeout =>
-    setTimeout(endAll, 60_000 + PATIENCE * (tests.get(file)?.milliseconds ?? 60_000));
+    setTimeout(endAll, 60_000 + PATIENCE * (tests.get(file)?.milliseconds ?? UNKNOWN));
   const ran: Ran[] = [];
   let late = timer(words[0]);
   child.on('message', (one: Ran) => {
@@ -131,48 +137,50 @@ async function measure(words: readonly string[]): Promise<void> {
 const { default: jest } = await import(resolve('jest.config.js'));
 const isSlow = (file: string): boolean =>
   jest.projects[0].testPathIgnorePatterns.some((slow: string) => new RegExp(slow).test(`/${file}`));
-const isContract = (file: string): boolean => file.startsWith('test/contract/');
-const missing = globSync('test/!(browser|faults|operations)/**/*.test.ts', { cwd: copy })
-  .filter((file) => !isSlow(file) && !tests.has(file))
+const needsService = (file: string): boolean => /^test\/(contract|faults)\//.test(file);
+const missing = globSync('test/!(browser|operations)/**/*.test.ts', { cwd: copy })
+  .filter((file) => !tests.has(file))
   .sort();
-for (const file of missing.filter((one) => !isContract(one))) {
+for (const file of missing.filter((one) => !needsService(one))) {
   await measure([file]);
 }
-if (missing.some(isContract)) {
-  await measure(missing.filter(isContract));
+if (missing.some(needsService)) {
+  await measure(missing.filter(needsService));
 }
 const broken = [...tests.values()].filter(({ failure }) => failure).map(({ file }) => file);
 console.log(`${tests.size} test files, without those that fail in the copy: ${broken.join(', ') || 'none'}`);
 
-/** First those that are named like the source file, then the quick ones; at last those that need a service. */
+/** First those that are named like the source file, then the quick ones; at last those that need a service, and the slow ones. */
 function order({ file: source }: Mutant): (one: Test, other: Test) => number {
   const words = source.replace('.ts', '').split('/');
   const cost = ({ file, milliseconds }: Test): number =>
-    (isContract(file) ? 1e9 : 0) + milliseconds / 4 ** words.filter((word) => file.includes(word)).length;
+    (isSlow(file) ? 2e9 : needsService(file) ? 1e9 : 0) +
+    milliseconds / 4 ** words.filter((word) => file.includes(word)).length;
   return (one, other) => cost(one) - cost(other);
 }
 
-/** The first of some tests, which take so long without a mutant, in milliseconds; one at least. */
-function firstOf(some: readonly Test[], budget: number): Test[] {
+/** How many of the first tests take so many milliseconds without a mutant; one at least. */
+function countWithin(some: readonly Test[], budget: number): number {
   let sum = 0;
   return some.filter(({ milliseconds }, index) => {
     sum += milliseconds;
     return index === 0 || sum <= budget;
-  });
+  }).length;
 }
 
-/** Goes on with a mutant: the next of the tests that reach it. */
+/** Goes on with a mutant: the tests that reach it, up to a budget, without those that it has passed. */
 async function tryOut(mutant: Mutant, passed: number, budget: number): Promise<Trial> {
   const reaching = [...tests.values()].filter(({ reached, failure }) => !failure && reached.includes(mutant.id));
-  const next = firstOf(reaching.sort(order(mutant)).slice(passed), budget).map(({ file }) => file);
+  const goal = countWithin(reaching.sort(order(mutant)), budget);
+  const next = reaching.slice(passed, goal).map(({ file }) => file);
   const begin = Date.now();
   const { failed, isLate } = await run(next, { MUTANT: mutant.id });
   const milliseconds = Date.now() - begin;
   const isControl = failed !== undefined && (isLate || noticed().length % CONTROL === 0);
   const again = isControl ? await run(next.slice(0, next.indexOf(failed) + 1), {}) : undefined;
-  const missed = passed + next.length < reaching.length ? OPEN : reaching.length > 0 ? 'NOT NOTICED' : 'NOT REACHED';
+  const missed = goal < reaching.length ? OPEN : reaching.length > 0 ? 'NOT NOTICED' : 'NOT REACHED';
   return {
-    ...{ place: mutant.place, mutant: mutant.text, passed: passed + next.length, test: failed, milliseconds },
+    ...{ place: mutant.place, mutant: mutant.text, passed: Math.max(passed, goal), test: failed, milliseconds },
     verdict: failed ? `noticed${isLate ? ', takes too long' : ''}` : missed,
     control: again && again.failed === undefined,
   };

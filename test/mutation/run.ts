@@ -24,7 +24,7 @@ process.once('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 const files = process.argv.slice(2);
 let from = Date.now();
 for (const file of files) {
-  if (file.startsWith('test/contract/') && !process.env.BOOKING_BASE_URL) {
+  if (/^test\/(contract|faults)\//.test(file) && !process.env.BOOKING_BASE_URL) {
     const { default: start } = await import('../contract/start.ts');
     await start({ maxWorkers: 1, nonFlagArgs: files } as unknown as Config.GlobalConfig);
     Object.assign(process.env, installations[0]?.addresses);
