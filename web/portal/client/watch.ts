@@ -101,13 +101,15 @@ function showActions(found: HTMLElement | null): void {
 async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<'changed' | 'same' | undefined> {
   try {
     const answer = await fetch(address, { headers: { accept: 'text/html' } });
+    if (answer.redirected) {
+      // What was asked for is an appointment now: it has a page of its own.
+      location.assign(answer.url);
+      return 'changed';
+    }
     const text = answer.ok ? await answer.text() : '';
     const parsed = new DOMParser().parseFromString(text, 'text/html');
     const found = parsed.getElementById('state');
     if (!found) {
-      if (answer.redirected) {
-        location.assign(answer.url);
-      }
       return undefined;
     }
     showOffers(parsed.getElementById('offers'), news);

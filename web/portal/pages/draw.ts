@@ -16,7 +16,7 @@ interface DrawPage {
   readonly refusal: RefusalReason | undefined;
 }
 
-/** The page of a time that was asked for, until it is booked: then the script shows that in its place. */
+/** The page of a time that was asked for, until it is booked: then the script goes on to the appointment. */
 export function drawPage(visit: Visit, { service, time, link, refusal }: DrawPage): Reply {
   const { texts, portal, url } = visit;
   const { draw, appointment } = texts;

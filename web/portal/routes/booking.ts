@@ -145,7 +145,12 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
   if ('resourceType' in booked) {
     return {
       kind: 'redirect',
-      to: await drawAddress(visit, { ...booking.pending, time: chosen, hold: booked.id ?? '' }),
+      to: await drawAddress(visit, {
+        ...booking.pending,
+        key: bookingKey(booking.pending, chosen),
+        time: chosen,
+        hold: booked.id ?? '',
+      }),
       draft: null,
     };
   }

@@ -1,5 +1,6 @@
+import type { Appointment } from '@medplum/fhirtypes';
 import { drawOf } from '../clinic/services.ts';
-import { isRefusal } from '../fhir/client.ts';
+import { isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import type { PageHandler, Visit } from '../http/visit.ts';
 import { noSessionPage } from '../pages/appointments.ts';
 import { drawPage } from '../pages/draw.ts';
@@ -8,7 +9,7 @@ import { LINK_AFTER, sealLink, withMore } from '../session/session.ts';
 import { patientsOf } from '../visit/appointment.ts';
 import { openPending, type Pending, sealPending } from '../visit/pending.ts';
 import { reasonOf } from './refusals.ts';
-import { serviceOf } from './under-way.ts';
+import { identifierOf, serviceOf } from './under-way.ts';
 
 /** The statuses of answers about a job: not yet known, or not booked. */
 const aboutBooking: readonly number[] = [202, 409, 412, 422];
@@ -17,6 +18,17 @@ const aboutBooking: readonly number[] = [202, 409, 412, 422];
 export async function drawAddress({ portal }: Visit, asked: Pending): Promise<string> {
   const sealed = await sealPending(portal.seal, asked, portal.now(), 'draw');
   return `${portal.options.path}/draw?${new URLSearchParams({ a: sealed }).toString()}`;
+}
+
+/** What has become of what was asked for. A job that was cleared away since is known by its appointment. */
+async function becameOf({ portal }: Visit, { hold: job, key }: Pending): Promise<Appointment | Refusal> {
+  const answer = await portal.service.asked(job);
+  if (!isRefusal(answer) || answer.status !== 404) {
+    return answer;
+  }
+  const { system, value } = identifierOf(portal, key);
+  const found = await portal.service.search('Appointment', { identifier: `${system}|${value}`, _count: '1' });
+  return isRefusal(found) ? found : (resourcesIn(found, 'Appointment')[0] ?? answer);
 }
 
 /** `GET /draw`: what has become of a time that was asked for. The script of the page asks when to look again. */
@@ -31,23 +43,24 @@ export const showDraw: PageHandler = async (visit) => {
   if (isRefusal(service)) {
     return failurePage(visit, 'unavailable');
   }
-  const { time, hold: job, key } = asked;
+  const { time, key } = asked;
   const session = withMore(visit.session);
+  const byLink = `link ${session.browser}`;
   if (asked.browser === '') {
     // The secret of a link leaves the address. What becomes of it joins no other appointments unless the visitor says so.
-    return { kind: 'redirect', to: await drawAddress(visit, { ...asked, browser: session.browser, key: '' }), session };
+    return { kind: 'redirect', to: await drawAddress(visit, { ...asked, browser: byLink }), session };
   }
-  if (asked.browser !== session.browser) {
+  if (![session.browser, byLink].includes(asked.browser)) {
     return visit.isScript ? failurePage(visit, 'notFound') : noSessionPage(visit, false);
   }
   if (visit.isScript) {
     const isOpen = drawOf(service, time.schedule, portal.now()) !== undefined;
     return { kind: 'data', data: { changed: false, complete: isOpen } };
   }
-  const answer = await portal.service.asked(job);
+  const answer = await becameOf(visit, asked);
   if (!isRefusal(answer)) {
     const { id = '', status } = answer;
-    if (key === '') {
+    if (asked.browser === byLink) {
       const t = await sealLink(portal.seal, [id], time.end);
       return { kind: 'redirect', to: `${path}/link?${new URLSearchParams({ t }).toString()}` };
     }
