@@ -155,6 +155,12 @@ describe('policy', () => {
       expect(issues).toEqual([{ code: 'policy-invalid', diagnostics, expression: `${path}${where}` }]);
     });
 
+    test('is invalid when it is given twice', () => {
+      const [first, second] = [1, 2].flatMap((hours) => policy(duration('leadTime', hours)).extension);
+      const { issues } = readPolicy({ ...schedule, extension: [first, second] as Extension[] }, config);
+      expect(issues).toMatchObject([{ code: 'policy-invalid', expression: 'Schedule.extension[1]' }]);
+    });
+
     test('may be as great as its bounds', () => {
       const most = [duration('leadTime', 365, 'd'), duration('window', 3650, 'd'), duration('cancelUntil', 365, 'd')];
       const numbers = [count('maxOpenPerPatient', 100), count('maxPerPortalAndDay', 1000)];

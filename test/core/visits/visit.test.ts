@@ -35,6 +35,7 @@ describe('a visit that cannot be used is refused', () => {
       /extension\[0\]\.extension\[3\] This role has nobody/,
     ],
     ['a pool of two kinds', [step('A', ...schedules('a'), { url: 'service' })], /both a service and schedules/],
+    ['a pool of too many', [step('A', ...schedules(...Array.from({ length: 101 }, String)))], /at most 100 schedules/],
     [
       'a pool of something else',
       [step('A', { url: 'service', valueReference: { reference: 'Schedule/1' } })],
