@@ -75,7 +75,7 @@ const tests = new Map(known.flatMap((one) => ('file' in one ? [[one.file, one]] 
 const trials = new Map(known.flatMap((one) => ('place' in one ? [[one.place, one]] : [])));
 
 /** Runs tests on the copy, up to the first that fails or does not end; nothing of it goes on. */
-async function run(words: readonly string[], environment: object) {
+async function run(words: readonly string[], environment: object, learn: (one: Ran) => void = () => undefined) {
   if (words.length === 0) {
     return { ran: [], failed: undefined, isLate: false };
   }
@@ -103,6 +103,7 @@ async function run(words: readonly string[], environment: object) {
   child.on('message', (one: Ran) => {
     clearTimeout(late);
     late = timer(words[ran.push(one)]);
+    learn(one);
   });
   const [, signal] = await once(child, 'close');
   clearTimeout(late);
@@ -114,21 +115,22 @@ async function run(words: readonly string[], environment: object) {
 
 /** Learns how long tests take, and what each reaches: also what its service reached as it started. */
 async function measure(words: readonly string[]): Promise<void> {
-  const file = join(folder, 'reached');
-  writeFileSync(file, '');
-  const { ran } = await run(words, { REACHED: file });
-  const hits = readFileSync(file, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => line.split(' '));
-  for (const { file, from, to, failure } of ran) {
-    const during = hits.filter(
-      ([time]) => Number(time) < (ran[0]?.from ?? 0) || (Number(time) > from - 300 && Number(time) <= to),
-    );
-    const test = { file, milliseconds: to - from, reached: [...new Set(during.map(([, id = '']) => id))], failure };
+  const hits = join(folder, 'reached');
+  writeFileSync(hits, '');
+  let first = 0;
+  const { ran } = await run(words, { REACHED: hits }, ({ file, from, to, failure }) => {
+    first ||= from;
+    const reached = readFileSync(hits, 'utf8')
+      .trim()
+      .split('\n')
+      .flatMap((line) => {
+        const [time = 0, id = ''] = line.split(' ');
+        return Number(time) < first || (Number(time) > from - 300 && Number(time) <= to) ? [id] : [];
+      });
+    const test = { file, milliseconds: to - from, reached: [...new Set(reached)], failure };
     tests.set(file, test);
     appendFileSync(log, `${JSON.stringify(test)}\n`);
-  }
+  });
   if (ran.length < words.length) {
     throw new Error(`Without a mutant this test does not end: ${words[ran.length]}`);
   }
