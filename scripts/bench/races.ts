@@ -112,7 +112,7 @@ async function runLane(
   config: BookingConfig,
   ended: (told: Told) => void,
 ): Promise<void> {
-  const places = await makePlaces(installation, config, count, Date.now(), { oneSchedule: true });
+  const places = await makePlaces(installation, config, count, Date.now());
   const names = Object.keys(rivals) as RivalName[];
   for (const [index, place] of places.entries()) {
     const rival = names[(first + index) % names.length];

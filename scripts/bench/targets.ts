@@ -25,7 +25,7 @@ export interface Bookable {
 
 /** A booking that can be measured with every target. */
 export interface Place extends Bookable {
-  /** The same time in a calendar as Medplum's own `$book` wants it: open by rule, with Slots only for what is taken. */
+  /** Its calendar as Medplum's own `$book` wants it: open by rule, beside the free slots. */
   readonly byRule: { readonly schedule: string; readonly serviceType: readonly CodeableConcept[] };
 }
 
@@ -200,19 +200,14 @@ export async function makeBookable(
   return slots.map((slot) => ({ slot, patient }));
 }
 
-/**
- * Makes fresh free slots (`makeBookable`), and a schedule that is open by rule.
- *
- * @param oneSchedule - whether both are one schedule, so that a place can be taken in either way
- */
+/** Makes a schedule that is open by rule, with fresh free slots (`makeBookable`): each place can be taken in any way. */
 export async function makePlaces(
   installation: Installation,
   config: BookingConfig,
   count: number,
   now: number,
-  { oneSchedule = false } = {},
 ): Promise<Place[]> {
   const byRule = await makeCalendarByRule(installation, config);
-  const bookable = await makeBookable(installation, count, now, oneSchedule ? byRule.schedule : undefined);
+  const bookable = await makeBookable(installation, count, now, byRule.schedule);
   return bookable.map((one) => ({ ...one, byRule }));
 }
