@@ -12,6 +12,11 @@ interface TimeLimits {
   readonly bot: number;
   /** How long a Bot keeps deciding again about a booking that others have overtaken. */
   readonly decide: number;
+  /**
+   * How long the decision about a booking may have taken if other times are still to be proposed. To seek them costs more than
+   * a booking: where many want the same times at once, it would make everybody wait.
+   */
+  readonly propose: number;
   /** One answer of Medplum to a Bot. */
   readonly exchange: number;
   /** How long a request waits for others of the same client. */
@@ -27,6 +32,7 @@ const shares: TimeLimits = {
   answer: 1,
   bot: 2 / 3,
   decide: 8 / 15,
+  propose: 1 / 30,
   exchange: 2 / 5,
   place: 2 / 3,
   turn: 1 / 3,
@@ -47,6 +53,7 @@ export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): TimeLim
     answer: of(shares.answer),
     bot: of(shares.bot),
     decide: of(shares.decide),
+    propose: of(shares.propose),
     exchange: of(shares.exchange),
     place: of(shares.place),
     turn: of(shares.turn),

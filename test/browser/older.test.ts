@@ -40,8 +40,7 @@ test('a patient books in a browser of 2022', async ({ page }) => {
   await visit(page, service);
   await page.getByRole('button', { name: /09:00/ }).click();
   await fillPerson(page);
-  const field = page.locator('[name=given]');
-  expect(await field.evaluate((one) => getComputedStyle(one).borderTopWidth)).toBe('1px');
+  await expect(page.locator('[name=given]')).toHaveCSS('border-top-width', '1px');
   const submit = page.getByRole('button', { name: 'Book this appointment' });
   // In the colour of the portal or of the clinic, which can be read.
   const [back = [], ink = []] = await submit.evaluate((one) => {

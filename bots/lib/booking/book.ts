@@ -156,7 +156,7 @@ export async function bookAppointment(
   if (lost && result.kind === 'refused' && isTransient(result.issues)) {
     return refused(lost);
   }
-  const mayTakeLonger = Date.now() - begin < timeLimits(config).decide;
+  const mayTakeLonger = Date.now() - begin < timeLimits(config).propose;
   return result.kind === 'refused' && last.state && mayTakeLonger && !options.offer
     ? refused(
         ...(await withAlternatives(

@@ -240,14 +240,14 @@ describe('book', () => {
       return { given: { portal, schedule, slot, patient }, next };
     }
 
-    it('says nothing of it when the gateway hardly waits any more', async () => {
+    it('says nothing of it when the decision took long', async () => {
       const { given } = await taken();
       const { now } = Date;
       medplum().interfere(
         only(
           () => true,
           () => {
-            Date.now = () => begin + timeLimits(config).decide;
+            Date.now = () => begin + timeLimits(config).propose;
             return undefined;
           },
         ),
