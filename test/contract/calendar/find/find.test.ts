@@ -186,7 +186,7 @@ describe(`calendars at random, FIND_SEED=${seed}`, () => {
       console.info(
         `FIND_SEED=${seed}: of ${compared.length} calendars (${offers} offers) $find offers ${alike} alike; ${blamed.join(', ')}`,
       );
-      expect(offers).toBeGreaterThan(count);
+      expect(offers).toBeGreaterThan(0);
     },
     scaled(count * 3_000 + 30_000),
   );
