@@ -176,15 +176,17 @@ async function startInFront(
     limits: limitsFrom(process.env),
   });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
+  // Whoever waits for the gateway finds the files.
+  const lines = options.developer
+    ? writeDeveloperFiles(options.developer, config, sandbox, deployment, demo.clients['Portal A'])
+    : [];
   printAddresses(config, sandbox, demo, options);
   if (day) {
     await bookDay(deployment.connection, config, demo.schedules, day);
   }
   await printFirstSteps(deployment.connection, config, demo, log);
-  if (options.developer) {
-    for (const line of writeDeveloperFiles(options.developer, config, sandbox, deployment, demo.clients['Portal A'])) {
-      log(line);
-    }
+  for (const line of lines) {
+    log(line);
   }
   const stop = async (): Promise<void> => {
     await gateway.close();
