@@ -6,7 +6,7 @@ import type {
   FastifyRequest,
   HTTPMethods,
 } from 'fastify';
-import { isId } from '../core/fhir/reference/reference.ts';
+import { isId } from '../core/fhir/reference.ts';
 import { isObject } from '../core/fhir/resource.ts';
 import type { Admission } from './admission/admission.ts';
 import type { GatewayContext } from './context.ts';

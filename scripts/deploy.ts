@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
-import { gatewayAuthor } from '../core/fhir/service-author.ts';
+import { gatewayAuthor } from '../core/fhir/tags.ts';
 import type { PolicyName } from '../profiles/access-policies.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
 import { writtenBy } from '../profiles/subscriptions.ts';

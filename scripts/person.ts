@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { mapConcurrently } from '../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../core/config/config.ts';
-import { isId } from '../core/fhir/reference/reference.ts';
+import { isId } from '../core/fhir/reference.ts';
 import { exportBundle } from '../core/person/export.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';

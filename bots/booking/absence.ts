@@ -21,8 +21,7 @@ import {
 } from '../../core/booking/absence/rows.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { isResource } from '../../core/fhir/resource.ts';
-import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { creation } from '../../core/rows/row.ts';
 import {
   absenceActs,

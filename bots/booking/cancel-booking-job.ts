@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { endTask } from '../../core/booking/async/task.ts';
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
 import { callerOf } from '../lib/caller.ts';

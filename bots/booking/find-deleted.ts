@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import { absentOutcome, historyReads, isDeletable, readDeleted } from '../../core/booking/deleted.ts';
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
 import { callerOf } from '../lib/caller.ts';

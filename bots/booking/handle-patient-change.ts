@@ -1,7 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Patient } from '@medplum/fhirtypes';
-import { duplicatesOf, mergeTransaction } from '../../core/booking/patient/deduplicate.ts';
-import { isActivePatient } from '../../core/booking/patient/identity.ts';
+import { duplicatesOf, isActivePatient, mergeTransaction } from '../../core/booking/patient/identity.ts';
 import { identifierQuery } from '../../core/booking/search.ts';
 import { ownerOf, requestorQuery } from '../../core/fhir/tags.ts';
 import { syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';

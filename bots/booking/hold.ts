@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { consentIn } from '../../core/booking/appointment/consent.ts';
-import type { Offer } from '../../core/booking/appointment/offer.ts';
+import type { Offer } from '../../core/booking/appointment/expiry.ts';
 import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';

@@ -16,8 +16,7 @@ import {
   tooManyEntries,
   withPlace,
 } from '../../core/booking/waitlist/join.ts';
-import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
+import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { readRole } from '../lib/booking/read-more.ts';

@@ -14,13 +14,11 @@ import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/boo
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
 import { readsById } from '../../core/booking/search.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
-import { isSameJson } from '../../core/fhir/canonical-json.ts';
-import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
-import { conditionalReferenceIssues } from '../../core/fhir/reference/conditional-reference.ts';
-import { isResource } from '../../core/fhir/resource.ts';
+import { isSameJson } from '../../core/fhir/json.ts';
+import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
-import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { conditionalReferenceIssues } from '../../core/fhir/unsupported.ts';
 import { cancellationIssues } from '../lib/booking/cancel.ts';
 import { type Companion, followingEntries, readCompanions } from '../lib/booking/companions.ts';
 import type { Requestor } from '../lib/booking/decide.ts';

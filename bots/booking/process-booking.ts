@@ -17,7 +17,7 @@ import {
 } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { updateEntry } from '../../core/fhir/resource.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readAll, readInTransaction } from '../lib/read.ts';

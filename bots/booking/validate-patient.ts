@@ -6,9 +6,9 @@ import {
   type PolicedAppointment,
 } from '../../core/booking/patient/deactivation.ts';
 import { isActivePatient } from '../../core/booking/patient/identity.ts';
-import { effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
+import { effectivePolicy } from '../../core/booking/policy/policy.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { idIn } from '../../core/fhir/reference/reference.ts';
+import { idIn } from '../../core/fhir/reference.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { readSchedulesOf } from '../lib/booking/related-reads.ts';

@@ -18,7 +18,7 @@ import {
   takenSearch,
 } from '../../core/calendar/feed.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { updateEntry } from '../../core/fhir/resource.ts';
 import { creation, isRow } from '../../core/rows/row.ts';
 import { readRole } from '../lib/booking/read-more.ts';
 import { callerOf } from '../lib/caller.ts';

@@ -2,8 +2,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { timeLimits } from '../../core/config/time-limits.ts';
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { isEndedByDatabase } from '../../core/fhir/outcome/server-outcome.ts';
+import { type Issue, isEndedByDatabase } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { config } from './config.ts';
 

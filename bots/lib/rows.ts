@@ -1,7 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Task } from '@medplum/fhirtypes';
-import { isResource } from '../../core/fhir/resource.ts';
-import { updateEntry } from '../../core/fhir/update-entry.ts';
+import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { creation, moment, momentIn, newRow, type RowCode, rowSearch } from '../../core/rows/row.ts';
 import { config } from './config.ts';
 import { RATE_LIMIT, writeUnlessOvertaken } from './medplum.ts';

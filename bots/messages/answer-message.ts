@@ -1,17 +1,15 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
 import { withConsent } from '../../core/booking/appointment/consent.ts';
-import { isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
-import { asksForConsent } from '../../core/booking/appointment/offer.ts';
+import { asksForConsent, isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
 import { bodyFor, parseBookRequest } from '../../core/booking/book/request/request.ts';
 import type { Role } from '../../core/booking/caller-role.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { isResource } from '../../core/fhir/resource.ts';
+import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange, ownerOf } from '../../core/fhir/tags.ts';
-import { updateEntry } from '../../core/fhir/update-entry.ts';
 import {
   type AnswerRequest,
   answerParameters,

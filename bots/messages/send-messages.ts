@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bot, Parameters } from '@medplum/fhirtypes';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { idIn } from '../../core/fhir/reference/reference.ts';
+import { idIn } from '../../core/fhir/reference.ts';
 import { testMail } from '../../core/messages/message.ts';
 import { dueThreads } from '../../core/messages/thread.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';

@@ -1,6 +1,8 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Task } from '@medplum/fhirtypes';
-import { updateEntry } from '../../core/fhir/update-entry.ts';
+import type { Appointment, Resource, Task } from '@medplum/fhirtypes';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import { updateEntry } from '../../core/fhir/resource.ts';
+import { ownerOf } from '../../core/fhir/tags.ts';
 import {
   CHANGED_AT_ONCE,
   changedQuery,
@@ -10,24 +12,73 @@ import {
   type Recorded,
   settledAt,
 } from '../../core/notifications/delivery/checkpoint.ts';
-import { followed, mustStart, woken } from '../../core/notifications/delivery/delivery-state.ts';
-import { creation } from '../../core/rows/row.ts';
+import { followed, mustStart, OVERDUE, woken } from '../../core/notifications/delivery/delivery-state.ts';
+import { creation, rowSearch } from '../../core/rows/row.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { convertOutboxes } from '../lib/notifications/convert-outboxes.ts';
-import { readDueOutboxes } from '../lib/notifications/due-outboxes.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
 import { BATCH_SIZE } from '../lib/notifications/events/event-state.ts';
 import { recordEvents } from '../lib/notifications/events/event-writer.ts';
 import {
   isTimed,
+  OPEN,
   type OutboxUpdate,
+  readSubscribers,
   type SubscriberState,
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { ofType, readInTransaction } from '../lib/read.ts';
+import { ofType, readAll, readInTransaction } from '../lib/read.ts';
 import { RUN_LIMIT, writeRows } from '../lib/rows.ts';
+
+/** What a run started by the clock begins with. */
+interface DueOutboxes {
+  /** How far the events of all changes are recorded. */
+  readonly checkpoint: Task | undefined;
+  /** Whether there is anyone to tell about appointments. */
+  readonly isListened: boolean;
+  /** The subscribers for whom something may be due, or who have a Subscription that was changed. */
+  readonly subscribers: readonly SubscriberState[];
+}
+
+/**
+ * The searches for the outboxes that are due by themselves, and for Subscriptions whose outboxes may have to follow them.
+ */
+function searches(checkpoint: Task | undefined, now: number): string[] {
+  const rows = (narrowed: Readonly<Record<string, string>>): string =>
+    rowSearch(['outboxes'], { ...narrowed, _fields: 'groupIdentifier' }, config);
+  const settled = settledAt(checkpoint);
+  const changed = settled === undefined ? '' : `_lastUpdated=ge${formatInstant(settled - OVERLAP)}&`;
+  return [
+    rows({ status: 'ready', _lastUpdated: `le${formatInstant(now - OVERDUE)}` }),
+    rows({ status: 'in-progress,on-hold,accepted,failed', period: `le${formatInstant(now)}` }),
+    'Subscription?status=requested&_fields=meta',
+    `Subscription?${changed}_fields=meta`,
+  ];
+}
+
+const subscriberOf = (resource: Resource): string | undefined =>
+  resource.resourceType === 'Task' ? resource.groupIdentifier?.value : ownerOf(resource, config);
+
+/**
+ * Reads what a run started by the clock begins with. How much it reads does not grow with the subscribers for whom
+ * nothing is due: a row itself says when it must be looked at, and a changed Subscription is looked at until every
+ * earlier change has been recorded.
+ *
+ * @param now - milliseconds since 1970 UTC
+ * @throws Error when the server does not answer
+ */
+async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
+  const [checkpoints, open = []] = await readInTransaction(medplum, [
+    checkpointSearch(config),
+    rowSearch(['outboxes'], { status: OPEN, _count: '1', _fields: 'id' }, config),
+  ]);
+  const [checkpoint] = ofType('Task', checkpoints);
+  const found = await readAll(medplum, searches(checkpoint, now));
+  const subscribers = [...new Set(found.flatMap((one) => subscriberOf(one) ?? []))];
+  return { checkpoint, isListened: open.length > 0, subscribers: await readSubscribers(medplum, subscribers) };
+}
 
 /** As `RUN_LIMIT`, for outboxes that follow their Subscriptions, so that enough time is left for the events. */
 const TIMES_LIMIT = 2_000;

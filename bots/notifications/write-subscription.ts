@@ -1,8 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Subscription } from '@medplum/fhirtypes';
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { type Issue, serverRejectionIssues } from '../../core/fhir/outcome/outcome.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { ended, restarted } from '../../core/notifications/delivery/delivery-state.ts';
 import {
@@ -13,7 +12,7 @@ import {
   withoutOutbox,
 } from '../../core/notifications/delivery/outbox.ts';
 import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
-import { member } from '../../core/notifications/subscription/extension-values.ts';
+import { member } from '../../core/notifications/subscription/extensions.ts';
 import {
   newSubscription,
   parseSubmission,

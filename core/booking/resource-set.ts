@@ -1,5 +1,5 @@
 import type { ExtractResource, HealthcareService, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
-import { idIn } from '../fhir/reference/reference.ts';
+import { idIn } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 
 /** Resources that were read, by `Type/id`. */

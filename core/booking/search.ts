@@ -1,5 +1,5 @@
 import type { Bundle, BundleEntry, Identifier, Resource, ResourceType } from '@medplum/fhirtypes';
-import { isId } from '../fhir/reference/reference.ts';
+import { isId } from '../fhir/reference.ts';
 import { type ResourceSet, resourceSet } from './resource-set.ts';
 
 /** The parameters of a search, in order. */

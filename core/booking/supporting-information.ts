@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { parseReference } from '../fhir/reference/reference.ts';
+import { parseReference } from '../fhir/reference.ts';
 import { findResource, type ResourceSet } from './resource-set.ts';
 
 /** The answers that an appointment refers to: their ids, with the FHIRPath of each reference. */

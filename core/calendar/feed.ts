@@ -2,7 +2,7 @@ import type { Appointment, Parameters, Schedule, Slot, Task } from '@medplum/fhi
 import { searchUrl } from '../booking/search.ts';
 import type { BookingConfig, PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
-import { idIn, isId } from '../fhir/reference/reference.ts';
+import { idIn, isId } from '../fhir/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
 import { calendarFeed, type FeedEvent } from '../messages/calendar-file.ts';
 import { messageTexts } from '../messages/texts.ts';

@@ -1,6 +1,6 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
-import { serviceIdsOf } from '../fhir/reference/service-reference.ts';
+import { serviceIdsOf } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 import { offersAllServices, type Publishing, publishingOf } from './parameters/schedule-calendar.ts';
 import { closedDays, isClosedDays } from './publish/closed-days.ts';

@@ -1,5 +1,4 @@
-import type { Artefact, BookingConfig, SearchHandling } from './config.ts';
-import type { AppointmentRules, PatientRules } from './profile-rules.ts';
+import type { AppointmentRules, Artefact, BookingConfig, PatientRules, SearchHandling } from './config.ts';
 
 /** The values of a preset: URIs, names, and what its publisher requires of every installation. */
 export interface Preset

@@ -1,4 +1,4 @@
-import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
+import type { BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 
 /** Whether a value is a JSON object, neither a list nor null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -11,4 +11,34 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
  */
 export function isResource<T extends ResourceType>(value: unknown, type: T): value is ExtractResource<T> {
   return isObject(value) && value.resourceType === type;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
+/**
+ * A resource as Medplum stores it: without elements that are sent as null, or as an empty text, list or object, at any
+ * depth. FHIR forbids them, but Medplum's own apps send them. Entries of lists keep their positions.
+ */
+export function withoutEmpty<T extends Resource>(resource: T): T {
+  const text = JSON.stringify(resource, function (this: unknown, _name: string, value: unknown) {
+    return !Array.isArray(this) && isEmpty(value) ? undefined : value;
+  });
+  return JSON.parse(text);
+}
+
+/**
+ * A transaction entry that changes a stored resource, if it still has the version that was read.
+ *
+ * @param stored - as it was read
+ * @param changed - as it is to be stored; its `id` is that of the stored one in any case
+ * @see https://hl7.org/fhir/R4/http.html#concurrency
+ */
+export function updateEntry<T extends Resource>(stored: T, changed: T): BundleEntry {
+  const { resourceType, id, meta } = stored;
+  return {
+    request: { method: 'PUT', url: `${resourceType}/${id}`, ifMatch: `W/"${meta?.versionId}"` },
+    resource: changed,
+  };
 }

@@ -1,5 +1,5 @@
 import type { Coding, Meta, Resource } from '@medplum/fhirtypes';
-import { artefactUri, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type BookingConfig, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
 import { isReservedTag } from './reserved.ts';
 import { isSameToken } from './token.ts';
 
@@ -103,4 +103,19 @@ export function changedBy(
   const system = artefactUri(config, 'LocalChangedBy');
   const mark = meta?.tag?.find((tag) => tag.system === system && tag.version === previous);
   return mark?.code ?? meta?.author?.reference?.split('/')[1];
+}
+
+/** Reference to the client with which the gateway writes where it runs Bots itself; `undefined` if there is none. */
+export function gatewayAuthor({ gatewayClient }: BookingConfig): string | undefined {
+  return gatewayClient && `ClientApplication/${gatewayClient}`;
+}
+
+/**
+ * Whether the service itself has written a version: one of its Bots in Medplum, or the gateway that runs them.
+ *
+ * @param meta - of the version; with `author`, which Medplum shows in extended mode only
+ */
+export function isByService(meta: Meta | undefined, config: BookingConfig): boolean {
+  const author = meta?.author?.reference;
+  return author !== undefined && (author.startsWith('Bot/') || author === gatewayAuthor(config));
 }

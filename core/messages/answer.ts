@@ -1,7 +1,7 @@
 import type { Appointment, CodeableConcept, Parameters, ParametersParameter } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { isId } from '../fhir/reference/reference.ts';
+import { isId } from '../fhir/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
 import { ahead, type Known, knowledgeOf, type Thread } from './thread.ts';
 

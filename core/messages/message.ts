@@ -1,6 +1,5 @@
 import type { Address, Appointment, Communication, Location, Task } from '@medplum/fhirtypes';
-import { endOf } from '../booking/appointment/expiry.ts';
-import { offerReason } from '../booking/appointment/offer.ts';
+import { endOf, offerReason } from '../booking/appointment/expiry.ts';
 import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { rowCoding } from '../rows/row.ts';

@@ -1,6 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { hasEnded } from '../booking/appointment/expiry.ts';
-import { asksForConsent } from '../booking/appointment/offer.ts';
+import { asksForConsent, hasEnded } from '../booking/appointment/expiry.ts';
 import type { PublicConfig } from '../config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';

@@ -7,7 +7,7 @@ import {
   type PublicConfig,
 } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
-import { idIn } from '../fhir/reference/reference.ts';
+import { idIn } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 import { ownerOf } from '../fhir/tags.ts';
 

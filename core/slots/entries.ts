@@ -1,7 +1,7 @@
 import type { BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
-import { updateEntry } from '../fhir/update-entry.ts';
+import { updateEntry } from '../fhir/resource.ts';
 import { intentsFor } from './intent.ts';
 import { type Calendar, type CalendarSlot, offerResource } from './slot.ts';
 

@@ -1,5 +1,5 @@
 import type { BookingConfig } from '../config/config.ts';
-import { isByService } from '../fhir/service-author.ts';
+import { isByService } from '../fhir/tags.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
 import type { TermsOf } from './settle.ts';
 import {

@@ -1,7 +1,7 @@
 import type { BundleEntry, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
-import { updateEntry } from '../fhir/update-entry.ts';
+import { updateEntry } from '../fhir/resource.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
 import type { Calendar, CalendarSlot } from './slot.ts';

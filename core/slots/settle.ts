@@ -1,6 +1,5 @@
 import type { CodeableConcept } from '@medplum/fhirtypes';
-import { type Interval, overlaps } from '../time/interval.ts';
-import { type IntervalSet, intersect, subtract, union } from '../time/interval-set.ts';
+import { type Interval, type IntervalSet, intersect, overlaps, subtract, union } from '../time/interval.ts';
 import { type Calendar, type CalendarSlot, occupies, takesTimeOf } from './slot.ts';
 
 /** What the service of an offer asks of its time, in milliseconds. */

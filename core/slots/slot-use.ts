@@ -1,5 +1,5 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { idIn } from '../fhir/reference/reference.ts';
+import { idIn } from '../fhir/reference.ts';
 
 /** The status of a Slot that is taken for an appointment. */
 export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;

@@ -1,9 +1,8 @@
 import type { Appointment, CodeableConcept, Extension, Identifier, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
-import { canonicalJson } from '../fhir/canonical-json.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
-import { idIn } from '../fhir/reference/reference.ts';
-import { serviceIdOf } from '../fhir/reference/service-reference.ts';
+import { canonicalJson } from '../fhir/json.ts';
+import { idIn, serviceIdOf } from '../fhir/reference.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
 import { isHeld, type SlotUse, type SlotUses } from './slot-use.ts';
 

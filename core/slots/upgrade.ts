@@ -1,6 +1,6 @@
 import type { Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
-import { canonicalJson } from '../fhir/canonical-json.ts';
+import { canonicalJson } from '../fhir/json.ts';
 import { intentsFor } from './intent.ts';
 import {
   bufferOf,

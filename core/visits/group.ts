@@ -1,7 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { isId } from '../fhir/reference/reference.ts';
+import { isId } from '../fhir/reference.ts';
 import { RECURRENCE_ID } from '../fhir/reserved.ts';
 import { isObject } from '../fhir/resource.ts';
 import type { StepMark } from './visit.ts';

@@ -1,12 +1,10 @@
 import type { CodeableConcept, Coding, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { Role } from '../booking/caller-role.ts';
-import { effectivePolicy } from '../booking/policy/effective-policy.ts';
-import type { StartBounds } from '../booking/policy/judge.ts';
-import { permittedIn } from '../booking/policy/offers.ts';
+import { permittedIn, type StartBounds } from '../booking/policy/judge.ts';
+import { effectivePolicy } from '../booking/policy/policy.ts';
 import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
 import type { PublicConfig } from '../config/config.ts';
-import { idIn } from '../fhir/reference/reference.ts';
-import { serviceIdOf, serviceIdsOf } from '../fhir/reference/service-reference.ts';
+import { idIn, serviceIdOf, serviceIdsOf } from '../fhir/reference.ts';
 import { findChain } from '../slots/chain.ts';
 import { isWithheld } from '../slots/intent.ts';
 import { type CalendarSlot, publishedKeyOf } from '../slots/slot.ts';

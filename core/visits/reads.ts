@@ -1,7 +1,7 @@
 import type { BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { type SearchQuery, search, searchByIds } from '../booking/search.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { serviceIdsOf } from '../fhir/reference/service-reference.ts';
+import { serviceIdsOf } from '../fhir/reference.ts';
 import type { Interval } from '../time/interval.ts';
 import type { Pool } from './visit.ts';
 

@@ -1,7 +1,7 @@
 import type { Coding } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { formatReference, parseReference } from '../fhir/reference/reference.ts';
+import { formatReference, parseReference } from '../fhir/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
 import { dateRange } from '../time/date-range.ts';
 import type { Interval } from '../time/interval.ts';

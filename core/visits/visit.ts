@@ -2,8 +2,7 @@ import type { Appointment, Extension, HealthcareService, Schedule } from '@medpl
 import { lengthText, milliseconds, unitCodes, YEAR } from '../booking/policy/duration.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { idIn } from '../fhir/reference/reference.ts';
-import { serviceIdsOf } from '../fhir/reference/service-reference.ts';
+import { idIn, serviceIdsOf } from '../fhir/reference.ts';
 import { DAY } from '../time/time-zone.ts';
 import { canFollow, type OrderedStep } from './order.ts';
 

@@ -1,4 +1,4 @@
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import type { CredentialKeys } from '../sealing/credential-keys.ts';
 
 /** A time that was offered to an assistant. Instants are milliseconds since 1970 UTC. */

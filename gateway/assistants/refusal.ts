@@ -1,7 +1,7 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
-import { idIn } from '../../core/fhir/reference/reference.ts';
+import { idIn } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import type { FhirResponse } from '../http/response.ts';
 import type { OfferedTime } from './offers.ts';

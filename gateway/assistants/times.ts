@@ -1,8 +1,7 @@
 import type { CodeableConcept, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../core/config/config.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
-import { idIn } from '../../core/fhir/reference/reference.ts';
-import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
+import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
 import { granularityOf } from '../../core/slots/terms.ts';
 import type { OfferedTime } from './offers.ts';
 

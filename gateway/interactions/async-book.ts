@@ -1,6 +1,6 @@
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { bundleOf } from '../../core/booking/book/answer.ts';
-import { idIn, isId } from '../../core/fhir/reference/reference.ts';
+import { idIn, isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';

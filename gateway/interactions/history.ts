@@ -1,6 +1,6 @@
 import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';

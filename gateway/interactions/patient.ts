@@ -1,7 +1,7 @@
 import type { Patient } from '@medplum/fhirtypes';
 import { isPatient, replacementIssues, submittedPatient, updatedPatient } from '../../core/booking/patient/submit.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import { ownRefusal } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';

@@ -1,4 +1,4 @@
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import type { Handler } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import { versionHeaders } from '../http/response.ts';

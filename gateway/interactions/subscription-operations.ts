@@ -1,6 +1,6 @@
 import type { Parameters } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';

@@ -1,5 +1,5 @@
 import type { BookingConfig } from '../../core/config/config.ts';
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Bundle } from '@medplum/fhirtypes';
-import { isId } from '../../core/fhir/reference/reference.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { createSealer, keyBytes } from '../sealing/sealer.ts';
 

@@ -1,6 +1,6 @@
 import type { Resource } from '@medplum/fhirtypes';
+import { parseJson } from '../../core/fhir/json.ts';
 import { isXml } from '../../core/fhir/media-types.ts';
-import { parseJson } from '../../core/fhir/parse-json.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { xmlReader } from '../../core/fhir/xml/read.ts';
 import { toXml } from '../../core/fhir/xml/write.ts';

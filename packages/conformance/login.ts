@@ -1,4 +1,4 @@
-import { parseJson } from '../../core/fhir/parse-json.ts';
+import { parseJson } from '../../core/fhir/json.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { type Client, clientOf } from './client.ts';
 

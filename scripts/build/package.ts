@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Bot, Bundle, BundleEntry, ProjectMembership } from '@medplum/fhirtypes';
 import { type BotName, bots } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-import { gatewayAuthor } from '../../core/fhir/service-author.ts';
+import { gatewayAuthor } from '../../core/fhir/tags.ts';
 import { type Artefacts, buildArtefacts } from '../../profiles/artefacts.ts';
 import { writtenByNamed } from '../../profiles/subscriptions.ts';
 import { botSettings, codeTitle, isAdmin } from '../deploy/bots.ts';

@@ -6,7 +6,7 @@ import type { Preview } from '../../core/calendar/publish/preview.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { idIn } from '../../core/fhir/reference/reference.ts';
+import { idIn } from '../../core/fhir/reference.ts';
 import { preview } from '../calendar/preview.ts';
 import { type Calendars, readCalendars } from '../calendar/read.ts';
 

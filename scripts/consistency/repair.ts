@@ -6,7 +6,7 @@ import { findResource, type ResourceSet, resourcesOfType } from '../../core/book
 import { holdersOf } from '../../core/booking/slots/holders.ts';
 import { publicationTask } from '../../core/calendar/publish/publication.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-import { idIn } from '../../core/fhir/reference/reference.ts';
+import { idIn } from '../../core/fhir/reference.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { bufferOf } from '../../core/slots/slot.ts';
 import { untilPublished } from '../calendar/progress.ts';

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { z } from 'zod';
-import { parseJson } from '../../core/fhir/parse-json.ts';
+import { parseJson } from '../../core/fhir/json.ts';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 import { givesSealedTokens, readCredentials } from './credentials.ts';

@@ -1,7 +1,7 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { z } from 'zod';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { parseJson } from '../../core/fhir/parse-json.ts';
+import { parseJson } from '../../core/fhir/json.ts';
 import { findGatewayClient } from '../deploy/gateway-client.ts';
 import { type HttpAnswer, requesterFor } from '../medplum/http.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';

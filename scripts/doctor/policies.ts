@@ -1,10 +1,13 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { type EffectivePolicy, effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
-import { type PolicyHolder, readPolicy } from '../../core/booking/policy/policy.ts';
+import {
+  type EffectivePolicy,
+  effectivePolicy,
+  type PolicyHolder,
+  readPolicy,
+} from '../../core/booking/policy/policy.ts';
 import { byId } from '../../core/booking/resource-set.ts';
 import type { PublicConfig } from '../../core/config/config.ts';
-import { idIn } from '../../core/fhir/reference/reference.ts';
-import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
+import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
 import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
 
 /** Everything that can carry a booking policy. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { artefactUri } from '../../core/config/config.ts';
-import { parseJson } from '../../core/fhir/parse-json.ts';
+import { parseJson } from '../../core/fhir/json.ts';
 import { fixedLimits } from '../../gateway/context.ts';
 import type { HttpAnswer } from '../medplum/http.ts';
 import { isTooOld, tooOld, versionIn } from '../medplum/version.ts';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Meta, Patient, QuestionnaireResponse, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
-import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { toXml } from '../../core/fhir/xml/write.ts';
 import { readXml } from '../lib/read-xml.ts';

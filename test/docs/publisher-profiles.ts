@@ -1,9 +1,8 @@
 import type { Appointment, CodeableConcept, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
-import { displayIssues } from '../../core/booking/appointment/display.ts';
+import { displayIssues } from '../../core/booking/appointment/actors.ts';
 import { profileIssues } from '../../core/booking/appointment/profile.ts';
 import { publisherIssues, specialtyIssues } from '../../core/booking/appointment/publisher-rules.ts';
-import type { BookingConfig } from '../../core/config/config.ts';
-import type { AppointmentRules } from '../../core/config/profile-rules.ts';
+import type { AppointmentRules, BookingConfig } from '../../core/config/config.ts';
 import { readStructure } from '../../core/fhir/types/structure.ts';
 
 type Problems = readonly (string | false | undefined)[];

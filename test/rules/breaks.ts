@@ -444,7 +444,7 @@ export const breaks: readonly Break[] = [
   {
     rule: 'the consumer learns of every status change out of `pending`',
     edits: [
-      edit('bots/lib/notifications/events/event-rights.ts', 'return mayRead(stored, id);', 'return true;'),
+      edit('bots/lib/notifications/events/event-writer.ts', 'return mayRead(stored, id);', 'return true;'),
       edit('core/notifications/events/concern.ts', 'const isAny = tags.length === 0 ||', 'const isAny = true ||'),
     ],
     fails: ['a consumer is notified of the appointments of its requestor, and of no others'],

@@ -1,7 +1,7 @@
 import type { WithId } from '@medplum/core';
 import type { Appointment, Parameters, Slot } from '@medplum/fhirtypes';
 import type { Silence } from '../../core/booking/absence/request.ts';
-import { offerReason } from '../../core/booking/appointment/offer.ts';
+import { offerReason } from '../../core/booking/appointment/expiry.ts';
 import { bodyFor } from '../../core/booking/book/request/request.ts';
 import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';

@@ -10,7 +10,7 @@ import type {
   Subscription,
 } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
-import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { config } from './config.ts';

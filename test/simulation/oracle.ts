@@ -1,8 +1,8 @@
 import type { WithId } from '@medplum/core';
 import type { Appointment, Extension, Slot, Task } from '@medplum/fhirtypes';
-import { offerReason } from '../../core/booking/appointment/offer.ts';
+import { offerReason } from '../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import { serviceIdOf } from '../../core/fhir/reference/service-reference.ts';
+import { serviceIdOf } from '../../core/fhir/reference.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { visitGroupOf } from '../../core/visits/group.ts';

@@ -30,22 +30,20 @@ import {
   standingOf,
   withStanding,
 } from '../../../core/booking/absence/rows.ts';
-import { isOffered } from '../../../core/booking/appointment/expiry.ts';
-import { isFromWaitlist, offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { isFromWaitlist, isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
 import { timeOf } from '../../../core/booking/appointment/overbooking.ts';
 import { holdsSlots, isOpen } from '../../../core/booking/appointment/status.ts';
 import { bodyFor, parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import { effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
+import { effectivePolicy } from '../../../core/booking/policy/policy.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { holderSearch } from '../../../core/booking/slots/holders.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
 import { standingOf as standingOfEntry } from '../../../core/booking/waitlist/entry.ts';
 import { offerEnd } from '../../../core/booking/waitlist/refill.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
-import { isResource } from '../../../core/fhir/resource.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { creation } from '../../../core/rows/row.ts';
 import type { CalendarSlot } from '../../../core/slots/slot.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';

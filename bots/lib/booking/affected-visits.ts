@@ -6,7 +6,7 @@ import { siblingsOf, visitOf } from '../../../core/booking/book/resubmission/vis
 import { resourceSet } from '../../../core/booking/resource-set.ts';
 import { searchByIds } from '../../../core/booking/search.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { STAYS, type StepTaken, stepFits } from '../../../core/visits/check.ts';

@@ -2,24 +2,30 @@ import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import {
   asksForAlternatives,
+  candidatesIn,
   MOST_ALTERNATIVES,
+  MOST_SCHEDULES,
+  nearbyReads,
+  type Offers,
+  periodsFor,
   proposeIn,
   proposeWholes,
   refusedIn,
   requestFor,
-} from '../../../core/booking/alternatives/alternative.ts';
-import { candidatesIn, type Offers } from '../../../core/booking/alternatives/candidates.ts';
-import { MOST_SCHEDULES, nearbyReads, sameServiceReads } from '../../../core/booking/alternatives/reads.ts';
-import { periodsFor, type WholeRequest, wholeIn, wholesIn } from '../../../core/booking/alternatives/whole.ts';
+  sameServiceReads,
+  type WholeRequest,
+  wholeIn,
+  wholesIn,
+} from '../../../core/booking/alternatives.ts';
 import { schedulesNamed } from '../../../core/booking/book/apply-policy.ts';
 import { type BookRequest, eachOf, type Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
-import { permittedIn } from '../../../core/booking/policy/offers.ts';
+import { permittedIn } from '../../../core/booking/policy/judge.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readsById, searchByIds } from '../../../core/booking/search.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
-import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { partOf } from '../../../core/visits/part.ts';

@@ -1,7 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
-import { type BookRequest, eachOf, type ParsedRequest } from '../../../core/booking/book/request/request.ts';
-import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
+import {
+  type BookRequest,
+  bookingRejectionIssues,
+  eachOf,
+  type ParsedRequest,
+} from '../../../core/booking/book/request/request.ts';
 import { isCounted } from '../../../core/booking/policy/quota.ts';
 import type { ResourceSet } from '../../../core/booking/resource-set.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';

@@ -13,8 +13,8 @@ import {
   takenByHand,
 } from '../../../core/booking/slots/collision.ts';
 import { holderSearch } from '../../../core/booking/slots/holders.ts';
-import { idIn, isId } from '../../../core/fhir/reference/reference.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { idIn, isId } from '../../../core/fhir/reference.ts';
+import { updateEntry } from '../../../core/fhir/resource.ts';
 import { isRow } from '../../../core/rows/row.ts';
 import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { config } from '../config.ts';

@@ -1,8 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Reference } from '@medplum/fhirtypes';
-import type { Offer } from '../../../core/booking/appointment/offer.ts';
-import type { BookingContext } from '../../../core/booking/book/context.ts';
-import { type Knowledge, learned } from '../../../core/booking/book/knowledge.ts';
+import type { Offer } from '../../../core/booking/appointment/expiry.ts';
+import { type BookingContext, type Knowledge, learned } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import {
   bookingReads,
@@ -18,7 +17,7 @@ import {
   type Purpose,
 } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
-import type { Asked } from '../../../core/booking/policy/draw.ts';
+import type { Asked } from '../../../core/booking/policy/judge.ts';
 import { holdQuota, quotaKey } from '../../../core/booking/policy/quota.ts';
 import {
   leewayWithin,

@@ -2,7 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Reach } from '../../../core/booking/absence/rows.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { isOfClinic, recipientOf } from '../../../core/messages/recipient.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';

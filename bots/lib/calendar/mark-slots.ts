@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import { artefactUri } from '../../../core/config/config.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { updateEntry } from '../../../core/fhir/resource.ts';
 import { isUnclear, markedSlots, originsOf } from '../../../core/slots/upgrade.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, sendTransaction } from '../medplum.ts';

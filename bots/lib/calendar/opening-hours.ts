@@ -5,7 +5,7 @@ import { actorTypes, hoursData, type OpeningHours, openingHoursOf } from '../../
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { publicationWithServices } from '../../../core/calendar/publish/publication.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { config } from '../config.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 

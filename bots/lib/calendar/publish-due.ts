@@ -19,8 +19,7 @@ import {
   publicationTask,
 } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
-import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
+import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';

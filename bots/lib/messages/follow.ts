@@ -3,8 +3,8 @@ import '../crypto.ts';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { updateEntry } from '../../../core/fhir/resource.ts';
 import { byPatient } from '../../../core/messages/answer.ts';
 import {
   communicationOf,

@@ -1,9 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Task } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { updateEntry } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import type { Member } from '../../../core/messages/message.ts';
 import { afterAttempt, type Step, saidAtOnce } from '../../../core/messages/next-step.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';

@@ -1,10 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
 import { openAffected, withStanding } from '../../../core/booking/absence/rows.ts';
-import { endOf, isOffered, reasonOf } from '../../../core/booking/appointment/expiry.ts';
-import { asksForConsent, offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { asksForConsent, endOf, isOffered, offeredFor, reasonOf } from '../../../core/booking/appointment/expiry.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { updateEntry } from '../../../core/fhir/resource.ts';
 import { endedCommunication, numberSearch } from '../../../core/messages/message.ts';
 import { creation, newRow } from '../../../core/rows/row.ts';
 import { cancelEntries } from '../booking/cancel.ts';

@@ -1,8 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
-import { isResource } from '../../../core/fhir/resource.ts';
+import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { ownerOf, requestorQuery } from '../../../core/fhir/tags.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { withTrueStatus } from '../../../core/notifications/delivery/former-outbox.ts';
 import {
   noOutboxes,

@@ -3,7 +3,7 @@ import type { OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import { mayChangeInMedplum, roleOf } from '../../../core/booking/caller-role.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isId } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { belongsTo } from '../../../core/fhir/tags.ts';
 import { readableAppointments } from '../../../core/notifications/events/read-access.ts';

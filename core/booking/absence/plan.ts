@@ -1,6 +1,6 @@
 import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { findChain } from '../../slots/chain.ts';
 import { type CalendarSlot, calendarOf, offersService } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
@@ -9,8 +9,8 @@ import { contains, type Interval, overlaps } from '../../time/interval.ts';
 import { DAY, localTimeOf } from '../../time/time-zone.ts';
 import { timeOf } from '../appointment/overbooking.ts';
 import { isOpen } from '../appointment/status.ts';
-import { effectivePolicy } from '../policy/effective-policy.ts';
 import { permittedStarts } from '../policy/judge.ts';
+import { effectivePolicy } from '../policy/policy.ts';
 import { assign, type Choice, MOST_CHOICES, type Use } from './assign.ts';
 
 /** How far after the last appointment that is affected other times are looked for, in milliseconds. */

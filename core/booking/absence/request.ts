@@ -2,7 +2,7 @@ import type { ParametersParameter } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { parseReference } from '../../fhir/reference/reference.ts';
+import { parseReference } from '../../fhir/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { dateRange } from '../../time/date-range.ts';
 import type { Interval } from '../../time/interval.ts';

@@ -1,7 +1,7 @@
 import type { Appointment, Parameters, ParametersParameter, Slot, Task, TaskInput } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { isBuffer } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';

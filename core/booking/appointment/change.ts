@@ -1,13 +1,12 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { parseReference } from '../../fhir/reference/reference.ts';
+import { parseReference } from '../../fhir/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { besides } from '../issues.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { entryChangeIssues } from '../waitlist/entry.ts';
-import { addedActorIssues } from './actors.ts';
-import { displayIssues } from './display.ts';
+import { addedActorIssues, displayIssues } from './actors.ts';
 import { immutableIssues, reservedIssues } from './elements.ts';
 import { hasRunOut } from './expiry.ts';
 import { profileIssues } from './profile.ts';

@@ -1,10 +1,10 @@
 import type { Appointment, AppointmentParticipant, Reference } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
-import { canonicalJson, isSameJson } from '../../fhir/canonical-json.ts';
 import { parseInstant } from '../../fhir/instant.ts';
+import { canonicalJson, isSameJson } from '../../fhir/json.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
+import { formatReference, parseReference } from '../../fhir/reference.ts';
 import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { isSameToken } from '../../fhir/token.ts';

@@ -5,8 +5,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type Taking, takingSlot } from '../../slots/guard.ts';
 import { type CalendarSlot, isOverbooking, isTaken } from '../../slots/slot.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';
-import { type Interval, overlaps } from '../../time/interval.ts';
-import { subtract, union } from '../../time/interval-set.ts';
+import { type Interval, overlaps, subtract, union } from '../../time/interval.ts';
 import { neededSlotStatus } from './status.ts';
 
 /** The time of an appointment, if it has one. */

@@ -1,5 +1,5 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { type Patients, patientIdsOf } from './change.ts';
 import { isOpen } from './status.ts';

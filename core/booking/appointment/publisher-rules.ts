@@ -1,6 +1,5 @@
 import type { Appointment, CodeableConcept, Element } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { AppointmentRules, CodingSlice } from '../../config/profile-rules.ts';
+import { type AppointmentRules, artefactUri, type BookingConfig, type CodingSlice } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Located } from '../book/request/parameters.ts';
 

@@ -1,6 +1,6 @@
 import type { Appointment, AppointmentParticipant, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { changedBy, ownerOf } from '../../fhir/tags.ts';
 import { elementName, ruleOf } from './elements.ts';
 

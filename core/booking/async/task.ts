@@ -11,14 +11,13 @@ import type { BookingConfig, PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { parseReference } from '../../fhir/reference/reference.ts';
-import { isObject } from '../../fhir/resource.ts';
+import { parseReference } from '../../fhir/reference.ts';
+import { isObject, updateEntry } from '../../fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
 import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import type { BookRequest } from '../book/request/request.ts';
 import type { Role } from '../caller-role.ts';
-import type { Asked } from '../policy/draw.ts';
+import type { Asked } from '../policy/judge.ts';
 import type { ResourceSet } from '../resource-set.ts';
 
 /** An asynchronous booking, as stored in the input of its Task. */

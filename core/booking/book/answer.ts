@@ -1,5 +1,5 @@
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { idIn, isId } from '../../fhir/reference/reference.ts';
+import { idIn, isId } from '../../fhir/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import type { Leads } from './request/request.ts';
 

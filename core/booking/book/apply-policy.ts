@@ -1,14 +1,12 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
-import { drawIssues } from '../policy/draw.ts';
-import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
-import { policyIssues } from '../policy/judge.ts';
+import { drawIssues, policyIssues } from '../policy/judge.ts';
+import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
 import { requestorLimitIssues } from '../policy/requestor-limits.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
-import type { BookingContext } from './context.ts';
-import { type Knowledge, offeredServicesOf } from './knowledge.ts';
+import { type BookingContext, type Knowledge, offeredServicesOf } from './knowledge.ts';
 import type { BookRequest } from './request/request.ts';
 import { changedBy, type EarlierAppointments } from './resubmission/reschedule.ts';
 

@@ -1,11 +1,37 @@
-import type { Appointment, HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
+import type { Appointment, HealthcareService, Reference, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../config/config.ts';
+import { serviceIdsOf } from '../../fhir/reference.ts';
 import type { Patients } from '../appointment/change.ts';
+import type { Offer } from '../appointment/expiry.ts';
 import type { Role } from '../caller-role.ts';
+import type { Asked } from '../policy/judge.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
+import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import { findResource, type ResourceSet, servicesOf } from '../resource-set.ts';
 import type { Fragments } from '../slots/fragments.ts';
 import type { ScheduleTime } from '../slots/reads.ts';
+import type { Purpose } from './request/request.ts';
+
+/** What a booking depends on besides the request and the stored state. */
+export interface BookingContext {
+  /** The moment of the decision, in milliseconds since 1970 UTC. */
+  readonly now: number;
+  /** Since when an asynchronous booking waits; one that is answered at once has none. */
+  readonly asked?: Asked | undefined;
+  /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
+  readonly requestor: string;
+  /** The same profile as a reference, with its name where Medplum gives it. */
+  readonly requester?: Reference | undefined;
+  readonly config: BookingConfig;
+  /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
+  readonly newId: () => string;
+  /** The limits of the installation that the requestor has reached. */
+  readonly reached?: ReadonlySet<RequestorLimit> | undefined;
+  /** What the request is for; by default a booking. */
+  readonly purpose?: Purpose | undefined;
+  /** What the offer says that the service makes, if it is one. */
+  readonly offer?: Offer | undefined;
+}
 
 /** Earlier versions of appointments. */
 export interface Histories {

@@ -1,12 +1,10 @@
 import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { idIn, isId } from '../../fhir/reference/reference.ts';
-import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
+import { idIn, isId, serviceIdsOf } from '../../fhir/reference.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import type { Interval } from '../../time/interval.ts';
 import { visitGroupOf } from '../../visits/group.ts';
-import { isOffer } from '../appointment/expiry.ts';
-import { offeredFor } from '../appointment/offer.ts';
+import { isOffer, offeredFor } from '../appointment/expiry.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
 import { atTime, inTheWay } from '../slots/reads.ts';

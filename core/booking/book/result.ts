@@ -1,6 +1,5 @@
 import type { Extension, Schedule } from '@medplum/fhirtypes';
-import { DEFAULT_HOLD, deadlineExtensions, hasRunOut, holdExtensions } from '../appointment/expiry.ts';
-import { offerExtensions } from '../appointment/offer.ts';
+import { DEFAULT_HOLD, deadlineExtensions, hasRunOut, holdExtensions, offerExtensions } from '../appointment/expiry.ts';
 import { offeredServicesOf } from './knowledge.ts';
 import { isForStaffToKeep, type Situation } from './situation.ts';
 import { schedulesOf } from './slots/select-slots.ts';

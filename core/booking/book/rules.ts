@@ -3,7 +3,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { canBeAsked } from '../../messages/recipient.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
-import { displayIssues } from '../appointment/display.ts';
+import { displayIssues } from '../appointment/actors.ts';
 import { isHold, isOffer } from '../appointment/expiry.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
@@ -13,9 +13,8 @@ import type { PolicyVerdict } from './apply-policy.ts';
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
 import { growthIssues, isForSamePatient } from './resubmission/resubmit.ts';
 import type { Situation } from './situation.ts';
-import { granularityIssues, longestIssues } from './slots/granularity.ts';
 import { payerKindIssues, serviceTypeIssues } from './slots/service-type.ts';
-import { slotIssues } from './slots/slot-issues.ts';
+import { granularityIssues, longestIssues, slotIssues } from './slots/slot-issues.ts';
 
 /** A rule: finds what is wrong with a booking. */
 type Rule = (situation: Situation) => readonly Issue[];

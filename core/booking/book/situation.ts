@@ -8,18 +8,22 @@ import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { type StepMark, stepOf } from '../../visits/visit.ts';
-import { withDisplays } from '../appointment/display.ts';
+import { withDisplays } from '../appointment/actors.ts';
 import { endingOf, hasRunOut, isHold, isOffer } from '../appointment/expiry.ts';
 import { allOf, clinicPartOf, type Submitted, submittedIn, submittedOf } from '../appointment/submitted.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
-import type { BookingContext } from './context.ts';
-import { type Knowledge, offeredServicesOf } from './knowledge.ts';
+import { type BookingContext, type Knowledge, offeredServicesOf } from './knowledge.ts';
 import { type BookRequest, eachOf } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
-import { heirOf } from './resubmission/heir.ts';
-import { changedBy, type EarlierAppointments, findEarlierAppointments, givingBack } from './resubmission/reschedule.ts';
+import {
+  changedBy,
+  type EarlierAppointments,
+  findEarlierAppointments,
+  givingBack,
+  heirOf,
+} from './resubmission/reschedule.ts';
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmission/resubmit.ts';
 import { isByItself, siblingsOf } from './resubmission/visit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';

@@ -10,8 +10,8 @@ import type {
 import { artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { ORIGINATING, PREVIOUS, RECURRENCE_ID, REPLACES } from '../../fhir/reserved.ts';
+import { updateEntry } from '../../fhir/resource.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { settle } from '../../slots/settle.ts';
 import { withTaken } from '../../slots/take.ts';
@@ -24,7 +24,7 @@ import { withSubmitted } from '../appointment/submitted.ts';
 import { withRequestTasks } from '../confirmation/task.ts';
 import { quotaEntries } from '../policy/quota.ts';
 import { refillRows } from '../waitlist/refill.ts';
-import type { BookingContext } from './context.ts';
+import type { BookingContext } from './knowledge.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
 import { visitOf } from './resubmission/visit.ts';
 import { type Result, resultOf } from './result.ts';

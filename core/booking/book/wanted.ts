@@ -1,6 +1,6 @@
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { reachOf } from '../../slots/terms.ts';
@@ -13,12 +13,11 @@ import { resourcesOfType } from '../resource-set.ts';
 import { merged, type ScheduleTime } from '../slots/reads.ts';
 import { schedulesConcerned } from './apply-policy.ts';
 import { type Questions, unknownServices, type Wanted } from './knowledge.ts';
-import { mergedPatients } from './resubmission/heir.ts';
 import { perhapsMoved } from './resubmission/idempotency.ts';
-import { changedBy } from './resubmission/reschedule.ts';
+import { changedBy, mergedPatients } from './resubmission/reschedule.ts';
 import { buffersOf, givenBackBy, type Situation, schedulesIn } from './situation.ts';
-import { longestIssues } from './slots/granularity.ts';
 import { payerKindIssues } from './slots/service-type.ts';
+import { longestIssues } from './slots/slot-issues.ts';
 import { mayBeVisit } from './visit-rules.ts';
 
 /** What must still be read to answer a question, given what is known to be against the booking; `undefined`: nothing. */

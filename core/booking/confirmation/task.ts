@@ -1,10 +1,9 @@
 import type { Appointment, BundleEntry, Reference, Task } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
-import { isResource } from '../../fhir/resource.ts';
+import { idIn } from '../../fhir/reference.ts';
+import { isResource, updateEntry } from '../../fhir/resource.ts';
 import { ownerOf } from '../../fhir/tags.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
 import { creation, isRow, moment, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { endOf, hasRunOut, isWaiting } from '../appointment/expiry.ts';
 

@@ -1,6 +1,6 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { type CalendarSlot, calendarOf, isBooked, isMarked, isOverbooking } from '../../slots/slot.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';

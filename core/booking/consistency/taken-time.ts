@@ -1,5 +1,5 @@
 import { formatInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import {
   bufferOf,
   type CalendarSlot,

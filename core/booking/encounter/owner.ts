@@ -1,6 +1,6 @@
 import type { Appointment, Encounter } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
-import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
+import { formatReference, parseReference } from '../../fhir/reference.ts';
 import { ownerOf, requestorTag, tagsOfOthers } from '../../fhir/tags.ts';
 
 const MOST_APPOINTMENTS = 50;

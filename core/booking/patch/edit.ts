@@ -1,4 +1,4 @@
-import { isSameJson } from '../../fhir/canonical-json.ts';
+import { isSameJson } from '../../fhir/json.ts';
 import { isObject } from '../../fhir/resource.ts';
 
 /** The way to a value in a JSON document: names of elements, and positions in lists; `-` is the end of a list. */

@@ -1,9 +1,9 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
+import { parseJson } from '../../fhir/json.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { parseJson } from '../../fhir/parse-json.ts';
-import { isId } from '../../fhir/reference/reference.ts';
+import { isId } from '../../fhir/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';

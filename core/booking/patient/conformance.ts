@@ -1,6 +1,5 @@
 import type { Address, ContactPoint, Extension, HumanName, Identifier, Patient } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { IdentifierSlice, PatientRules } from '../../config/profile-rules.ts';
+import { artefactUri, type BookingConfig, type IdentifierSlice, type PatientRules } from '../../config/config.ts';
 import { isObject } from '../../fhir/resource.ts';
 
 /** The extensions of a primitive element, entry by entry: FHIR's JSON keeps them in a property of their own. */

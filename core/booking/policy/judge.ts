@@ -1,8 +1,12 @@
+import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { idIn, serviceIdsOf } from '../../fhir/reference.ts';
 import type { Interval } from '../../time/interval.ts';
+import type { Role } from '../caller-role.ts';
 import { lengthText } from './duration.ts';
-import type { EffectivePolicy } from './effective-policy.ts';
+import { type EffectivePolicy, effectivePolicy } from './policy.ts';
 
 /** The earliest and the latest start that a policy permits, both inclusive; in milliseconds since 1970 UTC. */
 export interface StartBounds {
@@ -77,4 +81,102 @@ export function policyIssues(
 ): Issue[] {
   const issues = policies.flatMap((policy) => judgements[question](policy, start, now, expression));
   return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
+}
+
+/**
+ * When an appointment that is booked now in a Schedule may start.
+ *
+ * @returns `undefined` if nothing may be booked: the Schedule is inactive, or its policy is invalid
+ */
+export function permittedIn(
+  schedule: Schedule,
+  services: readonly HealthcareService[],
+  role: Role,
+  now: number,
+  config: PublicConfig,
+): StartBounds | undefined {
+  const named = [...serviceIdsOf(schedule), ...schedule.actor.map((one) => idIn(one, 'HealthcareService'))];
+  const own = services.filter(({ id = '' }) => named.includes(id));
+  const everything = { earliest: now, latest: Number.POSITIVE_INFINITY };
+  if (schedule.active === false) {
+    return undefined;
+  }
+  return role === 'repository' ? everything : permittedStarts(effectivePolicy(schedule, own, config), now);
+}
+
+const isUnbounded = ({ earliest, latest }: StartBounds, now: number): boolean =>
+  earliest <= now && latest === Number.POSITIVE_INFINITY;
+
+/**
+ * The condition under which a free Slot can be booked, as a value of `_filter`: its Schedule is open, and its start is
+ * within the limits of the policy. `$book` applies the same policies.
+ *
+ * @param schedules - all Schedules whose Slots are searched
+ * @param services - of these Schedules
+ * @returns `undefined` if everything can be booked
+ * @see https://hl7.org/fhir/R4/search_filter.html
+ */
+export function bookableFilter(
+  schedules: readonly Schedule[],
+  services: readonly HealthcareService[],
+  role: Role,
+  now: number,
+  config: PublicConfig,
+): string | undefined {
+  const limited = schedules
+    .map((schedule) => ({
+      key: `"Schedule/${schedule.id}"`,
+      bounds: permittedIn(schedule, services, role, now, config),
+    }))
+    .filter(({ bounds }) => !bounds || !isUnbounded(bounds, now));
+  if (limited.length === 0) {
+    return undefined;
+  }
+  const others = limited.map(({ key }) => `schedule ne ${key}`).join(' and ');
+  const within = limited.flatMap(({ key, bounds }) => {
+    const latest = bounds && Number.isFinite(bounds.latest) ? ` and start le "${formatInstant(bounds.latest)}"` : '';
+    return bounds ? [`(schedule re ${key} and start ge "${formatInstant(bounds.earliest)}"${latest})`] : [];
+  });
+  return [`(${others})`, ...within].join(' or ');
+}
+
+/** An asynchronous booking: when it was asked for, in milliseconds since 1970 UTC, and whether it has waited for a draw. */
+export interface Asked {
+  readonly at: number;
+  readonly hasWaited: boolean;
+}
+
+/** How long after the last moment to ask the draw begins, in milliseconds: by then every request waits for it. */
+const DRAW_AFTER = 15_000;
+
+/** How long after it the times that are left are for whoever comes first. */
+const DRAWING = 10 * 60_000;
+
+/**
+ * Refuses times that are drawn: until `drawUntil` portals can only ask for them, asynchronously, and until the draw is over
+ * nobody else can book them. Whoever has asked in time waits for the draw, however late the request is first looked at: none
+ * comes before those that wait. Does not apply to clinic staff.
+ *
+ * @param now - milliseconds since 1970 UTC
+ * @param asked - `undefined` if the booking is answered at once
+ * @returns `draw-open`, which says when an asynchronous booking is tried again
+ */
+export function drawIssues(
+  policies: readonly EffectivePolicy[],
+  now: number,
+  asked: Asked | undefined,
+  expression: string,
+): Issue[] {
+  const drawUntil = Math.max(0, ...policies.map(({ policy }) => policy.drawUntil ?? 0));
+  const isIn = asked !== undefined && asked.at < drawUntil;
+  if (now >= drawUntil + (isIn && asked.hasWaited ? DRAW_AFTER : DRAWING)) {
+    return [];
+  }
+  const notBefore = isIn ? Math.max(now, drawUntil + DRAW_AFTER) : drawUntil + DRAWING;
+  const [until, open] = [formatInstant(drawUntil), formatInstant(drawUntil + DRAWING)];
+  const diagnostics =
+    now < drawUntil
+      ? `Who asks before ${until} takes part in a draw: send the request with Prefer: respond-async. What is left can be booked from ${open} on.`
+      : `The time is drawn among those who have asked before ${until}. What is left can be booked from ${open} on.`;
+  return [{ code: 'draw-open', diagnostics, expression, notBefore }];
 }

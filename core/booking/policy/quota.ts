@@ -3,10 +3,9 @@ import { artefactUri, type BookingConfig, type PublicConfig } from '../../config
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
-import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
+import { idIn, serviceIdsOf } from '../../fhir/reference.ts';
+import { updateEntry } from '../../fhir/resource.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
 import { isRow, newRow, rowSearch, valueIn } from '../../rows/row.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import type { Interval } from '../../time/interval.ts';
@@ -15,7 +14,7 @@ import { hasEnded, isHold, isHolding } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import { type SearchQuery, searchByIds } from '../search.ts';
-import type { EffectivePolicy } from './effective-policy.ts';
+import type { EffectivePolicy } from './policy.ts';
 
 /** A limit, set by a policy or the installation, on the number of a requestor's appointments. */
 export interface Quota {

@@ -1,9 +1,9 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
+import { updateEntry } from '../../fhir/resource.ts';
 import { ownerOf } from '../../fhir/tags.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
 import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';

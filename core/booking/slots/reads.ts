@@ -1,8 +1,7 @@
 import type { BundleEntry } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import type { Interval } from '../../time/interval.ts';
-import { union } from '../../time/interval-set.ts';
+import { type Interval, union } from '../../time/interval.ts';
 import { type SearchQuery, search } from '../search.ts';
 
 /** How many Slots one search finds: as many as Medplum can. */

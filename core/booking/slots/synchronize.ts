@@ -1,11 +1,9 @@
 import type { Appointment, Bundle, BundleEntry, Reference, Slot } from '@medplum/fhirtypes';
-import type { BookingConfig, PublicConfig } from '../../config/config.ts';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { isByService } from '../../fhir/service-author.ts';
-import { ownerOf } from '../../fhir/tags.ts';
+import { isByService, ownerOf } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { takingSlot } from '../../slots/guard.ts';
 import { withoutIntentsOf } from '../../slots/intent.ts';

@@ -1,10 +1,9 @@
 import type { Appointment, CodeableConcept, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
-import { isSameJson } from '../../fhir/canonical-json.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { isSameJson } from '../../fhir/json.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
-import { serviceIdOf } from '../../fhir/reference/service-reference.ts';
+import { idIn, serviceIdOf } from '../../fhir/reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { isSameService } from '../../slots/slot.ts';
 import { contains, type Interval, overlaps } from '../../time/interval.ts';

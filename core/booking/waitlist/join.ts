@@ -2,11 +2,10 @@ import type { Appointment, Bundle, BundleEntry, HealthcareService, Schedule } fr
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { conditionalReferenceIssues } from '../../fhir/reference/conditional-reference.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
-import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
+import { idIn, serviceIdsOf } from '../../fhir/reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from '../../fhir/tags.ts';
+import { conditionalReferenceIssues } from '../../fhir/unsupported.ts';
 import { seriesOf } from '../../visits/group.ts';
 import { stepOf } from '../../visits/visit.ts';
 import { profileIssues } from '../appointment/profile.ts';

@@ -1,7 +1,7 @@
 import type { Appointment, BundleEntry, CodeableConcept, Period, Slot, Task } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import type { SlotChange } from '../../slots/entries.ts';
 import { isTaken } from '../../slots/slot.ts';
@@ -9,9 +9,8 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { granularityOf, type ScheduleServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
-import { endOf } from '../appointment/expiry.ts';
-import { offeredFor } from '../appointment/offer.ts';
-import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
+import { endOf, offeredFor } from '../appointment/expiry.ts';
+import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { searchUrl } from '../search.ts';
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];

@@ -3,8 +3,17 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type CalendarProblem, faulty } from '../problem.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { scheduleHours, serviceHours } from '../time/weekly-hours.ts';
-import { MOST_CLOSURES, tooMany, tooManySlots } from './bounds.ts';
-import { alignment, capacity, type Layer, length, parametersIn, timeZone } from './parameter-values.ts';
+import {
+  alignment,
+  capacity,
+  type Layer,
+  length,
+  MOST_CLOSURES,
+  parametersIn,
+  timeZone,
+  tooMany,
+  tooManySlots,
+} from './parameter-values.ts';
 import { SCHEDULING_PARAMETERS } from './scheduling-parameters.ts';
 
 /** A resource that says when appointments are possible. */

@@ -1,8 +1,8 @@
 import type { CodeableConcept, HealthcareService, Reference, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/reference.ts';
 import type { CalendarProblem } from '../problem.ts';
-import { MOST_SLOTS_A_DAY, slotsADay } from './bounds.ts';
+import { MOST_SLOTS_A_DAY, slotsADay } from './parameter-values.ts';
 import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
 
 /** Medplum's code for a Schedule that offers every service. */

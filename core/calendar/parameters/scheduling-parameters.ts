@@ -3,7 +3,6 @@ import type { Interval } from '../../time/interval.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { alwaysOpen, scheduleHours, serviceHours, type WeeklyHours } from '../time/weekly-hours.ts';
-import { MOST_CLOSURES, tooMany, tooManySlots } from './bounds.ts';
 import {
   type Alignment,
   actorTimeZone,
@@ -11,8 +10,11 @@ import {
   capacity,
   type Layer,
   length,
+  MOST_CLOSURES,
   parametersIn,
   timeZone,
+  tooMany,
+  tooManySlots,
 } from './parameter-values.ts';
 
 /** Medplum's extension for opening hours and lengths, on Schedule and HealthcareService. */

@@ -1,12 +1,12 @@
 import type { BundleEntry, Task, TaskInput } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
+import { idIn } from '../../fhir/reference.ts';
+import { updateEntry } from '../../fhir/resource.ts';
 import { moment, momentIn, newRow, type RowCode, rowSearch, valueIn } from '../../rows/row.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
-import { slotsADay } from '../parameters/bounds.ts';
+import { slotsADay } from '../parameters/parameter-values.ts';
 import type { Publishing } from '../parameters/schedule-calendar.ts';
 import type { CalendarProblem } from '../problem.ts';
 

@@ -1,6 +1,6 @@
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { canonicalJson } from '../../fhir/canonical-json.ts';
+import { canonicalJson } from '../../fhir/json.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { type SlotChange, slotChanges } from '../../slots/entries.ts';
 import { settle, type TermsOf } from '../../slots/settle.ts';

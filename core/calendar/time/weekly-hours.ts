@@ -1,8 +1,7 @@
 import type { Extension, HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
-import type { Interval } from '../../time/interval.ts';
-import { type IntervalSet, intersect, union } from '../../time/interval-set.ts';
+import { type Interval, type IntervalSet, intersect, union } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
-import { MOST_HOURS, tooMany } from '../parameters/bounds.ts';
+import { MOST_HOURS, tooMany } from '../parameters/parameter-values.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 
 /** A time of the week at which a Schedule is open. */

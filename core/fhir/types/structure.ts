@@ -1,6 +1,5 @@
 import { isOutOfYears } from '../instant.ts';
-import type { Issue } from '../outcome/outcome.ts';
-import { quoted } from '../outcome/quoted.ts';
+import { type Issue, quoted } from '../outcome/outcome.ts';
 import { isObject } from '../resource.ts';
 import { type Element, type Elements, elementsOf, isPrimitive } from './element.ts';
 

@@ -1,7 +1,7 @@
 import type { Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference/reference.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { FORMER_STATUS } from '../../fhir/reserved.ts';
 import { isSameToken } from '../../fhir/token.ts';
 import { momentIn, valueIn } from '../../rows/row.ts';

@@ -1,7 +1,7 @@
 import type { Communication } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { isId } from '../../fhir/reference/reference.ts';
+import { isId } from '../../fhir/reference.ts';
 
 const eventKinds = ['create', 'update', 'delete'] as const;
 

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { quoted } from '../../fhir/outcome/quoted.ts';
+import { quoted } from '../../fhir/outcome/outcome.ts';
 
 /** Whether an address lies in one of the networks (CIDR). */
 function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly string[]): boolean {

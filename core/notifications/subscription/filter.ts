@@ -1,7 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { quoted } from '../../fhir/outcome/quoted.ts';
-import { parseReference } from '../../fhir/reference/reference.ts';
+import { type Issue, quoted } from '../../fhir/outcome/outcome.ts';
+import { parseReference } from '../../fhir/reference.ts';
 
 /** One condition of a filter: any of the values suffices. */
 export interface Condition {

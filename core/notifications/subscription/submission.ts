@@ -2,15 +2,13 @@ import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { sizeProblem } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
-import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { quoted } from '../../fhir/outcome/quoted.ts';
-import { conditionalReferenceIssues } from '../../fhir/reference/conditional-reference.ts';
+import { type Issue, quoted } from '../../fhir/outcome/outcome.ts';
 import { withoutReserved } from '../../fhir/reserved.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';
-import { unsupportedIssues } from '../../fhir/unsupported.ts';
+import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupported.ts';
 import { asStored } from './channel.ts';
-import { member } from './extension-values.ts';
+import { member } from './extensions.ts';
 import { readSubscriptionParameters, type SubscriptionParameters } from './subscription-parameters.ts';
 
 /** A Subscription as a subscriber sends it, checked. */

@@ -1,7 +1,6 @@
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
-import { quoted } from '../../../core/fhir/outcome/quoted.ts';
+import { type Issue, quoted } from '../../../core/fhir/outcome/outcome.ts';
 import { dateRange, localDateRange } from '../../../core/time/date-range.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { isIssue, type SearchParam, searchIssue } from './param.ts';

@@ -1,6 +1,6 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
-import { formatReference, isId, parseReference } from '../../../core/fhir/reference/reference.ts';
+import { formatReference, isId, parseReference } from '../../../core/fhir/reference.ts';
 import { type ServedTypeName, servedTypeNames } from '../../served-types.ts';
 import { rewriteCodes } from './codes.ts';
 import { isIssue, type SearchParam, searchIssue } from './param.ts';

@@ -2,7 +2,7 @@ import type { Bundle, HealthcareService, Practitioner, Schedule } from '@medplum
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { lookIn } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
-import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
 import { created, post } from '../create.ts';

@@ -12,7 +12,7 @@ import type {
   Slot,
 } from '@medplum/fhirtypes';
 import { type Artefact, artefactUri } from '../../../core/config/config.ts';
-import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { config } from '../config.ts';

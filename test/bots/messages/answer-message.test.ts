@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Parameters, Patient, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/messages/answer-message.ts';
-import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
+import { offerExtensions } from '../../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { communicationOf } from '../../../core/messages/message.ts';

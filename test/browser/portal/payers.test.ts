@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@playwright/test';
 import { artefactUri } from '../../../core/config/config.ts';
-import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { aSchedule, aSlot, stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { config } from '../../contract/installation.ts';

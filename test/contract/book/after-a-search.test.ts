@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HealthcareService, Patient, ProjectMembership, Resource, Schedule, Slot } from '@medplum/fhirtypes';
-import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { standIn } from '../clients.ts';
 import { aPatient, appointmentsOn, aSchedule, book, ct, stored, succeeded } from '../fixtures.ts';
 import { issuesOf, medplum, request } from '../http.ts';

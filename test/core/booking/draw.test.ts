@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
 import { inOrder, waitsSince } from '../../../core/booking/async/task.ts';
-import { drawIssues } from '../../../core/booking/policy/draw.ts';
+import { drawIssues } from '../../../core/booking/policy/judge.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { randomOf } from '../../../packages/conformance/attack/network.ts';
 import { config } from './support.ts';

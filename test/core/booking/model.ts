@@ -9,7 +9,7 @@ import { parseBookRequest } from '../../../core/booking/book/request/request.ts'
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readFragments } from '../../../core/booking/slots/fragments.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { updateEntry } from '../../../core/fhir/resource.ts';
 import { calendarOf } from '../../../core/slots/slot.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import { config, now, requestor, unchanged } from './support.ts';

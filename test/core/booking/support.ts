@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
-import type { BookingContext } from '../../../core/booking/book/context.ts';
-import type { Histories, Knowledge } from '../../../core/booking/book/knowledge.ts';
+import type { BookingContext, Histories, Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { type Situation, situationsOf } from '../../../core/booking/book/situation.ts';

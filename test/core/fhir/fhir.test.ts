@@ -11,13 +11,11 @@ import {
   sizeProblem,
 } from '../../../core/fhir/bounds.ts';
 import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
-import { MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import { isEndedByDatabase } from '../../../core/fhir/outcome/server-outcome.ts';
-import { conditionalReferenceIssues } from '../../../core/fhir/reference/conditional-reference.ts';
+import { isEndedByDatabase, MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { REPLACES, reservedEntries, withoutReserved } from '../../../core/fhir/reserved.ts';
+import { withoutEmpty } from '../../../core/fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag } from '../../../core/fhir/tags.ts';
-import { unsupportedIssues } from '../../../core/fhir/unsupported.ts';
-import { withoutEmpty } from '../../../core/fhir/without-empty.ts';
+import { conditionalReferenceIssues, unsupportedIssues } from '../../../core/fhir/unsupported.ts';
 import { told } from '../../lib/told.ts';
 import { config } from '../booking/support.ts';
 

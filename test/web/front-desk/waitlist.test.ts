@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { offerExtensions } from '../../../core/booking/appointment/offer.ts';
+import { offerExtensions } from '../../../core/booking/appointment/expiry.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { entriesIn, filledIn } from '../../../web/front-desk/waitlist/entries.ts';
 

@@ -1,8 +1,9 @@
 /** The clinic's own: name, logo, colour, address, what to bring, imprint, privacy, what to agree to. */
+
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Parameters, QuestionnaireResponse } from '@medplum/fhirtypes';
 import fastify, { type FastifyInstance } from 'fastify';
-import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { colourSheet, contrast } from '../../../web/portal/clinic/clinic.ts';
 import { portal } from '../../../web/portal/server.ts';
 import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';

@@ -1,8 +1,9 @@
 /** What the pages say of limits, deadlines and answers that did not come. */
+
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import fastify, { type FastifyInstance } from 'fastify';
-import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { portal } from '../../../web/portal/server.ts';
 import { createSeal, sealKey } from '../../../web/portal/session/seal.ts';
 import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../../core/booking/absence/rows.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { isRow, rowCodes } from '../../../core/rows/row.ts';
 import { calendarSlot, isSameService, offersService } from '../../../core/slots/slot.ts';

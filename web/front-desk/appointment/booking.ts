@@ -9,7 +9,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { isSameService } from '../../../core/slots/slot.ts';
 import { contains, type Interval } from '../../../core/time/interval.ts';
 import type { Alternative } from '../../portal/fhir/refusal.ts';

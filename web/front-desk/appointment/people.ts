@@ -2,7 +2,7 @@ import type { Appointment, CodeableConcept, Patient } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { nameOf } from '../../../core/fhir/human-name.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 
 /** The id of the patient of an appointment, if it names one. */
 export function patientIdOf({ participant }: Appointment): string | undefined {

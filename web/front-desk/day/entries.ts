@@ -1,6 +1,6 @@
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { isBuffer } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';

@@ -5,7 +5,7 @@ import { type Preview, previewOf } from '../../../core/calendar/publish/preview.
 import { periodInterval } from '../../../core/calendar/time/not-available.ts';
 import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
-import { covers, subtract, union } from '../../../core/time/interval-set.ts';
+import { covers, subtract, union } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { timeOf } from '../day/entries.ts';
 

@@ -2,7 +2,7 @@ import type { Extension, HealthcareService } from '@medplum/fhirtypes';
 import { milliseconds } from '../../../core/booking/policy/duration.ts';
 import type { HoursData } from '../../../core/calendar/opening-hours.ts';
 import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { isInPool, MOST_STEPS, readVisit } from '../../../core/visits/visit.ts';
 
 /** A length of time, as it is typed; without a value nothing is said. */

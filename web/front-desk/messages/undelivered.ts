@@ -1,7 +1,7 @@
 import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
 import { openStatuses } from '../../../core/booking/confirmation/task.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowCodes } from '../../../core/rows/row.ts';
 import { timeOf } from '../day/entries.ts';

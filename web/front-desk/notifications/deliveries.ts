@@ -9,8 +9,7 @@ import {
   isChannelType,
   publicSubscription,
 } from '../../../core/notifications/subscription/channel.ts';
-import { extensionValues } from '../../../core/notifications/subscription/extension-values.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { backport, extensionValues } from '../../../core/notifications/subscription/extensions.ts';
 import { type TopicName, topicOf } from '../../../core/notifications/subscription/topics.ts';
 import { rowCodes } from '../../../core/rows/row.ts';
 

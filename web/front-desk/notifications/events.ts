@@ -1,6 +1,6 @@
 import type { ParametersParameter } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isId } from '../../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
 
 /** An event of a Subscription, as `$events` gives it. */

@@ -3,7 +3,7 @@ import { endOf } from '../../../core/booking/appointment/expiry.ts';
 import { openStatuses } from '../../../core/booking/confirmation/task.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowCodes } from '../../../core/rows/row.ts';
 

@@ -1,6 +1,5 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { endOf, isOffered } from '../../../core/booking/appointment/expiry.ts';
-import { isFromWaitlist, offeredFor } from '../../../core/booking/appointment/offer.ts';
+import { endOf, isFromWaitlist, isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
 import { compareEntries, isStillWaiting } from '../../../core/booking/waitlist/entry.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';

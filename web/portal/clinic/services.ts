@@ -12,7 +12,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
+import { serviceIdOf } from '../../../core/fhir/reference.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../fhir/elements.ts';
 import type { ExtensionUrls } from '../fhir/refusal.ts';

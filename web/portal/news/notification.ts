@@ -1,4 +1,4 @@
-import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isId } from '../../../core/fhir/reference.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 
 /** A notification, as far as the portal needs it. */

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { HealthcareService, Location, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
+import { serviceIdOf } from '../../../core/fhir/reference.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { type BookingService, isRefusal, nextPage, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { listOf } from '../fhir/elements.ts';

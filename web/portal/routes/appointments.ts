@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
-import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isId } from '../../../core/fhir/reference.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { firstLocalTime } from '../../../core/visits/series.ts';
 import { html } from '../../server/html.ts';

@@ -1,6 +1,6 @@
 import type { Parameters } from '@medplum/fhirtypes';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
-import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isId } from '../../../core/fhir/reference.ts';
 import { isRefusal } from '../fhir/client.ts';
 import { listOf } from '../fhir/elements.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';

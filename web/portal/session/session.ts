@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isId } from '../../../core/fhir/reference.ts';
 import type { Seal } from './seal.ts';
 
 /** What a browser may see and do. */

@@ -1,5 +1,5 @@
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
-import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isId } from '../../../core/fhir/reference.ts';
 
 /** An appointment of a visit that a patient has chosen. */
 export interface ChosenStep {

@@ -1,4 +1,4 @@
-import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isId } from '../../../core/fhir/reference.ts';
 import type { Seal } from '../session/seal.ts';
 import { LINK_AFTER } from '../session/session.ts';
 import { type ChosenTime, formatTime, parseTime } from './chosen-time.ts';

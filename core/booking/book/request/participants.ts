@@ -1,6 +1,6 @@
 import type { Appointment, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { formatReference } from '../../../fhir/reference/reference.ts';
+import { formatReference } from '../../../fhir/reference.ts';
 import { parseActor } from '../../appointment/actors.ts';
 import type { Located } from './parameters.ts';
 

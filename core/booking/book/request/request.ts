@@ -1,10 +1,17 @@
-import type { Appointment, Parameters, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  OperationOutcome,
+  Parameters,
+  Patient,
+  QuestionnaireResponse,
+  RelatedPerson,
+} from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../config/config.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
-import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { conditionalReferenceIssues } from '../../../fhir/reference/conditional-reference.ts';
-import { isId, parseReference } from '../../../fhir/reference/reference.ts';
+import { type Issue, serverRejectionIssues } from '../../../fhir/outcome/outcome.ts';
+import { isId, parseReference } from '../../../fhir/reference.ts';
 import { isResource } from '../../../fhir/resource.ts';
+import { conditionalReferenceIssues } from '../../../fhir/unsupported.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { requiredElements } from '../../appointment/elements.ts';
 import { contains, uniqueIssues, withoutConsequences } from '../../issues.ts';
@@ -254,4 +261,24 @@ export function appointmentsIn(body: unknown): number {
 export function asksForDryRun(body: unknown): boolean {
   const parameters = isResource(body, 'Parameters') && Array.isArray(body.parameter) ? body.parameter : [];
   return parameters.some((one) => one?.name === 'dry-run' && one.valueBoolean === true);
+}
+
+/**
+ * Reports a transaction that the server rejected as invalid FHIR, in terms of the request.
+ *
+ * @param outcome - the response to the transaction; its expressions begin with the type of the resource at fault
+ * @returns a `malformed-request` for each of its issues, with the path of the element in the request
+ */
+export function bookingRejectionIssues(outcome: OperationOutcome, request: BookRequest): Issue[] {
+  const inputs = [
+    ...eachOf(request).map(({ appointment }) => appointment),
+    request.patient,
+    request.relatedPerson,
+    ...request.answers,
+  ];
+  return serverRejectionIssues(outcome, 'malformed-request', 'request', (expression) => {
+    const [type, ...rest] = expression.split('.');
+    const input = inputs.find((candidate) => candidate?.value.resourceType === type);
+    return input ? [input.path, ...rest].join('.') : expression;
+  });
 }

@@ -1,6 +1,6 @@
 import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../fhir/instant.ts';
-import { idIn } from '../../../fhir/reference/reference.ts';
+import { idIn } from '../../../fhir/reference.ts';
 import { belongsTo } from '../../../fhir/tags.ts';
 import { type Calendar, calendarOf } from '../../../slots/slot.ts';
 import { slotIdsOf } from '../../../slots/slot-use.ts';

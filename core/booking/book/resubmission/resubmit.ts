@@ -3,7 +3,7 @@ import { artefactUri, type PublicConfig } from '../../../config/config.ts';
 import { boundIssues, sizeBeyond, sizeProblem } from '../../../fhir/bounds.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { idIn } from '../../../fhir/reference/reference.ts';
+import { idIn } from '../../../fhir/reference.ts';
 import { REPLACES } from '../../../fhir/reserved.ts';
 import { isObject } from '../../../fhir/resource.ts';
 import { elementName, ruleOf, unitedBounds, unitedElements } from '../../appointment/elements.ts';

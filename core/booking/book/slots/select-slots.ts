@@ -1,5 +1,5 @@
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { idIn } from '../../../fhir/reference/reference.ts';
+import { idIn } from '../../../fhir/reference.ts';
 import { findChain, type Mismatch, mismatches } from '../../../slots/chain.ts';
 import type { Calendar, CalendarSlot } from '../../../slots/slot.ts';
 import type { Interval } from '../../../time/interval.ts';

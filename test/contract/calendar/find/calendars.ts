@@ -8,7 +8,7 @@ import type {
   Slot,
 } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { SERVICE_TYPE_REFERENCE } from '../../../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../../core/fhir/reference.ts';
 import type { Interval } from '../../../../core/time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../../../core/time/time-zone.ts';
 import { firstDay, zones } from '../../../core/time/zones.ts';

@@ -1,7 +1,6 @@
 import type { CodeableConcept } from '@medplum/fhirtypes';
 import { Temporal } from 'temporal-polyfill';
-import type { Interval } from '../../../../core/time/interval.ts';
-import { intersect, subtract, union } from '../../../../core/time/interval-set.ts';
+import { type Interval, intersect, subtract, union } from '../../../../core/time/interval.ts';
 import type { GeneratedCalendar, GeneratedSlot } from './calendars.ts';
 
 /**

@@ -2,8 +2,7 @@ import { expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { type Known, nextStep } from '../../../../core/booking/absence/progress.ts';
 import type { Silence } from '../../../../core/booking/absence/request.ts';
-import { reasonOf } from '../../../../core/booking/appointment/expiry.ts';
-import { offerExtensions } from '../../../../core/booking/appointment/offer.ts';
+import { offerExtensions, reasonOf } from '../../../../core/booking/appointment/expiry.ts';
 import { resolveConfig } from '../../../../core/config/resolve.ts';
 
 const config = resolveConfig({ baseUrl: 'https://example.org/fhir/R4', profileBase: 'https://example.org/fhir' });

@@ -2,6 +2,7 @@
  * Holds under an injected clock, against a model of what callers expect; and the limits that are counted, with clients
  * that read and write in any order.
  */
+
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Resource, Schedule, Task } from '@medplum/fhirtypes';
 import fc from 'fast-check';
@@ -14,8 +15,8 @@ import { type ResourceSet, resourcesOfType } from '../../../../core/booking/reso
 import { readFragments } from '../../../../core/booking/slots/fragments.ts';
 import { slotEntries } from '../../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
+import { updateEntry } from '../../../../core/fhir/resource.ts';
 import { belongsTo, requestorTag } from '../../../../core/fhir/tags.ts';
-import { updateEntry } from '../../../../core/fhir/update-entry.ts';
 import { slotIdsOf } from '../../../../core/slots/slot-use.ts';
 import { commit } from '../model.ts';
 import { appointment, config, now, patient, schedule, slot } from '../support.ts';

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { planBooking } from '../../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../../core/booking/caller-role.ts';
-import { bookableFilter } from '../../../../core/booking/policy/offers.ts';
+import { bookableFilter } from '../../../../core/booking/policy/judge.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
-import { SERVICE_TYPE_REFERENCE } from '../../../../core/fhir/reference/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../../core/fhir/reference.ts';
 import { appointment, config, now, patient, requestor, stateOf } from '../support.ts';
 
 const HOUR = 3_600_000;

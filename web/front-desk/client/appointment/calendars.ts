@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { idIn } from '../../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { otherNamesIn } from '../../appointment/people.ts';
 import { slotsNamedBy } from '../../day/entries.ts';

@@ -1,7 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
-import { endOf } from '../../../../core/booking/appointment/expiry.ts';
-import { asksForConsent } from '../../../../core/booking/appointment/offer.ts';
+import { asksForConsent, endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import type { Language } from '../../../server/language.ts';
 import { answersOf } from '../../appointment/answers.ts';

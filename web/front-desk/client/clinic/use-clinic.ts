@@ -1,8 +1,7 @@
 import type { BundleEntry, HealthcareService, Organization, Practitioner } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../../core/config/config.ts';
-import { idIn } from '../../../../core/fhir/reference/reference.ts';
-import { isResource } from '../../../../core/fhir/resource.ts';
-import { updateEntry } from '../../../../core/fhir/update-entry.ts';
+import { idIn } from '../../../../core/fhir/reference.ts';
+import { isResource, updateEntry } from '../../../../core/fhir/resource.ts';
 import { listOf } from '../../../portal/fhir/elements.ts';
 import { type Presentation, withPresentation } from '../../clinic/presentation.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';

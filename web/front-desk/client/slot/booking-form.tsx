@@ -2,7 +2,7 @@ import { Button, NativeSelect, SegmentedControl, SimpleGrid, Stack, Textarea, Te
 import type { Appointment, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
-import { idIn } from '../../../../core/fhir/reference/reference.ts';
+import { idIn } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import type { Interval } from '../../../../core/time/interval.ts';
 import {

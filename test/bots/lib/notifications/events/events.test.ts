@@ -1,9 +1,8 @@
 import '../../../config.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, PatientLink, Task } from '@medplum/fhirtypes';
-import { mayBeTold, rightsOf } from '../../../../../bots/lib/notifications/events/event-rights.ts';
 import type { EventState } from '../../../../../bots/lib/notifications/events/event-state.ts';
-import { recordEvents } from '../../../../../bots/lib/notifications/events/event-writer.ts';
+import { mayBeTold, recordEvents, rightsOf } from '../../../../../bots/lib/notifications/events/event-writer.ts';
 import { formerPatients, readMergedPatients } from '../../../../../bots/lib/notifications/events/merged-patients.ts';
 import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';

@@ -9,3 +9,12 @@ export function canonicalJson(value: unknown): string {
 
 /** Whether two JSON values are equal; the order of an object's names does not count. */
 export const isSameJson = (one: unknown, other: unknown): boolean => canonicalJson(one) === canonicalJson(other);
+
+/** Reads JSON; `undefined` if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

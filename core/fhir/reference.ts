@@ -1,4 +1,4 @@
-import type { ResourceType } from '@medplum/fhirtypes';
+import type { CodeableConcept, ResourceType, Schedule } from '@medplum/fhirtypes';
 
 /** A reference to a resource of this service, split into its parts. */
 export interface LocalReference<T extends ResourceType = ResourceType> {
@@ -54,4 +54,19 @@ export function formatReference({ type, id }: LocalReference): string {
 export function idIn(reference: { readonly reference?: string } | undefined, type: ResourceType): string | undefined {
   const [found, id] = reference?.reference?.split('/') ?? [];
   return found === type ? id : undefined;
+}
+
+/** Medplum's extension by which a coded service names its HealthcareService. */
+export const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
+
+/** The id of the HealthcareService that a coded service names. */
+export function serviceIdOf({ extension = [] }: CodeableConcept): string | undefined {
+  const reference = extension.find(({ url }) => url === SERVICE_TYPE_REFERENCE)?.valueReference?.reference;
+  const [type, id] = reference?.split('/') ?? [];
+  return type === 'HealthcareService' ? id : undefined;
+}
+
+/** The ids of the services that a Schedule or a Slot names, each once. */
+export function serviceIdsOf({ serviceType = [] }: Pick<Schedule, 'serviceType'>): string[] {
+  return [...new Set(serviceType.map(serviceIdOf).filter((id) => id !== undefined))];
 }
