@@ -1,12 +1,121 @@
+import { getStatus, type MedplumClient, OperationOutcomeError, type WithId } from '@medplum/core';
+import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Leftover, leftovers } from '../core/booking/retention.ts';
+import { mapConcurrently } from '../bots/lib/concurrency.ts';
+import {
+  emptiedSlotsQuery,
+  endedJobsQuery,
+  idleQuotasQuery,
+  isAbsorbed,
+  isLeftPublished,
+  type Leftover,
+  leftovers,
+  pastSlotsQuery,
+} from '../core/booking/retention.ts';
+import type { BookingConfig } from '../core/config/config.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 import { connect } from './medplum/connect.ts';
-import { clear } from './retention/clear.ts';
 
 const DAY = 24 * 60 * 60_000;
+
+/** The number of resources in one page, all of which may be removed before the next page is read. */
+const PAGE = 100;
+
+/** How many resources are removed at the same time. */
+const AT_ONCE = 4;
+
+/** The options of a run. */
+interface Clearing {
+  readonly medplum: MedplumClient;
+  readonly config: BookingConfig;
+  /** Resources last changed before this time, in milliseconds since 1970 UTC, are removed. */
+  readonly cutoff: number;
+  /** Counts, but removes nothing. */
+  readonly dryRun: boolean;
+  /** Receives, after each page, how many of a kind were removed. */
+  readonly onProgress: (kind: Leftover, count: number) => void;
+}
+
+const noStore = { cache: 'no-store' } as const;
+
+/** Each page starts at the time of the last resource of the one before, so that removals do not shift the pages. */
+const pagesOf = <T extends ResourceType>({ medplum }: Clearing, type: T, query: Readonly<Record<string, string>>) =>
+  medplum.searchResourcePages(type, { ...query, _sort: '_lastUpdated', _count: String(PAGE) }, noStore);
+
+/**
+ * Removes resources with all their versions: a plain deletion would leave their contents in the history.
+ *
+ * @throws Error if Medplum does not allow project administrators to do that
+ */
+async function expunge(
+  { medplum, dryRun, onProgress }: Clearing,
+  kind: Leftover,
+  all: readonly WithId<Resource>[],
+): Promise<void> {
+  if (!dryRun) {
+    await mapConcurrently(all, AT_ONCE, ({ resourceType, id }) =>
+      medplum.post(medplum.fhirUrl(resourceType, id, '$expunge'), {}),
+    ).catch((error: unknown) => {
+      const isForbidden = error instanceof OperationOutcomeError && getStatus(error.outcome) === 403;
+      throw isForbidden
+        ? new Error('This Medplum does not allow project administrators to remove history ($expunge): upgrade it.')
+        : error;
+    });
+  }
+  onProgress(kind, all.length);
+}
+
+async function clearTasks(clearing: Clearing, kind: Leftover, query: Readonly<Record<string, string>>): Promise<void> {
+  for await (const page of pagesOf(clearing, 'Task', query)) {
+    await expunge(clearing, kind, page);
+  }
+}
+
+async function slotsOfAppointments(clearing: Clearing, slots: readonly WithId<Resource>[]): Promise<Set<string>> {
+  const referred = new Set<string>();
+  const query = { slot: slots.map(({ id }) => `Slot/${id}`).join(',') };
+  for await (const page of pagesOf(clearing, 'Appointment', query)) {
+    for (const { slot = [] } of page) {
+      for (const { reference } of slot) {
+        referred.add(reference ?? '');
+      }
+    }
+  }
+  return referred;
+}
+
+/** Clears the slots of one kind that a search finds, except those that appointments refer to. */
+async function clearSlots(
+  clearing: Clearing,
+  kind: Leftover,
+  query: Readonly<Record<string, string>>,
+  isLeft: typeof isAbsorbed,
+): Promise<void> {
+  const { cutoff, config } = clearing;
+  for await (const page of pagesOf(clearing, 'Slot', query)) {
+    const referred = page.length > 0 ? await slotsOfAppointments(clearing, page) : new Set<string>();
+    await expunge(
+      clearing,
+      kind,
+      page.filter((slot) => isLeft(slot, referred, cutoff, config)),
+    );
+  }
+}
+
+/**
+ * Removes data of the service in Medplum that is no longer needed, with all versions, page by page. It may run at any
+ * time, beside bookings and other runs, and can be interrupted: the next run continues.
+ *
+ * @throws Error when Medplum does not answer or refuses
+ */
+export async function clear(clearing: Clearing): Promise<void> {
+  await clearTasks(clearing, 'jobs', endedJobsQuery(clearing.cutoff, clearing.config));
+  await clearTasks(clearing, 'quotas', idleQuotasQuery(clearing.cutoff, clearing.config));
+  await clearSlots(clearing, 'slots', emptiedSlotsQuery(clearing.cutoff), isAbsorbed);
+  await clearSlots(clearing, 'published', pastSlotsQuery(clearing.cutoff), isLeftPublished);
+}
 
 interface RetentionArguments extends CredentialArguments {
   readonly olderThan: number;

@@ -8,6 +8,8 @@ import type { HostedBots } from '../gateway/bots/in-gateway.ts';
 import type { UnsealedPolicy } from '../gateway/sealing/access-tokens.ts';
 import { type CredentialKeys, parseCredentialKeys } from '../gateway/sealing/credential-keys.ts';
 import { buildGateway } from '../gateway/server.ts';
+import { type DevelopersOptions, developers } from '../web/developers/server.ts';
+import type { Application } from '../web/web.ts';
 import { buildBots } from './build/bots.ts';
 import { buildWeb } from './build/web.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
@@ -20,10 +22,10 @@ import { ensurePageClient } from './front-desk/page-client.ts';
 import { hostBots } from './gateway/hosted-bots.ts';
 import { bookingsPerHourFrom, embeddedInFrom, pagesFor } from './gateway/pages.ts';
 import { corsOriginsFrom, credentialKeysFrom, limitsFrom } from './gateway/settings.ts';
+import { descriptionOf } from './generate/openapi-file.ts';
 import type { Connection } from './medplum/connect.ts';
 import { keyOf } from './start/credentials-key.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
-import { developersApplication } from './start/developers.ts';
 import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom, unsealedFrom } from './start/settings.ts';
 import { demoStaff, ensureStaff } from './start/staff.ts';
@@ -231,6 +233,23 @@ function stopOnSignals(running: Running): void {
       );
     });
   }
+}
+
+/**
+ * The page on which developers of portals try the interface of the demo clinic.
+ *
+ * @param client - a portal's credentials; whoever sees the page has them
+ */
+function developersApplication(config: BookingConfig, client: DevelopersOptions['client']): Application {
+  return {
+    path: '/developers/',
+    title: { en: 'Try the interface', de: 'Schnittstelle ausprobieren' },
+    description: {
+      en: 'For developers of portals: every call, the guide, the OpenAPI description',
+      de: 'Für Entwickler von Portalen: alle Aufrufe, die Anleitung, die OpenAPI-Beschreibung',
+    },
+    plugin: developers({ description: descriptionOf(config), client, docs: 'docs' }),
+  };
 }
 
 /** The command line. */

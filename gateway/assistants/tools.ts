@@ -23,10 +23,9 @@ import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 import { searchByGet } from '../search/search.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { LONGEST_TOKEN, type OfferedTime, type Offers } from './offers.ts';
+import { actorIn, LONGEST_TOKEN, type OfferedTime, type Offers, offersService, timesIn, typeOf } from './offers.ts';
 import { identifierOf, patientOf, personSchema, type Questions } from './person.ts';
 import { refusedBy, type ToolAnswer } from './refusal.ts';
-import { actorIn, offersService, timesIn, typeOf } from './times.ts';
 
 /** What the tools of one request work with. */
 export interface ToolContext {

@@ -1,8 +1,9 @@
+import type { Resource } from '@medplum/fhirtypes';
 import { isObject } from '../../core/fhir/resource.ts';
-import { type ServedTypeName, servedTypeNames } from '../served-types.ts';
+import { type ServedType, type ServedTypeName, servedTypeNames, servedTypes } from '../served-types.ts';
 
 /** The rules of an AccessPolicy of any shape. */
-export function rulesOf(policy: unknown): readonly unknown[] {
+function rulesOf(policy: unknown): readonly unknown[] {
   return isObject(policy) && Array.isArray(policy.resource) ? policy.resource : [];
 }
 
@@ -25,4 +26,69 @@ function opens(rule: unknown, type: ServedTypeName): boolean {
 export function typesFoundWhole(policy: unknown): readonly ServedTypeName[] {
   const rules = rulesOf(policy);
   return servedTypeNames.filter((type) => rules.some((rule) => opens(rule, type)));
+}
+
+/** Which versions of a resource a caller may see: all of them, or those with one of these tags (`system|code`). */
+type VersionAccess = 'all' | readonly string[];
+
+/** The access to the versions of each type that has a history. */
+export type VersionAccesses = Readonly<Partial<Record<ServedTypeName, VersionAccess>>>;
+
+/** The tags that a rule's criteria ask for; none if they ask for anything else. */
+function tagsOf(criteria: unknown): readonly string[] {
+  const [, query = ''] = typeof criteria === 'string' ? criteria.split(/\?(.*)/s) : [];
+  const parameters = [...new URLSearchParams(query)];
+  const [only] = parameters;
+  return only && parameters.length === 1 && only[0] === '_tag' ? only[1].split(',').filter(Boolean) : [];
+}
+
+/** The access that one rule of an AccessPolicy gives. */
+function givenBy(rule: unknown, type: ServedTypeName): VersionAccess {
+  if (!isObject(rule) || (rule.resourceType !== type && rule.resourceType !== '*')) {
+    return [];
+  }
+  const { interaction, criteria, compartment } = rule;
+  if (Array.isArray(interaction) && !interaction.includes('vread') && !interaction.includes('history')) {
+    return [];
+  }
+  return criteria === undefined && compartment === undefined
+    ? 'all'
+    : compartment === undefined
+      ? tagsOf(criteria)
+      : [];
+}
+
+function accessTo(type: ServedTypeName, rules: readonly unknown[]): VersionAccess {
+  const given = rules.map((rule) => givenBy(rule, type));
+  return given.includes('all') ? 'all' : [...new Set(given.flatMap((one) => (one === 'all' ? [] : one)))];
+}
+
+/**
+ * Which versions the holder of an AccessPolicy may see. Medplum judges a whole history by the latest version: a caller
+ * that may read that one would see every earlier version, including those of another owner. Here each version is judged
+ * by itself.
+ *
+ * @param policy - as `GET /auth/me` returns it, with its parameters filled in; without one the caller sees everything.
+ *   The only criteria understood are tags: any others give access to no version
+ * @see https://www.medplum.com/docs/access/access-policies
+ */
+export function versionAccesses(policy: unknown): VersionAccesses {
+  const rules = rulesOf(policy);
+  const versioned = servedTypeNames.filter((type) => {
+    const { interactions }: ServedType = servedTypes[type];
+    return interactions.includes('vread');
+  });
+  const all = policy === undefined || policy === null;
+  return Object.fromEntries(versioned.map((type) => [type, all ? 'all' : accessTo(type, rules)]));
+}
+
+/** Whether a caller may see only the current version of a resource that it may read. */
+export const isCurrentOnly = (access: VersionAccess): boolean => access.length === 0;
+
+/** Whether a version of a resource may be seen. */
+export function isVisible({ meta }: Pick<Resource, 'meta'>, access: VersionAccess = []): boolean {
+  const tags = Array.isArray(meta?.tag) ? meta.tag : [];
+  return (
+    access === 'all' || tags.some((tag) => isObject(tag) && access.includes(`${tag.system ?? ''}|${tag.code ?? ''}`))
+  );
 }

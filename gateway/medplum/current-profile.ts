@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { type Assistant, assistantOf, type Role, roleOf } from '../../core/booking/caller-role.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { typesFoundWhole } from './access-policy.ts';
+import { typesFoundWhole, type VersionAccesses, versionAccesses } from './access-policy.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from './client.ts';
 import { createMemory } from './memory.ts';
-import { type VersionAccesses, versionAccesses } from './version-access.ts';
 
 /** The caller: the profile of the token's owner in Medplum, and what its AccessPolicy lets it find. */
 export interface Caller {

@@ -1,17 +1,34 @@
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../core/config/config.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { typeQuery } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { readContextTypeValue, readPayerKind } from './parameters/context-type-value.ts';
 import { type DateContext, inOneCondition, rewriteDates } from './parameters/dates.ts';
 import { type Chain, type Filter, isUnknownParameter, readFilter } from './parameters/filter.ts';
-import { isIssue, type SearchParam, searchIssue } from './parameters/param.ts';
+import { isIssue, type ResourceFilter, type SearchParam, searchIssue } from './parameters/param.ts';
 import { readPeriodSearch } from './parameters/periods.ts';
-import type { ResourceFilter } from './parameters/resource-filter.ts';
 import { splitAlternatives } from './parameters/strings.ts';
 import type { IgnoredParam } from './result/ignored.ts';
 import { checkControl, searchControls } from './result/result-parameters.ts';
-import { upcomingOnly } from './upcoming.ts';
+
+/**
+ * The condition added to a search for free Slots without `start`: no past Slots, because they cannot be booked.
+ *
+ * @param sent - the parameters as the client sent them
+ * @param params - the same as Medplum understands them
+ * @param now - milliseconds since 1970 UTC
+ */
+function upcomingOnly(
+  type: ServedTypeName,
+  sent: readonly SearchParam[],
+  params: readonly SearchParam[],
+  now: number,
+): readonly SearchParam[] {
+  const isForFree = params.some(({ name, value }) => name === 'status' && value === 'free');
+  const hasStart = sent.some(({ name }) => name.split(':', 1)[0] === 'start');
+  return type === 'Slot' && isForFree && !hasStart ? [{ name: 'start', value: `ge${formatInstant(now)}` }] : [];
+}
 
 /** A parameter as Medplum understands it; a chained one also split into its links. */
 export interface RewrittenParam extends SearchParam {

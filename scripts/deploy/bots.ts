@@ -4,10 +4,10 @@ import type { Bot } from '@medplum/fhirtypes';
 import { type BotName, bots, clock } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { timeLimits } from '../../core/config/time-limits.ts';
-import { hasContent } from '../medplum/compare.ts';
 import type { Connection } from '../medplum/connect.ts';
 import { assignPolicy } from '../medplum/membership.ts';
 import type { Change, Report } from '../medplum/report.ts';
+import { hasContent } from '../medplum/upsert.ts';
 
 /** What the deployment of a Bot depends on. */
 interface BotPlan {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
+import type { Bundle, Resource } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
 import type { Credentials, Me } from '../medplum/connect.ts';
 import type { Request } from '../medplum/http.ts';
@@ -64,3 +66,25 @@ export const warning = (found: string, help: string): Verdict => ({ level: 'warn
 
 /** Does not work. */
 export const error = (found: string, help: string): Verdict => ({ level: 'error', found, help });
+
+/** The answer to a transaction that must fail. */
+interface Attempt {
+  readonly status: number;
+  readonly text: string;
+}
+
+/**
+ * Tries to create a resource in a transaction that must fail, because its other entry reads something that does not exist.
+ * Where transactions are atomic nothing is left, whether or not the resource itself was acceptable.
+ */
+export async function tryInVain({ request }: Pick<Installation, 'request'>, resource: Resource): Promise<Attempt> {
+  const bundle: Bundle = {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [
+      { request: { method: 'POST', url: resource.resourceType }, resource },
+      { request: { method: 'GET', url: `Basic/${randomUUID()}` } },
+    ],
+  };
+  return request('fhir/R4', JSON.stringify(bundle));
+}

@@ -3,10 +3,15 @@ import type { Project } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { senderOf } from '../../core/messages/message.ts';
 import type { Me } from '../medplum/connect.ts';
-import { PRE_COMMIT, projectFeatures } from '../medplum/project-features.ts';
-import { bookingsWithin, DEFAULT_QUOTA, quotaFor, USER_QUOTA } from '../medplum/quota.ts';
-import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
-import { tryInVain } from './probe.ts';
+import {
+  bookingsWithin,
+  DEFAULT_QUOTA,
+  PRE_COMMIT,
+  projectFeatures,
+  quotaFor,
+  USER_QUOTA,
+} from '../medplum/project-features.ts';
+import { type Check, check, error, type Installation, ok, tryInVain, type Verdict, warning } from './check.ts';
 
 /** Only an administrator of the project can deploy. */
 function assessCredentials({ project, membership }: Me): Verdict {

@@ -4,8 +4,7 @@ import { parseJson } from '../../core/fhir/json.ts';
 import { fixedLimits } from '../../gateway/context.ts';
 import type { HttpAnswer } from '../medplum/http.ts';
 import { isTooOld, tooOld, versionIn } from '../medplum/version.ts';
-import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
-import { tryInVain } from './probe.ts';
+import { type Check, check, error, type Installation, ok, tryInVain, type Verdict, warning } from './check.ts';
 
 /** What the service was tested with, by the beginning of Medplum's version. */
 const triedVersions = {

@@ -1,9 +1,19 @@
-import { isOk, isOperationOutcome, type WithId } from '@medplum/core';
+import { deepEquals, isOk, isOperationOutcome, type WithId } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Resource } from '@medplum/fhirtypes';
-import { hasContent } from './compare.ts';
 import type { Connection } from './connect.ts';
 import { runWithinRateLimit } from './rate-limit-retry.ts';
 import type { Change, Report } from './report.ts';
+
+/** A resource as it is compared: without id and meta, which are the server's. */
+function content(resource: Resource): unknown {
+  const { id: _id, meta: _meta, ...rest } = resource;
+  return JSON.parse(JSON.stringify(rest));
+}
+
+/** Whether a stored resource says what is desired; ids, versions and other metadata do not count. */
+export function hasContent(stored: Resource, desired: Resource): boolean {
+  return deepEquals(content(stored), content(desired));
+}
 
 /** A resource that the installation should have. */
 export interface DesiredResource<T extends Resource = Resource> {

@@ -4,7 +4,7 @@ import { MedplumClient } from '@medplum/core';
 import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
 import { quotaRow } from '../../core/booking/policy/quota.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import { clear } from '../../scripts/retention/clear.ts';
+import { clear } from '../../scripts/retention.ts';
 import { config } from './installation.ts';
 
 let sandbox: Sandbox;

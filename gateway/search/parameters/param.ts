@@ -1,3 +1,4 @@
+import type { Resource } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 
 /** A search parameter as in a query: `name` includes its modifier or chain. */
@@ -14,4 +15,11 @@ export function searchIssue(name: string, diagnostics: string): Issue {
 /** Whether reading a parameter ended in an issue. */
 export function isIssue<T extends object>(result: T | Issue): result is Issue {
   return 'code' in result && 'diagnostics' in result;
+}
+
+/** A condition of a search that Medplum cannot check. */
+export interface ResourceFilter {
+  /** The element that it depends on. */
+  readonly element: 'useContext' | 'period' | 'extension';
+  readonly matches: (resource: Resource) => boolean;
 }

@@ -4,9 +4,8 @@ import { isObject } from '../../../core/fhir/resource.ts';
 import { dateRange } from '../../../core/time/date-range.ts';
 import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
 import { approximately, type DateContext, type Prefix, readDates } from './dates.ts';
-import { isIssue, type SearchParam } from './param.ts';
+import { isIssue, type ResourceFilter, type SearchParam } from './param.ts';
 import type { PeriodPart } from './parameters.ts';
-import type { ResourceFilter } from './resource-filter.ts';
 
 /**
  * FHIR's prefixes for a period, which may begin before what is searched for and end after it. If a boundary of the period

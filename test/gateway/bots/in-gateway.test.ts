@@ -6,9 +6,14 @@ import { type CallableBot, callableBots } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { createBotConnections } from '../../../gateway/bots/connections.ts';
-import { type BotClient, type BotHandler, botsInGateway, type HostedBots } from '../../../gateway/bots/in-gateway.ts';
+import {
+  type BotClient,
+  type BotHandler,
+  botsInGateway,
+  createOwnToken,
+  type HostedBots,
+} from '../../../gateway/bots/in-gateway.ts';
 import { botsInMedplum } from '../../../gateway/bots/in-medplum.ts';
-import { createOwnToken } from '../../../gateway/bots/own-token.ts';
 import type { BotCall } from '../../../gateway/bots/runtime.ts';
 import {
   createUpstream,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { isCurrentOnly, isVisible, versionAccesses } from '../../../gateway/medplum/access-policy.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
 import {
   createCallers,
@@ -7,7 +8,6 @@ import {
   isCaller,
   nameOf,
 } from '../../../gateway/medplum/current-profile.ts';
-import { isCurrentOnly, isVisible, versionAccesses } from '../../../gateway/medplum/version-access.ts';
 
 const profile = { resourceType: 'ClientApplication', id: 'p1' };
 const ok = (body: unknown): UpstreamAnswer => ({ status: 200, headers: {}, body });

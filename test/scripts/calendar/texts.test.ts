@@ -2,7 +2,7 @@ import { describe, expect, it, test } from '@jest/globals';
 import { close, closedDaysIn, emptyClosedDays, reopen } from '../../../core/calendar/change/closed-days-list.ts';
 import { changeSchedule, changeService } from '../../../core/calendar/change/opening-hours.ts';
 import { checkOpeningHours } from '../../../core/calendar/parameters/check-opening-hours.ts';
-import { closedDay, publicHolidays } from '../../../scripts/calendar/closed-days.ts';
+import { closedDay, publicHolidays } from '../../../scripts/calendar/close.ts';
 import { hoursText, parseHours } from '../../../scripts/calendar/hours-text.ts';
 import { config } from '../installation.ts';
 

@@ -4,9 +4,9 @@ import { credentialsFrom } from '../../../scripts/cli/credentials.ts';
 import { codeTitle } from '../../../scripts/deploy/bots.ts';
 import { withBots } from '../../../scripts/deploy/cli-config.ts';
 import { summary } from '../../../scripts/deploy.ts';
-import { hasContent } from '../../../scripts/medplum/compare.ts';
 import { requireSuitable } from '../../../scripts/medplum/connect.ts';
 import { startReport } from '../../../scripts/medplum/report.ts';
+import { hasContent } from '../../../scripts/medplum/upsert.ts';
 
 describe('a stored resource and the wanted one', () => {
   const wanted: Slot = {

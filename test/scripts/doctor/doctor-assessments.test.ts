@@ -18,8 +18,7 @@ import {
   assessTransaction,
   assessVersion,
 } from '../../../scripts/doctor/server.ts';
-import { withWishes } from '../../../scripts/medplum/project-features.ts';
-import { bookingsWithin, quotaFor } from '../../../scripts/medplum/quota.ts';
+import { bookingsWithin, quotaFor, withWishes } from '../../../scripts/medplum/project-features.ts';
 
 const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions', 'email'];
 const messages = (more: object = {}) => ({
