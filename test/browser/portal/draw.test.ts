@@ -8,7 +8,7 @@ const ASKED = 'You have asked for this time';
 const LOST = 'You did not get this time';
 
 /** How long the two may ask, and how long the draw can take then, in milliseconds. */
-const ASKING = scaled(10_000);
+const ASKING = scaled(4_000);
 const DRAW = ASKING + 120_000;
 
 /** Asks for the first time, and keeps the link. */
