@@ -1,4 +1,5 @@
-import type { presets } from '../../core/config/presets.ts';
+import { presets } from '../../core/config/presets.ts';
+import { isObject } from '../../core/fhir/resource.ts';
 import type { Expectation } from './expectation.ts';
 import type { Need } from './preparation/needs.ts';
 
@@ -75,4 +76,16 @@ export interface Check {
 /** Whether a step waits for a notification. */
 export function isNotification(step: Step): step is NotificationStep {
   return 'notification' in step;
+}
+
+const isStage = (value: unknown): value is Stage => typeof value === 'string' && Object.hasOwn(presets, value);
+
+/**
+ * What an installation of this project claims: its preset.
+ *
+ * @param settings - its configuration, as it is in the file
+ */
+export function stageOf(settings: unknown): Stage {
+  const preset = isObject(settings) ? settings.preset : undefined;
+  return isStage(preset) ? preset : 'default';
 }

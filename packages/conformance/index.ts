@@ -6,18 +6,14 @@ export { hasEvents } from './attack/told.ts';
 export { resultOf, testReport, violationDrawing, violationTable } from './attack/verdict.ts';
 export { audit, type Finding } from './audit/audit.ts';
 export { readHistories, readTerms } from './audit/read.ts';
-export type { Check, Stage, Step } from './check.ts';
+export { type Check, type Stage, type Step, stageOf } from './check.ts';
 export { allChecks } from './checks/all.ts';
 export { type Client, clientOf } from './client.ts';
 export { type Listener, listen } from './listener.ts';
 export { logIn } from './login.ts';
 export { type Need, needs } from './preparation/needs.ts';
 export type { Given } from './preparation/prepare.ts';
-export { jsonReport } from './report/json.ts';
-export { junitReport } from './report/junit.ts';
-export { describeCheck } from './report/list.ts';
-export { count } from './report/summary.ts';
-export { tableReport } from './report/table.ts';
+export { count, describeCheck, jsonReport, junitReport, tableReport } from './report.ts';
 export {
   beginExamination,
   checksOf,
@@ -28,4 +24,3 @@ export {
   runChecks,
 } from './run.ts';
 export { offeredServiceType } from './service-type.ts';
-export { stageOf } from './stage.ts';

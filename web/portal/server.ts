@@ -7,7 +7,6 @@ import { serveAssets } from '../server/assets.ts';
 import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
 import { receiver } from './http/receiver.ts';
-import { isFromOwnPage } from './http/same-origin.ts';
 import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
 import { type Failure, failurePage } from './pages/failure.ts';
 import { layout } from './pages/layout.ts';
@@ -16,6 +15,18 @@ import { feedRoutes } from './published/feed.ts';
 import { publishedRoutes } from './published/routes.ts';
 import { portalRoutes } from './routes/routes.ts';
 import { SESSION_LENGTH } from './session/session.ts';
+
+/**
+ * Whether a form was sent from a page of the portal itself. Browsers say so in headers that no page can set; a request that
+ * has none of them is not accepted.
+ *
+ * @param origin - of the portal, as browsers reach it
+ * @see https://www.w3.org/TR/fetch-metadata/
+ */
+function isFromOwnPage({ headers }: Pick<FastifyRequest, 'headers'>, origin: string): boolean {
+  const site = headers['sec-fetch-site'];
+  return site === undefined ? headers.origin === origin : site === 'same-origin';
+}
 
 /** The largest form, in bytes. */
 const FORM_BYTES = 64 * 1024;

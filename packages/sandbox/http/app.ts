@@ -20,9 +20,41 @@ import { adminRoutes } from './admin.ts';
 import { sendOutcome } from './answer.ts';
 import { type Authenticate, binaryRoutes } from './binary.ts';
 import { parseBody } from './body.ts';
-import { allowOrigins } from './cors.ts';
 import { emailRoutes } from './email.ts';
 import { fhirRoutes } from './fhir.ts';
+
+const exposed = 'Content-Location,ETag,Last-Modified,Location,RateLimit';
+
+/** The paths that pages of other origins may call. */
+const prefixes = ['/.well-known/', '/admin/', '/auth/', '/fhir/', '/oauth2/'];
+
+/** Lets pages of all origins call the server, as a Medplum with `allowedOrigins` `*` does. */
+function allowOrigins(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { origin } = request.headers;
+    if (!origin || !prefixes.some((prefix) => request.url.startsWith(prefix))) {
+      return undefined;
+    }
+    reply.headers({
+      vary: 'Origin',
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': exposed,
+    });
+    if (request.method !== 'OPTIONS') {
+      return undefined;
+    }
+    const wanted = request.headers['access-control-request-headers'];
+    return reply
+      .code(204)
+      .headers({
+        'access-control-allow-methods': 'GET,HEAD,PUT,PATCH,POST,DELETE',
+        'access-control-max-age': '600',
+        ...(wanted && { 'access-control-allow-headers': wanted }),
+      })
+      .send();
+  });
+}
 
 /** Medplum's default: bodies larger than this get 413. */
 const bodyLimit = 1024 * 1024;

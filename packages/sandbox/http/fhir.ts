@@ -1,6 +1,14 @@
-import { allOk, badRequest, forbidden, isNotFound, isResourceType, OperationOutcomeError } from '@medplum/core';
+import {
+  allOk,
+  badRequest,
+  forbidden,
+  isNotFound,
+  isResource,
+  isResourceType,
+  OperationOutcomeError,
+} from '@medplum/core';
 import { type FhirRequest, type FhirResponse, FhirRouter, type HttpMethod } from '@medplum/fhir-router';
-import type { Resource } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, ParametersParameter, Resource } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { executeBot } from '../bots/call.ts';
 import { customOperation } from '../bots/custom-operation.ts';
@@ -15,7 +23,28 @@ import { directUnit } from '../storage/unit-of-work.ts';
 import { websocketBindingToken } from '../websockets/binding-token.ts';
 import { sendOutcome, sendResource } from './answer.ts';
 import type { Authenticate } from './binary.ts';
-import { asMedplum51 } from './bundle.ts';
+
+function hidden(parameter: ParametersParameter): ParametersParameter {
+  return { ...parameter, part: parameter.part?.filter(({ name }) => name !== 'type') };
+}
+
+function withoutFhirPathPatch(entry: BundleEntry): BundleEntry {
+  const { request, resource } = entry;
+  const isPatch = request?.method === 'PATCH' && resource?.resourceType === 'Parameters';
+  return isPatch ? { ...entry, resource: { ...resource, parameter: resource.parameter?.map(hidden) } } : entry;
+}
+
+/**
+ * Medplum 5.1 supports FHIRPath Patch only in a request of its own; inside a Bundle it misses the `op` of its form of
+ * JSON Patch and answers 400. The router used here is newer and would carry it out, so the part by which it tells the two
+ * apart is removed.
+ */
+export function asMedplum51(body: unknown): unknown {
+  if (!isResource<Bundle>(body, 'Bundle') || !Array.isArray(body.entry)) {
+    return body;
+  }
+  return { ...body, entry: body.entry.map((entry) => (entry ? withoutFhirPathPatch(entry) : entry)) };
+}
 
 const base = '/fhir/R4';
 const methods: readonly HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

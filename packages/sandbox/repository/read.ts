@@ -1,5 +1,8 @@
 import {
+  allOk,
+  DEFAULT_MAX_SEARCH_COUNT,
   forbidden,
+  getStatus,
   gone,
   isGone,
   isUUID,
@@ -8,12 +11,58 @@ import {
   OperationOutcomeError,
   parseReference,
 } from '@medplum/core';
-import type { Bundle, Reference } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, OperationOutcome, Reference } from '@medplum/fhirtypes';
 import { visible } from '../access/fields.ts';
 import { assertResourceType, assertSupports, permission, readable } from '../access/permissions.ts';
 import type { StoredResource, Write } from '../storage/change.ts';
 import { type RepositoryContext, searchSource } from './context.ts';
-import { historyBundle } from './history.ts';
+
+function outcomeOf(version: Write): OperationOutcome {
+  if (version.resource) {
+    return allOk;
+  }
+  const text = `Deleted on ${new Date(version.lastUpdated)}`;
+  return {
+    resourceType: 'OperationOutcome',
+    id: 'gone',
+    issue: [{ severity: 'error', code: 'deleted', details: { text } }],
+  };
+}
+
+function entryOf(version: Write, fullUrl: string, show: (resource: StoredResource) => StoredResource): BundleEntry {
+  const { resource, type, id, versionId } = version;
+  const outcome = outcomeOf(version);
+  return {
+    fullUrl,
+    request: { method: 'GET', url: `${type}/${id}/_history/${versionId}` },
+    response: { status: String(getStatus(outcome)), outcome },
+    ...(resource && { resource: show(resource) }),
+  };
+}
+
+/**
+ * The history of a resource as Medplum returns it.
+ *
+ * @param versions - all of them, the newest first
+ * @param page - `_count` (default 100, at most 1000) and `_offset`
+ * @param show - reduces a version to what the caller may see of it
+ * @see https://hl7.org/fhir/R4/http.html#history
+ */
+function historyBundle(
+  versions: readonly Write[],
+  page: { readonly limit?: number | undefined; readonly offset?: number | undefined },
+  fullUrl: string,
+  show: (resource: StoredResource) => StoredResource,
+): Bundle {
+  const limit = Math.min(Math.max(page.limit ?? 100, 0), DEFAULT_MAX_SEARCH_COUNT);
+  const offset = Math.max(page.offset ?? 0, 0);
+  return {
+    resourceType: 'Bundle',
+    type: 'history',
+    entry: versions.slice(offset, offset + limit).map((version) => entryOf(version, fullUrl, show)),
+    total: versions.length,
+  };
+}
 
 /** A deleted resource has no values left for criteria to test. */
 function deletedRow(context: RepositoryContext, { type, id }: Write): StoredResource {

@@ -1,9 +1,13 @@
 import {
   badRequest,
   deepEquals,
+  evalFhirPath,
   forbidden,
+  getSearchParameter,
+  getSearchParameterDetails,
   isGone,
   isNotFound,
+  isReference,
   isResource,
   isResourceWithId,
   isUUID,
@@ -14,17 +18,35 @@ import {
   type SearchRequest,
   stringify,
 } from '@medplum/core';
-import type { Meta, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Meta, Reference, Resource, ResourceType } from '@medplum/fhirtypes';
 import { restored } from '../access/fields.ts';
 import { assertResourceType, assertSupports, isWriteable, permission } from '../access/permissions.ts';
 import { runPreCommit } from '../jobs/pre-commit.ts';
 import type { StoredResource, Write } from '../storage/change.ts';
 import { assertBelowLimit } from '../websockets/limit.ts';
-import { compartmentsOf } from './compartments.ts';
 import { resolveConditionalReferences } from './conditional-references.ts';
 import type { RepositoryContext } from './context.ts';
+import { patientParameters } from './definitions.ts';
 import { readStored } from './read.ts';
 import { validate } from './validation.ts';
+
+function patientsOf(resource: StoredResource): string[] {
+  const own = resource.resourceType === 'Patient' ? [`Patient/${resource.id}`] : [];
+  const named = patientParameters(resource.resourceType).flatMap((code) => {
+    const parameter = getSearchParameter(resource.resourceType, code);
+    const details = parameter && getSearchParameterDetails(resource.resourceType, parameter);
+    const values = details ? evalFhirPath(details.parsedExpression, resource) : [];
+    return values.filter((value) => isReference(value)).map(({ reference }) => reference);
+  });
+  return [...own, ...named.filter((reference) => reference.startsWith('Patient/'))];
+}
+
+/** What Medplum writes to `meta.compartment`: the project, and the patients that the resource is about. */
+function compartmentsOf(resource: StoredResource, project: string | undefined): Reference[] {
+  const patients = patientsOf(resource).filter((reference) => isUUID(reference.slice('Patient/'.length)));
+  const references = new Set([...(project ? [`Project/${project}`] : []), ...patients]);
+  return [...references].map((reference) => ({ reference }));
+}
 
 /** How a resource is to be written. */
 interface WriteOptions {

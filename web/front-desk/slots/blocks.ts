@@ -1,5 +1,7 @@
-import type { Slot } from '@medplum/fhirtypes';
+import type { BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { isMarked, publishedKeyOf } from '../../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import type { Entry } from '../day/entries.ts';
 import { instantAt, isLocalDay, localDayOf } from '../day/local-day.ts';
@@ -62,4 +64,25 @@ export function blockSlot(schedule: string, { start, end }: Interval, reason: st
 /** The appointments that a block would lie over. They stay as they are. */
 export function coveredBy(entries: readonly Entry[], time: Interval): readonly Entry[] {
   return entries.filter((entry) => entry.appointment && overlaps(entry, time));
+}
+
+/** What can be done with time that is blocked: offer the Slot again, remove the block, or change the closed days. */
+type Unblocking = 'free' | 'delete' | 'closed-day';
+
+/** How time that is blocked becomes free. */
+export function unblockingOf(slot: Slot, config: PublicConfig): Unblocking {
+  if (publishedKeyOf(slot, config)?.kind === 'closed') {
+    return 'closed-day';
+  }
+  return isMarked(slot, config) ? 'free' : 'delete';
+}
+
+/** The entry that blocks or unblocks a Slot, unless it has been changed since. */
+export function slotEntry(slot: Slot, change: Pick<Slot, 'status' | 'comment'> | 'delete'): BundleEntry {
+  const request = { url: `Slot/${slot.id}`, ifMatch: `W/"${slot.meta?.versionId}"` };
+  if (change === 'delete') {
+    return { request: { ...request, method: 'DELETE' } };
+  }
+  const { comment: _, ...rest } = slot;
+  return { request: { ...request, method: 'PUT' }, resource: { ...rest, ...change } };
 }

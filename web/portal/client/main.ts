@@ -1,9 +1,101 @@
-import { tellHeight } from './embedded.ts';
 import { countDown } from './hold.ts';
-import { forgetTyped, keepTyped } from './keep.ts';
-import { showQuestionsThatApply } from './questions.ts';
 import './style.css';
+import { type EnableWhen, isEnabled } from '../questionnaire/enable-when.ts';
 import { watchState } from './watch.ts';
+
+/** What a tab keeps of the forms that were not sent yet, by their address; until it is closed, or they are booked with. */
+const PREFIX = 'portal form ';
+
+function storage(): Storage | undefined {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
+}
+
+function fill(form: HTMLFormElement, values: URLSearchParams): void {
+  for (const control of form.querySelectorAll<HTMLInputElement>('input[name], textarea[name], select[name]')) {
+    const typed = values.getAll(control.name);
+    if (control.type === 'radio' || control.type === 'checkbox') {
+      control.checked = typed.includes(control.value);
+    } else {
+      control.value = typed[0] ?? '';
+    }
+  }
+}
+
+/** Keeps what is typed into a form, through a reload and the ways back and forward. */
+function keepTyped(form: HTMLFormElement): void {
+  const key = `${PREFIX}${form.getAttribute('action')}`;
+  const kept = storage()?.getItem(key);
+  if (kept) {
+    fill(form, new URLSearchParams(kept));
+  }
+  form.addEventListener('input', () => {
+    const values = [...new FormData(form)].map(([name, value]): [string, string] => [name, String(value)]);
+    storage()?.setItem(key, new URLSearchParams(values).toString());
+  });
+}
+
+/** Forgets what was typed into all forms. */
+function forgetTyped(): void {
+  const kept = storage();
+  for (const key of Object.keys(kept ?? {}).filter((one) => one.startsWith(PREFIX))) {
+    kept?.removeItem(key);
+  }
+}
+
+/** Shows the questions that apply, given the answers so far. Those that do not are not sent. */
+function showQuestionsThatApply(form: HTMLFormElement): void {
+  const conditional = [...form.querySelectorAll<HTMLElement>('[data-when]')].map((element) => ({
+    element,
+    when: JSON.parse(element.dataset.when ?? '') as EnableWhen,
+  }));
+  for (const { element } of conditional) {
+    element.querySelector('.condition')?.remove();
+  }
+  const show = (): void => {
+    for (const { element, when } of conditional) {
+      const values = new FormData(form);
+      const isShown = isEnabled(when, (field) =>
+        values
+          .getAll(field)
+          .map(String)
+          .filter((value) => value !== ''),
+      );
+      element.hidden = !isShown;
+      for (const control of element.querySelectorAll<HTMLInputElement>('input, select, textarea')) {
+        control.disabled = !isShown;
+      }
+    }
+  };
+  if (conditional.length > 0) {
+    form.addEventListener('input', show);
+    show();
+  }
+}
+
+/**
+ * Tells the site that shows the page in a frame how high it is: only a site of the clinic, once it has asked.
+ *
+ * @param origins - of the clinic's sites
+ */
+function tellHeight(origins: readonly string[]): void {
+  let site: string | undefined;
+  const tell = (): void => {
+    if (site !== undefined) {
+      parent.postMessage({ portalHeight: document.body.getBoundingClientRect().height }, site);
+    }
+  };
+  addEventListener('message', ({ origin, source, data }) => {
+    if (data === 'portal-height' && source === parent && origins.includes(origin)) {
+      site = origin;
+      tell();
+    }
+  });
+  new ResizeObserver(tell).observe(document.body);
+}
 
 /** The clinic's zone is named where the clocks of the browser show another time. Without scripts it always is. */
 function nameZone(note: HTMLElement): void {

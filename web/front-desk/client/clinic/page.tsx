@@ -1,14 +1,40 @@
 import { Button, Loader, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { emptyPresentation, logoIn, type Presentation, presentationOf, wrongIn } from '../../clinic/presentation.ts';
+import { FRONT_DESK_PATH } from '../../settings.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { settings } from '../settings.ts';
 import { People, PictureField } from './people.tsx';
-import { Preview } from './preview.tsx';
 import { type ClinicData, portalUrl, saveClinic, useClinic } from './use-clinic.ts';
+
+/** How long nothing is typed before it is shown, in milliseconds. */
+const PAUSE = 300;
+
+/** The portal's first page as patients would see it with what is typed. Nothing in it runs or leads anywhere. */
+function Preview({ typed, bring }: { readonly typed: Presentation; readonly bring: string }) {
+  const { clinic: words, language } = useTexts();
+  const [page, setPage] = useState('');
+  const body = JSON.stringify({ ...typed, bring, language });
+  useEffect(() => {
+    const ending = new AbortController();
+    const show = async (): Promise<void> => {
+      const headers = { 'content-type': 'application/json' };
+      const { signal } = ending;
+      const answer = await fetch(`${FRONT_DESK_PATH}/clinic-preview`, { method: 'POST', headers, body, signal });
+      const shown = answer.ok ? await answer.json() : undefined;
+      setPage((before) => (typeof shown?.page === 'string' ? shown.page : before));
+    };
+    const timer = setTimeout(() => void show().catch(() => undefined), PAUSE);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [body]);
+  return <iframe className="preview" title={words.preview} srcDoc={page} sandbox="allow-same-origin" />;
+}
 
 interface Draft extends Presentation {
   /** What patients should bring, by the ids of services, where it was changed. */

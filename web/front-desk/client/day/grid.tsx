@@ -1,5 +1,15 @@
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
-import { type CSSProperties, type KeyboardEvent, memo, useCallback, useMemo, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  type DragEvent,
+  type KeyboardEvent,
+  memo,
+  type RefObject,
+  useCallback,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { columnsOf, layoutOf, withoutPast } from '../../day/columns.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
@@ -11,7 +21,56 @@ import { shortDayText, timeText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { Column } from './column.tsx';
-import { useDrag } from './use-drag.ts';
+
+/** What a drag carries: the id of an appointment of this page. */
+const DRAGGED = 'application/x-appointment';
+
+/**
+ * Lets appointments be dragged to free times.
+ *
+ * @param box - around the entries
+ * @param entries - by their keys
+ * @param onDrop - an appointment, by its id, was dragged to a free time
+ * @returns what the box listens to
+ */
+function useDrag(
+  box: RefObject<HTMLElement | null>,
+  entries: ReadonlyMap<string, Entry>,
+  onDrop: (appointment: string, onto: Entry) => void,
+) {
+  return useMemo(() => {
+    /** The entry at which a drag begins, passes or ends. */
+    const entryAt = ({ target }: DragEvent): Entry | undefined => {
+      const button = target instanceof Element ? target.closest<HTMLElement>('[data-entry]') : null;
+      return entries.get(button?.dataset.entry ?? '');
+    };
+    return {
+      onDragStart: (event: DragEvent<HTMLElement>) => {
+        const entry = entryAt(event);
+        if (entry?.appointment?.id) {
+          event.dataTransfer.setData(DRAGGED, entry.appointment.id);
+          event.dataTransfer.effectAllowed = 'move';
+          box.current?.classList.add('dragging');
+        }
+      },
+      onDragOver: (event: DragEvent<HTMLElement>) => {
+        if (event.dataTransfer.types.includes(DRAGGED) && entryAt(event)?.kind === 'free') {
+          event.preventDefault();
+          event.dataTransfer.dropEffect = 'move';
+        }
+      },
+      onDrop: (event: DragEvent<HTMLElement>) => {
+        const onto = entryAt(event);
+        const appointment = event.dataTransfer.getData(DRAGGED);
+        if (onto?.kind === 'free' && appointment) {
+          event.preventDefault();
+          onDrop(appointment, onto);
+        }
+      },
+      onDragEnd: () => box.current?.classList.remove('dragging'),
+    };
+  }, [box, entries, onDrop]);
+}
 
 /**
  * The names of the columns above them, which stay while the columns are scrolled. One row for all is moved as a whole,

@@ -2,7 +2,7 @@ import { Button, SegmentedControl, Stack, Tabs, TextInput } from '@mantine/core'
 import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { publishedKeyOf } from '../../../../core/slots/slot.ts';
 import { type Entry, timeOf } from '../../day/entries.ts';
-import { slotEntry, unblockingOf } from '../../slots/offers.ts';
+import { slotEntry, unblockingOf } from '../../slots/blocks.ts';
 import { transaction } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
 import { dayText, spanText } from '../parts/format.ts';

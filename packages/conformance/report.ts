@@ -1,0 +1,156 @@
+import { attribute, escapeText } from '../../core/fhir/xml/escape.ts';
+import { type Check, isNotification, type Stage, type Step } from './check.ts';
+import { areas } from './checks/all.ts';
+import type { Left } from './clean-up.ts';
+import { needs } from './preparation/needs.ts';
+import type { Findings, Result, Verdict } from './run.ts';
+
+/** A run as it is reported. */
+interface Report extends Findings {
+  readonly baseUrl: string;
+  readonly stage: Stage;
+}
+
+/** The verdicts, the worst first, and what they are called. */
+const verdicts: Readonly<Record<Verdict, string>> = {
+  failed: 'failed',
+  warning: 'not followed, though not binding',
+  skipped: 'skipped: something has to be prepared',
+  replaced: 'not followed, but another way is',
+  passed: 'passed',
+};
+
+/** How many checks have each verdict. */
+export function count(results: readonly Result[]): Readonly<Record<Verdict, number>> {
+  const counts: Record<Verdict, number> = { failed: 0, warning: 0, skipped: 0, replaced: 0, passed: 0 };
+  for (const { verdict } of results) {
+    counts[verdict]++;
+  }
+  return counts;
+}
+
+/** The area that a check belongs to. */
+function areaOf({ name }: Check): string {
+  return Object.entries(areas).find(([, checks]) => checks.some((one) => one.name === name))?.[0] ?? 'Other';
+}
+
+function describe(step: Step, index: number): string {
+  const what = isNotification(step)
+    ? `waits for ${step.notification}`
+    : `${step.by ? `${step.by}: ` : ''}${step.request}${step.format ? ' (XML)' : ''}`;
+  const expected = step.expect.map(({ says }) => `       - ${says}`);
+  return [`    ${index + 1}. ${what}`, ...expected].join('\n');
+}
+
+/** A check in full: its rule, where it stands, the public suite's scenarios, what it needs, what it sends and expects. */
+export function describeCheck(check: Check): string {
+  const { name, level, rule, section, needs: needed = [], stages, steps, covers = [] } = check;
+  return [
+    `${name}  ${level}${stages ? `  (${stages.join(', ')})` : ''}`,
+    `  ${rule}`,
+    `  ${section}`,
+    ...covers.map(({ feature, scenario }) => `  covers ${feature}: ${scenario}`),
+    ...needed.map((need) => `  needs ${needs[need]}`),
+    ...steps.map(describe),
+  ].join('\n');
+}
+
+const rowOf = ({ check, verdict }: Result): string[] => [verdict, check.level, check.name, check.rule];
+
+function reasons(results: readonly Result[]): string[] {
+  return results
+    .filter(({ reason }) => reason !== '')
+    .map(({ check, verdict, reason }) => `${check.name} (${verdict}; ${check.section})\n  ${reason}`);
+}
+
+const inWords = ({ reference, reason }: Left): string => `  ${reference}: ${reason}`;
+
+/** Sets titles and rows of cells as a table. */
+type Format = (head: readonly string[], rows: readonly (readonly string[])[]) => string;
+
+/** A run for people: every check in a row, then why each did not pass, then the numbers. */
+export function tableReport({ results, left, baseUrl, stage }: Report, format: Format): string {
+  const counts = Object.entries(count(results)).filter(([, number]) => number > 0);
+  const names: Readonly<Record<string, string>> = verdicts;
+  return [
+    format(['verdict', 'level', 'check', 'rule'], results.map(rowOf)),
+    ...reasons(results),
+    ...(left.length > 0 ? [`Could not be cleaned up:\n${left.map(inWords).join('\n')}`] : []),
+    `${baseUrl}, ${stage}: ${counts.map(([verdict, number]) => `${number} ${names[verdict]}`).join(', ')}.`,
+  ].join('\n\n');
+}
+
+/** A run for programs. */
+export function jsonReport({ results, left, baseUrl, stage }: Report): string {
+  const checks = results.map(({ check, verdict, exchanges, reason, duration }) => ({
+    name: check.name,
+    area: areaOf(check),
+    level: check.level,
+    rule: check.rule,
+    section: check.section,
+    verdict,
+    ...(reason !== '' && { reason }),
+    exchanges,
+    ...(check.covers && { covers: check.covers }),
+    duration,
+  }));
+  return `${JSON.stringify({ baseUrl, stage, counts: count(results), left, checks }, undefined, 2)}\n`;
+}
+
+const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(3);
+
+/** What a verdict is in JUnit: rules that are not binding do not fail a run. */
+const elements: Readonly<Record<Verdict, 'failure' | 'skipped' | undefined>> = {
+  failed: 'failure',
+  warning: 'skipped',
+  skipped: 'skipped',
+  replaced: 'skipped',
+  passed: undefined,
+};
+
+function testCase(area: string, { check, verdict, reason, exchanges, duration }: Result): string {
+  const element = elements[verdict];
+  const problem = element
+    ? [
+        `<${element}${attribute('message', `${verdict}: ${check.rule} (${check.section})`)}>${escapeText(reason)}</${element}>`,
+      ]
+    : [];
+  const sent = exchanges.map((one) => `${one.sent} → ${one.status}`).join('\n');
+  return [
+    `    <testcase${attribute('classname', area)}${attribute('name', check.name)}${attribute('time', seconds(duration))}>`,
+    ...problem.map((line) => `      ${line}`),
+    `      <system-out>${escapeText(sent)}</system-out>`,
+    '    </testcase>',
+  ].join('\n');
+}
+
+function testSuite(area: string, results: readonly Result[]): string {
+  const { failed, passed } = count(results);
+  const time = results.reduce((sum, { duration }) => sum + duration, 0);
+  const attributes = [
+    attribute('name', area),
+    attribute('tests', results.length),
+    attribute('failures', failed),
+    attribute('skipped', results.length - failed - passed),
+    attribute('time', seconds(time)),
+  ].join('');
+  return [`  <testsuite${attributes}>`, ...results.map((one) => testCase(area, one)), '  </testsuite>'].join('\n');
+}
+
+/**
+ * A run for build servers: a test suite for each area, a test case for each check.
+ *
+ * @see https://github.com/testmoapp/junitxml
+ */
+export function junitReport({ results, baseUrl, stage }: Report): string {
+  const suites = Object.keys(areas)
+    .map((area) => ({ area, own: results.filter(({ check }) => areaOf(check) === area) }))
+    .filter(({ own }) => own.length > 0);
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites${attribute('name', `${baseUrl} (${stage})`)}>`,
+    ...suites.map(({ area, own }) => testSuite(area, own)),
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
