@@ -1,8 +1,9 @@
+import type { ClientApplication } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
+import { signedInAddress } from '../web/front-desk/settings.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
-import { ensurePageClient } from './front-desk/page-client.ts';
-import { connect } from './medplum/connect.ts';
+import { type Connection, connect } from './medplum/connect.ts';
 
 /** The command line: lets the page of the front desk sign people in. */
 export function define(command: Command): void {
@@ -16,4 +17,39 @@ async function main(given: CredentialArguments & { origin?: string }): Promise<v
   const { origin } = new URL(given.origin ?? loadConfig(given.config).baseUrl);
   const credentials = credentialsFrom(given);
   console.log(`DESK_CLIENT_ID=${await ensurePageClient(await connect(credentials), origin)}`);
+}
+
+/** The name of the client by which people sign in on the page. */
+const NAME = 'Appointment booking: front desk page';
+
+/** How long people stay signed in: a working day. */
+const WORKING_DAY = '12h';
+
+/**
+ * Makes the ClientApplication by which the front desk's page signs people in, or lets it send them back to one more address.
+ * It has no membership: without a person it can do nothing.
+ *
+ * @param origin - where browsers reach the page, for example `https://booking.clinic.example`
+ * @returns its id
+ */
+export async function ensurePageClient({ medplum }: Connection, origin: string): Promise<string> {
+  const address = signedInAddress(origin);
+  const found: (ClientApplication & { id: string }) | undefined = await medplum.searchOne('ClientApplication', {
+    'name:exact': NAME,
+  });
+  if (!found) {
+    const made = await medplum.createResource<ClientApplication>({
+      resourceType: 'ClientApplication',
+      name: NAME,
+      description: 'People sign in by it; it has no rights of its own.',
+      redirectUris: [address],
+      refreshTokenLifetime: WORKING_DAY,
+    });
+    return made.id;
+  }
+  const { redirectUris = [] } = found;
+  if (!redirectUris.includes(address)) {
+    await medplum.updateResource<ClientApplication>({ ...found, redirectUris: [...redirectUris, address] });
+  }
+  return found.id;
 }

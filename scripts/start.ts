@@ -18,7 +18,7 @@ import { bookDay, busyDay } from './demo/day.ts';
 import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { type Deployment, deploy, summary } from './deploy.ts';
-import { ensurePageClient } from './front-desk/page-client.ts';
+import { ensurePageClient } from './front-desk.ts';
 import { hostBots } from './gateway/hosted-bots.ts';
 import { bookingsPerHourFrom, embeddedInFrom, pagesFor } from './gateway/pages.ts';
 import { corsOriginsFrom, credentialKeysFrom, limitsFrom } from './gateway/settings.ts';

@@ -14,7 +14,7 @@ import { readRole } from '../lib/booking/read-more.ts';
 import { findVisits } from '../lib/booking/visits.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
-import { newId } from '../lib/new-id.ts';
+import { newId } from '../lib/medplum.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
 
 const ADVICE =

@@ -22,8 +22,7 @@ import { unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { readRole } from '../lib/booking/read-more.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
-import { sendBundle } from '../lib/medplum.ts';
-import { newId } from '../lib/new-id.ts';
+import { newId, sendBundle } from '../lib/medplum.ts';
 import { ofType, readAll, readAnswers, readInTransaction, stateIn } from '../lib/read.ts';
 
 /** The limits of the installation that an entry counts towards. */

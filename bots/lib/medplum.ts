@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
@@ -316,3 +317,6 @@ export async function writeInTheEnd(
     throw new Error(`${what} could not be written (${result}).`);
   }
 }
+
+/** A fresh `urn:uuid:` for a resource that a transaction creates. */
+export const newId = (): string => `urn:uuid:${randomUUID()}`;

@@ -29,8 +29,7 @@ import { type Companion, groupSearch, readCompanions, readTold } from '../lib/bo
 import { type RelatedAppointment, readRelatedAppointment } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
-import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
-import { newId } from '../lib/new-id.ts';
+import { newId, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** What a link leads to. */

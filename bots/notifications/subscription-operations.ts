@@ -18,8 +18,7 @@ import {
 } from '../../core/notifications/subscription/operation.ts';
 import { type Content, contents } from '../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../lib/config.ts';
-import { contestedAttempts, retryOvertaken } from '../lib/medplum.ts';
-import { newId } from '../lib/new-id.ts';
+import { contestedAttempts, newId, retryOvertaken } from '../lib/medplum.ts';
 import { readContents, readEvents } from '../lib/notifications/event-store.ts';
 import {
   readOutbox,

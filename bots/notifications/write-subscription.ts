@@ -20,8 +20,7 @@ import {
   updatedSubscription,
 } from '../../core/notifications/subscription/submission.ts';
 import { config } from '../lib/config.ts';
-import { type BundleAnswer, contestedAttempts, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
-import { newId } from '../lib/new-id.ts';
+import { type BundleAnswer, contestedAttempts, newId, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { resolveEndpoint } from '../lib/notifications/delivery/resolve-endpoint.ts';
 import {
   newSubscriptionEntry,

@@ -1,5 +1,5 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import { lengthText } from '../booking/policy/duration.ts';
+import { lengthText } from '../booking/policy/policy.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import type { Buffers } from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';

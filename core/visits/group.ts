@@ -1,10 +1,13 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import { hasEnded, isOffer } from '../booking/appointment/expiry.ts';
+import { canBeMoved } from '../booking/appointment/status.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../booking/resource-set.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { isId } from '../fhir/reference.ts';
 import { RECURRENCE_ID } from '../fhir/reserved.ts';
 import { isObject } from '../fhir/resource.ts';
-import type { StepMark } from './visit.ts';
+import { readVisit, type StepMark, stepOf, type Visit } from './visit.ts';
 
 const LONGEST_NAME = 200;
 
@@ -64,3 +67,34 @@ export const toldGroupOf = (appointment: Appointment, config: PublicConfig): str
 /** The group of an appointment that is one of a series; `undefined` if it is none. */
 export const seriesOf = (appointment: Appointment, config: PublicConfig): string | undefined =>
   isOccurrence(appointment) ? visitGroupOf(appointment, config) : undefined;
+
+/** The visit that a service asks for, if it was read and can be used. */
+export function visitOf(service: string, services: ResourceSet | undefined, config: PublicConfig): Visit | undefined {
+  const found = services && findResource(services, 'HealthcareService', service);
+  return found && readVisit(found, config).visit;
+}
+
+/** Whether requestors may move and cancel an appointment without the others that were booked with it. */
+export function isByItself(one: Appointment, services: ResourceSet | undefined, config: PublicConfig): boolean {
+  const mark = stepOf(one, config);
+  const visit = mark && visitOf(mark.service, services, config);
+  return !visit || visit.isByStep || visit.series !== undefined;
+}
+
+/**
+ * The other open appointments that were booked together with one, as far as they were read; of what is offered, the others
+ * that are offered with it.
+ */
+export function siblingsOf(one: Appointment, state: ResourceSet, now: number, config: PublicConfig): Appointment[] {
+  const group = visitGroupOf(one, config);
+  return group === undefined
+    ? []
+    : resourcesOfType(state, 'Appointment').filter(
+        (other) =>
+          other.id !== one.id &&
+          visitGroupOf(other, config) === group &&
+          isOffer(other, config) === isOffer(one, config) &&
+          canBeMoved(other) &&
+          !hasEnded(other, now, config),
+      );
+}

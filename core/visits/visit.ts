@@ -1,5 +1,5 @@
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { lengthText, milliseconds, unitCodes, YEAR } from '../booking/policy/duration.ts';
+import { lengthText, milliseconds, unitCodes, YEAR } from '../booking/policy/policy.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../fhir/reference.ts';

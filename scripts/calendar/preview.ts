@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../core/booking/appointment/status.ts';
-import { holdersOf } from '../../core/booking/slots/holders.ts';
+import { holdersOf } from '../../core/booking/slots/reads.ts';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { type Preview, previewOf } from '../../core/calendar/publish/preview.ts';
 import type { BookingConfig } from '../../core/config/config.ts';

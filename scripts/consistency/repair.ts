@@ -3,7 +3,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { neededSlotStatus } from '../../core/booking/appointment/status.ts';
 import type { Finding, Rule } from '../../core/booking/consistency/finding.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
-import { holdersOf } from '../../core/booking/slots/holders.ts';
+import { holdersOf } from '../../core/booking/slots/reads.ts';
 import { publicationTask } from '../../core/calendar/publish/publication.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { idIn } from '../../core/fhir/reference.ts';

@@ -13,8 +13,7 @@ import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
-import { retryOvertaken, sendBundle } from '../medplum.ts';
-import { newId } from '../new-id.ts';
+import { newId, retryOvertaken, sendBundle } from '../medplum.ts';
 import { withAlternatives } from './alternatives.ts';
 import { type DecisionOptions, decideBooking, type ReadableRequest, type Requestor, unavailable } from './decide.ts';
 

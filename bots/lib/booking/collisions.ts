@@ -12,7 +12,7 @@ import {
   overlapEntries,
   takenByHand,
 } from '../../../core/booking/slots/collision.ts';
-import { holderSearch } from '../../../core/booking/slots/holders.ts';
+import { holderSearch } from '../../../core/booking/slots/reads.ts';
 import { idIn, isId } from '../../../core/fhir/reference.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { isRow } from '../../../core/rows/row.ts';

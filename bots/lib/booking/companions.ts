@@ -2,18 +2,17 @@ import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
 import type { Patients } from '../../../core/booking/appointment/change.ts';
 import { isOffer } from '../../../core/booking/appointment/expiry.ts';
-import { isByItself, siblingsOf } from '../../../core/booking/book/resubmission/visit.ts';
 import { resourceSet } from '../../../core/booking/resource-set.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
-import { usesOf } from '../../../core/booking/slots/holders.ts';
+import { usesOf } from '../../../core/booking/slots/reads.ts';
 import { type RelatedSlots, slotEntriesOf } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { toldGroupOf, visitGroupOf } from '../../../core/visits/group.ts';
+import { isByItself, siblingsOf, toldGroupOf, visitGroupOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
-import { newId } from '../new-id.ts';
+import { newId } from '../medplum.ts';
 import { readInBatch } from '../read.ts';
 import {
   completeRelated,

@@ -29,8 +29,7 @@ import { type ResourceSet, resourceSet } from '../../../core/booking/resource-se
 import { readsById } from '../../../core/booking/search.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { config } from '../config.ts';
-import { leewaysOf, RATE_LIMIT } from '../medplum.ts';
-import { newId } from '../new-id.ts';
+import { leewaysOf, newId, RATE_LIMIT } from '../medplum.ts';
 import { ReadError, readAnswers, readRest, readStateAs, stateIn } from '../read.ts';
 import { readMore } from './read-more.ts';
 

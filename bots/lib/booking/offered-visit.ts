@@ -7,7 +7,7 @@ import { proposalBundle } from '../../../core/visits/proposal.ts';
 import type { Proposal } from '../../../core/visits/search.ts';
 import type { Visit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
-import { newId } from '../new-id.ts';
+import { newId } from '../medplum.ts';
 import { ofType } from '../read.ts';
 import { findVisits, type Wish } from './visits.ts';
 

@@ -15,8 +15,7 @@ import {
 } from '../../../core/booking/policy/quota.ts';
 import { byId, resourceSet } from '../../../core/booking/resource-set.ts';
 import { searchByIds, searchUrl } from '../../../core/booking/search.ts';
-import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
-import { slotsAtReads } from '../../../core/booking/slots/reads.ts';
+import { fragmentReads, readFragments, slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { creation } from '../../../core/rows/row.ts';

@@ -7,8 +7,7 @@ import { holdsSlots, statusQuery } from '../../../core/booking/appointment/statu
 import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
 import { search } from '../../../core/booking/search.ts';
-import { holderSearch, usesOf } from '../../../core/booking/slots/holders.ts';
-import { merged, slotsAtReads } from '../../../core/booking/slots/reads.ts';
+import { holderSearch, merged, slotsAtReads, usesOf } from '../../../core/booking/slots/reads.ts';
 import { keptSlots, lostOffer, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';

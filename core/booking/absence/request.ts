@@ -6,7 +6,7 @@ import { parseReference } from '../../fhir/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { dateRange } from '../../time/date-range.ts';
 import type { Interval } from '../../time/interval.ts';
-import { YEAR } from '../policy/duration.ts';
+import { YEAR } from '../policy/policy.ts';
 import type { Proposal } from './plan.ts';
 
 /** What becomes of an appointment whose person does not answer to an offer. */

@@ -8,8 +8,7 @@ import type { Asked } from '../policy/judge.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import { findResource, type ResourceSet, servicesOf } from '../resource-set.ts';
-import type { Fragments } from '../slots/fragments.ts';
-import type { ScheduleTime } from '../slots/reads.ts';
+import type { Fragments, ScheduleTime } from '../slots/reads.ts';
 import type { Purpose } from './request/request.ts';
 
 /** What a booking depends on besides the request and the stored state. */

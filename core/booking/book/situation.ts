@@ -7,6 +7,7 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
+import { isByItself, siblingsOf } from '../../visits/group.ts';
 import { type StepMark, stepOf } from '../../visits/visit.ts';
 import { withDisplays } from '../appointment/actors.ts';
 import { endingOf, hasRunOut, isHold, isOffer } from '../appointment/expiry.ts';
@@ -25,7 +26,6 @@ import {
   heirOf,
 } from './resubmission/reschedule.ts';
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmission/resubmit.ts';
-import { isByItself, siblingsOf } from './resubmission/visit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 
 /** What a decision starts from: the request, and everything that was read for it. */

@@ -16,7 +16,7 @@ import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { settle } from '../../slots/settle.ts';
 import { withTaken } from '../../slots/take.ts';
 import { bufferSlots } from '../../slots/terms.ts';
-import { visitGroupOf } from '../../visits/group.ts';
+import { visitGroupOf, visitOf } from '../../visits/group.ts';
 import { stepExtension, stepOf } from '../../visits/visit.ts';
 import { afterItsEnd, answeredReason } from '../appointment/expiry.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
@@ -26,7 +26,6 @@ import { quotaEntries } from '../policy/quota.ts';
 import { refillRows } from '../waitlist/refill.ts';
 import type { BookingContext } from './knowledge.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
-import { visitOf } from './resubmission/visit.ts';
 import { type Result, resultOf } from './result.ts';
 import { buffersOf, type Situation, schedulesIn, settling } from './situation.ts';
 

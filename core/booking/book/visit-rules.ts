@@ -4,11 +4,11 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { servicesFor } from '../../slots/terms.ts';
 import { STAYS, type StepTaken, stepsWith, visitIssues } from '../../visits/check.ts';
+import { isByItself, siblingsOf, visitOf } from '../../visits/group.ts';
 import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
 import { isHold, isOffer, isOffered } from '../appointment/expiry.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import { offeredServicesOf } from './knowledge.ts';
-import { isByItself, siblingsOf, visitOf } from './resubmission/visit.ts';
 import type { Situation } from './situation.ts';
 import { schedulesOf } from './slots/select-slots.ts';
 

@@ -3,7 +3,7 @@ import { parseInstant } from '../../fhir/instant.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { unfittingSlots } from '../slots/holders.ts';
+import { unfittingSlots } from '../slots/reads.ts';
 import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf } from './finding.ts';
 
 type Rule = (

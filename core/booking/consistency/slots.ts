@@ -4,7 +4,7 @@ import { idIn } from '../../fhir/reference.ts';
 import { type CalendarSlot, calendarOf, isBooked, isMarked, isOverbooking } from '../../slots/slot.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { holdersOf } from '../slots/holders.ts';
+import { holdersOf } from '../slots/reads.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, keyOf } from './finding.ts';
 
 /**

@@ -12,7 +12,7 @@ import {
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { holdersOf } from '../slots/holders.ts';
+import { holdersOf } from '../slots/reads.ts';
 import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
 
 /** The Slots of a Schedule that are compared. */

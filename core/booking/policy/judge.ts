@@ -5,8 +5,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../../fhir/reference.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { Role } from '../caller-role.ts';
-import { lengthText } from './duration.ts';
-import { type EffectivePolicy, effectivePolicy } from './policy.ts';
+import { type EffectivePolicy, effectivePolicy, lengthText } from './policy.ts';
 
 /** The earliest and the latest start that a policy permits, both inclusive; in milliseconds since 1970 UTC. */
 export interface StartBounds {

@@ -30,7 +30,7 @@ import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { buffersWithoutSlot, takesTime, timeOf, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
 import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
 import { refillRows } from '../waitlist/refill.ts';
-import { unfittingSlots } from './holders.ts';
+import { unfittingSlots } from './reads.ts';
 
 /** What an appointment's slots depend on besides its status. */
 export interface RelatedSlots {

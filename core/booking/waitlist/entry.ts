@@ -11,7 +11,7 @@ import { DAY } from '../../time/time-zone.ts';
 import type { Proposal } from '../../visits/search.ts';
 import { isVisit, readVisit, type Visit } from '../../visits/visit.ts';
 import type { Located } from '../book/request/parameters.ts';
-import { YEAR } from '../policy/duration.ts';
+import { YEAR } from '../policy/policy.ts';
 
 /** How many entries one portal may have for one person. */
 export const MOST_ENTRIES = 5;

@@ -20,8 +20,7 @@ import { type ResolvedParticipants, resolveParticipants } from '../book/resolve-
 import { answersEntries } from '../book/transaction.ts';
 import { withoutConsequences } from '../issues.ts';
 import { hasCommonIdentifier } from '../patient/identity.ts';
-import { lengthText } from '../policy/duration.ts';
-import { readPolicy } from '../policy/policy.ts';
+import { lengthText, readPolicy } from '../policy/policy.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { search, searchByIds, searchUrl } from '../search.ts';
 import { MOST_ENTRIES, visitsFor, wishIssues } from './entry.ts';

@@ -7,7 +7,7 @@ import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { readFragments } from '../../../core/booking/slots/fragments.ts';
+import { readFragments } from '../../../core/booking/slots/reads.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { calendarOf } from '../../../core/slots/slot.ts';

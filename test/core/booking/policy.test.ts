@@ -1,7 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { lengthText, milliseconds } from '../../../core/booking/policy/duration.ts';
-import { effectivePolicy, readPolicy } from '../../../core/booking/policy/policy.ts';
+import { effectivePolicy, lengthText, milliseconds, readPolicy } from '../../../core/booking/policy/policy.ts';
 import { type Quota, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
 import { requestorLimitIssues } from '../../../core/booking/policy/requestor-limits.ts';
 import { artefactUri } from '../../../core/config/config.ts';

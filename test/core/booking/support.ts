@@ -6,7 +6,7 @@ import { parseBookRequest } from '../../../core/booking/book/request/request.ts'
 import { type Situation, situationsOf } from '../../../core/booking/book/situation.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import type { Fragments } from '../../../core/booking/slots/fragments.ts';
+import type { Fragments } from '../../../core/booking/slots/reads.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { told } from '../../lib/told.ts';

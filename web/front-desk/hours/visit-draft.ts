@@ -1,5 +1,5 @@
 import type { Extension, HealthcareService } from '@medplum/fhirtypes';
-import { milliseconds } from '../../../core/booking/policy/duration.ts';
+import { milliseconds } from '../../../core/booking/policy/policy.ts';
 import type { HoursData } from '../../../core/calendar/opening-hours.ts';
 import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference.ts';

@@ -18,7 +18,7 @@ import { type Event, eventKey } from '../../../../core/notifications/events/even
 import { readableQuery } from '../../../../core/notifications/events/read-access.ts';
 import { topicUrl } from '../../../../core/notifications/subscription/topics.ts';
 import { config } from '../../config.ts';
-import { newId } from '../../new-id.ts';
+import { newId } from '../../medplum.ts';
 import { type EventNumber, readContents, readEvents } from '../event-store.ts';
 import type { SubscriptionOutbox } from '../outbox-store.ts';
 import { type Claim, changeOutbox, changeStatus, claimOutboxes, type Decide, giveUp, isWaiting } from './claim.ts';

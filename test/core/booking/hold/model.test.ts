@@ -12,7 +12,7 @@ import { planBooking } from '../../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
 import { type Quota, quotaKey, quotaRow, type Usage } from '../../../../core/booking/policy/quota.ts';
 import { type ResourceSet, resourcesOfType } from '../../../../core/booking/resource-set.ts';
-import { readFragments } from '../../../../core/booking/slots/fragments.ts';
+import { readFragments } from '../../../../core/booking/slots/reads.ts';
 import { slotEntries } from '../../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { updateEntry } from '../../../../core/fhir/resource.ts';

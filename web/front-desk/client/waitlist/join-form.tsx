@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import { YEAR } from '../../../../core/booking/policy/duration.ts';
+import { YEAR } from '../../../../core/booking/policy/policy.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { conceptText, otherNamesIn, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
