@@ -8,14 +8,20 @@ import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { roleOf } from '../../core/booking/caller-role.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
-import { besides, uniqueIssues, withoutConsequences } from '../../core/booking/issues.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
 import { readsById } from '../../core/booking/search.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
 import { isSameJson } from '../../core/fhir/json.ts';
-import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import {
+  besides,
+  type Issue,
+  serverRejectionIssues,
+  toOperationOutcome,
+  uniqueIssues,
+  withoutConsequences,
+} from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { conditionalReferenceIssues } from '../../core/fhir/unsupported.ts';

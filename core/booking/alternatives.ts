@@ -2,7 +2,7 @@ import type { BundleEntry, CodeableConcept, Schedule, Slot } from '@medplum/fhir
 import type { PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import type { BookingErrorCode } from '../fhir/outcome/errors.ts';
-import type { Alternative, Issue } from '../fhir/outcome/outcome.ts';
+import { type Alternative, containsPath, type Issue } from '../fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../fhir/reference.ts';
 import { findChain } from '../slots/chain.ts';
 import type { Interval } from '../time/interval.ts';
@@ -12,7 +12,6 @@ import { LONGEST_PERIOD } from '../visits/request.ts';
 import { type StepMark, stepOf, type Visit } from '../visits/visit.ts';
 import { MOST_SLOTS } from './appointment/elements.ts';
 import { type BookRequest, eachOf } from './book/request/request.ts';
-import { contains } from './issues.ts';
 import type { StartBounds } from './policy/judge.ts';
 import { findResource, type ResourceSet } from './resource-set.ts';
 import { type SearchQuery, search } from './search.ts';
@@ -66,7 +65,7 @@ export function proposeWholes(issues: readonly Issue[], alternatives: readonly A
 export function refusedIn(request: BookRequest, issues: readonly Issue[]): BookRequest | undefined {
   const all = eachOf(request);
   const isRefused = ({ appointment: { path } }: BookRequest): boolean =>
-    issues.some(({ code, expression = '' }) => proposing.has(code) && contains(path, expression));
+    issues.some(({ code, expression = '' }) => proposing.has(code) && containsPath(path, expression));
   const [first, second] = all.length === 1 ? all : all.filter(isRefused);
   if (!first || second) {
     return undefined;

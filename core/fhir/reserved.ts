@@ -1,6 +1,5 @@
 import { type Artefact, artefacts, artefactUri, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
-import { isObject } from './resource.ts';
-import { isSameToken } from './token.ts';
+import { isObject, isSameToken } from './resource.ts';
 
 /** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
 export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';

@@ -1,7 +1,7 @@
 import type { Coding, Meta, Resource } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
 import { isReservedTag } from './reserved.ts';
-import { isSameToken } from './token.ts';
+import { isSameToken } from './resource.ts';
 
 /**
  * The tag by which the requestor that owns a resource is known; AccessPolicies compare it with the caller's profile.

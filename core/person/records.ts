@@ -13,8 +13,7 @@ import type {
   Subscription,
   Task,
 } from '@medplum/fhirtypes';
-import { isObject } from '../fhir/resource.ts';
-import { isSameToken } from '../fhir/token.ts';
+import { isObject, isSameToken } from '../fhir/resource.ts';
 
 type Stored<T extends Resource> = T & { readonly id: string };
 

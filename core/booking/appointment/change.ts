@@ -1,9 +1,8 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
-import { besides } from '../issues.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { entryChangeIssues } from '../waitlist/entry.ts';
 import { addedActorIssues, displayIssues } from './actors.ts';

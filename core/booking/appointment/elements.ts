@@ -6,8 +6,7 @@ import { canonicalJson, isSameJson } from '../../fhir/json.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { formatReference, parseReference } from '../../fhir/reference.ts';
 import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
-import { isObject } from '../../fhir/resource.ts';
-import { isSameToken } from '../../fhir/token.ts';
+import { isObject, isSameToken } from '../../fhir/resource.ts';
 import { parseActor } from './actors.ts';
 import type { Changer } from './status.ts';
 

@@ -1,8 +1,7 @@
 import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { type Issue, uniqueIssues, withoutConsequences } from '../../fhir/outcome/outcome.ts';
 import { overlaps } from '../../time/interval.ts';
-import { uniqueIssues, withoutConsequences } from '../issues.ts';
 import type { ResourceSet } from '../resource-set.ts';
 import type { BookingContext, Knowledge, Wanted } from './knowledge.ts';
 import type { ParsedRequest } from './request/request.ts';

@@ -2,13 +2,12 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
 import { parseJson } from '../../fhir/json.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
-import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { isId } from '../../fhir/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import { grownListIssues, unpatchableIssues } from '../appointment/elements.ts';
-import { besides } from '../issues.ts';
 import { applyEdit, type Edit, type Edited } from './edit.ts';
 import {
   compile,

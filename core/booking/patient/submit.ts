@@ -2,14 +2,13 @@ import type { Coding, Meta, Patient } from '@medplum/fhirtypes';
 import type { BookingConfig, PublicConfig } from '../../config/config.ts';
 import { boundIssues, identifierIssues, personBounds } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
-import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupported.ts';
 import type { Role } from '../caller-role.ts';
-import { besides } from '../issues.ts';
 import { withTrueClaims } from './conformance.ts';
 
 /** The caller who submits a patient. */

@@ -1,7 +1,7 @@
 import type { Appointment, Bundle, BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { type Issue, withoutConsequences } from '../../fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../../fhir/reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from '../../fhir/tags.ts';
@@ -18,7 +18,6 @@ import { questionnaireResponseIssues } from '../book/request/questionnaire-respo
 import { type BookRequest, type ParsedRequest, readReference, rootOf } from '../book/request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from '../book/resolve-participants.ts';
 import { answersEntries } from '../book/transaction.ts';
-import { withoutConsequences } from '../issues.ts';
 import { hasCommonIdentifier } from '../patient/identity.ts';
 import { lengthText, readPolicy } from '../policy/policy.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';

@@ -3,7 +3,7 @@ import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { FORMER_STATUS } from '../../fhir/reserved.ts';
-import { isSameToken } from '../../fhir/token.ts';
+import { isSameToken } from '../../fhir/resource.ts';
 import { momentIn, valueIn } from '../../rows/row.ts';
 import type { Outbox, OutboxStatus } from './outbox.ts';
 

@@ -2,7 +2,7 @@ import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, Resour
 import type { PublicConfig } from '../../../config/config.ts';
 import { type Bounds, boundIssues, identifierIssues, personBounds, sizeProblem } from '../../../fhir/bounds.ts';
 import { narrativeIssues } from '../../../fhir/narrative/narrative.ts';
-import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { besides, type Issue } from '../../../fhir/outcome/outcome.ts';
 import { withoutReserved } from '../../../fhir/reserved.ts';
 import { isObject, isResource } from '../../../fhir/resource.ts';
 import { readStructure } from '../../../fhir/types/structure.ts';
@@ -10,7 +10,6 @@ import { unsupportedIssues } from '../../../fhir/unsupported.ts';
 import { readStepMark } from '../../../visits/group.ts';
 import type { StepMark } from '../../../visits/visit.ts';
 import { appointmentBounds } from '../../appointment/elements.ts';
-import { besides } from '../../issues.ts';
 import { mergeIssues } from '../../patient/submit.ts';
 
 /** A value together with the FHIRPath of its element. */

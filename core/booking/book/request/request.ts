@@ -8,13 +8,18 @@ import type {
 } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../config/config.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
-import { type Issue, serverRejectionIssues } from '../../../fhir/outcome/outcome.ts';
+import {
+  containsPath,
+  type Issue,
+  serverRejectionIssues,
+  uniqueIssues,
+  withoutConsequences,
+} from '../../../fhir/outcome/outcome.ts';
 import { isId, parseReference } from '../../../fhir/reference.ts';
 import { isResource } from '../../../fhir/resource.ts';
 import { conditionalReferenceIssues } from '../../../fhir/unsupported.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { requiredElements } from '../../appointment/elements.ts';
-import { contains, uniqueIssues, withoutConsequences } from '../../issues.ts';
 import { type BookInputs, type Located, type LocatedAppointment, readInputs } from './parameters.ts';
 import { type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
 
@@ -229,7 +234,7 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
   if (isHopeless) {
     return { issues };
   }
-  const areParametersRead = unreadable.every((path) => appointments.some((one) => contains(one.path, path)));
+  const areParametersRead = unreadable.every((path) => appointments.some((one) => containsPath(one.path, path)));
   const read = appointments.map((one) => readOne(one, inputs, areParametersRead, purpose === 'hold', config));
   const more = uniqueIssues([...read.flatMap((one) => one.issues), ...togetherIssues(inputs)]);
   const found = [...issues, ...withoutConsequences(more, unreadable)];
