@@ -1,6 +1,29 @@
-import { badRequest, createReference, getStatus, isOk, isOperationOutcome, type MedplumClient, normalizeErrorString, normalizeOperationOutcome, OperationOutcomeError, stringify, type WithId } from '@medplum/core';
+import {
+  badRequest,
+  createReference,
+  getStatus,
+  isOk,
+  isOperationOutcome,
+  type MedplumClient,
+  normalizeErrorString,
+  normalizeOperationOutcome,
+  OperationOutcomeError,
+  stringify,
+  type WithId,
+} from '@medplum/core';
 import { type FhirResponse, FhirRouter, type HttpMethod } from '@medplum/fhir-router';
-import type { AccessPolicy, Bot, ClientApplication, ProjectMembership, Reference, Resource, ResourceType, Schedule, Slot, Subscription } from '@medplum/fhirtypes';
+import type {
+  AccessPolicy,
+  Bot,
+  ClientApplication,
+  ProjectMembership,
+  Reference,
+  Resource,
+  ResourceType,
+  Schedule,
+  Slot,
+  Subscription,
+} from '@medplum/fhirtypes';
 import { type BotName, botSource, bots, clock } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -12,7 +35,13 @@ import type { Job } from '../../packages/sandbox/jobs/job.ts';
 import { jobsFor } from '../../packages/sandbox/jobs/match.ts';
 import { isPreCommit } from '../../packages/sandbox/jobs/pre-commit.ts';
 import { runJob } from '../../packages/sandbox/jobs/run.ts';
-import { type BotRequest, type BotResult, type Platform, type Session, system } from '../../packages/sandbox/platform.ts';
+import {
+  type BotRequest,
+  type BotResult,
+  type Platform,
+  type Session,
+  system,
+} from '../../packages/sandbox/platform.ts';
 import { loadDefinitions } from '../../packages/sandbox/repository/definitions.ts';
 import { SandboxRepository } from '../../packages/sandbox/repository/repository.ts';
 import { bookProposed } from '../../packages/sandbox/scheduling/book.ts';

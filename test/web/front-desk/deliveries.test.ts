@@ -2,7 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import type { Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { newOutbox, noOutboxes, type Outbox, outboxesTask, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
+import {
+  newOutbox,
+  noOutboxes,
+  type Outbox,
+  outboxesTask,
+  withOutbox,
+} from '../../../core/notifications/delivery/outbox.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { deliveriesIn, eventsIn, firstListed } from '../../../web/front-desk/notifications/deliveries.ts';
 
