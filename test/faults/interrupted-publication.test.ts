@@ -10,11 +10,12 @@ import { botSource } from '../../core/config/bots.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { withMarks } from '../../core/slots/slot.ts';
-import { DAY } from '../../core/time/time-zone.ts';
+import { DAY, instantOf, localTimeOf } from '../../core/time/time-zone.ts';
 import { bundleBot } from '../../scripts/build/bots.ts';
 import { scaled } from '../lib/time-scale.ts';
 
 const HOUR = 60 * 60_000;
+const ZONE = 'Europe/Berlin';
 
 const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4', calendar: { horizonWeeks: 3 } });
 
@@ -111,7 +112,7 @@ async function aCalendar(): Promise<Schedule> {
           extension: [
             { url: 'duration', valueDuration: { value: 20, unit: 'min' } },
             { url: 'alignmentInterval', valueDuration: { value: 20, unit: 'min' } },
-            { url: 'timezone', valueCode: 'Europe/Berlin' },
+            { url: 'timezone', valueCode: ZONE },
           ],
         },
       ],
@@ -154,13 +155,13 @@ async function publicationOf({ id }: Schedule): Promise<Task | undefined> {
 }
 
 /** What Medplum does by itself: it starts the Bot on a requested Task, and by the clock, whose minutes pass at once. */
-async function untilPublished(schedule: Schedule): Promise<void> {
+async function untilPublished(schedule: Schedule, later = 0): Promise<void> {
   for (let minute = 0; minute < 30; minute++) {
     const task = await publicationOf(schedule);
     if (task && publicationIn(task)?.status === 'completed') {
       return;
     }
-    await (task?.status === 'requested' ? run(task) : run({}, undefined, 60_000));
+    await (task?.status === 'requested' ? run(task, undefined, later) : run({}, undefined, later + 60_000));
   }
   throw new Error('It was not published within 30 minutes of the clock.');
 }
@@ -195,10 +196,13 @@ it(
 it(
   'a clock that dies at any write goes on where it was',
   async () => {
+    // From tomorrow's noon on: no midnight passes within these minutes.
+    const today = Math.floor(localTimeOf(ZONE, Date.now()) / DAY) * DAY;
+    const noon = instantOf(ZONE, today + DAY + 12 * HOUR) - Date.now();
     const newest = await aCalendar();
-    await run(newest);
-    await untilPublished(newest);
-    const later = 7 * DAY;
+    await run(newest, undefined, noon);
+    await untilPublished(newest, noon);
+    const later = noon + 7 * DAY;
     const before = await slotsOf(newest);
     for (let write = 1; write <= 8; write++) {
       for (const side of ['before', 'after'] as const) {
