@@ -145,13 +145,8 @@ const slotsOf = ({ id }: Schedule): Promise<Slot[]> =>
 const keysOf = (slots: readonly Slot[]): string[] => slots.map(({ identifier }) => identifier?.[0]?.value ?? '');
 
 async function publicationOf({ id }: Schedule): Promise<Task | undefined> {
-  return medplum.searchOne(
-    'Task',
-    { code: rowCodes(['publish'], config), focus: `Schedule/${id}` },
-    {
-      cache: 'reload',
-    },
-  );
+  const query = { code: rowCodes(['publish'], config), focus: `Schedule/${id}` };
+  return medplum.searchOne('Task', query, { cache: 'reload' });
 }
 
 /** What Medplum does by itself: it starts the Bot on a requested Task, and by the clock, whose minutes pass at once. */

@@ -101,9 +101,8 @@ function once<Key extends object, Result>(work: (store: ResourceSet, key: Key) =
   return (store: ResourceSet, key: Key): Result => {
     const known = results.get(store) ?? new Map<unknown, unknown>();
     results.set(store, known);
-    const result = known.has(key) ? (known.get(key) as Result) : work(store, key);
-    known.set(key, result);
-    return result;
+    known.set(key, known.has(key) ? known.get(key) : work(store, key));
+    return known.get(key) as Result;
   };
 }
 
