@@ -120,6 +120,7 @@ test('a visit that a colleague has changed meanwhile is not overwritten, and wha
   await page.getByRole('button', { name: 'Save the visit' }).click();
   await expect(page.getByRole('alert')).toContainText('Someone else was faster');
   await page.getByRole('button', { name: 'Load again' }).click();
+  await expect(page.getByRole('alert')).toHaveCount(0);
   await expect(stepAt(page, 1).getByLabel('Length', { exact: true })).toHaveValue('45');
   await page.getByRole('button', { name: 'Save the visit' }).click();
   await expect(page.getByText('Saved. From now on it is booked like this.')).toBeVisible();
