@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
-import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Bundle, Resource, ResourceType } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { checkConsistency, type Finding } from '../../core/booking/consistency/check.ts';
 import { rules } from '../../core/booking/consistency/finding.ts';
@@ -69,6 +69,12 @@ function sourceOf(medplum: MedplumClient): Source {
         found.push(...page);
       }
       return found;
+    },
+    async versions(id) {
+      const { entry = [] } = await medplum
+        .readHistory('Appointment', id)
+        .catch((): Bundle => ({ resourceType: 'Bundle', type: 'history' }));
+      return entry.flatMap(({ resource }) => resource ?? []);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import { isOpen } from '../../core/booking/appointment/status.ts';
 import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { rowCodes } from '../../core/rows/row.ts';
@@ -7,6 +8,8 @@ import { rowCodes } from '../../core/rows/row.ts';
 export interface Source {
   /** All results of a search, over all its pages. */
   search(type: ResourceType, query: Readonly<Record<string, string>>): Promise<Resource[]>;
+  /** The versions of an appointment, the newest first, though it was deleted; none if there never was one. */
+  versions(id: string): Promise<Resource[]>;
 }
 
 type Found = Map<string, Resource>;
@@ -61,6 +64,19 @@ function referencesIn(resources: Iterable<Resource>): Set<string> {
   return new Set(references.flatMap((reference) => reference ?? []));
 }
 
+/** Whoever has cancelled an appointment may delete it: it counts by its last version, and holds no slots. */
+async function readDeleted({ versions }: Source, found: Found): Promise<void> {
+  const gone = [...referencesIn(ofType(found, 'Task'))].filter(
+    (reference) => reference.startsWith('Appointment/') && !found.has(reference),
+  );
+  for (const reference of gone) {
+    const [last] = (await versions(reference.slice('Appointment/'.length))).filter((one) =>
+      isResource(one, 'Appointment'),
+    );
+    keep(found, last && !isOpen(last) ? [{ ...last, status: 'cancelled' }] : []);
+  }
+}
+
 async function readReferred({ search }: Source, found: Found): Promise<void> {
   const bookings = [...ofType(found, 'Appointment'), ...ofType(found, 'Slot'), ...ofType(found, 'Task')];
   const missing = [...referencesIn(bookings)].filter((reference) => !found.has(reference));
@@ -87,5 +103,6 @@ export async function readStored(
   const found: Found = new Map();
   await (schedules.length > 0 ? readSchedules(source, schedules, found) : readAll(source, config, found));
   await readReferred(source, found);
+  await readDeleted(source, found);
   return found;
 }

@@ -17,6 +17,7 @@ async function resourcesAt(path: string): Promise<Resource[]> {
 
 const source: Source = {
   search: (type, query) => resourcesAt(`/${type}?${new URLSearchParams({ ...query, _count: '1000' })}`),
+  versions: (id) => resourcesAt(`/Appointment/${id}/_history`),
 };
 
 /** What does not agree on some schedules, each as `rule: Type/id: sentence`. */

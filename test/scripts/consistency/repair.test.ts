@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Appointment, HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { newRow } from '../../../core/rows/row.ts';
 import { bundleBot } from '../../../scripts/build/bots.ts';
 import { untilPublished } from '../../../scripts/calendar/progress.ts';
 import { checkProject, repairProject } from '../../../scripts/consistency/check.ts';
@@ -88,6 +89,13 @@ const appointment = (slot: Slot | undefined): Appointment => ({
   participant: [{ actor: { display: 'Somebody' }, status: 'accepted' }],
 });
 
+/** The job of an asynchronous booking that has made an appointment. */
+const jobOf = (id: string | undefined): Task => {
+  const type = { coding: [{ system: 'urn:outputs', code: 'appointment' }] };
+  const output = [{ type, valueReference: { reference: `Appointment/${id}` } }];
+  return newRow('book', { status: 'completed', output }, config);
+};
+
 beforeAll(async () => {
   installation = await startInstallation();
   const names = Object.keys(bots) as BotName[];
@@ -115,6 +123,14 @@ test('what has one right answer is found and mended, the rest is a Task for peop
   );
 
   await stopBots();
+  const over = await medplum.createResource<Appointment>({
+    resourceType: 'Appointment',
+    status: 'cancelled',
+    participant: [{ actor: { display: 'Somebody' }, status: 'accepted' }],
+  });
+  await medplum.createResource(jobOf(over.id));
+  await medplum.deleteResource('Appointment', over.id);
+  const lying = await medplum.createResource(jobOf(schedule.id));
   await medplum.deleteResource('Slot', present(deleted?.id));
   await medplum.createResource(appointment(booked));
   await medplum.createResource(appointment(shared));
@@ -150,8 +166,11 @@ test('what has one right answer is found and mended, the rest is a Task for peop
       `slot-without-appointment Slot/${lost?.id}`,
       expect.stringMatching(/^buffer-left-over/),
       `free-over-taken Slot/${blocked.id}`,
+      `reference-missing Task/${lying.id}`,
     ]),
   );
+  expect(rules.filter((one) => one.startsWith('reference-missing'))).toHaveLength(1);
+  await medplum.deleteResource('Task', lying.id);
 
   await deployCode(real);
   const { failures, left } = await repairProject(medplum, config);
