@@ -25,7 +25,7 @@ const budgets: Readonly<Record<string, number>> = {
   'docs/notifications.md': 1_990,
   'docs/operators.md': 3_840,
   'docs/portal.md': 1_220,
-  'docs/portals.md': 4_260,
+  'docs/portals.md': 4_280,
 };
 
 const read = (path: string): string => readFileSync(path, 'utf8');
