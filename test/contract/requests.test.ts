@@ -1,11 +1,11 @@
-import './notifications/stand-ins.ts';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Task } from '@medplum/fhirtypes';
 import { until } from '../lib/until.ts';
 import { aClinic, aPatient, aSchedule, aSlot, book, parameters, proposed, slotsOf, succeeded } from './fixtures.ts';
 import { isActionable, issuesOf, medplum, request, resourceIn } from './http.ts';
 import { about, subscribed } from './notifications/fixtures.ts';
-import { eventEntries, events, type Listener, listen } from './notifications/listener.ts';
+import { eventEntries, events } from './notifications/listener.ts';
+import { aListener } from './notifications/stand-ins.ts';
 import { cancellation, patch } from './patch/fixtures.ts';
 import { deletePatient, editPatient, merge } from './patients-who-go/fixtures.ts';
 import { aRequest, byHandWithin, deadlineIn, over, runBot, tasksOf } from './requests/fixtures.ts';
@@ -376,10 +376,6 @@ describe('the reminder', () => {
 });
 
 describe('told', () => {
-  const open: Listener[] = [];
-
-  afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
-
   it.each<[string, (body: ReturnType<typeof proposed>) => Promise<unknown>]>([
     ['when the deadline is over', () => runBot('end-requests')],
     [
@@ -390,8 +386,7 @@ describe('told', () => {
       },
     ],
   ])('the portal is told, %s: cancelled, with the reason', async (_, end) => {
-    const listener = await listen();
-    open.push(listener);
+    const listener = await aListener();
     const { slot, patient } = await aClinic(byHandWithin(1, 's'));
     await subscribed(listener, { ...about(patient), content: 'full-resource' });
     const body = proposed(patient, [slot]);

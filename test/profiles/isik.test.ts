@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Resource } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
-import { faultsIn } from './isik.ts';
+import { faultsIn, knownPatient } from './isik.ts';
 
 const specialty = [{ coding: [{ system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'ALLG' }] }];
 const type = { text: 'Visit' };
@@ -23,18 +23,7 @@ const examples: Readonly<Record<string, object>> = {
     end: '2027-01-04T09:30:00.000Z',
   },
   HealthcareService: { active: true, name: 'Visit', type: [type], specialty },
-  Patient: {
-    identifier: [
-      {
-        type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' }] },
-        system: 'https://clinic.example/patients',
-        value: '1',
-      },
-    ],
-    name: [{ use: 'official', family: 'Muster', given: ['Kim'] }],
-    gender: 'female',
-    birthDate: '1990-05-17',
-  },
+  Patient: knownPatient,
 };
 
 const names = { Appointment: 'LocalTermin', Schedule: 'LocalSchedule', Patient: 'LocalPatient' } as const;

@@ -1,7 +1,22 @@
 import { evalFhirPath } from '@medplum/core';
-import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Patient, Resource, ResourceType } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { presets } from '../../core/config/presets.ts';
+
+/** A patient who has a number of the clinic: what gematik's profile of patients asks for. */
+export const knownPatient: Patient = {
+  resourceType: 'Patient',
+  identifier: [
+    {
+      type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' }] },
+      system: 'https://clinic.example/patients',
+      value: '1',
+    },
+  ],
+  name: [{ use: 'official', family: 'Muster', given: ['Kim'] }],
+  gender: 'female',
+  birthDate: '1990-05-17',
+};
 
 /** A stage of ISiK Terminplanung, by the name of its preset. */
 type Stage = Exclude<keyof typeof presets, 'default'>;

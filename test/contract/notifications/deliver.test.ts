@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
 import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
 import { until } from '../../lib/until.ts';
@@ -19,16 +19,8 @@ import {
   subscription,
   turnsTo,
 } from './fixtures.ts';
-import { events, type Listener, listen, numbersAt, ofKind } from './listener.ts';
-import './stand-ins.ts';
-
-const open: Listener[] = [];
-async function aListener(): Promise<Listener> {
-  const listener = await listen();
-  open.push(listener);
-  return listener;
-}
-afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
+import { events, type Listener, numbersAt, ofKind } from './listener.ts';
+import { aListener } from './stand-ins.ts';
 
 const deliver = (id: string | undefined, role: Role = 'front-desk') =>
   request(role, 'POST', `/Subscription/${id}/$deliver`);

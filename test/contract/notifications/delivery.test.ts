@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { scaled } from '../../lib/time-scale.ts';
+import { until } from '../../lib/until.ts';
 import { simultaneously, succeeded } from '../fixtures.ts';
 import { medplum, resourceIn } from '../http.ts';
 import { runBot } from '../requests/fixtures.ts';
 import { aBooking, confirm, outboxNow, outboxTurnsTo, staffChange, subscribed } from './fixtures.ts';
-import { events, focusIn, type Listener, listen, numbersAt, ofKind, type Reply, typeOf } from './listener.ts';
-import './stand-ins.ts';
-import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { events, focusIn, numbersAt, ofKind, type Reply, typeOf } from './listener.ts';
+import { aListener } from './stand-ins.ts';
 
 /** What is due again is started by the clock, which ticks once a minute on a real server. */
 const PATIENCE = 150_000;
@@ -26,14 +26,6 @@ const inTime = <T>(look: () => Promise<T>, isWanted: (found: T) => boolean): Pro
   );
 
 jest.setTimeout(scaled(PATIENCE + 30_000));
-
-const open: Listener[] = [];
-async function aListener(): Promise<Listener> {
-  const listener = await listen();
-  open.push(listener);
-  return listener;
-}
-afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 

@@ -1,7 +1,9 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Bundle, Subscription } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { scaled } from '../../lib/time-scale.ts';
+import { until } from '../../lib/until.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import {
   aBooking,
@@ -19,27 +21,16 @@ import {
   events,
   focusIn,
   type Listener,
-  listen,
   numbersAt,
   numbersIn,
   ofKind,
   parameterIn,
   typeOf,
 } from './listener.ts';
-import './stand-ins.ts';
-import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { aListener } from './stand-ins.ts';
 
 /** Longer than it takes until retry-deliveries runs again, once a minute on a real server. */
 const NEXT_RUN = 90_000;
-
-const open: Listener[] = [];
-async function aListener(): Promise<Listener> {
-  const listener = await listen();
-  open.push(listener);
-  return listener;
-}
-afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
 
 const ask = async (path: string, role: 'portal-a' | 'portal-b' = 'portal-a'): Promise<Bundle> =>
   resourceIn('Bundle', await request(role, 'GET', `/Subscription${path}`));

@@ -1,24 +1,16 @@
-import { afterEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
+import { until } from '../../lib/until.ts';
 import { aPatient, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { base, config } from '../installation.ts';
-import { aBooking, about, cancel, confirm, staffChange, subscribed } from './fixtures.ts';
-import { eventEntries, events, focusIn, type Listener, listen, numbersAt, ofKind } from './listener.ts';
-import './stand-ins.ts';
-import { until } from '../../lib/until.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
 import { merge } from '../patients-who-go/fixtures.ts';
 import { aFullClinic, aWaiting, offerFor } from '../waitlist/fixtures.ts';
-
-const open: Listener[] = [];
-async function aListener(): Promise<Listener> {
-  const listener = await listen();
-  open.push(listener);
-  return listener;
-}
-afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
+import { aBooking, about, cancel, confirm, staffChange, subscribed } from './fixtures.ts';
+import { eventEntries, events, focusIn, type Listener, numbersAt, ofKind } from './listener.ts';
+import { aListener } from './stand-ins.ts';
 
 /**
  * Makes a change that is told, and waits until it has arrived. The changes of one appointment are announced together,

@@ -10,24 +10,11 @@ import {
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
+import { knownPatient as known } from '../../profiles/isik.ts';
 import { appointment, at, config, now, requestor } from './support.ts';
 
 describe('conformance', () => {
   const config = resolveConfig({ preset: 'isik', baseUrl: 'https://clinic.example/fhir/R4' });
-
-  const known: Patient = {
-    resourceType: 'Patient',
-    identifier: [
-      {
-        type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' }] },
-        system: 'https://clinic.example/patients',
-        value: '1',
-      },
-    ],
-    name: [{ use: 'official', family: 'Muster', given: ['Kim'] }],
-    gender: 'female',
-    birthDate: '1990-05-17',
-  };
 
   test.each([
     ['the number of the clinic', { identifier: [{ system: 'https://portal.example', value: '1' }] }],

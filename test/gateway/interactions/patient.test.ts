@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
+import { knownPatient } from '../../profiles/isik.ts';
 import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
 
 let fake: FakeMedplum;
@@ -127,19 +128,7 @@ describe("the claim to conform to a publisher's profile", () => {
   const isik = resolveConfig({ preset: 'isik3', baseUrl: base });
   const profile = [artefactUri(isik, 'LocalPatient'), 'urn:other'];
   const provisional = { resourceType: 'Patient', id: 'p1', meta: { profile }, name: [{ family: 'M' }] };
-  const known = {
-    ...provisional,
-    identifier: [
-      {
-        type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' }] },
-        system: 'https://clinic.example/patients',
-        value: '1',
-      },
-    ],
-    name: [{ use: 'official', family: 'Muster', given: ['Kim'] }],
-    gender: 'female',
-    birthDate: '1990-05-17',
-  };
+  const known = { ...provisional, ...knownPatient };
 
   test.each([
     ['a requestor', () => ({ body: { profile: { resourceType: 'ClientApplication', id: 'portal-a-id' } } })],
