@@ -11,7 +11,7 @@ let fixtures: typeof import('../../contract/notifications/fixtures.ts');
 let listening: typeof import('../../contract/notifications/listener.ts');
 
 beforeAll(async () => {
-  installation = await prepareInstallation({ SANDBOX_DELAY_SCALE: '0.001' }, { notifications: { keepEventsDays: 2 } });
+  installation = await prepareInstallation({ SANDBOX_DELAY_SCALE: '0.005' }, { notifications: { keepEventsDays: 2 } });
   [http, fixtures, listening] = await Promise.all([
     import('../../contract/http.ts'),
     import('../../contract/notifications/fixtures.ts'),
