@@ -28,7 +28,8 @@ afterAll(async () => {
 /** Runs a program of the project to its end. */
 function run(script: string, environment: Readonly<Record<string, string>>) {
   const { promise, resolve } = Promise.withResolvers<{ readonly code: unknown; readonly stderr: string }>();
-  const env = { PATH: process.env.PATH, MEDPLUM_BASE_URL: 'http://localhost:1/', ...environment };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, MEDPLUM_BASE_URL: 'http://localhost:1/', ...environment };
   execFile(process.execPath, script.split(' '), { env, timeout: scaled(20_000) }, (error, _, stderr) =>
     resolve({ code: error ? error.code : 0, stderr }),
   );
