@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
-import type { Bundle, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { checkConsistency, type Finding } from '../../core/booking/consistency/check.ts';
 import { rules } from '../../core/booking/consistency/finding.ts';
@@ -12,6 +12,7 @@ import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { GATEWAY_CLIENT } from '../deploy/gateway-client.ts';
 import { connect } from '../medplum/connect.ts';
+import { versionsOf } from '../person/read.ts';
 import { findUnpublished, type OnProgress } from './published.ts';
 import { readStored, type Source } from './read.ts';
 import { remediesFor, repair } from './repair.ts';
@@ -70,12 +71,7 @@ function sourceOf(medplum: MedplumClient): Source {
       }
       return found;
     },
-    async versions(id) {
-      const { entry = [] } = await medplum
-        .readHistory('Appointment', id)
-        .catch((): Bundle => ({ resourceType: 'Bundle', type: 'history' }));
-      return entry.flatMap(({ resource }) => resource ?? []);
-    },
+    versions: (id) => versionsOf(medplum, 'Appointment', id),
   };
 }
 
