@@ -1,5 +1,6 @@
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
-import { isOpen } from '../../core/booking/appointment/status.ts';
+import { mapConcurrently } from '../../bots/lib/concurrency.ts';
+import { mayBecome } from '../../core/booking/appointment/status.ts';
 import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { rowCodes } from '../../core/rows/row.ts';
@@ -14,8 +15,8 @@ export interface Source {
 
 type Found = Map<string, Resource>;
 
-/** How many ids go into the address of one search. */
-const CHUNK = 50;
+/** How many ids go into the address of one search, and how many histories are read at once. */
+const [CHUNK, AT_ONCE] = [50, 4];
 
 function chunks<T>(list: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
@@ -64,17 +65,20 @@ function referencesIn(resources: Iterable<Resource>): Set<string> {
   return new Set(references.flatMap((reference) => reference ?? []));
 }
 
-/** Whoever has cancelled an appointment may delete it: it counts by its last version, and holds no slots. */
+/**
+ * What staff may delete, since it is over, is no fault where something still names it: it counts as an appointment that is
+ * cancelled and names nothing itself.
+ */
 async function readDeleted({ versions }: Source, found: Found): Promise<void> {
-  const gone = [...referencesIn(ofType(found, 'Task'))].filter(
+  const gone = [...referencesIn([...ofType(found, 'Appointment'), ...ofType(found, 'Task')])].filter(
     (reference) => reference.startsWith('Appointment/') && !found.has(reference),
   );
-  for (const reference of gone) {
-    const [last] = (await versions(reference.slice('Appointment/'.length))).filter((one) =>
-      isResource(one, 'Appointment'),
-    );
-    keep(found, last && !isOpen(last) ? [{ ...last, status: 'cancelled' }] : []);
-  }
+  await mapConcurrently(gone, AT_ONCE, async (reference) => {
+    const id = reference.slice('Appointment/'.length);
+    const last = (await versions(id)).find((one) => isResource(one, 'Appointment'));
+    const isOver = isResource(last, 'Appointment') && !mayBecome(last, 'cancelled', 'repository');
+    keep(found, isOver ? [{ resourceType: 'Appointment', id, status: 'cancelled', participant: [] }] : []);
+  });
 }
 
 async function readReferred({ search }: Source, found: Found): Promise<void> {

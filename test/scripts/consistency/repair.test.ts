@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, HealthcareService, QuestionnaireResponse, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots } from '../../../core/config/bots.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri, EXTERNAL_TAG } from '../../../core/config/config.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
 import { newRow } from '../../../core/rows/row.ts';
 import { bundleBot } from '../../../scripts/build/bots.ts';
 import { untilPublished } from '../../../scripts/calendar/progress.ts';
@@ -123,16 +124,21 @@ test('what has one right answer is found and mended, the rest is a Task for peop
   );
 
   await stopBots();
-  const over = await medplum.createResource<Appointment>({
-    resourceType: 'Appointment',
-    status: 'cancelled',
-    participant: [{ actor: { display: 'Somebody' }, status: 'accepted' }],
+  const answers = await medplum.createResource<QuestionnaireResponse>({
+    resourceType: 'QuestionnaireResponse',
+    meta: { tag: [{ system: config.metaTagSystem, code: EXTERNAL_TAG }, requestorTag('portal', config)] },
+    status: 'completed',
   });
-  await medplum.createResource(jobOf(over.id));
-  await medplum.deleteResource('Appointment', over.id);
+  const supportingInformation = [{ reference: `QuestionnaireResponse/${answers.id}` }];
+  const over = { ...appointment(booked), status: 'cancelled', supportingInformation } as const;
+  const [ofJob, before] = [await medplum.createResource(over), await medplum.createResource(over)];
+  await medplum.createResource(jobOf(ofJob.id));
+  await medplum.deleteResource('Appointment', ofJob.id);
+  await medplum.deleteResource('Appointment', before.id);
   const lying = await medplum.createResource(jobOf(schedule.id));
   await medplum.deleteResource('Slot', present(deleted?.id));
-  await medplum.createResource(appointment(booked));
+  const next = { url: 'urn:previous', valueReference: { reference: `Appointment/${before.id}` } };
+  await medplum.createResource({ ...appointment(booked), extension: [next] });
   await medplum.createResource(appointment(shared));
   await medplum.createResource(appointment(shared));
   await medplum.deleteResource('Appointment', held.id);
@@ -167,10 +173,12 @@ test('what has one right answer is found and mended, the rest is a Task for peop
       expect.stringMatching(/^buffer-left-over/),
       `free-over-taken Slot/${blocked.id}`,
       `reference-missing Task/${lying.id}`,
+      `answers-left-over QuestionnaireResponse/${answers.id}`,
     ]),
   );
   expect(rules.filter((one) => one.startsWith('reference-missing'))).toHaveLength(1);
   await medplum.deleteResource('Task', lying.id);
+  await medplum.deleteResource('QuestionnaireResponse', answers.id);
 
   await deployCode(real);
   const { failures, left } = await repairProject(medplum, config);
