@@ -5,6 +5,7 @@ import type { Appointment, Questionnaire, Resource, Schedule, Slot } from '@medp
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { DAY } from '../../core/time/time-zone.ts';
 import { type Installation, prepareService } from '../lib/installation.ts';
+import { scaled } from '../lib/time-scale.ts';
 import { expectAccessible } from './axe.ts';
 import { fillPerson, halfHours, morning } from './clinic.ts';
 import { dayOf, visitDesk } from './front-desk/desk.ts';
@@ -70,7 +71,7 @@ async function bookThere(page: Page, time: string): Promise<string> {
 }
 
 test.beforeAll(async ({ browser }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(scaled(60_000));
   folder = await mkdtemp(join(tmpdir(), 'broken-'));
   const zone = 'Europe/Berlin';
   installation = await prepareService({ LOG_LEVEL: 'warn', TZ: zone, SANDBOX_DATA: folder }, { timeZone: zone });

@@ -153,7 +153,8 @@ export async function aVisit(
     succeeded('Schedule', await medplum('front-desk', 'PUT', path, { body: { ...like.schedule, actor } }));
   }
   const query = new URLSearchParams({ service: `${coding.system}|${coding.code}` });
-  return { service, name, address: `${origin}/portal/times?${query}` };
+  const address = `${origin}/portal/times?${query}`;
+  return { service, name, address, heading: 'Choose a time for the whole visit' };
 }
 
 /** A step in the calendar of a service. */
@@ -176,11 +177,15 @@ export function aSeries(count: number, exercise: TestService) {
   return aVisit('Physiotherapy', [{ url: 'series', extension }], exercise);
 }
 
-/** Goes to the free times of a service; the portal knows a new one within seconds. */
-export async function visit(page: Page, { address }: Pick<TestService, 'address'>): Promise<void> {
+/**
+ * Goes to the free times of a service. The portal remembers the services for some seconds, maybe without this one, or as it
+ * was before it became a series.
+ */
+export async function visit(page: Page, { address, heading }: { address: string; heading?: string }): Promise<void> {
   for (;;) {
     const response = await page.goto(address);
-    if (response?.status() === 200) {
+    const isKnown = response?.status() === 200;
+    if (isKnown && (heading === undefined || (await page.locator('h1').textContent()) === heading)) {
       return;
     }
     await page.waitForTimeout(200);

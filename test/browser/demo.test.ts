@@ -35,7 +35,7 @@ test('the pictures of the demo clinic are drawn from their sources', async ({ pa
 });
 
 test('npm start opens on a clinic with a name, a logo and a busy day', async ({ page }) => {
-  test.setTimeout(180_000);
+  test.slow();
   const folder = mkdtempSync(join(tmpdir(), 'demo-'));
   const running = await start({
     config: loadConfig(),

@@ -15,6 +15,9 @@ if (!(timeScale > 0)) {
  */
 export const scaled = (milliseconds: number): number => milliseconds * timeScale;
 
+/** A limit for what the clock of the clinic does, once a minute. */
+export const MINUTE_LIMIT = 60_000 + scaled(10_000);
+
 /** The longest `timeout` that the configuration takes, in seconds. */
 const LONGEST = 600;
 

@@ -37,7 +37,7 @@ async function aDoctorWhoIsIll(doctor: string) {
 test('an absence is blocked, planned and confirmed in three clicks, followed after a reload, and ended early', async ({
   page,
 }) => {
-  test.setTimeout(90_000);
+  test.slow();
   const doctor = `Dr. Krank ${Date.now()}`;
   const { own } = await aDoctorWhoIsIll(doctor);
   await visitDesk(page, calendarOf(own));
@@ -75,7 +75,7 @@ test('an absence is blocked, planned and confirmed in three clicks, followed aft
 });
 
 test('staff offer another time than is proposed', async ({ page }) => {
-  test.setTimeout(90_000);
+  test.slow();
   const doctor = `Dr. Anders ${Date.now()}`;
   const own = await aService({ starts: [morning(6)], doctor });
   const other = await aService({
@@ -110,7 +110,7 @@ test.describe('on a small screen, in German', () => {
   test.use({ viewport: smallest, locale: 'de-DE' });
 
   test('a plan fits, and what is taken out of it is called', async ({ page }) => {
-    test.setTimeout(90_000);
+    test.slow();
     const doctor = `Dr. Klein ${Date.now()}`;
     const { own, other } = await aDoctorWhoIsIll(doctor);
     await visitDesk(page, calendarOf(own), jan);

@@ -1,6 +1,7 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { expect, type Page, test } from '@playwright/test';
 import { book, slotsOf, stored } from '../../contract/fixtures.ts';
+import { MINUTE_LIMIT } from '../../lib/time-scale.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning } from '../clinic.ts';
 import { bookedBy, calendarOf, dayOf, settle, visitDesk } from './desk.ts';
@@ -49,7 +50,7 @@ test('any time is blocked, once; what was free there goes, and comes back with i
         (await stored('Slot', `schedule=Schedule/${service.schedule.id}&status=free`)).filter(
           (slot) => slot.start < end && slot.end > start,
         ).length,
-      { timeout: 60_000 },
+      { timeout: MINUTE_LIMIT },
     )
     .toBe(0);
   const before = await free();
@@ -57,7 +58,7 @@ test('any time is blocked, once; what was free there goes, and comes back with i
   await page.getByRole('button', { name: 'Offer this time again' }).click();
   await expect(page.getByText('Free again.')).toBeVisible();
   await expect.poll(() => blocksOf(service.schedule)).toEqual([]);
-  await expect.poll(free, { timeout: 60_000 }).not.toEqual(before);
+  await expect.poll(free, { timeout: MINUTE_LIMIT }).not.toEqual(before);
 });
 
 test('a block over an appointment names it first, keeps what was typed, and leaves it as it is', async ({ page }) => {

@@ -6,6 +6,7 @@ import { localTimeOf } from '../../../core/time/time-zone.ts';
 import { parseHours } from '../../../scripts/calendar/hours-text.ts';
 import { aSchedule, book, proposed, stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum, request } from '../../contract/http.ts';
+import { MINUTE_LIMIT } from '../../lib/time-scale.ts';
 import { expectAccessible } from '../axe.ts';
 import { origin, zone } from '../clinic.ts';
 import { visitDesk } from './desk.ts';
@@ -40,7 +41,7 @@ const isFreeAtNine = async (schedule: Schedule): Promise<boolean> => (await free
 test('staff see what other hours would change, which bookings would lie outside, and save them', async ({ page }) => {
   test.slow();
   const { service, schedule } = await aMonday();
-  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: 60_000 }).toBeGreaterThan(20);
+  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: MINUTE_LIMIT }).toBeGreaterThan(20);
   const [first] = await freeAtNine(schedule);
   if (!first) {
     throw new Error('Nothing was published.');
@@ -65,7 +66,7 @@ test('staff see what other hours would change, which bookings would lie outside,
 
   await page.getByRole('button', { name: 'Save the hours' }).click();
   await expect(page.getByText('Saved. The free times follow within seconds.')).toBeVisible();
-  await expect.poll(() => isFreeAtNine(schedule), { timeout: 60_000 }).toBe(false);
+  await expect.poll(() => isFreeAtNine(schedule), { timeout: MINUTE_LIMIT }).toBe(false);
   const [kept] = await stored('Appointment', `slot=Slot/${first.id}`);
   expect(kept?.status).toBe('booked');
 });
@@ -106,7 +107,7 @@ test('staff close days of the whole clinic, and open them again', async ({ page 
 test('one calendar gets hours of its own, and an end, and follows its service again', async ({ page }) => {
   test.slow();
   const { schedule } = await aMonday();
-  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: 60_000 }).toBeGreaterThan(20);
+  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: MINUTE_LIMIT }).toBeGreaterThan(20);
   await visitDesk(page, `${origin}/front-desk/hours?of=${schedule.id}`);
   await expect(page.getByLabel('Hours of', { exact: true })).toHaveValue(schedule.id ?? '');
   await expect(page.getByLabel('From')).toHaveCount(0);
@@ -122,7 +123,7 @@ test('one calendar gets hours of its own, and an end, and follows its service ag
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Save the hours' }).click();
   await expect(page.getByText('Saved. The free times follow within seconds.')).toBeVisible();
-  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: 60_000 }).toBeLessThan(7);
+  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: MINUTE_LIMIT }).toBeLessThan(7);
   const free = await freeOf(schedule);
   expect(free.every(({ start }) => start.slice(0, 10) <= last)).toBe(true);
 
@@ -132,7 +133,7 @@ test('one calendar gets hours of its own, and an end, and follows its service ag
   await page.getByLabel('Published until').fill('');
   await page.getByRole('button', { name: 'Save the hours' }).click();
   await expect(page.getByText('Saved. The free times follow within seconds.')).toBeVisible();
-  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: 60_000 }).toBeGreaterThan(20);
+  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: MINUTE_LIMIT }).toBeGreaterThan(20);
   const [after] = await stored('Schedule', `_id=${schedule.id}`);
   expect([after?.extension, after?.planningHorizon]).toEqual([undefined, undefined]);
 });

@@ -3,6 +3,7 @@ import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { cancellation, patch } from '../../contract/patch/fixtures.ts';
 import { aFullClinic, aWaiting, offerFor } from '../../contract/waitlist/fixtures.ts';
+import { MINUTE_LIMIT } from '../../lib/time-scale.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
 import { bookedBy, settle, visitDesk } from './desk.ts';
@@ -145,7 +146,7 @@ test('a confirmation that Medplum refuses says so, and what the service does the
   await settle(page);
   await expect(page.getByText(/Not done:.*(That is not possible|Someone else was faster)/)).toBeVisible();
   await expectAccessible(page);
-  await expect.poll(async () => (await statusOf(request.id))?.status, { timeout: 60_000 }).toBe('cancelled');
+  await expect.poll(async () => (await statusOf(request.id))?.status, { timeout: MINUTE_LIMIT }).toBe('cancelled');
   await expect(page.locator('.request', { hasText: 'Kim Verzogen' })).toHaveCount(0);
 });
 

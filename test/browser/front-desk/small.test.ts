@@ -15,7 +15,7 @@ async function germanPage(browser: Browser): Promise<Page> {
 }
 
 test('every page of the front desk fits into 320 pixels in German', async ({ browser }) => {
-  test.setTimeout(300_000);
+  test.slow();
   const page = await germanPage(browser);
   const service = await aService({ starts: halfHours(morning(6), 4), confirmation: 'manual', confirmWithin: 240 });
   await bookedBy('portal-a', service, 0, 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerk');
@@ -62,7 +62,7 @@ test('every page of the front desk fits into 320 pixels in German', async ({ bro
 });
 
 test('requests, opening hours and notifications fit into 320 pixels in German', async ({ browser }) => {
-  test.setTimeout(300_000);
+  test.slow();
   const page = await germanPage(browser);
   const service = await aService({ starts: halfHours(morning(6), 1), confirmation: 'manual', confirmWithin: 300 });
   const asked = await bookedBy('portal-b', service, 0, 'Klein');

@@ -9,7 +9,7 @@ import { aService, halfHours, morning, origin, zone } from '../clinic.ts';
 import { bookedBy, settle, visitDesk } from './desk.ts';
 
 test('who waits at the desk is called when a time is freed, and what they answer is noted', async ({ page }) => {
-  test.setTimeout(120_000);
+  test.slow();
   const family = `Wartend${Date.now().toString(36).replace(/\d/g, 'q')}`;
   const name = `Kim ${family}`;
   const service = await aService({ starts: halfHours(morning(2), 2), isRefilled: true });

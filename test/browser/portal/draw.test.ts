@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
-import { scaled } from '../../lib/time-scale.ts';
+import { MINUTE_LIMIT, scaled } from '../../lib/time-scale.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, type TestService, visit } from '../clinic.ts';
 
@@ -9,7 +9,7 @@ const LOST = 'You did not get this time';
 
 /** How long the two may ask, and how long the draw can take then, in milliseconds. */
 const ASKING = scaled(4_000);
-const DRAW = ASKING + 120_000;
+const DRAW = ASKING + MINUTE_LIMIT;
 
 /** Asks for the first time, and keeps the link. */
 async function ask(page: Page, service: TestService, name: string): Promise<string> {

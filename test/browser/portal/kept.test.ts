@@ -99,7 +99,7 @@ async function aBrowser(folder: string) {
 }
 
 test('what is typed outlives a tab that the browser discards, and is gone once it is booked', async () => {
-  test.setTimeout(120_000);
+  test.slow();
   const service = await aService({ starts: halfHours(morning(8), 2) });
   const folder = mkdtempSync(join(tmpdir(), 'discard-'));
   const { child, visited, evaluate } = await aBrowser(folder);

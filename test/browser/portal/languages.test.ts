@@ -33,7 +33,7 @@ for (const [index, language] of languages.entries()) {
   test(`the way of a patient fits into 320 pixels in ${textsOf[language].languageName}`, { tag }, async ({
     browser,
   }) => {
-    test.setTimeout(240_000);
+    test.slow();
     // Contrast is judged in both schemes.
     const colorScheme = index % 2 === 0 ? 'light' : 'dark';
     mkdirSync(folder, { recursive: true });
@@ -52,7 +52,7 @@ for (const [index, language] of languages.entries()) {
     await expect(async () => {
       await page.reload();
       expect(await page.locator('.earliest button').count()).toBeGreaterThan(0);
-    }).toPass({ timeout: 60_000 });
+    }).toPass();
     await expectSmall(page);
     await take('times');
     await page.getByRole('link', { name: texts.times.month }).click();

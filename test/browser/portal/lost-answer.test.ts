@@ -13,6 +13,7 @@ import { assetsOf } from '../../../web/server/assets.ts';
 import { config } from '../../contract/installation.ts';
 import { freePort } from '../../lib/free-port.ts';
 import { type Installation, prepareService } from '../../lib/installation.ts';
+import { scaled } from '../../lib/time-scale.ts';
 import { expectAccessible } from '../axe.ts';
 import { fillPerson } from '../clinic.ts';
 
@@ -27,7 +28,7 @@ let moment: 'before it gets the request' | 'before its answer arrives' | undefin
 let death: Promise<void> = Promise.resolve();
 
 test.beforeAll(async () => {
-  test.setTimeout(120_000);
+  test.setTimeout(scaled(60_000));
   const key = randomBytes(32).toString('base64');
   const environment = { LOG_LEVEL: 'warn', TZ: 'Europe/Berlin', CREDENTIALS_KEY: key };
   installation = await prepareService(environment, { timeZone: 'Europe/Berlin' });

@@ -15,7 +15,7 @@ const headingIs = (page: Page, text: string) => expect(page.getByRole('heading',
 const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
 
 test('every page of the way of a patient fits into 320 pixels in German', async ({ browser }) => {
-  test.setTimeout(240_000);
+  test.slow();
   const page = await germanPage(browser);
   const service = await aService({
     starts: halfHours(morning(8), 5),
@@ -74,7 +74,7 @@ test('every page of the way of a patient fits into 320 pixels in German', async 
 });
 
 test('what can go wrong in the portal fits into 320 pixels in German', async ({ browser }) => {
-  test.setTimeout(240_000);
+  test.slow();
   const page = await germanPage(browser);
   await page.goto(`${origin}/portal/appointments`);
   await expectFits(page);

@@ -1,6 +1,7 @@
 import { expect, type Page, test } from '@playwright/test';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../../contract/installation.ts';
+import { MINUTE_LIMIT } from '../../lib/time-scale.ts';
 import { expectFits, smallest } from '../axe.ts';
 import {
   aService,
@@ -47,7 +48,7 @@ async function seeOffer(page: Page): Promise<void> {
 test('who waits is offered the time that is freed, and takes it; who leaves is offered nothing', async ({
   browser,
 }) => {
-  test.setTimeout(180_000);
+  test.slow();
   const service = await aService({ starts: halfHours(morning(9), 1), isRefilled: true });
   const [first, waiting, plain] = [
     await (await browser.newContext()).newPage(),
@@ -83,7 +84,7 @@ test('who waits is offered the time that is freed, and takes it; who leaves is o
   await waiting.locator('.cards a').first().click();
   await headingIs(waiting, 'Waitlist');
   await cancel(first);
-  await expect(waiting.getByRole('heading', { name: 'A time is free for you' })).toBeVisible({ timeout: 90_000 });
+  await expect(waiting.getByRole('heading', { name: 'A time is free for you' })).toBeVisible({ timeout: MINUTE_LIMIT });
   await expect(waiting.locator('#state-news')).toHaveText('A time is free for you');
   await expectFits(waiting);
   await waiting.locator('.card.offer button').click();
@@ -97,7 +98,7 @@ test('who waits is offered the time that is freed, and takes it; who leaves is o
 test('something earlier is offered beside an appointment, which stays if it is declined, all without a script', async ({
   browser,
 }) => {
-  test.setTimeout(180_000);
+  test.slow();
   const service = await aService({ starts: halfHours(morning(9), 2), isRefilled: true });
   const [first, later] = [
     await (await browser.newContext()).newPage(),
@@ -124,7 +125,7 @@ test('something earlier is offered beside an appointment, which stays if it is d
 test('who waits for a whole visit is offered all of it as one, in place of a later one, and takes it', async ({
   browser,
 }) => {
-  test.setTimeout(180_000);
+  test.slow();
   const starts = [morning(9), morning(10)];
   const [blood, ecg] = [
     await aService({ starts, isRefilled: true, doctor: 'Lab' }),
@@ -162,7 +163,7 @@ test('who waits for a whole visit is offered all of it as one, in place of a lat
   await first.locator('button.danger').click();
   await expect(first.locator('.state')).toHaveText('Cancelled');
   const offer = later.locator('.card.offer');
-  await expect(offer).toContainText('Your later appointment is then cancelled.', { timeout: 90_000 });
+  await expect(offer).toContainText('Your later appointment is then cancelled.', { timeout: MINUTE_LIMIT });
   await expect(offer).toHaveCount(1);
   await expect(offer.locator('ol li')).toHaveText([/09:00–09:30.*Lab/s, /09:30–10:00.*Dr\. Herz/s]);
   await expectFits(later);
