@@ -4,7 +4,7 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY package.json package-lock.json ./
 
-# The scripts need everything: esbuild to bundle the Bots, FHIR's definitions to build profiles.
+# The scripts need everything: esbuild to bundle the Bots, the command line to deploy them.
 FROM base AS deploy
 COPY packages/sandbox/package.json packages/sandbox/
 COPY packages/conformance/package.json packages/conformance/

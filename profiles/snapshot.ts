@@ -1,5 +1,5 @@
 import type { ElementDefinition } from '@medplum/fhirtypes';
-import { baseElements } from './definitions.ts';
+import { baseElements } from './base-elements.ts';
 
 /**
  * One element of a differential: its id (`Appointment.meta.tag:external.system`) and what the profile says about it. The
@@ -16,21 +16,6 @@ function isWithin(id: string, ancestor: string): boolean {
   return id === ancestor || id.startsWith(`${ancestor}.`) || id.startsWith(`${ancestor}:`);
 }
 
-/** What explains an element without being part of its rules. */
-const explanations = ['comment', 'requirements', 'alias', 'example', 'mapping'] as const;
-
-/**
- * A base element as a profile's snapshot lists it, without the explanations that FHIR's own pages give: servers read a
- * snapshot again for each resource that they check against it.
- */
-function listed(element: ElementDefinition): ElementDefinition {
-  const kept = { ...element };
-  for (const name of explanations) {
-    delete kept[name];
-  }
-  return kept;
-}
-
 function lastWithin(elements: readonly ElementDefinition[], id: string): number {
   return elements.findLastIndex((element) => isWithin(element.id ?? '', id));
 }
@@ -44,7 +29,7 @@ function unfold(elements: ElementDefinition[], parent: ElementDefinition): void 
   const children = baseElements(type)
     .slice(1)
     .map((child) => ({
-      ...listed(child),
+      ...child,
       id: `${parent.id}${child.id?.slice(type.length)}`,
       path: `${parent.path}${child.path.slice(type.length)}`,
     }));
@@ -94,7 +79,7 @@ function isSlice(id: string): boolean {
  * @see https://hl7.org/fhir/R4/profiling.html#snapshot
  */
 export function applyDifferential(type: string, differential: readonly Difference[]): ElementDefinition[] {
-  const elements = baseElements(type).map(listed);
+  const elements = [...baseElements(type)];
   for (const { constraint, ...difference } of differential) {
     const known = elements.some((element) => element.id === difference.id);
     const target = isSlice(difference.id) && !known ? addSlice(elements, difference.id) : find(elements, difference.id);

@@ -1,5 +1,5 @@
 import type { ElementDefinition, StructureDefinition } from '@medplum/fhirtypes';
-import { baseElements } from './definitions.ts';
+import { baseElements } from './base-elements.ts';
 
 /** What FHIR demands of each element of a snapshot, and what Medplum's validation reads from it. */
 function reduced({ definition, short = definition, binding, ...element }: ElementDefinition): ElementDefinition {

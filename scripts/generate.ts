@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
+import { baseElementsFile } from './generate/base-elements.ts';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { openApiFile } from './generate/openapi-file.ts';
@@ -12,6 +13,7 @@ const files: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   'docs/openapi.json': openApiFile,
   'core/fhir/types/elements.ts': elementsModule,
+  'profiles/base-elements.json': baseElementsFile,
   'gateway/search/parameters/definitions.ts': searchDefinitionsModule,
   ...packageFiles,
 };

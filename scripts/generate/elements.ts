@@ -1,6 +1,6 @@
 import type { ElementDefinition } from '@medplum/fhirtypes';
 import { servedTypeNames } from '../../gateway/served-types.ts';
-import { baseCodes, baseElements } from '../../profiles/definitions.ts';
+import { baseCodes, definedElements } from './definitions.ts';
 
 /**
  * The resource types that are transferred by themselves or within others, including what appointments and patients may
@@ -72,7 +72,7 @@ function describe(element: ElementDefinition): string {
 
 /** The elements of a type and of everything that is defined in place within it, by path. */
 function tablesOf(type: string): Map<string, string[]> {
-  const [root, ...elements] = baseElements(type).filter(({ path = '' }) => !ofMedplum.test(path));
+  const [root, ...elements] = definedElements(type).filter(({ path = '' }) => !ofMedplum.test(path));
   const tables = new Map<string, string[]>([[root?.path ?? type, []]]);
   for (const element of elements) {
     const parent = element.path?.slice(0, element.path.lastIndexOf('.')) ?? '';

@@ -36,7 +36,7 @@ function definitionsIn(file: string): Map<string, StructureDefinition> {
  * @throws Error when FHIR R4 has no such type
  * @see https://hl7.org/fhir/R4/structuredefinition.html
  */
-export function baseElements(type: string): readonly ElementDefinition[] {
+export function definedElements(type: string): readonly ElementDefinition[] {
   for (const file of files) {
     const elements = definitionsIn(file).get(type)?.snapshot?.element;
     if (elements) {
