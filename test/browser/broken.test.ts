@@ -97,7 +97,7 @@ test.beforeAll(async ({ browser }) => {
   link = await bookThere(page, '09:00');
   const id = link.split('/').at(-1) ?? '';
   const booked = await medplum<Appointment & { id: string }>('GET', `Appointment/${id}`);
-  await installation.stop();
+  await installation.kill();
   const { participant: _, ...alone } = booked;
   const { end: __, ...endless } = slots[4] ?? { resourceType: 'Slot', id: '' };
   await writeToStore(booked.meta?.project, [

@@ -1,7 +1,8 @@
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, type TestService } from '../clinic.ts';
+import { test } from '../test.ts';
 import { bookedBy, calendarOf, jan, settle, signedInName, visitDesk } from './desk.ts';
 
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });

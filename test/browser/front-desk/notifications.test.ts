@@ -1,5 +1,5 @@
 import type { Subscription } from '@medplum/fhirtypes';
-import { expect, type Locator, type Page, test } from '@playwright/test';
+import { expect, type Locator, type Page } from '@playwright/test';
 import { aPatient, succeeded } from '../../contract/fixtures.ts';
 import { request } from '../../contract/http.ts';
 import {
@@ -15,6 +15,7 @@ import {
 import { type Listener, listen, numbersAt, ofKind } from '../../contract/notifications/listener.ts';
 import { expectAccessible } from '../axe.ts';
 import { origin } from '../clinic.ts';
+import { test } from '../test.ts';
 import { jan, maria, visitDesk } from './desk.ts';
 
 const address = `${origin}/front-desk/notifications`;

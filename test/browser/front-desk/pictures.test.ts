@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@playwright/test';
+import { expect } from '@playwright/test';
 import { stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { submit, subscription, turnsTo, unsubscribeAll } from '../../contract/notifications/fixtures.ts';
 import { listen } from '../../contract/notifications/listener.ts';
 import { aService, halfHours, morning, origin, type TestService } from '../clinic.ts';
+import { test } from '../test.ts';
 import { bookedBy, calendarOf, dayOf, visitDesk } from './desk.ts';
 
 /** Where the pictures go: `PICTURES=docs/pictures` renews those of docs/front-desk.md. */

@@ -1,10 +1,11 @@
-import { type Browser, expect, type Page, test } from '@playwright/test';
+import { type Browser, expect, type Page } from '@playwright/test';
 import { artefactUri } from '../../../core/config/config.ts';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { config } from '../../contract/installation.ts';
 import { expectFits, smallest } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
+import { test } from '../test.ts';
 import { bookedBy, calendarOf, maria, signInThere } from './desk.ts';
 
 const dialog = (page: Page) => page.getByRole('dialog');

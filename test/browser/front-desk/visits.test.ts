@@ -1,5 +1,5 @@
 import type { Appointment, HealthcareService } from '@medplum/fhirtypes';
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { changeService } from '../../../core/calendar/change/opening-hours.ts';
 import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri } from '../../../core/config/config.ts';
@@ -12,6 +12,7 @@ import { type Answer, medplum, request, resourceIn } from '../../contract/http.t
 import { config } from '../../contract/installation.ts';
 import { expectFits, smallest } from '../axe.ts';
 import { aSeries, aService as aTestService, halfHours, morning, origin } from '../clinic.ts';
+import { test } from '../test.ts';
 import { dayOf, settle, visitDesk } from './desk.ts';
 
 const visitUrl = artefactUri(config, 'LocalVisit');

@@ -1,8 +1,9 @@
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning } from '../clinic.ts';
+import { test } from '../test.ts';
 import { calendarOf, maria, signInThere, visitDesk } from './desk.ts';
 
 /** Presses Tab until the element with the focus has a name; the focus is visible all the way. */

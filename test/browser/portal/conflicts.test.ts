@@ -1,8 +1,9 @@
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { book, proposed, stored } from '../../contract/fixtures.ts';
 import { medplum, request } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, type TestService, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 const open = async (page: Page, service: TestService, time: string): Promise<void> => {
   await visit(page, service);

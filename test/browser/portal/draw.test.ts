@@ -1,8 +1,9 @@
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { MINUTE_LIMIT, scaled } from '../../lib/time-scale.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, type TestService, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 const ASKED = 'You have asked for this time';
 const LOST = 'You did not get this time';

@@ -1,8 +1,9 @@
 /** The portal in a frame of the clinic's own site, which has another origin. */
 import { createServer } from 'node:http';
-import { type BrowserContext, expect, type FrameLocator, type Page, test } from '@playwright/test';
+import { type BrowserContext, expect, type FrameLocator, type Page } from '@playwright/test';
 import { slotsOf } from '../../contract/fixtures.ts';
 import { aService, fillPerson, halfHours, morning, origin, type TestService, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 const site = process.env.CLINIC_SITE ?? '';
 let address = '';

@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { languages, textsOf } from '../../../web/portal/texts/texts.ts';
 import { expectFits, smallest } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, origin, type TestService, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 const folder = process.env.PICTURES ?? 'dist/test-browser/pictures';
 

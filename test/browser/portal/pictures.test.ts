@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 /** Where the pictures go: `PICTURES=docs/pictures` renews those of docs/portal.md. */
 const folder = process.env.PICTURES ?? 'dist/test-browser/pictures';

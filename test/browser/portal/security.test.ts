@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { expect, test } from '@playwright/test';
+import { expect } from '@playwright/test';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { sealSecret } from '../../../gateway/sealing/sealed-secret.ts';
 import { createSeal, sealKey } from '../../../web/portal/session/seal.ts';
@@ -9,6 +9,7 @@ import { keys } from '../../contract/installation.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 /** The seal of the running portal: made from its secret, as the clinic has handed it out. */
 async function portalSeal() {

@@ -1,9 +1,10 @@
-import { type Browser, expect, type Page, test } from '@playwright/test';
+import { type Browser, expect, type Page } from '@playwright/test';
 import { textsOf } from '../../../web/portal/texts/texts.ts';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectFits, smallest } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 /** A German on the smallest screen, or with the largest letters. */
 async function germanPage(browser: Browser): Promise<Page> {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { slotsOf } from '../../contract/fixtures.ts';
 import { expectFits, smallest } from '../axe.ts';
 import { aSeries, aService, aVisit, fillPerson, halfHours, morning, origin, stepIn, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 const aPage = async (browser: { newContext: (options: object) => Promise<{ newPage: () => Promise<Page> }> }) =>
   (await browser.newContext({ viewport: smallest })).newPage();

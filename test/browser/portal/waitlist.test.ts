@@ -1,4 +1,4 @@
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../../contract/installation.ts';
 import { MINUTE_LIMIT } from '../../lib/time-scale.ts';
@@ -14,6 +14,7 @@ import {
   type TestService,
   visit,
 } from '../clinic.ts';
+import { test } from '../test.ts';
 
 const headingIs = (page: Page, text: string) => expect(page.getByRole('heading', { level: 1 })).toHaveText(text);
 

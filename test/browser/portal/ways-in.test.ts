@@ -1,7 +1,8 @@
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 test.describe('without scripts', () => {
   test.use({ javaScriptEnabled: false });

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import type { Questionnaire } from '@medplum/fhirtypes';
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, fillPerson, halfHours, later, morning, origin, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 const questionnaire = {
   title: 'Before your first visit',

@@ -1,5 +1,6 @@
-import { expect, test } from '@playwright/test';
+import { expect } from '@playwright/test';
 import { aService, fillPerson, halfHours, morning, nextChange, visit } from '../clinic.ts';
+import { test } from '../test.ts';
 
 for (const [browserZone, isNamed] of [
   ['America/New_York', true],
