@@ -15,7 +15,9 @@ export function baseElements(type: string): readonly ElementDefinition[] {
   known ??= JSON.parse(readFileSync(new URL('base-elements.json', import.meta.url), 'utf8'));
   const elements = known?.[type];
   if (!elements) {
-    throw new Error(`profiles/base-elements.json lacks ${type}: name it in scripts/generate/base-elements.ts.`);
+    throw new Error(
+      `profiles/base-elements.json lacks ${type}: name it in scripts/generate/base-elements.ts, and run npm run generate.`,
+    );
   }
   return elements;
 }

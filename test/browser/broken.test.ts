@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Appointment, Questionnaire, Resource, Schedule, Slot } from '@medplum/fhirtypes';
@@ -36,7 +36,7 @@ const medplum = async <T extends Resource>(method: string, path: string, body?: 
   return (await response.json()) as T;
 };
 
-/** Writes into the store past all validation, while the server is down. */
+/** Writes into the store past all validation, once the server was killed: in place of a last line that it has not finished. */
 async function writeToStore(project: string | undefined, resources: readonly Broken[]): Promise<void> {
   const writes = resources.map(({ meta, ...resource }) => {
     const { id, resourceType: type } = resource;
@@ -44,7 +44,10 @@ async function writeToStore(project: string | undefined, resources: readonly Bro
     const own = { project, ...(meta as object), versionId, lastUpdated };
     return { type, id, versionId, lastUpdated, resource: { ...resource, meta: own } };
   });
-  await appendFile(join(folder, 'journal.jsonl'), `${JSON.stringify({ writes })}\n`);
+  const journal = join(folder, 'journal.jsonl');
+  const stored = await readFile(journal, 'utf8');
+  const complete = stored.slice(0, stored.lastIndexOf('\n') + 1);
+  await writeFile(journal, `${complete}${JSON.stringify({ writes })}\n`);
 }
 
 const slotOf = (schedule: Schedule, from: number): Slot => ({

