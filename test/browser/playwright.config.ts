@@ -1,6 +1,11 @@
+import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 import { launchOptions } from '../../scripts/bench/web/browser.ts';
 import { scaled } from '../lib/time-scale.ts';
+
+/** Chromium without its windows takes half of the processor; where it is not installed, the whole browser is used. */
+const shell = '/usr/bin/chromium-headless-shell';
+const hasShell = process.env.CHROMIUM === undefined && existsSync(shell);
 
 /** Tests in a browser: `npm run test:browser`. They start an installation of their own. */
 export default defineConfig({
@@ -15,7 +20,7 @@ export default defineConfig({
   expect: { timeout: scaled(5_000) },
   reporter: 'list',
   use: {
-    launchOptions,
+    launchOptions: hasShell ? { ...launchOptions, executablePath: shell } : launchOptions,
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
     // What was done and requested; pictures of each step cost a third of all time: `--trace on` takes them.
