@@ -37,6 +37,8 @@ export function addGracefulShutdown(
     while (isBusy() && performance.now() < deadline) {
       await wait(pollMs);
     }
+    // A connection on which nothing comes would hold it up for minutes.
+    setTimeout(() => app.server.closeAllConnections(), 3_000).unref();
   });
   app.addHook('onClose', async () => upstream.close());
   return { isDraining: () => isDraining, inFlight: () => inFlight };

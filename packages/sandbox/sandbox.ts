@@ -55,6 +55,9 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
+/** How long requests under way are waited for once it stops, in milliseconds: jobs were waited for before. */
+const LONGEST_REQUEST = 2_000;
+
 const silent: SandboxLogger = { info: () => undefined, warn: () => undefined };
 
 async function openFolder(
@@ -174,7 +177,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       cron.close();
       await queue?.close();
       await websockets.close();
+      // A connection on which nothing comes would hold it up for minutes.
+      const late = setTimeout(() => app.server.closeAllConnections(), LONGEST_REQUEST);
       await app.close();
+      clearTimeout(late);
       await journal.close();
     },
   };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -290,6 +291,15 @@ describe('server headers', () => {
     await until(() => received.includes('\r\n\r\n'));
     expect(received).toMatch(/^HTTP\/1.1 200 /);
     client.destroy();
+    await app.close();
+  });
+
+  test('it ends although somebody is connected who sends nothing', async () => {
+    const app = gatewayTo(fake);
+    const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+    const connected = once(app.server, 'connection');
+    connect(Number(port), '127.0.0.1').on('error', () => undefined);
+    await connected;
     await app.close();
   });
 });
