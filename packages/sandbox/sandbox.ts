@@ -56,7 +56,7 @@ export interface Sandbox {
 }
 
 /** How long requests under way are waited for once it stops, in milliseconds: jobs were waited for before. */
-const LONGEST_REQUEST = 2_000;
+const longestGoodbye = 2_000;
 
 const silent: SandboxLogger = { info: () => undefined, warn: () => undefined };
 
@@ -178,9 +178,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       await queue?.close();
       await websockets.close();
       // A connection on which nothing comes would hold it up for minutes.
-      const late = setTimeout(() => app.server.closeAllConnections(), LONGEST_REQUEST);
+      setTimeout(() => app.server.closeAllConnections(), longestGoodbye).unref();
       await app.close();
-      clearTimeout(late);
       await journal.close();
     },
   };
