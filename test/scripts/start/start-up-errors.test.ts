@@ -1,28 +1,27 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freePort } from '../../lib/free-port.ts';
 import { serviceOf } from '../../lib/service.ts';
 import { scaled } from '../../lib/time-scale.ts';
 
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'start-up-'));
+writeFileSync(join(folder, 'broken.json'), '{ "baseUrl": ');
+writeFileSync(join(folder, 'wrong.json'), '{ "baseUrl": "nowhere", "colour": "blue" }');
 let occupant: Server;
 let taken: number;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'start-up-'));
-  await writeFile(join(folder, 'broken.json'), '{ "baseUrl": ');
-  await writeFile(join(folder, 'wrong.json'), '{ "baseUrl": "nowhere", "colour": "blue" }');
   taken = await freePort();
   occupant = createServer().listen(taken);
 });
 
-afterAll(async () => {
+afterAll(() => {
   occupant.close();
-  await rm(folder, { recursive: true });
+  rmSync(folder, { recursive: true });
 });
 
 /** Runs a program of the project to its end. */
@@ -41,34 +40,22 @@ const CREDENTIALS_KEY = Buffer.alloc(32).toString('base64');
 
 const noStackTrace = /^\s+at /m;
 
-describe.each(['scripts/gateway.ts', 'scripts/booking.ts start'])(
-  '%s says in a sentence, without a stack trace,',
-  (script) => {
-    test.each<[string, () => Record<string, string>, RegExp]>([
-      [
-        'that the configuration is missing',
-        () => ({ BOOKING_CONFIG: join(folder, 'none.json') }),
-        /none\.json cannot be read.*BOOKING_CONFIG/,
-      ],
-      [
-        'that the configuration is not JSON',
-        () => ({ BOOKING_CONFIG: join(folder, 'broken.json') }),
-        /broken\.json is not JSON/,
-      ],
-      [
-        'which fields of the configuration are wrong',
-        () => ({ BOOKING_CONFIG: join(folder, 'wrong.json') }),
-        /wrong\.json:.*colour.*baseUrl.*docs\/configuration\.md/s,
-      ],
-      ['that a port is none', () => ({ PORT: 'eighty' }), /PORT must be a port, 1 to 65535, not eighty/],
-    ])('%s', async (_, environment, expected) => {
-      const { code, stderr } = await run(script, environment());
-      expect(code).toBe(1);
-      expect(stderr).toMatch(expected);
-      expect(stderr).not.toMatch(noStackTrace);
-    });
-  },
-);
+const none = { BOOKING_CONFIG: join(folder, 'none.json') };
+const broken = { BOOKING_CONFIG: join(folder, 'broken.json') };
+const wrong = { BOOKING_CONFIG: join(folder, 'wrong.json') };
+const fields = /wrong\.json:.*colour.*baseUrl.*docs\/configuration\.md/s;
+
+test.each<[string, Record<string, string>, string, RegExp]>([
+  ['that the configuration is missing', none, 'gateway.ts', /none\.json cannot be read.*BOOKING_CONFIG/],
+  ['that the configuration is not JSON', broken, 'gateway.ts', /broken\.json is not JSON/],
+  ['which fields of the configuration are wrong', wrong, 'gateway.ts', fields],
+  ['which fields of the configuration are wrong', wrong, 'booking.ts start', fields],
+  ['that a port is none', { PORT: 'eighty' }, 'gateway.ts', /PORT must be a port, 1 to 65535, not eighty/],
+])('a sentence says %s', async (_, environment, script, expected) => {
+  const { code, stderr } = await run(`scripts/${script}`, environment);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(expected)]);
+  expect(stderr).not.toMatch(noStackTrace);
+});
 
 test('the gateway says that its port is in use, and how to choose another', async () => {
   const { code, stderr } = await run('scripts/gateway.ts', {
@@ -116,7 +103,7 @@ test('a gateway whose Medplum does not answer starts, and says what to check', a
     HOST: 'localhost',
     CREDENTIALS_KEY,
   };
-  const gateway = serviceOf('scripts/gateway.ts', environment, 'check MEDPLUM_BASE_URL and that the server runs');
-  await gateway.start();
-  await gateway.end();
+  const service = serviceOf('scripts/gateway.ts', environment, 'check MEDPLUM_BASE_URL and that the server runs');
+  await service.start();
+  await service.end();
 });
