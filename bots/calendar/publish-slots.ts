@@ -214,7 +214,7 @@ async function dueBy(medplum: MedplumClient, resource: unknown): Promise<readonl
  */
 export async function handler(
   medplum: MedplumClient,
-  { input }: BotEvent<Task | Schedule | HealthcareService | Slot | { deletedResource: Resource }>,
+  { input }: Pick<BotEvent<Task | Schedule | HealthcareService | Slot | { deletedResource: Resource }>, 'input'>,
 ): Promise<void> {
   const isDeleted = isObject(input) && 'deletedResource' in input;
   const resource = isDeleted ? input.deletedResource : input;

@@ -1,20 +1,27 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Parameters, Resource } from '@medplum/fhirtypes';
+import type { Appointment, Parameters, Resource, Slot } from '@medplum/fhirtypes';
 import { hasEnded, isWaiting } from '../../core/booking/appointment/expiry.ts';
+import { holdsSlots } from '../../core/booking/appointment/status.ts';
 import { isOpenTask } from '../../core/booking/confirmation/task.ts';
 import { withOwners } from '../../core/booking/encounter/owner.ts';
 import { isActivePatient } from '../../core/booking/patient/identity.ts';
+import { searchUrl } from '../../core/booking/search.ts';
+import { atTime } from '../../core/booking/slots/reads.ts';
 import { isOutOfSync } from '../../core/booking/slots/synchronize.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { isByService } from '../../core/fhir/tags.ts';
 import { OVERLAP } from '../../core/notifications/delivery/checkpoint.ts';
 import { isRow } from '../../core/rows/row.ts';
+import { type CalendarSlot, calendarOf, takesTimeOf } from '../../core/slots/slot.ts';
+import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
 import { syncAppointment, syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';
 import { markSlots } from '../lib/calendar/mark-slots.ts';
 import { config } from '../lib/config.ts';
-import { ofType, readInTransaction, readPages } from '../lib/read.ts';
+import { ofType, readInBatch, readInTransaction, readPages } from '../lib/read.ts';
 import { carryOut, checkpointSearch, moveCheckpoint, RUN_LIMIT, reachedIn } from '../lib/rows.ts';
+import { handler as publishSlots } from './publish-slots.ts';
 
 /** How far it looks back at most, in milliseconds. Anything older is found by `npm run check:consistency`. */
 const HORIZON = 60 * 60_000;
@@ -25,9 +32,45 @@ const STEP = 5 * 60_000;
 /** How many recent changes are read at once: with their slots they must stay under Medplum's limit of 1000. */
 const PAGE = 100;
 
-/** What is to be done about one page of the recent changes. */
-function leftIn(medplum: MedplumClient, [changed, persons, visits]: readonly Resource[][]): (() => Promise<void>)[] {
+/** How old a change is before its job counts as lost, in milliseconds: the next run sees those that are younger. */
+const LATE = 30_000;
+
+/** The search for what is offered at the time of a Slot. */
+const offersAt = ({ schedule, start, end }: CalendarSlot): string =>
+  searchUrl('Slot', [['schedule', `Schedule/${schedule}`], ['status', 'free'], ...atTime({ start, end })]);
+
+/** Those Slots that others have taken while offers of the same time are still there. */
+async function stillOffered(medplum: MedplumClient, slots: readonly Slot[]): Promise<readonly Slot[]> {
+  const now = Date.now();
+  const isLate = ({ meta }: Slot): boolean => now - Date.parse(meta?.lastUpdated ?? '') >= LATE;
+  const others = slots.filter((slot) => !isByService(slot.meta, config) && isLate(slot));
+  const taken = [...calendarOf(others, config).values()].filter(({ end }) => end > now);
+  const offers = await readInBatch(medplum, taken.map(offersAt));
+  const isOffered = (slot: CalendarSlot, index: number): boolean =>
+    [...calendarOf(ofType('Slot', offers[index]), config).values()].some((offer) => takesTimeOf(slot, offer));
+  return taken.filter(isOffered).map(({ resource }) => resource);
+}
+
+/**
+ * What is to be done about one page of the recent changes.
+ *
+ * @param holders - who holds each Slot, as earlier pages have shown, by their ids
+ */
+function leftIn(
+  medplum: MedplumClient,
+  [changed, persons, visits]: readonly Resource[][],
+  holders: Map<string, string | undefined>,
+): (() => Promise<void>)[] {
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
+  /** Whether another appointment has one of its Slots: which of them keeps it is for the job of the later one to decide. */
+  const isRival = (appointment: Appointment): boolean => {
+    const own = holdsSlots(appointment) ? slotIdsOf(appointment) : [];
+    const others = own.filter((slot) => (holders.get(slot) ?? appointment.id) !== appointment.id);
+    for (const slot of own.filter((one) => !others.includes(one))) {
+      holders.set(slot, appointment.id);
+    }
+    return others.length > 0;
+  };
   const encounters = ofType('Encounter', visits);
   const named = ofType('Appointment', visits);
   const untagged = encounters.filter((encounter) => withOwners(encounter, named, config) !== encounter);
@@ -39,6 +82,7 @@ function leftIn(medplum: MedplumClient, [changed, persons, visits]: readonly Res
   );
   const outOfSync = appointments.filter(
     (appointment) =>
+      isRival(appointment) ||
       isOutOfSync(appointment, slots, Date.now(), config) ||
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),
   );
@@ -66,9 +110,9 @@ function slotsToMark(input: unknown): string[] | undefined {
 }
 
 /**
- * Runs every minute: ends holds and requests that are over, and does what `sync-slots`, `handle-patient-change` and
- * `tag-encounter` should have done about all changes since its last run: Medplum does not rerun a Bot that has failed, and
- * a job may be lost with its server.
+ * Runs every minute: ends holds and requests that are over, and does what `sync-slots`, `publish-slots`,
+ * `handle-patient-change` and `tag-encounter` should have done about all changes since its last run: Medplum does not rerun
+ * a Bot that has failed, and a job may be lost with its server.
  *
  * Called with Parameters that name Slots (`slot`), it marks these (`markSlots`): so does a deployment over an older version.
  *
@@ -86,7 +130,7 @@ export async function handler(medplum: MedplumClient, event?: BotEvent<unknown>)
 
 /** Up to which moment all changes were read with these pages, each of which may be the last of its search. */
 function readUpTo(pages: readonly Resource[][], now: number): number {
-  const types = ['Appointment', 'Patient', 'Encounter'] as const;
+  const types = ['Appointment', 'Patient', 'Encounter', 'Slot'] as const;
   const own = pages.map((page, index) => page.filter(({ resourceType }) => resourceType === types[index]));
   const ends = own.flatMap((page) => (page.length < PAGE ? [] : [Date.parse(page.at(-1)?.meta?.lastUpdated ?? '')]));
   return Math.min(now, ...ends);
@@ -108,6 +152,7 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       yield* ended.map((one) => () => syncAppointment(medplum, one));
     }
     const lately = `_lastUpdated=ge${formatInstant(Math.min(before, start) - OVERLAP)}`;
+    const holders = new Map<string, string | undefined>();
     let isWhole = true;
     const failed = (error: unknown): never => {
       isWhole = false;
@@ -117,9 +162,16 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       `Appointment?${lately}&_include=Appointment:slot&_revinclude=Task:focus`,
       `Patient?${lately}`,
       `Encounter?${lately}&_include=Encounter:appointment`,
+      `Slot?${lately}&status=busy,busy-tentative,busy-unavailable`,
     ];
     for await (const pages of readPages(medplum, searches, { count: PAGE, end })) {
-      yield* leftIn(medplum, pages).map((act) => () => act().catch(failed));
+      const [, , , taken] = pages;
+      const offered = await stillOffered(medplum, ofType('Slot', taken));
+      const acts = [
+        ...leftIn(medplum, pages, holders),
+        ...offered.map((input) => () => publishSlots(medplum, { input })),
+      ];
+      yield* acts.map((act) => () => act().catch(failed));
       reached = isWhole ? readUpTo(pages, start) : reached;
     }
   }

@@ -1,4 +1,5 @@
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
+import { INTENT_LIFETIME } from '../../core/slots/intent.ts';
 import { type Act, createStage, type Outcome, perform, refusalIn, type Stage, textOf } from './acts.ts';
 import { type Clinic, createClinic, drawEnd, instant, typeOf } from './clinic.ts';
 import { settled } from './inside.ts';
@@ -91,7 +92,8 @@ async function settle(stage: Stage): Promise<void> {
   await world.drain();
   for (let round = 0; round < 6; round++) {
     const before = calendarText(stage);
-    world.medplum.turn(61_000);
+    // The second round is after the end of what a write announced that was then refused.
+    world.medplum.turn(round === 1 ? INTENT_LIFETIME + 1_000 : 61_000);
     await world.runClock();
     if (round > 0 && calendarText(stage) === before) {
       return;

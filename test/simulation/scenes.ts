@@ -561,6 +561,18 @@ export const scenes: readonly Scene[] = [
     acts: [[a('09:00-09:30', { in: ['surgeon', 'room'], as: 'x' }), { does: 'cancel', what: 'x' }]],
   },
   {
+    name: 'faults: staff block time',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [[{ does: 'block', time: '09:30-10:00' }]],
+  },
+  {
+    name: "faults: Medplum's $book",
+    calendars: { c: { ...buffered, grid: 15 } },
+    faults: 1,
+    acts: [[{ does: 'native-book', time: '09:15-09:45' }]],
+  },
+  {
     name: 'faults: staff block time and open it again',
     calendars: { c: dense },
     faults: 1,

@@ -136,7 +136,8 @@ export function isOutOfSync(
   if ((isUncovered || isUnplaced) && ownerOf(appointment, config) === undefined) {
     return true;
   }
-  return unfittingSlots(appointment, own).some(({ status }) => !holdsSlots(appointment) || isAdjustable(status));
+  const mayFollow = (status: Slot['status']): boolean => isAdjustable(status) || status === 'entered-in-error';
+  return unfittingSlots(appointment, own).some(({ status }) => !holdsSlots(appointment) || mayFollow(status));
 }
 
 /** Whether the service may take a Slot of this status: one that is confirmed, blocked or void stays as it is. */
