@@ -35,20 +35,12 @@ const PAGE = 100;
 /** How old a change is before its job counts as lost, in milliseconds: the next run sees those that are younger. */
 const LATE = 30_000;
 
-/** The search for what is offered at the time of a Slot. */
-const offersAt = ({ schedule, start, end }: CalendarSlot): string =>
-  searchUrl('Slot', [['schedule', `Schedule/${schedule}`], ['status', 'free'], ...atTime({ start, end })]);
-
-/** Those Slots that others have taken while offers of the same time are still there. */
-async function stillOffered(medplum: MedplumClient, slots: readonly Slot[]): Promise<readonly Slot[]> {
-  const now = Date.now();
-  const isLate = ({ meta }: Slot): boolean => now - Date.parse(meta?.lastUpdated ?? '') >= LATE;
-  const others = slots.filter((slot) => !isByService(slot.meta, config) && isLate(slot));
-  const taken = [...calendarOf(others, config).values()].filter(({ end }) => end > now);
-  const offers = await readInBatch(medplum, taken.map(offersAt));
-  const isOffered = (slot: CalendarSlot, index: number): boolean =>
-    [...calendarOf(ofType('Slot', offers[index]), config).values()].some((offer) => takesTimeOf(slot, offer));
-  return taken.filter(isOffered).map(({ resource }) => resource);
+/** Publishes around a Slot that somebody has taken, if its time is still on offer. */
+async function followTaking(medplum: MedplumClient, taken: CalendarSlot): Promise<void> {
+  const query = searchUrl('Slot', [['schedule', `Schedule/${taken.schedule}`], ['status', 'free'], ...atTime(taken)]);
+  const [found] = await readInBatch(medplum, [query]);
+  const offers = [...calendarOf(ofType('Slot', found), config).values()];
+  await (offers.some((offer) => takesTimeOf(taken, offer)) && publishSlots(medplum, { input: taken.resource }));
 }
 
 /**
@@ -58,7 +50,7 @@ async function stillOffered(medplum: MedplumClient, slots: readonly Slot[]): Pro
  */
 function leftIn(
   medplum: MedplumClient,
-  [changed, persons, visits]: readonly Resource[][],
+  [changed, persons, visits, taken]: readonly Resource[][],
   holders: Map<string, string | undefined>,
 ): (() => Promise<void>)[] {
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
@@ -87,6 +79,9 @@ function leftIn(
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),
   );
   const gone = patients.filter((patient) => !isActivePatient(patient));
+  const isLate = ({ meta }: Slot): boolean => Date.now() - Date.parse(meta?.lastUpdated ?? '') >= LATE;
+  const byOthers = ofType('Slot', taken).filter((slot) => !isByService(slot.meta, config) && isLate(slot));
+  const takings = [...calendarOf(byOthers, config).values()].filter((slot) => slot.end > Date.now());
   return [
     ...outOfSync.map((appointment) => () => syncAppointment(medplum, appointment)),
     ...gone.map(
@@ -99,6 +94,7 @@ function leftIn(
         () =>
           shareEncounter(medplum, id ?? ''),
     ),
+    ...takings.map((slot) => () => followTaking(medplum, slot)),
   ];
 }
 
@@ -165,13 +161,7 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       `Slot?${lately}&status=busy,busy-tentative,busy-unavailable`,
     ];
     for await (const pages of readPages(medplum, searches, { count: PAGE, end })) {
-      const [, , , taken] = pages;
-      const offered = await stillOffered(medplum, ofType('Slot', taken));
-      const acts = [
-        ...leftIn(medplum, pages, holders),
-        ...offered.map((input) => () => publishSlots(medplum, { input })),
-      ];
-      yield* acts.map((act) => () => act().catch(failed));
+      yield* leftIn(medplum, pages, holders).map((act) => () => act().catch(failed));
       reached = isWhole ? readUpTo(pages, start) : reached;
     }
   }
