@@ -8,6 +8,7 @@ import { isActivePatient } from '../../core/booking/patient/identity.ts';
 import { searchUrl } from '../../core/booking/search.ts';
 import { atTime } from '../../core/booking/slots/reads.ts';
 import { isOutOfSync } from '../../core/booking/slots/synchronize.ts';
+import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { isByService } from '../../core/fhir/tags.ts';
@@ -18,6 +19,7 @@ import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
 import { syncAppointment, syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';
 import { markSlots } from '../lib/calendar/mark-slots.ts';
+import { publicationRow } from '../lib/calendar/request.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch, readInTransaction, readPages } from '../lib/read.ts';
 import { carryOut, checkpointSearch, moveCheckpoint, RUN_LIMIT, reachedIn } from '../lib/rows.ts';
@@ -35,12 +37,42 @@ const PAGE = 100;
 /** How old a change is before its job counts as lost, in milliseconds: the next run sees those that are younger. */
 const LATE = 30_000;
 
-/** Publishes around a Slot that somebody has taken, if its time is still on offer. */
-async function followTaking(medplum: MedplumClient, taken: CalendarSlot): Promise<void> {
-  const query = searchUrl('Slot', [['schedule', `Schedule/${taken.schedule}`], ['status', 'free'], ...atTime(taken)]);
-  const [found] = await readInBatch(medplum, [query]);
-  const offers = [...calendarOf(ofType('Slot', found), config).values()];
-  await (offers.some((offer) => takesTimeOf(taken, offer)) && publishSlots(medplum, { input: taken.resource }));
+/** The Slots among some that others have taken and whose job is late. */
+function takenByOthers(slots: readonly Slot[]): CalendarSlot[] {
+  const now = Date.now();
+  const isLate = (slot: Slot): boolean => now - changedAt(slot) >= LATE;
+  const found = slots.filter((slot) => !isByService(slot.meta, config) && isLate(slot));
+  return [...calendarOf(found, config).values()].filter(({ end }) => end > now);
+}
+
+const changedAt = ({ meta }: Slot): number => Date.parse(meta?.lastUpdated ?? '');
+
+/** The search for what is still offered at the time of a Slot: of very much, some. */
+const offersAt = (taken: CalendarSlot): string =>
+  searchUrl('Slot', [
+    ['schedule', `Schedule/${taken.schedule}`],
+    ['status', 'free'],
+    ...atTime(taken),
+    ['_count', '50'],
+  ]);
+
+/**
+ * Publishes around those Slots whose time is still on offer, unless their whole calendar is published since they were taken:
+ * that must not begin anew.
+ */
+async function followTakings(medplum: MedplumClient, takings: readonly CalendarSlot[], end: number): Promise<void> {
+  const found = await readInBatch(medplum, takings.map(offersAt));
+  const offers = found.map((slots) => [...calendarOf(ofType('Slot', slots), config).values()]);
+  const offered = takings.filter((taken, index) => offers[index]?.some((one) => takesTimeOf(taken, one)));
+  const follow = async ({ schedule, resource }: CalendarSlot): Promise<void> => {
+    const row = await publicationRow(medplum, schedule);
+    const began = (row && publicationIn(row)?.began) ?? 0;
+    await (began < changedAt(resource) && publishSlots(medplum, { input: resource }));
+  };
+  await carryOut(
+    offered.map((taken) => () => follow(taken)),
+    end,
+  );
 }
 
 /**
@@ -50,7 +82,7 @@ async function followTaking(medplum: MedplumClient, taken: CalendarSlot): Promis
  */
 function leftIn(
   medplum: MedplumClient,
-  [changed, persons, visits, taken]: readonly Resource[][],
+  [changed, persons, visits]: readonly Resource[][],
   holders: Map<string, string | undefined>,
 ): (() => Promise<void>)[] {
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
@@ -79,9 +111,6 @@ function leftIn(
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),
   );
   const gone = patients.filter((patient) => !isActivePatient(patient));
-  const isLate = ({ meta }: Slot): boolean => Date.now() - Date.parse(meta?.lastUpdated ?? '') >= LATE;
-  const byOthers = ofType('Slot', taken).filter((slot) => !isByService(slot.meta, config) && isLate(slot));
-  const takings = [...calendarOf(byOthers, config).values()].filter((slot) => slot.end > Date.now());
   return [
     ...outOfSync.map((appointment) => () => syncAppointment(medplum, appointment)),
     ...gone.map(
@@ -94,7 +123,6 @@ function leftIn(
         () =>
           shareEncounter(medplum, id ?? ''),
     ),
-    ...takings.map((slot) => () => followTaking(medplum, slot)),
   ];
 }
 
@@ -139,6 +167,8 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
   const [row] = ofType('Task', rows);
   const before = reachedIn(row) ?? start - HORIZON;
   let reached = before;
+  // What others take costs a search at each look: so it is looked at once.
+  let step = STEP;
   async function* acts() {
     // Holds and requests that are over. Their time counts as free already; here they are only tidied up. Requests are
     // usually ended through their Tasks (`end-requests`): these are the ones whose Task was closed or deleted.
@@ -158,10 +188,16 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       `Appointment?${lately}&_include=Appointment:slot&_revinclude=Task:focus`,
       `Patient?${lately}`,
       `Encounter?${lately}&_include=Encounter:appointment`,
-      `Slot?${lately}&status=busy,busy-tentative,busy-unavailable`,
+      `Slot?_lastUpdated=ge${formatInstant(Math.min(before, start) - LATE)}&status=busy,busy-tentative,busy-unavailable`,
     ];
     for await (const pages of readPages(medplum, searches, { count: PAGE, end })) {
-      yield* leftIn(medplum, pages, holders).map((act) => () => act().catch(failed));
+      const takings = takenByOthers(ofType('Slot', pages.at(-1)));
+      const acts = leftIn(medplum, pages, holders);
+      if (takings.length > 0) {
+        step = 0;
+        acts.push(() => followTakings(medplum, takings, end));
+      }
+      yield* acts.map((act) => () => act().catch(failed));
       reached = isWhole ? readUpTo(pages, start) : reached;
     }
   }
@@ -170,7 +206,7 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
   } finally {
     // What fails for long does not hold up the others.
     const until = Math.max(reached, start - HORIZON);
-    if (!row || until - before > STEP) {
+    if (!row || until - before > step) {
       await moveCheckpoint(medplum, 'reconcile', row, until);
     }
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../lib/free-port.ts';
 import { serviceOf } from '../../lib/service.ts';
 import { scaled } from '../../lib/time-scale.ts';
@@ -40,21 +40,24 @@ const CREDENTIALS_KEY = Buffer.alloc(32).toString('base64');
 
 const noStackTrace = /^\s+at /m;
 
-const none = { BOOKING_CONFIG: join(folder, 'none.json') };
-const broken = { BOOKING_CONFIG: join(folder, 'broken.json') };
-const wrong = { BOOKING_CONFIG: join(folder, 'wrong.json') };
-const fields = /wrong\.json:.*colour.*baseUrl.*docs\/configuration\.md/s;
+const configured = (name: string) => ({ BOOKING_CONFIG: join(folder, name) });
+const cases: [string, Record<string, string>, RegExp][] = [
+  ['that the configuration is missing', configured('none.json'), /none\.json cannot be read.*BOOKING_CONFIG/],
+  ['that the configuration is not JSON', configured('broken.json'), /broken\.json is not JSON/],
+  [
+    'which fields of the configuration are wrong',
+    configured('wrong.json'),
+    /wrong\.json:.*colour.*baseUrl.*docs\/configuration\.md/s,
+  ],
+  ['that a port is none', { PORT: 'eighty' }, /PORT must be a port, 1 to 65535, not eighty/],
+];
 
-test.each<[string, Record<string, string>, string, RegExp]>([
-  ['that the configuration is missing', none, 'gateway.ts', /none\.json cannot be read.*BOOKING_CONFIG/],
-  ['that the configuration is not JSON', broken, 'gateway.ts', /broken\.json is not JSON/],
-  ['which fields of the configuration are wrong', wrong, 'gateway.ts', fields],
-  ['which fields of the configuration are wrong', wrong, 'booking.ts start', fields],
-  ['that a port is none', { PORT: 'eighty' }, 'gateway.ts', /PORT must be a port, 1 to 65535, not eighty/],
-])('a sentence says %s', async (_, environment, script, expected) => {
-  const { code, stderr } = await run(`scripts/${script}`, environment);
-  expect([code, stderr]).toEqual([1, expect.stringMatching(expected)]);
-  expect(stderr).not.toMatch(noStackTrace);
+describe.each(['scripts/gateway.ts', 'scripts/booking.ts start'])('%s says in a sentence', (script) => {
+  test.each(cases)('%s', async (_, environment, expected) => {
+    const { code, stderr } = await run(script, environment);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(expected)]);
+    expect(stderr).not.toMatch(noStackTrace);
+  });
 });
 
 test('the gateway says that its port is in use, and how to choose another', async () => {
