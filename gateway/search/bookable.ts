@@ -8,6 +8,7 @@ import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { type CalendarList, MOST } from './calendars.ts';
 import { type SearchParam, searchIssue } from './parameters/param.ts';
+import { isForFree } from './parameters/strings.ts';
 
 /** The Schedules that a search for Slots names, if it names any. */
 function idsNamed(params: readonly SearchParam[]): string | undefined {
@@ -41,9 +42,8 @@ export async function onlyBookable(
   now: number,
   queryOf?: (params: readonly SearchParam[]) => string,
 ): Promise<Narrowed | FhirResponse> {
-  const isForFree = params.some(({ name, value }) => name === 'status' && value === 'free');
   const { caller } = exchange;
-  if (type !== 'Slot' || !isForFree || !caller) {
+  if (type !== 'Slot' || !isForFree(params) || !caller) {
     return { params };
   }
   const { config, calendars } = context;

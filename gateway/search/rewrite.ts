@@ -8,7 +8,7 @@ import { type DateContext, inOneCondition, rewriteDates } from './parameters/dat
 import { type Chain, type Filter, isUnknownParameter, readFilter } from './parameters/filter.ts';
 import { isIssue, type ResourceFilter, type SearchParam, searchIssue } from './parameters/param.ts';
 import { readPeriodSearch } from './parameters/periods.ts';
-import { splitAlternatives } from './parameters/strings.ts';
+import { isForFree, splitAlternatives } from './parameters/strings.ts';
 import type { IgnoredParam } from './result/ignored.ts';
 import { checkControl, searchControls } from './result/result-parameters.ts';
 
@@ -25,9 +25,8 @@ function upcomingOnly(
   params: readonly SearchParam[],
   now: number,
 ): readonly SearchParam[] {
-  const isForFree = params.some(({ name, value }) => name === 'status' && value === 'free');
   const hasStart = sent.some(({ name }) => name.split(':', 1)[0] === 'start');
-  return type === 'Slot' && isForFree && !hasStart ? [{ name: 'start', value: `ge${formatInstant(now)}` }] : [];
+  return type === 'Slot' && isForFree(params) && !hasStart ? [{ name: 'start', value: `ge${formatInstant(now)}` }] : [];
 }
 
 /** A parameter as Medplum understands it; a chained one also split into its links. */

@@ -25,6 +25,17 @@ function rewriteCodes({ name, value }: SearchParam, codeSystem: string): string 
     : codes.join(',');
 }
 
+/** Codes of a boolean, of which Medplum takes one: both together are any value at all. */
+function asOneBoolean(name: string, codes: string, isNot: boolean): SearchParam | Issue {
+  const values = new Set(codes.split(','));
+  if ([...values].some((one) => one !== 'true' && one !== 'false')) {
+    return searchIssue(name, `'${name}' must be true or false.`);
+  }
+  return values.size === 1
+    ? { name: isNot ? `${name}:not` : name, value: [...values].join() }
+    : { name: `${name}:missing`, value: String(isNot) };
+}
+
 /** One link of a chain: a reference parameter, as it was written (`actor:Patient`), and the type that it leads to. */
 interface ChainLink {
   readonly name: string;
@@ -119,12 +130,19 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
     const known = modifiersOf(entry).join(', ') || 'none';
     return searchIssue(sent.name, `'${name}' does not support the modifier '${modifier}'. Supported: ${known}.`);
   }
+  if (modifier === 'missing' && sent.value !== 'true' && sent.value !== 'false') {
+    return searchIssue(sent.name, `'${sent.name}' must be true or false.`);
+  }
   if (entry.type === 'string' && modifier !== 'missing') {
     const text = rewriteString(upstreamName, modifier, sent.value, entry.isWords === true);
     return isIssue(text) ? { ...text, expression: `http.${sent.name}` } : { ...text, entry };
   }
   const isRewritten = modifier === undefined || modifier === 'not';
   const value = isRewritten ? rewriteValue(sent, entry, baseUrl) : sent.value;
+  if (entry.isBoolean && isRewritten && typeof value === 'string') {
+    const one = asOneBoolean(upstreamName, value, modifier === 'not');
+    return isIssue(one) ? { ...one, expression: `http.${sent.name}` } : { ...one, entry };
+  }
   const nameInMedplum = modifier === undefined ? upstreamName : `${upstreamName}:${modifier}`;
   return typeof value === 'string' ? { name: nameInMedplum, value, entry } : value;
 }
@@ -160,7 +178,8 @@ export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: str
   if (isIssue(filter) || links.length === 0) {
     return filter;
   }
-  return filter.entry.type === 'composite' || filter.entry.isPayerKind
+  const { type: kind, isPayerKind, period } = filter.entry;
+  return kind === 'composite' || isPayerKind || period
     ? searchIssue(sent.name, `'${last}' cannot be the last parameter of a chain.`)
     : { ...filter, name: [...parts, filter.name].join('.'), chain: { links, end: filter } };
 }

@@ -1,5 +1,6 @@
 import type { Resource } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import type { SearchedPeriod } from './parameters.ts';
 
 /** A search parameter as in a query: `name` includes its modifier or chain. */
 export interface SearchParam {
@@ -20,6 +21,6 @@ export function isIssue<T extends object>(result: T | Issue): result is Issue {
 /** A condition of a search that Medplum cannot check. */
 export interface ResourceFilter {
   /** The element that it depends on. */
-  readonly element: 'useContext' | 'period' | 'extension';
+  readonly element: 'useContext' | 'extension' | SearchedPeriod['element'];
   readonly matches: (resource: Resource) => boolean;
 }

@@ -1,8 +1,11 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type { ServedTypeName } from '../../served-types.ts';
 
-/** The part of a period that is compared with a date: the whole of it, its start, or its end. */
-export type PeriodPart = 'whole' | 'start' | 'end';
+/** A period that is compared with a date: its element, and the part of it: the whole, its start, or its end. */
+export interface SearchedPeriod {
+  readonly element: 'period' | 'planningHorizon' | 'effectivePeriod';
+  readonly part: 'whole' | 'start' | 'end';
+}
 
 /** A search parameter: its FHIR type, and for references the types of the service that it can lead to. */
 export interface SearchParameterEntry {
@@ -12,12 +15,14 @@ export interface SearchParameterEntry {
   readonly upstreamName?: string;
   /** The code system that FHIR defines for an element that is a plain code or boolean. */
   readonly codeSystem?: string;
+  /** For a token: whether its element is a boolean. */
+  readonly isBoolean?: boolean;
   /** For a string: whether Medplum searches it word by word, as it does names and addresses of people. */
   readonly isWords?: boolean;
   /** For a date: whether its element has no times. */
   readonly isWholeDay?: boolean;
-  /** For a date: the part of the element `period` that it compares; Medplum does not know the end of a period. */
-  readonly period?: PeriodPart;
+  /** For a date: the period that it compares; Medplum does not know the end of a period. */
+  readonly period?: SearchedPeriod;
   /** For a reference that leads out of the service: its target type, which cannot be read or included. */
   readonly outside?: ResourceType;
   /** Whether it looks for payer kinds in the extension LocalPayerKind, which Medplum does not search. */
@@ -30,7 +35,11 @@ export interface SearchParameterEntry {
 
 const token: SearchParameterEntry = { type: 'token' };
 const code = (codeSystem: string): SearchParameterEntry => ({ type: 'token', codeSystem });
-const boolean = code('http://terminology.hl7.org/CodeSystem/special-values');
+const boolean: SearchParameterEntry = {
+  ...code('http://terminology.hl7.org/CodeSystem/special-values'),
+  isBoolean: true,
+  modifiers: ['not', 'missing'],
+};
 const gender = code('http://hl7.org/fhir/administrative-gender');
 const date: SearchParameterEntry = { type: 'date' };
 const string: SearchParameterEntry = { type: 'string' };
@@ -41,10 +50,15 @@ const uri: SearchParameterEntry = { type: 'uri' };
 const composite: SearchParameterEntry = { type: 'composite' };
 const reference = (...targets: ServedTypeName[]): SearchParameterEntry => ({ type: 'reference', targets });
 
-/** A search parameter of FHIR R5, which compares one end of the period of an encounter. */
-const encounterDate = (period: PeriodPart, name: string): SearchParameterEntry => ({
+const period = (element: SearchedPeriod['element']): SearchParameterEntry => ({
   type: 'date',
-  period,
+  period: { element, part: 'whole' },
+});
+
+/** A search parameter of FHIR R5, which compares one end of the period of an encounter. */
+const encounterDate = (part: SearchedPeriod['part'], name: string): SearchParameterEntry => ({
+  type: 'date',
+  period: { element: 'period', part },
   definition: `http://hl7.org/fhir/SearchParameter/Encounter-${name}`,
 });
 
@@ -134,7 +148,13 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     start: date,
     status: code('http://hl7.org/fhir/slotstatus'),
   },
-  Schedule: { ...offer, active: boolean, actor: reference(...actors), date, identifier: token },
+  Schedule: {
+    ...offer,
+    active: boolean,
+    actor: reference(...actors),
+    date: period('planningHorizon'),
+    identifier: token,
+  },
   HealthcareService: {
     ...offer,
     active: boolean,
@@ -174,7 +194,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
   },
   PractitionerRole: {
     active: boolean,
-    date,
+    date: period('period'),
     email: token,
     identifier: token,
     location: reference('Location'),
@@ -207,7 +227,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
   Questionnaire: {
     ...canonical,
     code: token,
-    effective: date,
+    effective: period('effectivePeriod'),
     identifier: token,
     'subject-type': code('http://hl7.org/fhir/resource-types'),
   },
@@ -225,7 +245,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     account: { type: 'reference', outside: 'Account' },
     appointment: reference('Appointment'),
     class: token,
-    date: { type: 'date', period: 'whole' },
+    date: period('period'),
     'date-start': encounterDate('start', 'date-start'),
     'end-date': encounterDate('end', 'end-date'),
     identifier: token,

@@ -5,7 +5,7 @@ import { dateRange } from '../../../core/time/date-range.ts';
 import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
 import { approximately, type DateContext, type Prefix, readDates } from './dates.ts';
 import { isIssue, type ResourceFilter, type SearchParam } from './param.ts';
-import type { PeriodPart } from './parameters.ts';
+import type { SearchedPeriod } from './parameters.ts';
 
 /**
  * FHIR's prefixes for a period, which may begin before what is searched for and end after it. If a boundary of the period
@@ -24,13 +24,15 @@ const prefixes: Readonly<Record<Prefix, (searched: Interval, target: Interval, n
   ap: (searched, target, now) => overlaps(approximately(searched, now), target),
 };
 
-function periodOf(resource: Resource): Period {
-  return 'period' in resource && isObject(resource.period) ? resource.period : {};
+function periodOf(resource: Resource, element: SearchedPeriod['element']): Period {
+  const one: object = resource;
+  const period = isObject(one) ? one[element] : undefined;
+  return isObject(period) ? period : {};
 }
 
 /** The time that a part of a period covers; a missing start or end is open. */
-function timeOf(resource: Resource, part: PeriodPart, timeZone: string): Interval | undefined {
-  const { start, end } = periodOf(resource);
+function timeOf(resource: Resource, { element, part }: SearchedPeriod, timeZone: string): Interval | undefined {
+  const { start, end } = periodOf(resource, element);
   const [from, to] = [start, end].map((value) => (value === undefined ? undefined : dateRange(value, timeZone)));
   if (part !== 'whole') {
     return part === 'start' ? from : to;
@@ -50,21 +52,22 @@ function timeOf(resource: Resource, part: PeriodPart, timeZone: string): Interva
  */
 export function readPeriodSearch(
   { name, value }: SearchParam,
-  part: PeriodPart,
+  period: SearchedPeriod,
   { timeZone, now }: DateContext,
 ): ResourceFilter | Issue {
+  const { element } = period;
   if (name.endsWith(':missing')) {
     const isMissing = value === 'true';
-    return { element: 'period', matches: (one) => (timeOf(one, part, timeZone) === undefined) === isMissing };
+    return { element, matches: (one) => (timeOf(one, period, timeZone) === undefined) === isMissing };
   }
   const dates = readDates({ name, value }, false, timeZone);
   if (isIssue(dates)) {
     return dates;
   }
   return {
-    element: 'period',
+    element,
     matches: (one) => {
-      const time = timeOf(one, part, timeZone);
+      const time = timeOf(one, period, timeZone);
       return time !== undefined && dates.some(({ prefix, range }) => prefixes[prefix](range, time, now));
     },
   };

@@ -9,6 +9,10 @@ export function splitAlternatives(value: string): string[] {
   return value.match(/(?:\\.|[^,\\])+/gs) ?? [];
 }
 
+/** Whether a search for Slots is for free ones alone, as Medplum understands its parameters. */
+export const isForFree = (params: readonly SearchParam[]): boolean =>
+  params.some(({ name, value }) => name === 'status' && splitAlternatives(value).every((one) => one === 'free'));
+
 /** What a value means: without the backslashes before `,`, `$`, `|` and themselves. */
 const meaning = (value: string): string => value.replace(/\\(.)/gs, '$1');
 

@@ -11,7 +11,7 @@ import { Temporal } from 'temporal-polyfill';
 import { readContextTypeValue } from '../../../gateway/search/parameters/context-type-value.ts';
 import { inOneCondition, rewriteDates } from '../../../gateway/search/parameters/dates.ts';
 import { isIssue, type SearchParam } from '../../../gateway/search/parameters/param.ts';
-import type { PeriodPart } from '../../../gateway/search/parameters/parameters.ts';
+import type { SearchedPeriod } from '../../../gateway/search/parameters/parameters.ts';
 import { readPeriodSearch } from '../../../gateway/search/parameters/periods.ts';
 import { rows } from '../../lib/rows.ts';
 
@@ -172,8 +172,8 @@ const context = { timeZone: 'Europe/Berlin', now: Date.parse('2026-01-15T12:00:0
 
 const encounter = (period?: unknown): Resource => JSON.parse(JSON.stringify({ resourceType: 'Encounter', period }));
 
-function matches(value: string, period: unknown, part: PeriodPart = 'whole', name = 'date'): boolean {
-  const found = readPeriodSearch({ name, value }, part, context);
+function matches(value: string, period: unknown, part: SearchedPeriod['part'] = 'whole', name = 'date'): boolean {
+  const found = readPeriodSearch({ name, value }, { element: 'period', part }, context);
   if (isIssue(found)) {
     throw new Error(found.diagnostics);
   }
@@ -208,7 +208,7 @@ describe('periods that a search finds', () => {
     end ¦ ${stay} ¦ le2026-01-08
     end ¦ /2026-01-08 ¦ 2026-01-08`),
   )('%s of %s', (part, period = '', ...values) => {
-    expect(values.filter((value) => !matches(value, periodOf(period), part as PeriodPart))).toEqual([]);
+    expect(values.filter((value) => !matches(value, periodOf(period), part as SearchedPeriod['part']))).toEqual([]);
   });
 
   it.each(
@@ -227,16 +227,16 @@ describe('periods that a search finds', () => {
     end ¦ ${stay} ¦ lt2026-01-08
     end ¦ 2026-01-06/ ¦ ne2026-01-08 ¦ le2050`),
   )('but not %s of %s', (part, period = '', ...values) => {
-    expect(values.filter((value) => matches(value, periodOf(period), part as PeriodPart))).toEqual([]);
+    expect(values.filter((value) => matches(value, periodOf(period), part as SearchedPeriod['part']))).toEqual([]);
   });
 
-  it.each<[PeriodPart, unknown, boolean]>([
+  it.each<[SearchedPeriod['part'], unknown, boolean]>([
     ['whole', periodOf(stay), false],
     ['whole', { end: '2026-01-08' }, false],
     ['start', { end: '2026-01-08' }, true],
     ['end', { start: '2026-01-08' }, true],
     ...[undefined, {}, null, [], [periodOf(stay)], 'x', { start: 5 }, { start: 'soon', end: null }].map(
-      (period): [PeriodPart, unknown, boolean] => ['whole', period, true],
+      (period): [SearchedPeriod['part'], unknown, boolean] => ['whole', period, true],
     ),
   ])('whether it is missing: %s of %j', (part, period, expected) => {
     expect(matches('true', period, part, 'date:missing')).toBe(expected);
@@ -244,8 +244,22 @@ describe('periods that a search finds', () => {
     expect(matches('gt0001', period, part)).toBe(!expected);
   });
 
+  it('is the one of its element', () => {
+    const search = readPeriodSearch(
+      { name: 'date', value: 'ge2027-06' },
+      { element: 'planningHorizon', part: 'whole' },
+      context,
+    );
+    const schedule: Resource = { resourceType: 'Schedule', actor: [], planningHorizon: { start: '2027', end: '2028' } };
+    expect('matches' in search && search.matches(schedule)).toBe(true);
+  });
+
   it('of types that have none is missing', () => {
-    const search = readPeriodSearch({ name: 'date:missing', value: 'true' }, 'whole', context);
+    const search = readPeriodSearch(
+      { name: 'date:missing', value: 'true' },
+      { element: 'period', part: 'whole' },
+      context,
+    );
     expect('matches' in search && search.matches({ resourceType: 'Patient' })).toBe(true);
   });
 });
