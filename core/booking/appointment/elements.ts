@@ -131,9 +131,18 @@ function differing(one: unknown, other: unknown): string[] {
   return [...names].filter((name) => !isSameJson(before?.[name], after?.[name]));
 }
 
+const immutable = (expression: string, diagnostics: string): Issue => ({
+  code: 'immutable-element',
+  diagnostics: `${diagnostics} To move the appointment, send it to $book with its id.`,
+  expression,
+});
+
+const unchangeable = (name: string): Issue =>
+  immutable(`Appointment.${name}`, `The ${name} of an appointment cannot be changed.`);
+
 /**
  * Finds what a patch changes although only the server or people in Medplum may: what identifies the appointment, who may
- * see it, and its version.
+ * see it, and its version; and what its slots say besides their references, which are compared with `immutableIssues`.
  *
  * @param result - of any content
  * @returns a `patch-invalid` or an `immutable-element` for each
@@ -145,7 +154,10 @@ export function unpatchableIssues(stored: Appointment, result: Members): Issue[]
       (name) => [`meta.${name}`, metaElements[elementName(name)] ?? server] as const,
     ),
   ];
-  return changed.flatMap(([name, { changedBy }]): Issue[] => {
+  const besides = ({ slot }: Members) =>
+    (Array.isArray(slot) ? slot : []).map((one: unknown) => isObject(one) && { ...one, reference: undefined });
+  const slotIssues = isSameJson(besides({ ...stored }), besides(result)) ? [] : [unchangeable('slot')];
+  const others = changed.flatMap(([name, { changedBy }]): Issue[] => {
     const expression = `Appointment.${name}`;
     if (changedBy === 'server') {
       const diagnostics = `${name} of an appointment is set by the server and cannot be patched.`;
@@ -154,13 +166,8 @@ export function unpatchableIssues(stored: Appointment, result: Members): Issue[]
     const diagnostics = `${name} of an appointment cannot be patched.`;
     return changedBy === 'medplum' ? [{ code: 'immutable-element', diagnostics, expression }] : [];
   });
+  return [...slotIssues, ...others];
 }
-
-const immutable = (expression: string, diagnostics: string): Issue => ({
-  code: 'immutable-element',
-  diagnostics: `${diagnostics} To move the appointment, send it to $book with its id.`,
-  expression,
-});
 
 /** A reference in a canonical spelling, for comparison; a reference to something outside this service stays unchanged. */
 function spelledOut(reference: Reference | undefined, type: 'Slot' | 'Patient', baseUrl: string): string {
@@ -219,7 +226,7 @@ export function immutableIssues(stored: Appointment, result: Appointment, baseUr
   return [
     ...bookedElements
       .filter((name) => !isSameJson(form({ ...stored }, name), form({ ...result }, name)))
-      .map((name) => immutable(`Appointment.${name}`, `The ${name} of an appointment cannot be changed.`)),
+      .map(unchangeable),
     ...patientIssues(stored, result, baseUrl),
   ];
 }

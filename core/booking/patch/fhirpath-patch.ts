@@ -143,18 +143,32 @@ export function costOf(document: unknown, operations: readonly FhirPathOperation
  */
 export type Evaluate = (path: string, resource: unknown) => readonly string[];
 
-/** FHIRPath sees the extensions of a primitive element below the element; in JSON they are beside it. */
-function asSeenByFhirPath(document: unknown): unknown {
+/**
+ * FHIRPath sees the extensions of a primitive element below the element; in JSON they are beside it. An element that has a
+ * value, too, is shown as what the path asks for.
+ */
+function asSeenByFhirPath(document: unknown, path: string): unknown {
+  const isAskedFor = (name: string) =>
+    valueAt(document, [name]) === undefined || new RegExp(`\\b${name}\\.(?:extension|id)\\b`).test(path);
   const aside = Object.entries(isObject(document) ? document : {}).flatMap(([name, value]) =>
-    name.startsWith('_') && valueAt(document, [name.slice(1)]) === undefined ? [[name.slice(1), value] as const] : [],
+    name.startsWith('_') && isAskedFor(name.slice(1)) ? [[name.slice(1), value] as const] : [],
   );
   return isObject(document) && aside.length > 0 ? { ...document, ...Object.fromEntries(aside) } : document;
 }
+
+/** Whether a value is that of a primitive element. */
+const isValue = (value: unknown): boolean => value !== undefined && typeof value !== 'object';
+
+/** Where the id and the extensions of a primitive element are; its name is the last step. */
+const besideOf = (at: Location): Location => [...at.slice(0, -1), `_${at.at(-1)}`];
 
 /** The location of an element in the JSON of its resource. */
 function locate(document: unknown, elementPath: string): Location {
   const location: string[] = [];
   for (const [, name, position] of elementPath.matchAll(/\.([^.[\]]+)|\[(\d+)\]/g)) {
+    if (isValue(valueAt(document, location))) {
+      location.push(`_${location.pop()}`);
+    }
     const container = valueAt(document, location);
     const isThere = name === undefined || (isObject(container) && Object.hasOwn(container, name));
     const others = isObject(container) && !isThere ? Object.keys(container) : [];
@@ -166,7 +180,7 @@ function locate(document: unknown, elementPath: string): Location {
 
 /** The one element that a path leads to. */
 function single(document: unknown, path: string, evaluate: Evaluate): Location | EditProblem {
-  const found = evaluate(path, asSeenByFhirPath(document));
+  const found = evaluate(path, asSeenByFhirPath(document, path));
   const [first] = found;
   return first !== undefined && found.length === 1
     ? locate(document, first)
@@ -175,7 +189,7 @@ function single(document: unknown, path: string, evaluate: Evaluate): Location |
 
 /** The whole list that a path leads to. */
 function collection(document: unknown, path: string, evaluate: Evaluate): Location | EditProblem {
-  const found = evaluate(path, asSeenByFhirPath(document)).map((one) => locate(document, one));
+  const found = evaluate(path, asSeenByFhirPath(document, path)).map((one) => locate(document, one));
   const list = found[0]?.slice(0, -1) ?? [];
   const entries = valueAt(document, list);
   const isWhole =
@@ -209,8 +223,12 @@ type Compiled = readonly Edit[] | EditProblem;
 const compilers: Readonly<
   Record<FhirPathOperationName, (document: unknown, at: Location, operation: FhirPathOperation) => Compiled>
 > = {
-  add(document, at, { path, name = '', value: given }) {
+  add(document, element, { path, name = '', value: given }) {
     const value = given?.value;
+    const at = isValue(valueAt(document, element)) ? besideOf(element) : element;
+    if (at !== element && valueAt(document, at) === undefined) {
+      return [{ op: 'add', path: at, value: { [name]: name === 'extension' ? [value] : value } }];
+    }
     const isTyped = name === 'value' && at.includes('extension');
     const target = isTyped ? named([...at, name], given) : [...at, name];
     const present = valueAt(document, target);
@@ -222,11 +240,16 @@ const compilers: Readonly<
       : { problem: `${path}.${name} already exists; use replace.` };
   },
   insert: (_, at, { index, value }) => [{ op: 'add', path: [...at, String(index)], value: value?.value }],
-  /** FHIR has no empty lists: the last entry takes its list along. */
+  /** FHIR has no empty lists: the last entry takes its list along, and a primitive element what is beside it. */
   delete(document, at) {
     const siblings = valueAt(document, at.slice(0, -1));
     const isLast = Array.isArray(siblings) && siblings.length === 1;
-    return [{ op: 'remove', path: isLast ? at.slice(0, -1) : at }];
+    const gone = isLast ? at.slice(0, -1) : at;
+    const beside = Array.isArray(siblings) && !isLast ? undefined : besideOf(gone);
+    return [gone, ...(beside && valueAt(document, beside) !== undefined ? [beside] : [])].map((path) => ({
+      op: 'remove',
+      path,
+    }));
   },
   replace(_, at, { value: given }) {
     const value = given?.value;

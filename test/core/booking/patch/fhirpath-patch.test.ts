@@ -23,9 +23,10 @@ const name = (valueString: string): Part => ({ name: 'name', valueString });
 const at = (part: string, valueInteger: unknown): Part => ({ name: part, valueInteger });
 
 const [huber, kim] = stored.participant;
-const before: Appointment & { readonly _minutesDuration: object } = {
+const before: Appointment & { readonly _description: object; readonly _minutesDuration: object } = {
   ...stored,
   description: 'd',
+  _description: { extension: [{ url: 'c', valueCode: 'x' }] },
   identifier: [{ value: '1' }],
   extension: [{ url: 'a', valueCode: 'x' }],
   _minutesDuration: { extension: [{ url: 'b', valueCode: 'x' }] },
@@ -93,6 +94,26 @@ describe('an operation of FHIRPath Patch', () => {
       'reaches the extension of an element without a value',
       operation('replace', 'Appointment.minutesDuration.extension[0].url', value({ valueUri: 'c' })),
       { _minutesDuration: { extension: [{ url: 'c', valueCode: 'x' }] } },
+    ],
+    [
+      'reaches the extension of an element with a value',
+      operation('replace', 'Appointment.description.extension[0].value', text('y')),
+      { _description: { extension: [{ url: 'c', valueString: 'y' }] } },
+    ],
+    [
+      'adds an extension to an element with one',
+      operation('add', 'Appointment.description', name('extension'), value({ valueExtension: { url: 'd' } })),
+      { _description: { extension: [{ url: 'c', valueCode: 'x' }, { url: 'd' }] } },
+    ],
+    [
+      'adds the first extension to an element with a value',
+      operation('add', 'Appointment.status', name('extension'), value({ valueExtension: { url: 'd' } })),
+      { _status: { extension: [{ url: 'd' }] } },
+    ],
+    [
+      'deletes an element with its extensions',
+      operation('delete', 'Appointment.description'),
+      { description: undefined, _description: undefined },
     ],
     [
       'adds an element that has parts',

@@ -35,6 +35,7 @@ describe('a patch', () => {
     ['resourceType', add('/resourceType', 'Slot'), 'patch-invalid Appointment.resourceType'],
     ['version', add('/meta/versionId', 'x'), 'patch-invalid Appointment.meta.versionId'],
     ['author', add('/meta/author', { reference: 'Patient/1' }), 'patch-invalid Appointment.meta.author'],
+    ['a slot by more than its reference', add('/slot/0/display', 'x'), 'immutable-element Appointment.slot'],
     ['security labels', add('/meta/security', [{ code: 'R' }]), 'immutable-element Appointment.meta.security'],
     ['implicitRules', add('/implicitRules', 'urn:x'), 'malformed-request Appointment.implicitRules'],
     [
