@@ -12,6 +12,8 @@ export interface Element {
   readonly type: string;
   readonly repeats: boolean;
   readonly isAttribute: boolean;
+  /** Of an element that has one of several types: its name without the type (`value` of `valueString`). */
+  readonly choice?: string | undefined;
   /** The codes that FHIR allows, if it lists them. */
   readonly codes?: readonly string[] | undefined;
 }
@@ -42,8 +44,9 @@ function parse(text: string): [string, Element][] {
   const mark = label.at(-1);
   const name = label.replace(/[*@]$/, '');
   const common = { repeats: mark === '*', isAttribute: mark === '@', codes: codes.get(bound) };
-  return name.endsWith('[x]')
-    ? type.split('|').map((one) => [name.replace('[x]', capitalized(one)), { ...common, type: one }])
+  const choice = name.endsWith('[x]') ? name.slice(0, -'[x]'.length) : undefined;
+  return choice
+    ? type.split('|').map((one) => [choice + capitalized(one), { ...common, type: one, choice }])
     : [[name, { ...common, type }]];
 }
 

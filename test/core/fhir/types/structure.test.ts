@@ -75,6 +75,13 @@ describe('the structure of a resource', () => {
     ],
     ['one in what is contained', { contained: [{ resourceType: 'Patient', nam: [] }] }, 'contained[0].nam', false],
     ['one in an extension', { extension: [{ url: 'x', valueText: 'x' }] }, 'extension[0].valueText', false],
+    ['two types', { extension: [{ url: 'x', valueString: 'x', valueCode: 'x' }] }, 'extension[0].valueCode', false],
+    [
+      'extensions of another',
+      { contained: [{ resourceType: 'Patient', deceasedBoolean: true, _deceasedDateTime: {} }] },
+      'contained[0]._deceasedDateTime',
+      false,
+    ],
     ['a type of resource inside', { participant: [{ resourceType: 'x' }] }, 'participant[0].resourceType', false],
     ['what contained resources are not', { contained: [{ id: 'x' }] }, 'contained[0]', false],
     ['a number for a string', { comment: 5 }, 'comment', true],
