@@ -64,8 +64,8 @@ async function endpointIssues({ settings: { endpoint } }: Submission): Promise<I
     : [];
 }
 
-async function check(sent: unknown, kind: 'create' | 'update'): Promise<Submission | OperationOutcome> {
-  const { submission, issues } = parseSubmission(sent, kind, Date.now(), config);
+async function check(sent: unknown, id?: string): Promise<Submission | OperationOutcome> {
+  const { submission, issues } = parseSubmission(sent, id, Date.now(), config);
   const found = submission ? await endpointIssues(submission) : issues;
   return submission && found.length === 0 ? submission : refuse(found);
 }
@@ -95,7 +95,7 @@ async function tryRepeatedly(act: () => Promise<Attempt>): Promise<Answer> {
 }
 
 async function create(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
-  const submission = await check(member(input, 'resource'), 'create');
+  const submission = await check(member(input, 'resource'));
   if ('resourceType' in submission) {
     return submission;
   }
@@ -124,6 +124,7 @@ interface Change {
 const outdated: Issue = {
   code: 'version-conflict',
   diagnostics: 'The Subscription has a newer version: read it again.',
+  expression: 'http.If-Match',
 };
 
 /** Whether a change restarts an ended Subscription, which then counts towards the limit again. */
@@ -183,7 +184,7 @@ function outboxAfter({ status }: Subscription, outbox: Outbox): Outbox {
 }
 
 async function update(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
-  const submission = await check(member(input, 'resource'), 'update');
+  const submission = await check(member(input, 'resource'), String(member(input, 'id')));
   if ('resourceType' in submission) {
     return submission;
   }

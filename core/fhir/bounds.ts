@@ -168,6 +168,17 @@ function lengthInSearch(text: unknown): number {
   return new URLSearchParams({ '': escaped }).toString().length;
 }
 
+/**
+ * @param id - in the address that a resource was sent to
+ * @returns a `malformed-request` if the resource has another one
+ */
+export function idIssues(resource: unknown, id: string, path: string): Issue[] {
+  const diagnostics = `The id in the body must match the id in the URL, '${id}'.`;
+  return isObject(resource) && resource.id === id
+    ? []
+    : [{ code: 'malformed-request', diagnostics, expression: `${path}.id` }];
+}
+
 /** @returns a `malformed-request` if the identifiers of a resource are too long to be searched for */
 export function identifierIssues(resource: unknown, path: string): Issue[] {
   const identifiers = isObject(resource) && Array.isArray(resource.identifier) ? resource.identifier : [];

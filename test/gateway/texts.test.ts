@@ -119,7 +119,7 @@ function places(value: unknown, put: (inner: unknown) => unknown): Put[] {
 /** What the Bots read of a body before they know anything. */
 const readers: readonly ((body: unknown) => unknown)[] = [
   (body) => parseBookRequest(body, config),
-  (body) => parseSubmission(body, 'create', 0, config),
+  (body) => parseSubmission(body, undefined, 0, config),
   (body) =>
     parsePatchRequest({
       resourceType: 'Parameters',

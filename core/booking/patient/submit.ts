@@ -1,6 +1,6 @@
 import type { Coding, Meta, Patient } from '@medplum/fhirtypes';
 import type { BookingConfig, PublicConfig } from '../../config/config.ts';
-import { boundIssues, identifierIssues, personBounds } from '../../fhir/bounds.ts';
+import { boundIssues, identifierIssues, idIssues, personBounds } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
@@ -104,10 +104,7 @@ export function replacementIssues(body: unknown, id: string): readonly Issue[] {
   if (!isPatient(body)) {
     return [notAPatient];
   }
-  const diagnostics = `The id in the body must match the id in the URL, '${id}'.`;
-  const idIssues: readonly Issue[] =
-    body.id === id ? [] : [{ code: 'malformed-request', diagnostics, expression: 'Patient.id' }];
-  return [...idIssues, ...formIssues(body)];
+  return [...idIssues(body, id, 'Patient'), ...formIssues(body)];
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { sizeProblem } from '../../fhir/bounds.ts';
+import { idIssues, sizeProblem } from '../../fhir/bounds.ts';
+import { formatInstant } from '../../fhir/instant.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { type Issue, quoted } from '../../fhir/outcome/outcome.ts';
 import { withoutReserved } from '../../fhir/reserved.ts';
@@ -55,11 +56,12 @@ function endIssues(settings: SubscriptionParameters | undefined, now: number): I
  * service alone sets is dropped.
  *
  * @param body - of the request, with unchecked content
+ * @param id - of the stored Subscription that it updates
  * @param now - milliseconds since 1970 UTC
  */
 export function parseSubmission(
   body: unknown,
-  kind: 'create' | 'update',
+  id: string | undefined,
   now: number,
   config: BookingConfig,
 ): { readonly submission?: Submission; readonly issues: readonly Issue[] } {
@@ -69,8 +71,10 @@ export function parseSubmission(
     const diagnostics = `The body must ${tooLarge ? `not ${tooLarge}` : 'be a Subscription resource'}.`;
     return { issues: [{ code: 'malformed-request', diagnostics, expression: 'http.body' }] };
   }
+  const kind = id === undefined ? 'create' : 'update';
   const { settings, issues: found } = readSubscriptionParameters(sent, config);
   const issues = [
+    ...(id === undefined ? [] : idIssues(sent, id, 'Subscription')),
     ...statusIssues(sent, kind),
     ...missingReason(sent),
     ...found,
@@ -83,10 +87,11 @@ export function parseSubmission(
 }
 
 /** The stored form of a new Subscription: with its profile and the tag of its owner. */
-export function newSubscription({ sent }: Submission, owner: string, config: BookingConfig): Subscription {
+export function newSubscription({ sent, settings }: Submission, owner: string, config: BookingConfig): Subscription {
   const { id: _, meta, error: __, ...rest } = sent;
   const profile = artefactUri(config, 'LocalSubscriptionTermin');
-  return asStored({ ...rest, meta: metaOfSubmitted(meta, owner, config, [profile]) });
+  const end = settings.end === undefined ? {} : { end: formatInstant(settings.end) };
+  return asStored({ ...rest, ...end, meta: metaOfSubmitted(meta, owner, config, [profile]) });
 }
 
 /**

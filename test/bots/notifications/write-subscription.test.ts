@@ -129,8 +129,10 @@ describe('change subscription', () => {
       return [await subscribe(medplum(), { ...given, owner: caller.id }), caller];
     }
 
-    const update = (caller: Caller, { subscription }: SubscriptionOutbox, resource: unknown, version?: unknown) =>
-      call(caller, { interaction: 'update', id: subscription.id, resource, version });
+    const update = (caller: Caller, { subscription }: SubscriptionOutbox, resource: object, version?: unknown) => {
+      const { id } = subscription;
+      return call(caller, { interaction: 'update', id, resource: { ...resource, id }, version });
+    };
 
     const now = async ({ subscription }: SubscriptionOutbox) => readOutbox(medplum().medplum, subscription);
 
@@ -205,7 +207,7 @@ describe('change subscription', () => {
     it.each(['update', 'delete'])('(%s) is forbidden to others who may see it', async (interaction) => {
       const stored = await subscribe(medplum());
       const { id } = stored.subscription;
-      const answer = await call(await aCaller(), { interaction, id, resource: toPortal() });
+      const answer = await call(await aCaller(), { interaction, id, resource: toPortal({ id }) });
       expect([answer.id, textOf(answer)]).toEqual(['forbidden', expect.stringContaining('has another owner')]);
       expect((await now(stored))?.subscription.status).toBe('active');
     });
@@ -213,9 +215,9 @@ describe('change subscription', () => {
     it.each(['update', 'delete'])(
       '(%s) of a Subscription that the caller does not see finds none',
       async (interaction) => {
-        const { subscription } = await subscribe(medplum());
+        const { id } = (await subscribe(medplum())).subscription;
         const caller = await aCaller([{ resourceType: 'Appointment' }]);
-        const answer = await call(caller, { interaction, id: subscription.id, resource: toPortal() });
+        const answer = await call(caller, { interaction, id, resource: toPortal({ id }) });
         expect(answer.id).toBe('not-found');
       },
     );

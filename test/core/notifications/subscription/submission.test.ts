@@ -9,7 +9,9 @@ import {
 } from '../../../../core/notifications/subscription/submission.ts';
 import { at, begin, config, portal, subscription } from '../support.ts';
 
-const parse = (body: unknown, kind: 'create' | 'update' = 'create') => parseSubmission(body, kind, begin, config);
+/** A submission, or an update of the Subscription s1. */
+const parse = (body: unknown, kind: 'create' | 'update' = 'create') =>
+  parseSubmission(body, kind === 'update' ? 's1' : undefined, begin, config);
 
 describe('a submitted Subscription', () => {
   test.each<[string, unknown]>([
@@ -53,12 +55,12 @@ describe('a submitted Subscription', () => {
     ['that ends at once', 'create', { end: at(0) }, 'profile-violation', 'end', 'must be in the future.'],
   ])('%s is refused', (_, kind, changes, code, element, diagnostics) => {
     const issue = { code, diagnostics: expect.stringContaining(diagnostics), expression: `Subscription.${element}` };
-    expect(parse(subscription(changes), kind)).toEqual({ issues: [issue] });
+    expect(parse(subscription({ id: 's1', ...changes }), kind)).toEqual({ issues: [issue] });
   });
 
   test('that ends later is accepted, and so is an update that has ended', () => {
     expect(parse(subscription({ end: at(1) })).submission).toBeDefined();
-    expect(parse(subscription({ end: at(-1) }), 'update').submission).toBeDefined();
+    expect(parse(subscription({ id: 's1', end: at(-1) }), 'update').submission).toBeDefined();
   });
 
   test.each([
@@ -89,14 +91,15 @@ describe('what is stored', () => {
 
   const stored = { ...subscription({ id: 's1' }), status: 'active' as const };
   const update = (changes: object, before = stored) => {
-    const { submission: changed } = parse(subscription({ status: 'active', ...changes }), 'update');
+    const { submission: changed } = parse(subscription({ id: 's1', status: 'active', ...changes }), 'update');
     return changed && updatedSubscription(changed, before, portal, begin, config);
   };
 
-  test('of an update keeps the id', () => {
-    expect(update({ id: 'other' })).toMatchObject({ id: 's1' });
-    const { id: _, ...anonymous } = stored;
-    expect(Object.keys(update({}, anonymous) ?? {})).not.toContain('id');
+  test('of an update has the id that it was sent to, and its end in UTC', () => {
+    expect(parse(subscription({ id: 'other' }), 'update').issues).toEqual([
+      { code: 'malformed-request', diagnostics: expect.stringContaining("'s1'"), expression: 'Subscription.id' },
+    ]);
+    expect(update({ end: '2031-01-01T00:00:00+02:00' })).toMatchObject({ id: 's1', end: '2030-12-31T22:00:00.000Z' });
   });
 
   test.each([

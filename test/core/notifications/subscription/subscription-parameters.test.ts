@@ -189,7 +189,12 @@ describe('an update', () => {
   const withHeader = { ...stored, channel: { ...stored.channel, header: ['A: secret'] } };
 
   function updated(changes: object) {
-    const { submission } = parseSubmission(subscription({ status: 'active', ...changes }), 'update', begin, config);
+    const { submission } = parseSubmission(
+      subscription({ id: 's1', status: 'active', ...changes }),
+      's1',
+      begin,
+      config,
+    );
     return submission && updatedSubscription(submission, withHeader, portal, begin, config);
   }
 
