@@ -84,15 +84,18 @@ const proposed = (config: BookingConfig, max: number): Parameter =>
     { min: 1, max: String(max) },
   );
 
-const inputs = (config: BookingConfig): Parameter[] => [
-  proposed(config, MOST_APPOINTMENTS),
-  ...persons(config),
+const answers = (config: BookingConfig): Parameter =>
   taken(
     'patientSubmittedInformation',
     'QuestionnaireResponse',
     `Answers of the patient (${artefactUri(config, 'LocalQuestionnaireResponse')}).`,
     { max: '*' },
-  ),
+  );
+
+const inputs = (config: BookingConfig): Parameter[] => [
+  proposed(config, MOST_APPOINTMENTS),
+  ...persons(config),
+  answers(config),
   taken('schedule', 'Reference', 'A schedule in which the service selects free slots, if the appointment names none.', {
     targetProfile: [artefactUri(config, 'LocalSchedule')],
   }),
@@ -162,6 +165,7 @@ export const waitlistOperation = (config: BookingConfig): OperationDefinition =>
     parameter: [
       proposed(config, 1),
       ...persons(config),
+      answers(config),
       taken(
         'standing-appt-id',
         'uri',

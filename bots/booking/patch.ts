@@ -63,6 +63,7 @@ const outcomeUnknown: Issue = {
 const outdated: Issue = {
   code: 'version-conflict',
   diagnostics: 'The appointment has a newer version: read it again.',
+  expression: 'http.If-Match',
 };
 
 const contested: Issue = {

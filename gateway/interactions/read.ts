@@ -7,9 +7,9 @@ import { publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { absence } from './absence.ts';
 
-/** Whether an `If-None-Match` names the current version. */
+/** Whether an `If-None-Match` names the current version; weak tags and strong ones are the same here (RFC 9110, 13.1.2). */
 function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
-  const known = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim());
+  const known = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^"/, 'W/"'));
   return etag !== undefined && (known.includes(etag) || known.includes('*'));
 }
 

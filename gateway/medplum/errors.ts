@@ -69,7 +69,13 @@ const translations: Readonly<Record<number, Translation>> = {
     isOutcome(body) && body.id === 'multiple-matches'
       ? problem('multiple-matches')
       : refusal(
-          [{ code: 'version-conflict', diagnostics: 'The resource has a newer version: read it again.' }],
+          [
+            {
+              code: 'version-conflict',
+              diagnostics: 'The resource has a newer version: read it again.',
+              expression: 'http.If-Match',
+            },
+          ],
           config,
         ),
   422: malformed,

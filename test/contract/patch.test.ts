@@ -209,7 +209,7 @@ describe('PATCH of an appointment', () => {
   });
 
   it.each<[string, string, number, string]>([
-    ['another version', 'W/"1"', 412, 'version-conflict'],
+    ['another version', 'W/"1"', 412, 'version-conflict http.If-Match'],
     ['an unquoted one', '1', 400, 'malformed-request http.If-Match'],
   ])('If-Match with %s: refused, nothing changed', async (_, ifMatch, status, issue) => {
     const { id, booked } = await aBooking();

@@ -164,7 +164,7 @@ describe('PUT /Subscription/{id}', () => {
   it('If-Match not current: 412', async () => {
     const stored = await subscribed(listener);
     const answer = await put(stored.id, { ...stored, reason: 'x' }, { 'if-match': 'W/"other"' });
-    expect([answer.status, issuesOf(answer)]).toEqual([412, ['version-conflict']]);
+    expect([answer.status, issuesOf(answer)]).toEqual([412, ['version-conflict http.If-Match']]);
   });
 
   it('an end in the past ends it', async () => {
