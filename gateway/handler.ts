@@ -101,9 +101,7 @@ export function exchangeOf(request: PathRequest, admission: Pick<Admission, 'cou
 export function fastifyHandler(handler: Handler, context: GatewayContext, admission: Pick<Admission, 'countAgain'>) {
   return async (request: PathRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const exchange = exchangeOf(request, admission);
-    const held = context.memory.hold(exchange.caller ? nameOf(exchange.caller) : request.ip);
-    // The answer is in memory until the client has received it, or has gone.
-    reply.raw.once('finish', held.release).once('close', held.release);
+    const held = context.memory.hold(exchange.caller ? nameOf(exchange.caller) : request.ip, reply.raw);
     const answer = await held.run(() => handler(exchange, context));
     noteAnswer(request, answer);
     return send(reply, answer, exchange.representation, context.addresses);

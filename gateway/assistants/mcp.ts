@@ -121,8 +121,7 @@ export function addAssistants(app: FastifyInstance, context: GatewayContext, adm
             return value === undefined ? [] : [[name, value] as const];
           }),
         );
-        const held = context.memory.hold(client);
-        reply.raw.once('finish', held.release).once('close', held.release);
+        const held = context.memory.hold(client, reply.raw);
         const found = await held.run(() => answerTo(body, headers, serverFor(tools, count)));
         const entry = seen.flatMap(({ resource }) => (resource ? [{ resource }] : []));
         noteAnswer(request, { status: 200, resource: { resourceType: 'Bundle', type: 'collection', entry } });

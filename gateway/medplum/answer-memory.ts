@@ -11,13 +11,19 @@ export interface MemoryLimits {
   readonly large: number;
   /** How long a large request waits for others, in milliseconds. */
   readonly placeMs: number;
+  /** How long a client may take to receive an answer, in milliseconds: as long as to send a request. */
+  readonly requestTimeoutMs: number;
+}
+
+/** What sends the answer to a client. */
+interface Sender {
+  once(event: 'finish' | 'close', listener: () => void): unknown;
+  destroy(): unknown;
 }
 
 /** One request of a client, from its arrival until its answer has been sent. */
 interface Held {
   readonly run: <T>(act: () => Promise<T>) => Promise<T>;
-  /** Gives back what the request holds; further calls do nothing. */
-  readonly release: () => void;
 }
 
 /**
@@ -25,7 +31,11 @@ interface Held {
  * other large ones, of its client and of all, until these have been sent. The others are not touched.
  */
 export interface AnswerMemory {
-  readonly hold: (client: string) => Held;
+  /**
+   * Begins a request. What it holds is given back once its client has received the answer, or has gone: one that takes too
+   * long to receive it is cut off.
+   */
+  readonly hold: (client: string, sender: Sender) => Held;
   /**
    * Counts bytes that were read for the request that is being carried out.
    *
@@ -43,7 +53,8 @@ interface State {
   isOver: boolean;
 }
 
-export function createAnswerMemory({ largeBytes, largePerClient, large, placeMs }: MemoryLimits): AnswerMemory {
+export function createAnswerMemory(limits: MemoryLimits): AnswerMemory {
+  const { largeBytes, largePerClient, large, placeMs, requestTimeoutMs } = limits;
   const waiting = Number.POSITIVE_INFINITY;
   const own = createClientPlaces({ running: largePerClient, waiting, patienceMs: placeMs });
   const all = createClientPlaces({ running: large, waiting, patienceMs: placeMs });
@@ -65,14 +76,24 @@ export function createAnswerMemory({ largeBytes, largePerClient, large, placeMs 
     return (await state.place) !== undefined;
   };
   return {
-    hold: (client) => {
+    hold: (client, sender) => {
       const state: State = { client, bytes: 0, isOver: false };
+      let deadline: NodeJS.Timeout | undefined;
+      const release = (): void => {
+        clearTimeout(deadline);
+        if (!state.isOver) {
+          state.isOver = true;
+          void state.place?.then((giveBack) => giveBack?.());
+        }
+      };
+      sender.once('finish', release);
+      sender.once('close', release);
       return {
-        run: (act) => current.run(state, act),
-        release: () => {
-          if (!state.isOver) {
-            state.isOver = true;
-            void state.place?.then((giveBack) => giveBack?.());
+        run: async (act) => {
+          try {
+            return await current.run(state, act);
+          } finally {
+            deadline = state.isOver ? undefined : setTimeout(() => sender.destroy(), requestTimeoutMs);
           }
         },
       };

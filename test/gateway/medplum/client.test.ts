@@ -1,4 +1,6 @@
+import { EventEmitter } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defaultLimits } from '../../../gateway/context.ts';
 import { createAnswerMemory } from '../../../gateway/medplum/answer-memory.ts';
@@ -215,8 +217,9 @@ const allHaveRun = async (): Promise<void> => new Promise((resolve) => setImmedi
 
 /** A request of a client that reads so many bytes, and keeps its answer until it is released. */
 function reading(memory: ReturnType<typeof createAnswerMemory>, client: string, bytes: number) {
-  const held = memory.hold(client);
-  const state = { release: held.release, outcome: 'waits' };
+  const sender = Object.assign(new EventEmitter(), { destroy: () => sender.emit('close') });
+  const held = memory.hold(client, sender);
+  const state = { release: () => sender.emit('finish'), outcome: 'waits' };
   void held.run(async () => {
     state.outcome = (await memory.grow(bytes)) ? 'reads' : 'refused';
   });
@@ -224,7 +227,13 @@ function reading(memory: ReturnType<typeof createAnswerMemory>, client: string, 
 }
 
 test('large answers wait for others of their client and of all; small ones for nobody', async () => {
-  const memory = createAnswerMemory({ largeBytes: 100, largePerClient: 1, large: 2, placeMs: 10_000 });
+  const memory = createAnswerMemory({
+    largeBytes: 100,
+    largePerClient: 1,
+    large: 2,
+    placeMs: 10_000,
+    requestTimeoutMs: 10_000,
+  });
   const [a1, a2, b, c, small] = [
     reading(memory, 'a', 101),
     reading(memory, 'a', 101),
@@ -245,7 +254,13 @@ test('large answers wait for others of their client and of all; small ones for n
 });
 
 test('what waits too long is refused, what was released while it waited gives its place back, and a request has one place', async () => {
-  const memory = createAnswerMemory({ largeBytes: 100, largePerClient: 1, large: 1, placeMs: 50 });
+  const memory = createAnswerMemory({
+    largeBytes: 100,
+    largePerClient: 1,
+    large: 1,
+    placeMs: 50,
+    requestTimeoutMs: 10_000,
+  });
   const first = reading(memory, 'a', 101);
   const second = reading(memory, 'b', 101);
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -254,10 +269,24 @@ test('what waits too long is refused, what was released while it waited gives it
   third.release();
   first.release();
   await allHaveRun();
-  const held = memory.hold('d');
+  const sender = new PassThrough();
+  const held = memory.hold('d', sender);
   expect(
     await held.run(async () => [await memory.grow(60), await memory.grow(60), await memory.grow(60), memory.read()]),
   ).toEqual([true, true, true, 180]);
-  held.release();
+  sender.destroy();
   expect(await memory.grow(1_000)).toBe(true);
+});
+
+test('who does not receive an answer is cut off, and gives its place back', async () => {
+  const memory = createAnswerMemory({
+    largeBytes: 100,
+    largePerClient: 1,
+    large: 1,
+    placeMs: 5_000,
+    requestTimeoutMs: 50,
+  });
+  reading(memory, 'a', 101);
+  const waits = reading(memory, 'b', 101);
+  await until(() => waits.outcome === 'reads');
 });
