@@ -5,6 +5,7 @@ import type { MedplumClient, WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { keyBytes } from '../gateway/sealing/sealer.ts';
+import { wholeNumber } from './cli/whole-number.ts';
 import { type Credentials, logIn } from './medplum/connect.ts';
 import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
 
@@ -147,8 +148,8 @@ export function define(command: Command): void {
     .option('--client-secret <secret>', 'its secret (or MEDPLUM_SUPER_ADMIN_CLIENT_SECRET, which is safer)')
     .option('--project <name>', 'name of the project', 'Appointment booking')
     .option('--owner <email>', 'user who owns a new project and can log in to it in the app')
-    .option('--bookings-per-minute <number>', 'raises the quota of the project to this many bookings', Number)
-    .option('--wait <seconds>', 'how long to wait for the server to be up', Number, 0)
+    .option('--bookings-per-minute <number>', 'raises the quota of the project to this many bookings', wholeNumber(1))
+    .option('--wait <seconds>', 'how long to wait for the server to be up', wholeNumber(0), 0)
     .option('--output <file>', 'write the credentials to this file instead of printing them')
     .action(main);
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { findGatewayClient, GATEWAY_CLIENT } from './deploy/gateway-client.ts';
 import { connect } from './medplum/connect.ts';
 import { retireSecretOf, rotateSecretOf } from './requestor/change.ts';
 
-async function rotate(given: CredentialArguments & { finish?: boolean }): Promise<void> {
+async function rotate(given: CredentialArguments & { finish?: boolean; output?: string }): Promise<void> {
   const connection = await connect(credentialsFrom(given));
   const client = await findGatewayClient(connection);
   if (!client) {
@@ -19,10 +20,20 @@ async function rotate(given: CredentialArguments & { finish?: boolean }): Promis
     console.log(isEnded ? 'The old secret no longer works.' : 'There is no old secret.');
     return;
   }
+  // A file that cannot be written is noticed before the secret changes.
+  if (given.output) {
+    closeSync(openSync(given.output, 'a', 0o600));
+  }
   const { id, secret, isOldSecretValid } = await rotateSecretOf(connection, client, () =>
     randomBytes(32).toString('hex'),
   );
-  console.log(`BOTS_CLIENT_ID=${id}\nBOTS_CLIENT_SECRET=${secret}`);
+  const lines = `BOTS_CLIENT_ID=${id}\nBOTS_CLIENT_SECRET=${secret}`;
+  if (given.output) {
+    writeFileSync(given.output, `${lines}\n`, { mode: 0o600 });
+    console.log(`The settings are in ${given.output}.`);
+  } else {
+    console.log(lines);
+  }
   console.error(
     `The secret is not shown again. ${
       isOldSecretValid
@@ -39,6 +50,7 @@ export function define(program: Command): void {
     .showHelpAfterError();
   withCredentials(program.command('rotate'))
     .description('gives the client a new secret, and prints it once, as settings of the gateway')
+    .option('--output <file>', 'write them to this file instead of printing them')
     .option('--finish', 'end the previous secret')
     .action(rotate);
 }

@@ -6,6 +6,7 @@ import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { type HoursArguments, hoursChange } from './change.ts';
 import { findService } from './find.ts';
+import { nameOf } from './read.ts';
 import { follow, open, requireUsable, type Session, save, type WritingArguments } from './session.ts';
 
 /** The code system of a specialty that is given as a mere code: the publisher's, where its profiles demand one. */
@@ -116,6 +117,12 @@ export async function addSchedule(
     calendars.schedules.some((one) => one.actor.some(({ reference }) => reference === actor))
   ) {
     throw new Error(`${actor} has a schedule already. Two schedules of one actor are not protected from each other.`);
+  }
+  const namesake = calendars.schedules.find((one) => nameOf(one, calendars) === name);
+  if (actor === undefined && namesake) {
+    throw new Error(
+      `${name} has Schedule/${namesake.id} already: patients would see two. If this is somebody else, make a Practitioner in Medplum and name it with --actor.`,
+    );
   }
   const specialty = given.specialty ? specialtiesFrom(given.specialty, config) : specialtiesOf(services);
   requireSpecialty(specialty, 'Schedule', config);

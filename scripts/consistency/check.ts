@@ -107,6 +107,10 @@ async function checkOnce(
   const bots = await serviceBots(medplum, config);
   const source = sourceOf(medplum);
   const state = await readStored(source, config, schedules);
+  const missing = schedules.find((reference) => !state.has(reference));
+  if (missing !== undefined) {
+    throw new Error(`There is no ${missing}. Name schedules as Schedule/123.`);
+  }
   const context = { now: Date.now(), config, ...(bots && { bots }) };
   const findings = [
     ...checkConsistency(state, context),

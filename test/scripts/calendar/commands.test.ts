@@ -47,6 +47,7 @@ it('a clinic is set up, shown and previewed', async () => {
   await addService('Visit', { ...visit, timeZone: 'Europe/Berlin' });
   await expect(addSchedule('Dr. Ada Moreau', { ...given, service: ['Surgery'] })).rejects.toThrow("'Surgery'");
   await addSchedule('Dr. Ada Moreau', { ...given, service: ['visit'], confirmation: 'manual' });
+  await expect(addSchedule('Dr. Ada Moreau', { ...given, service: ['visit'] })).rejects.toThrow('--actor');
   await list(given);
   expect(text()).toMatch(/Dr\. Ada Moreau +Visit +not yet published/);
   await showPreview('Dr. Ada Moreau', given);

@@ -112,6 +112,7 @@ afterAll(async () => {
 test('what has one right answer is found and mended, the rest is a Task for people', async () => {
   const schedule = await aPublishedCalendar();
   expect((await checkProject(medplum, config)).findings).toEqual([]);
+  await expect(checkProject(medplum, config, { schedules: ['Schedule/1'] })).rejects.toThrow('no Schedule/1.');
 
   const [deleted, booked, shared, lost] = (await slotsOf(schedule)).filter(({ start }) =>
     start.startsWith(inThreeDays),
