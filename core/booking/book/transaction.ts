@@ -116,9 +116,9 @@ export function answersEntries(
   });
 }
 
-/** The requestor of an appointment stays its owner, even if the clinic's staff move it. */
+/** The requestor of an appointment stays its owner, even if the clinic's staff move it; what is the clinic's own stays so. */
 function ownerAfter(previous: Appointment | undefined, { requestor, config }: BookingContext): string {
-  return (previous && ownerOf(previous, config)) ?? requestor;
+  return previous ? (ownerOf(previous, config) ?? '') : requestor;
 }
 
 function extensionsOf(

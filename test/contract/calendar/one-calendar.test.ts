@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, HealthcareService, Patient, Schedule } from '@medplum/fhirtypes';
 import { z } from 'zod';
+import { ownerOf } from '../../../core/fhir/tags.ts';
 import { until } from '../../lib/until.ts';
 import { proposals as alternativesIn } from '../alternatives/fixtures.ts';
 import { aPatient, book, stored, succeeded } from '../fixtures.ts';
 import { issuesOf, resourceIn } from '../http.ts';
+import { config } from '../installation.ts';
 import {
   aCalendar,
   aService,
@@ -241,6 +243,8 @@ describe('moving', () => {
       const wanted = { ...proposedAt(service, patient, '10:15', '10:45', []), id };
       const moved = resourceIn('Appointment', await book(inSchedule(wanted, schedule), 'front-desk'));
       expect([moved.id, moved.start]).toEqual([id, at('10:15')]);
+      // It stays the clinic's own, which writes about it.
+      expect(ownerOf(moved, config)).toBeUndefined();
       expect(await busyTimes(schedule)).toEqual(['10:15-10:45', '10:45-10:55']);
       await untilFree(schedule, ['09:00-09:30', '09:15-09:45', '09:30-10:00']);
       expect(await busyTimes(schedule)).toEqual(['10:15-10:45', '10:45-10:55']);
