@@ -3,10 +3,12 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { until } from '../lib/until.ts';
+import { change } from './calendar/fixtures.ts';
 import {
   aClinic,
   aPatient,
   appointmentsOn,
+  aSchedule,
   aSlot,
   book,
   minutes,
@@ -222,6 +224,25 @@ describe('a move', () => {
     const booking = await aTalkedAboutBooking();
     const now = await moved({ ...bare(booking), patientInstruction: 'Have breakfast' }, 'front-desk');
     expect(now).toMatchObject({ ...said, patientInstruction: 'Have breakfast', participant: [{}, {}] });
+  });
+
+  it('to other calendars has whose they are in the place of whom the clinic had named, and keeps others', async () => {
+    const booking = await aTalkedAboutBooking();
+    const [brandt, aksoy, moreau] = ['Brandt', 'Aksoy', 'Moreau'].map((display) => {
+      return { actor: { reference: `Practitioner/${randomUUID()}`, display }, status: 'accepted' as const };
+    });
+    const inCalendarOf = (one: typeof brandt) => ({ actor: one ? [one.actor] : [] });
+    await change('Schedule', { ...booking.schedule, ...inCalendarOf(brandt) });
+    const participant = [...booking.stored.participant, ...(brandt ? [brandt] : [])];
+    succeeded('Appointment', await edit(booking.id, { participant }));
+    for (const [role, doctor] of [
+      ['front-desk', aksoy],
+      ['portal-a', moreau],
+    ] as const) {
+      const later = await aSlot(await aSchedule(inCalendarOf(doctor)), 60, 90);
+      const now = await moved(bare({ ...booking, later }), role);
+      expect(now.participant.slice(1)).toEqual([booking.nurse, doctor]);
+    }
   });
 
   it('unites identifiers and answers; what was read back is not doubled; sent again it changes nothing', async () => {

@@ -2,11 +2,9 @@ import type { Appointment, CodeableConcept, Schedule } from '@medplum/fhirtypes'
 import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
+import { inOtherCalendars } from '../appointment/actors.ts';
 import { otherReason } from '../appointment/expiry.ts';
 import type { Proposal } from './plan.ts';
-
-const actorsOf = (schedules: readonly Schedule[]): ReadonlySet<string | undefined> =>
-  new Set(schedules.flatMap(({ actor }) => actor.map(({ reference }) => reference)));
 
 /**
  * The appointment that is offered in place of another one: everything that this says, at another time or with others.
@@ -21,12 +19,6 @@ export function offerInstead(
   joined: readonly Schedule[],
 ): Appointment {
   const { id: _, meta: __, identifier: ___, created: ____, extension = [], ...said } = appointment;
-  const [gone, known] = [actorsOf(left), actorsOf(joined)];
-  const isGone = (reference: string | undefined): boolean => gone.has(reference) && !known.has(reference);
-  const stay = appointment.participant.filter(({ actor }) => !isGone(actor?.reference));
-  const present = new Set(stay.map(({ actor }) => actor?.reference));
-  // Whoever did not say with whom is told by the calendar.
-  const added = stay.length < appointment.participant.length ? joined.flatMap(({ actor }) => actor) : [];
   const kept = extension.filter(({ url }) => url !== REPLACES);
   return {
     ...said,
@@ -35,12 +27,7 @@ export function offerInstead(
     start: formatInstant(start),
     end: formatInstant(end),
     slot: slots.map((slot) => ({ reference: `Slot/${slot}` })),
-    participant: [
-      ...stay,
-      ...added
-        .filter(({ reference }) => reference && !present.has(reference))
-        .map((actor) => ({ actor, status: 'accepted' as const })),
-    ],
+    participant: inOtherCalendars(appointment.participant, left, joined),
   };
 }
 

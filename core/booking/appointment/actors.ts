@@ -1,4 +1,4 @@
-import type { Appointment, AppointmentParticipant, Resource } from '@medplum/fhirtypes';
+import type { Appointment, AppointmentParticipant, Resource, Schedule } from '@medplum/fhirtypes';
 import { nameOf } from '../../fhir/human-name.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type LocalReference, parseReference } from '../../fhir/reference.ts';
@@ -80,6 +80,32 @@ export function withDisplays(
     const name = displayOf(resource) ?? (persons.includes(type) ? type : undefined);
     return name === undefined ? participant : { ...participant, actor: { ...participant.actor, display: name } };
   });
+}
+
+const referencesOf = (schedules: readonly Schedule[]): ReadonlySet<string | undefined> =>
+  new Set(schedules.flatMap(({ actor }) => actor.map(({ reference }) => reference)));
+
+/**
+ * Who takes part once an appointment is in other calendars: the actors of those that it joins stand in for those of the ones
+ * that it leaves.
+ */
+export function inOtherCalendars(
+  participants: readonly AppointmentParticipant[],
+  left: readonly Schedule[],
+  joined: readonly Schedule[],
+): AppointmentParticipant[] {
+  const [gone, known] = [referencesOf(left), referencesOf(joined)];
+  const isGone = (reference: string | undefined): boolean => gone.has(reference) && !known.has(reference);
+  const stay = participants.filter(({ actor }) => !isGone(actor?.reference));
+  const present = new Set(stay.map(({ actor }) => actor?.reference));
+  // Whoever did not say with whom is told by the calendar.
+  const added = stay.length < participants.length ? joined.flatMap(({ actor }) => actor) : [];
+  return [
+    ...stay,
+    ...added
+      .filter(({ reference }) => reference && !present.has(reference))
+      .map((actor) => ({ actor, status: 'accepted' as const })),
+  ];
 }
 
 /** The form in which actors are compared. */

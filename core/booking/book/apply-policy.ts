@@ -30,7 +30,10 @@ export interface PolicyVerdict {
 }
 
 /** The Schedules of an appointment that is moved or replaced. */
-function schedulesOfEarlier(slots: readonly { readonly reference?: string }[] = [], state: ResourceSet): Schedule[] {
+export function schedulesOfEarlier(
+  slots: readonly { readonly reference?: string }[] = [],
+  state: ResourceSet,
+): Schedule[] {
   return slots.flatMap(({ reference }) => {
     const slot = findResource(state, 'Slot', reference?.split('/')[1] ?? '');
     return (slot && scheduleOf(state, slot)) ?? [];

@@ -11,6 +11,8 @@ import type { BookRequest } from './request/request.ts';
 /** Who takes part in a booking: references as they are stored, and what must be created for them. */
 export interface ResolvedParticipants {
   readonly participants: readonly AppointmentParticipant[];
+  /** Those of them whom the request does not name. */
+  readonly kept?: readonly AppointmentParticipant[];
   /** The patient that the booking is for; where several take part, the first. */
   readonly patient?: Reference<Patient> | undefined;
   readonly entries: readonly BundleEntry[];

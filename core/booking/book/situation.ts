@@ -14,7 +14,7 @@ import { endingOf, hasRunOut, isHold, isOffer } from '../appointment/expiry.ts';
 import { allOf, clinicPartOf, type Submitted, submittedIn, submittedOf } from '../appointment/submitted.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
-import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
+import { applyPolicy, type PolicyVerdict, schedulesNamed, schedulesOfEarlier } from './apply-policy.ts';
 import { type BookingContext, type Knowledge, offeredServicesOf } from './knowledge.ts';
 import { type BookRequest, eachOf } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
@@ -145,12 +145,15 @@ function participantsOf(
 ): ResolvedParticipants {
   const heir = (id: string) => heirOf(id, earlier, known.patients, context.config.baseUrl);
   const resolved = resolveParticipants(request, state, heir, context);
-  const kept = earlier.previous ? keptParticipants(resolved.participants, earlier.previous, clinic) : [];
+  const { previous } = earlier;
+  const [before, after] = [schedulesOfEarlier(previous?.slot, state), schedulesNamed(request, state)];
+  const [left, joined] = [before.filter((one) => !after.includes(one)), after.filter((one) => !before.includes(one))];
+  const kept = previous ? keptParticipants(resolved.participants, previous, clinic, left, joined) : [];
   const participants = [...resolved.participants, ...kept];
   const created = new Map(resolved.entries.map(({ fullUrl = '', resource }) => [fullUrl, resource]));
   const resourceAt = (reference: string) => created.get(reference) ?? state.get(reference);
   const isNamed = context.config.appointmentRules !== undefined;
-  return { ...resolved, participants: isNamed ? withDisplays(participants, resourceAt) : participants };
+  return { ...resolved, participants: isNamed ? withDisplays(participants, resourceAt) : participants, kept };
 }
 
 /** The state with only the appointments that the caller may move or replace: a requestor its own, whatever else it sees. */

@@ -212,10 +212,12 @@ function createEntry(
 
 /** The entries that store the appointment (the first one), cancel the one that it replaces, and end a waitlist entry. */
 function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry[] {
-  const { earlier, context } = situation;
+  const { earlier, context, resolved, submitted } = situation;
   const { previous, replaced, besides, answered } = earlier;
   const sent = appointmentOf(situation, outcome);
-  const appointment = withSubmitted(sent, previous, context.requestor, context.config, situation.submitted);
+  // Whoever stands in for somebody whom the clinic has added is not the requestor's either.
+  const before = previous && { ...previous, participant: [...previous.participant, ...(resolved.kept ?? [])] };
+  const appointment = withSubmitted(sent, before, context.requestor, context.config, submitted);
   return [
     previous ? changeEntry(previous, appointment, context) : createEntry(appointment, outcome.visit?.fullUrl, context),
     ...[...(replaced ? [replaced] : []), ...besides].map((one) =>

@@ -1,4 +1,4 @@
-import type { Appointment, AppointmentParticipant, Meta } from '@medplum/fhirtypes';
+import type { Appointment, AppointmentParticipant, Meta, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../../config/config.ts';
 import { boundIssues, sizeBeyond, sizeProblem } from '../../../fhir/bounds.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
@@ -6,6 +6,7 @@ import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { idIn } from '../../../fhir/reference.ts';
 import { REPLACES } from '../../../fhir/reserved.ts';
 import { isObject } from '../../../fhir/resource.ts';
+import { inOtherCalendars } from '../../appointment/actors.ts';
 import { elementName, ruleOf, unitedBounds, unitedElements } from '../../appointment/elements.ts';
 import { passingExtensions } from '../../appointment/expiry.ts';
 import { participantKey, type Submitted } from '../../appointment/submitted.ts';
@@ -145,13 +146,18 @@ export function isForSamePatient(named: readonly AppointmentParticipant[], { par
 }
 
 /**
- * The participants who stay although the request does not name them: those whom the clinic has added, and the related
- * persons of the same patient, unless others are named.
+ * The participants who stay although the request does not name them: those whom the clinic has added, or who stand in for
+ * them in another calendar, and the related persons of the same patient, unless others are named.
+ *
+ * @param left - the Schedules that the appointment leaves
+ * @param joined - those into which it comes
  */
 export function keptParticipants(
   named: readonly AppointmentParticipant[],
   stored: Appointment,
   { participants }: Submitted,
+  left: readonly Schedule[],
+  joined: readonly Schedule[],
 ): AppointmentParticipant[] {
   const known = new Set(named.map(participantKey));
   const hasRelatives = referencesTo('RelatedPerson', named) !== '';
@@ -159,5 +165,7 @@ export function keptParticipants(
   const isRelative = ({ actor }: AppointmentParticipant): boolean => idIn(actor, 'RelatedPerson') !== undefined;
   const stays = (one: AppointmentParticipant): boolean =>
     participants.has(participantKey(one)) || (isRelative(one) && isSamePatient && !hasRelatives);
-  return stored.participant.filter((one) => stays(one) && !known.has(participantKey(one)));
+  const isUnnamed = (one: AppointmentParticipant): boolean => !known.has(participantKey(one));
+  const kept = stored.participant.filter((one) => stays(one) && isUnnamed(one));
+  return inOtherCalendars(kept, left, joined).filter(isUnnamed);
 }
