@@ -208,6 +208,71 @@ test('many times of many doctors cost at most 10 kB with script and style, in ev
   rmSync(output, { recursive: true });
 });
 
+test('where each moment is named once, the next page says with whom it is, and whether they confirm; so do other times', async () => {
+  const begin = Date.parse('2040-01-03T07:00:00Z');
+  const people = ['Dr. Ada', 'Dr. Bea'].map((display, index) => ({
+    resourceType: 'Schedule',
+    id: `c${index}`,
+    actor: [{ reference: `Practitioner/${index}`, display }],
+    extension: index === 1 ? [{ url: 'urn:confirmation', valueCode: 'manual' }] : [],
+  }));
+  const slots = people.flatMap(({ id }) =>
+    Array.from({ length: 21 }, (_, index) => ({
+      resourceType: 'Slot',
+      id: `${id}-${index}`,
+      status: 'free',
+      schedule: { reference: `Schedule/${id}` },
+      start: new Date(begin + index * 1_200_000).toISOString(),
+      end: new Date(begin + (index + 1) * 1_200_000).toISOString(),
+    })),
+  );
+  const held = {
+    resourceType: 'Appointment',
+    id: 'held',
+    status: 'proposed',
+    extension: [{ url: 'urn:held', valueInstant: new Date(now + 600_000).toISOString() }],
+  };
+  const other = [
+    { url: 'slot', valueReference: { reference: 'Slot/c1-3' } },
+    { url: 'start', valueInstant: slots[3]?.start },
+    { url: 'end', valueInstant: slots[3]?.end },
+  ];
+  const gone = {
+    details: { coding: [{ code: 'slot-not-free' }] },
+    extension: [{ url: 'urn:alternative', extension: other }],
+  };
+  let isGone = false;
+  const hospital = aClinic();
+  hospital.get('/fhir/R4/Schedule', async () => bundle(...people));
+  hospital.get('/fhir/R4/Slot', async () => bundle(...slots.toSorted((a, b) => a.start.localeCompare(b.start))));
+  hospital.get<{ Params: { id: string } }>('/fhir/R4/Slot/:id', async ({ params }) =>
+    slots.find(({ id }) => id === params.id),
+  );
+  for (const type of ['HealthcareService', 'Practitioner', 'PractitionerRole']) {
+    hospital.get(`/fhir/R4/${type}`, async () => bundle());
+  }
+  hospital.get('/fhir/R4/Appointment/held', async () => held);
+  hospital.post('/fhir/R4/Appointment/$hold', async (_, reply) =>
+    isGone ? reply.code(409).send({ resourceType: 'OperationOutcome', issue: [gone] }) : reply.code(201).send(held),
+  );
+  const baseUrl = `${await hospital.listen({ port: 0 })}/fhir/R4`;
+  const own = fastify();
+  const { assets } = files;
+  void own.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+  const { send } = aBrowser(own, '192.0.2.5');
+  const { body } = await send('/portal/times?service=');
+  const [, time = ''] = /value="([^"]+)" class="time">[^<]+<br><small dir="auto">Dr. Bea</.exec(body) ?? [];
+  const { headers } = await send('/portal/hold', { service: '', time });
+  const details = (await send(String(headers.location))).body;
+  expect([details.includes('<br>Dr. Bea</p>'), details.includes('Send the request')]).toEqual([true, true]);
+  isGone = true;
+  expect((await send('/portal/hold', { service: '', time })).body).toContain(
+    '09:00, Tuesday, 3 January 2040 · Dr. Bea',
+  );
+  await own.close();
+  await hospital.close();
+});
+
 test('of two hundred services some are listed, and all are found by name or person', async () => {
   const hospital = aClinic();
   hospital.get('/fhir/R4/HealthcareService', async () => bundle());

@@ -97,6 +97,7 @@ test('another time is found among the free times, whichever portal has booked, a
   const query = new URLSearchParams({ service: 'urn:s|gp', time }).toString();
   const question = main(await send(`/portal/message/a.b/move?${query}`));
   expect(question).toContain('<form method="post" action="/portal/message/a.b/move"');
+  expect(question).toContain('<br>Dr. A</dd>');
   expect(asked).toEqual([undefined, 'move', undefined, undefined]);
   const done = main(await send('/portal/message/a.b/move', { service: 'urn:s|gp', time }));
   expect(done).toContain('Your appointment was moved.');

@@ -36,6 +36,7 @@ beforeAll(async () => {
       { resourceType: 'Slot', id: 'c', start, end },
     ),
   );
+  clinic.get('/fhir/R4/Slot/other', async () => ({ resourceType: 'Slot', id: 'other' }));
   clinic.post('/fhir/R4/Appointment/$hold', async (_request, reply) => {
     const extension = [{ url: 'urn:held', valueInstant: new Date(Date.now() + 600_000).toISOString() }];
     return reply.code(201).send({ resourceType: 'Appointment', id: 'hold', status: 'proposed', extension });

@@ -239,7 +239,7 @@ export interface Movable
     Partial<Pick<AppointmentView, 'what' | 'withWhom' | 'steps'>> {
   /** The address of its page. */
   readonly own: string;
-  /** For what the new time is, where the appointment itself is not seen. */
+  /** For what the new time is, as far as it is known. */
   readonly service?: BookableService | undefined;
 }
 
@@ -256,6 +256,7 @@ export function movePage(
   const { moveTitle } = time.steps ? texts.visit : texts.appointment;
   const appointment = { ...texts.appointment, moveTitle: isSeries ? texts.visit.moveSeriesTitle : moveTitle };
   const what = [view.what, view.withWhom].filter((one) => one).join(', ');
+  const schedule = service?.schedules.find(({ reference }) => reference === time.schedule);
   const others = refusal?.alternatives;
   const isPossible = refusal === undefined || refusal.alternatives !== undefined || passing.includes(refusal.reason);
   const body = html`<h1>${appointment.moveTitle}</h1>
@@ -263,8 +264,9 @@ ${refusalNote(visit, refusal?.reason)}
 <form method="post" action="${own}/move" data-wait="${texts.details.wait}">${service && bookingFields(service)}
 <dl>${what && html`<div><dt>${appointment.what}</dt><dd>${what}</dd></div>`}
 <div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
-${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong>${chosenSteps(visit, time)}</dd></div>`}</dl>
-${others && otherTimes(visit, others)}
+${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong>${schedule?.name && html`<br>${schedule.name}`}${chosenSteps(visit, time)}</dd></div>`}</dl>
+${!others && schedule?.isRequest && html`<p class="note">${texts.details.askNote}</p>`}
+${others && otherTimes(visit, others, service)}
 <p class="actions">${isPossible && !others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}
 <a href="${own}" class="button">${isPossible ? appointment.keep : appointment.title}</a></p></form>`;
   return { kind: 'page', title: appointment.moveTitle, body, ...(refusal && { status: 409, isProblem: true }) };

@@ -163,18 +163,16 @@ ${timeForm(visit, page, html`<ul>${buttons}</ul>`)}</section>`
   );
 }
 
-/** @param isAnyone - whether it does not matter with whom: if the time is gone, others are as good */
 function timeButton(
   { texts, portal }: Visit,
   { service }: TimesPage,
   time: FreeTime,
   style: 'time' | 'secondary',
   label: Content,
-  isAnyone = false,
 ): Html {
   const { reference } = time.schedule;
   const isDrawn = drawOf(service, reference, portal.now()) !== undefined;
-  const value = formatTime({ ...time, schedule: isAnyone && !isDrawn ? '' : reference });
+  const value = formatTime({ ...time, schedule: reference });
   return html`<li><button name="time" value="${value}" class="${style}">${label}${isDrawn && html`<br><small>${texts.draw.lot}</small>`}</button></li>`;
 }
 
@@ -295,7 +293,7 @@ function timeList(visit: Visit, page: TimesPage): Html | false {
   const label = ({ start, schedule: { name } }: FreeTime): Content =>
     isSome && name !== '' ? html`${clock.time(start)}<br><small dir="auto">${name}</small>` : clock.time(start);
   const groups = groupsOf(visit, isByPerson, times).map(([name, own], index) => {
-    const buttons = own.map((time) => timeButton(visit, page, time, 'time', label(time), isSome));
+    const buttons = own.map((time) => timeButton(visit, page, time, 'time', label(time)));
     return html`<h3 id="group-${index}">${name}</h3><ul class="times${isSome && ' named'}" aria-labelledby="group-${index}">${buttons}</ul>`;
   });
   const isRequest = times.some(({ schedule }) => schedule.isRequest);

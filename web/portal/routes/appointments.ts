@@ -427,7 +427,9 @@ const movableOf = ({ portal }: Visit, view: AppointmentView): Movable => ({
 /** `GET /appointments/:id/move`: asks first. */
 export const askMove = forOwn(async (visit, { view }) => {
   const time = parseTime(visit.query.get('time'));
-  return time ? movePage(visit, movableOf(visit, view), time) : failurePage(visit, 'notFound');
+  const found = await serviceOf(visit, view.serviceKey ?? '', view.payer);
+  const service = found && !isRefusal(found) ? found : undefined;
+  return time ? movePage(visit, { ...movableOf(visit, view), service }, time) : failurePage(visit, 'notFound');
 });
 
 /** What stands for an answer of the service where the portal does not know what it offers. */
@@ -485,7 +487,7 @@ export async function moveBy<T extends object>(
     return done(answer);
   }
   const alternatives = await alternativesTo(visit, answer, service, time);
-  return movePage(visit, movable, time, { reason: reasonOf(answer), alternatives });
+  return movePage(visit, { ...movable, service }, time, { reason: reasonOf(answer), alternatives });
 }
 
 /** `POST /appointments/:id/move` */

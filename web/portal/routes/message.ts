@@ -86,13 +86,13 @@ export const askMessageMove: PageHandler = async (visit) => {
 export const moveByMessage: PageHandler = async (visit) => {
   const { portal, id, form } = visit;
   const [key, payer] = [form.get('service'), form.get('payer')];
-  const [movable, service] = await Promise.all([movedBy(visit, id), serviceOf(visit, key, payer)]);
+  const movable = await movedBy(visit, id);
   if ('kind' in movable) {
     return movable;
   }
   return moveBy(
     visit,
-    { ...movable, ...(service && !isRefusal(service) && { service }) },
+    movable,
     [key, payer],
     ({ slot, start, end }) =>
       portal.service.answer(id, 'move', { slot, start: formatInstant(start), end: formatInstant(end) }),

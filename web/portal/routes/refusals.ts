@@ -2,6 +2,7 @@ import { type BookableService, drawOf } from '../clinic/services.ts';
 import { readTimes } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Visit } from '../http/visit.ts';
+import type { Portal } from '../portal.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import type { ChosenTime } from '../visit/chosen-time.ts';
 import { otherVisits } from './visits.ts';
@@ -52,6 +53,17 @@ const OFFERED = 3;
 /** How far before and after the lost time others are looked for, in milliseconds. */
 const AROUND = 14 * 86_400_000;
 
+/** Times that the service names, with the calendars of their Slots: whose they are decides what the next page says. */
+async function inCalendars({ service }: Portal, times: readonly Omit<ChosenTime, 'schedule'>[]): Promise<ChosenTime[]> {
+  const slots = await Promise.all(
+    times.map(({ slot, steps }) => (steps ? undefined : service.read('Slot', slot.slice('Slot/'.length)))),
+  );
+  return times.flatMap((time, index) => {
+    const slot = slots[index];
+    return slot && isRefusal(slot) ? [] : [{ ...time, schedule: slot?.schedule?.reference ?? '' }];
+  });
+}
+
 /**
  * The next best times, or whole visits: those that the service names in its refusal, else the nearest free ones.
  *
@@ -68,9 +80,10 @@ export async function alternativesTo(
   }
   const { service: client, now } = visit.portal;
   const all = refusal.problems.flatMap(({ alternatives }) => alternatives);
-  const named = all.filter(({ steps }) => (steps === undefined) === (time.steps === undefined));
+  const fitting = all.filter(({ steps }) => (steps === undefined) === (time.steps === undefined));
+  const named = await inCalendars(visit.portal, fitting.slice(0, OFFERED));
   if (named.length > 0) {
-    return named.slice(0, OFFERED).map((one) => ({ ...one, schedule: '' }));
+    return named;
   }
   if (time.steps) {
     return otherVisits(visit, service, time, OFFERED);
