@@ -9,7 +9,7 @@ import {
   writtenBy,
   writtenByNamed,
 } from '../../profiles/subscriptions.ts';
-import { config } from '../core/booking/change.cases.ts';
+import { config } from '../core/booking/stored.ts';
 
 indexSearchParameterBundle(readJson('fhir/r4/search-parameters.json'));
 

@@ -9,7 +9,7 @@ import { botSource } from '../../../core/config/bots.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { readStructure } from '../../../core/fhir/types/structure.ts';
 import { bundleBot } from '../../../scripts/build/bots.ts';
-import { config, patient, stored } from '../../core/booking/change.cases.ts';
+import { config, patient, stored } from '../../core/booking/stored.ts';
 import { FUZZ } from '../../lib/hostile-texts.ts';
 import { scaled } from '../../lib/time-scale.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, AppointmentParticipant, Resource } from '@medplum/fhirtypes';
 import { addedActorIssues } from '../../../../core/booking/appointment/actors.ts';
 import { told } from '../../../lib/told.ts';
-import { config, stored } from '../change.cases.ts';
+import { config, stored } from '../stored.ts';
 
 const by = (reference: string): AppointmentParticipant => ({ actor: { reference }, status: 'accepted' });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Resource } from '@medplum/fhirtypes';
-import { immutableIssues, inStoredSpelling } from '../../../../core/booking/appointment/elements.ts';
+import { immutableIssues } from '../../../../core/booking/appointment/elements.ts';
 import { told } from '../../../lib/told.ts';
 import { appointment, config } from '../support.ts';
 
@@ -23,21 +23,5 @@ describe('an actor counts as a patient', () => {
     ['not if it is nobody', with_({ display: 'The nurse' }), []],
   ])('%s', (_, more, expected) => {
     expect(issuesOf(more)).toEqual(expected);
-  });
-});
-
-describe('start, end and slots', () => {
-  it('are the same in another spelling, and are kept in the stored one', () => {
-    const respelled: Appointment = {
-      ...stored,
-      start: '2027-01-04T10:00:00+01:00',
-      end: '2027-01-04T10:30:00+01:00',
-      slot: [{ reference: `${baseUrl}/Slot/nine` }],
-      participant: [{ actor: { reference: `${baseUrl}/Patient/anna` }, status: 'accepted' }],
-    };
-    expect(immutableIssues(stored, respelled, baseUrl)).toEqual([]);
-    expect(inStoredSpelling(stored, respelled, baseUrl)).toEqual(stored);
-    const { start: _, end: __, slot: ___, ...open } = stored;
-    expect(inStoredSpelling(open, open, baseUrl)).toEqual(open);
   });
 });

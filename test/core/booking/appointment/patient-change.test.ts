@@ -22,25 +22,6 @@ const adapted = (given: Appointment, ...patients: readonly Patient[]) =>
   afterPatientChange(given, byId(patients), base);
 
 describe('an appointment whose patient has gone', () => {
-  it('stays the very same while the patient is active', () => {
-    const given = appointment('a');
-    expect(adapted(given, patient('a'))).toBe(given);
-  });
-
-  it('is cancelled for one who was deleted or is inactive', () => {
-    expect(adapted(appointment('a')).status).toBe('cancelled');
-    expect(adapted(appointment('a'), patient('a', { active: false })).status).toBe('cancelled');
-    expect(adapted(appointment('a', 'b'), patient('a')).status).toBe('cancelled');
-  });
-
-  it('is handed on to the survivor of a merge, once', () => {
-    const survivors = [merged('a', 'b'), merged('b', 'c'), patient('c')];
-    expect(adapted(appointment('a'), ...survivors).participant).toEqual([
-      { actor: { reference: 'Patient/c', display: 'a' }, status: 'accepted' },
-    ]);
-    expect(adapted(appointment('c', 'a'), ...survivors).participant).toHaveLength(1);
-  });
-
   it('is cancelled if nobody survives', () => {
     expect(adapted(appointment('a'), merged('a', 'b')).status).toBe('cancelled');
     expect(adapted(appointment('a'), merged('a', 'b'), merged('b', 'a')).status).toBe('cancelled');

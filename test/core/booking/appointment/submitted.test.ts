@@ -9,7 +9,7 @@ import {
 } from '../../../../core/booking/appointment/submitted.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { markChange, requestorTag } from '../../../../core/fhir/tags.ts';
-import { config, stored } from '../change.cases.ts';
+import { config, stored } from '../stored.ts';
 import {
   appointment,
   at,

@@ -3,7 +3,7 @@ import { evalFhirPathTyped } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { costOf, type Evaluate, readFhirPathOperation } from '../../../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, readPatch } from '../../../../core/booking/patch/patch.ts';
-import { stored } from '../change.cases.ts';
+import { stored } from '../stored.ts';
 
 const evaluate: Evaluate = (path, value) => {
   const root = { type: 'Appointment', value, path: 'Appointment' };

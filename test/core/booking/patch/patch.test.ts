@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { applyPatch, LONGEST_PATCH, parsePatchRequest, readPatch } from '../../../../core/booking/patch/patch.ts';
 import { told } from '../../../lib/told.ts';
-import { stored } from '../change.cases.ts';
+import { stored } from '../stored.ts';
 
 /** An engine that knows the elements of an appointment by name only. */
 const evaluate = (path: string): string[] => [path];
