@@ -55,16 +55,17 @@ it('an end in the past is refused', async () => {
 });
 
 it('all that is wrong comes back at once', async () => {
-  const { channel, ...sent } = subscription(listener, { filter: 'Appointment?colour=blue' });
+  const { channel, reason: _, ...sent } = subscription(listener, { filter: 'Appointment?colour=blue' });
   const answer = await submit({
     ...sent,
     criteria: 'https://example.org/topic',
     channel: { ...channel, type: 'email' },
   });
   expect([answer.status, issuesOf(answer).sort()]).toEqual([
-    422,
+    400,
     [
       'channel-unsupported Subscription.channel.type',
+      'element-missing Subscription.reason',
       'filter-unsupported Subscription.criteria',
       'topic-unknown Subscription.criteria',
     ],

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../../core/config/config.ts';
-import type { Issue } from '../../../../core/fhir/outcome/outcome.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import {
   newSubscription,
@@ -32,30 +31,11 @@ describe('a submitted Subscription', () => {
     });
   });
 
-  const status = (given: string, allowed = 'requested') => `The status must be ${allowed}, not '${given}'.`;
-  test.each<[string, 'create' | 'update', object, Issue['code'], string, string]>([
-    [
-      'without a reason',
-      'create',
-      { reason: undefined },
-      'element-missing',
-      'reason',
-      'Subscription.reason is required',
-    ],
-    ['without a status', 'create', { status: undefined }, 'element-missing', 'status', status('nothing')],
-    ['with another status', 'create', { status: 'active' }, 'profile-violation', 'status', status('active')],
-    [
-      'with a status that there is not',
-      'update',
-      { status: 'on' },
-      'profile-violation',
-      'status',
-      status('on', 'requested or active or error or off'),
-    ],
-    ['that ends at once', 'create', { end: at(0) }, 'profile-violation', 'end', 'must be in the future.'],
-  ])('%s is refused', (_, kind, changes, code, element, diagnostics) => {
-    const issue = { code, diagnostics: expect.stringContaining(diagnostics), expression: `Subscription.${element}` };
-    expect(parse(subscription({ id: 's1', ...changes }), kind)).toEqual({ issues: [issue] });
+  test('with a status that there is not is refused', () => {
+    const diagnostics = "The status must be requested or active or error or off, not 'on'.";
+    expect(parse(subscription({ id: 's1', status: 'on' }), 'update')).toEqual({
+      issues: [{ code: 'profile-violation', diagnostics, expression: 'Subscription.status' }],
+    });
   });
 
   test('that ends later is accepted, and so is an update that has ended', () => {

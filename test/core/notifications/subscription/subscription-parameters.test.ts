@@ -92,17 +92,6 @@ describe('a header', () => {
   );
 });
 
-describe('reserved headers', () => {
-  test.each([
-    ...['connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive'],
-    ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
-  ])('%s', (name) => {
-    expect(parseHeader(`${name}: x`)).toBeUndefined();
-    expect(parseHeader(`${name.toUpperCase()} : x`)).toBeUndefined();
-    expect(parseHeader(`x-${name}: x`)).toEqual([`x-${name}`, 'x']);
-  });
-});
-
 describe('what the caller may read', () => {
   const profile = { resourceType: 'ClientApplication' };
   test.each<[string, unknown, string[]]>([
