@@ -97,10 +97,6 @@ describe('publishing opening hours', () => {
     expect(again(changed).map(({ extension }) => extension)).toEqual(own.map(() => [other]));
   });
 
-  it('publishes nothing that begins before now', () => {
-    expect(times(publish(stateOf([], { now: Date.parse(at('09:01')) })))).toEqual(morning.slice(1));
-  });
-
   it('leaves buffers out, between the opening hours and around what is taken', () => {
     const buffered = service([
       minutes('bufferBefore', 10),
@@ -158,29 +154,6 @@ describe('publishing opening hours', () => {
     expect(times(again(twice))).toEqual(morning);
   });
 
-  it.each<[Slot['status']]>([['busy'], ['busy-tentative'], ['busy-unavailable']])(
-    'does not touch one that is %s, nor publish its time',
-    (status) => {
-      const held = with_(slots, '09:30', { status });
-      expect(planSlots(stateOf(held), config).changes).toEqual([]);
-      const elsewhere = service([], {
-        availableTime: [{ daysOfWeek: ['tue'], availableStartTime: '09:00:00', availableEndTime: '10:00:00' }],
-      });
-      const moved = again(held, {}, [elsewhere]);
-      expect(times(moved, status)).toEqual(['09:30–10:00']);
-      expect(times(moved)).toEqual([]);
-    },
-  );
-
-  it('does not touch a free Slot that an appointment still refers to', () => {
-    const [first] = slots;
-    const { changes } = planSlots(
-      stateOf(slots, { held: new Set([first?.id ?? '']), publishing: { kind: 'off', reason: 'no-service' } }),
-      config,
-    );
-    expect(changes).toHaveLength(5);
-  });
-
   it('does not publish again what was split off from a booked Slot', () => {
     const [first] = slots;
     const split = [
@@ -226,14 +199,6 @@ describe('publishing opening hours', () => {
 });
 
 describe('taken time', () => {
-  const slots = publish(stateOf());
-
-  it('withdraws the published Slots it overlaps, which return with it', () => {
-    const taken = again([...slots, slot('taken', '09:15', '10:15', 'busy')]);
-    expect(times(taken)).toEqual(morning.slice(3));
-    expect(times(again(taken.filter(({ id }) => id !== 'taken')))).toEqual(morning);
-  });
-
   it('narrows a Slot made by hand to what is left, and gives it back', () => {
     const byHand = [slot('long', '14:00', '16:00'), slot('taken', '14:30', '15:00', 'busy-tentative')];
     const narrowed = again(byHand);
