@@ -1,10 +1,8 @@
 import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Patient, Slot, Task } from '@medplum/fhirtypes';
-import { syncAppointment, syncAppointmentsOfPatient } from '../../../../bots/lib/booking/slot-sync.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
+import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
+import { syncAppointment } from '../../../../bots/lib/booking/slot-sync.ts';
 import {
-  aPatient,
   aPortal,
   aSlot,
   at,
@@ -18,14 +16,12 @@ import {
   unavailable,
   writes,
 } from '../../booking/fixtures.ts';
-import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
 
 const sync = (seen: Appointment) => syncAppointment(medplum().medplum, seen);
 const statusOf = async (slot: Slot) => (await medplum().read<Slot>(`Slot/${slot.id}`))?.status;
-const read = ({ id }: Appointment) => medplum().read<Appointment>(`Appointment/${id}`);
 const remove = ({ resourceType, id }: Appointment | Slot | Patient) =>
   medplum().fhir('DELETE', `${resourceType}/${id}`);
 
@@ -37,18 +33,6 @@ async function setting({ status = 'booked', ...more }: Parameters<typeof booked>
 }
 
 describe('the slot of an appointment', () => {
-  it.each([
-    ['is given back when it is cancelled', 'cancelled', 'busy', 'free'],
-    ['is taken again when it is booked', 'booked', 'free', 'busy'],
-    ['is kept while it is pending', 'pending', 'free', 'busy-tentative'],
-  ] as const)('%s', async (_, status, before, after) => {
-    const { appointment, slot } = await setting({ status });
-    await medplum().change(slot, { status: before });
-    await sync(appointment);
-    expect(await statusOf(slot)).toBe(after);
-    expect((await read(appointment))?.meta?.versionId).toBe(appointment.meta?.versionId);
-  });
-
   it.each([
     ['stays taken if the cancelled appointment is booked again meanwhile', 'cancelled', 'booked', 'busy'],
     ['stays free if the appointment is cancelled meanwhile', 'booked', 'cancelled', 'free'],
@@ -94,20 +78,6 @@ describe('the slot of an appointment', () => {
     },
   );
 
-  it('is given back when the appointment was deleted', async () => {
-    const { appointment, slot } = await setting();
-    await remove(appointment);
-    await sync(appointment);
-    expect(await statusOf(slot)).toBe('free');
-  });
-
-  it('is offered again if it was deleted while the appointment still held it', async () => {
-    const { appointment, slot, schedule } = await setting({ status: 'cancelled' });
-    await remove(slot);
-    await sync(appointment);
-    expect(await medplum().find(`Slot?schedule=Schedule/${schedule.id}`)).toMatchObject([{ status: 'free' }]);
-  });
-
   it.each([
     ['is offered again if it was deleted with an appointment that held it', 'booked', 1],
     ['stays deleted if the appointment was cancelled before it was deleted', 'cancelled', 0],
@@ -117,57 +87,6 @@ describe('the slot of an appointment', () => {
     await remove(appointment);
     await sync(appointment);
     expect(await medplum().find(`Slot?schedule=Schedule/${schedule.id}`)).toHaveLength(count);
-  });
-});
-
-describe('an appointment', () => {
-  it('is cancelled when its patient is inactive, and its Task is over', async () => {
-    const { appointment, patient, slot } = await setting({
-      status: 'pending',
-      extension: [extension('LocalConfirmationDeadline', { valueInstant: inMinutes(600) })],
-    });
-    const task = await medplum().create<Task>({
-      resourceType: 'Task',
-      status: 'requested',
-      intent: 'order',
-      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'confirm' }] },
-      focus: { reference: `Appointment/${appointment.id}` },
-    });
-    await medplum().change(patient, { active: false });
-    await sync(appointment);
-    expect(await read(appointment)).toMatchObject({ status: 'cancelled' });
-    expect(await statusOf(slot)).toBe('free');
-    expect(await medplum().read(`Task/${task.id}`)).toMatchObject({ status: 'completed' });
-  });
-
-  it('is handed on to the patient into whom its own was merged', async () => {
-    const portal = await aPortal(medplum());
-    const [survivor, middle] = [await aPatient(medplum(), portal), await aPatient(medplum(), portal)];
-    const { appointment, patient } = await booked(medplum(), portal);
-    const mergedInto = ({ id }: Patient): Partial<Patient> => ({
-      active: false,
-      link: [{ type: 'replaced-by', other: { reference: `Patient/${id}` } }],
-    });
-    await medplum().change<Patient>(middle, mergedInto(survivor));
-    await medplum().change<Patient>(patient, mergedInto(middle));
-    await sync(appointment);
-    expect(await read(appointment)).toMatchObject({
-      status: 'booked',
-      participant: [{ actor: { reference: `Patient/${survivor.id}` } }],
-    });
-  });
-
-  it('is cancelled when its time to be confirmed is over', async () => {
-    const { appointment, slot } = await setting({
-      status: 'pending',
-      extension: [extension('LocalConfirmationDeadline', { valueInstant: inMinutes(-1) })],
-    });
-    await sync(appointment);
-    expect(await read(appointment)).toMatchObject({
-      status: 'cancelled',
-      cancelationReason: { coding: [{ code: 'confirmation-expired' }] },
-    });
-    expect(await statusOf(slot)).toBe('free');
   });
 });
 
@@ -195,27 +114,5 @@ describe('a write', () => {
     const { appointment } = await cancelled();
     medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
     await expect(sync(appointment)).rejects.toThrow(`The slots of Appointment/${appointment.id} could not be written`);
-  });
-});
-
-describe('the appointments of a patient', () => {
-  it('are all cancelled when the patient is gone, but those that are over', async () => {
-    const portal = await aPortal(medplum());
-    const { appointment, patient, schedule, slot } = await booked(medplum(), portal);
-    const others = [
-      await booked(medplum(), portal, { patient, schedule, from: '10:00', to: '10:30', status: 'pending' }),
-      await booked(medplum(), portal, { patient, schedule, from: '11:00', to: '11:30', status: 'fulfilled' }),
-    ];
-    const strangers = await booked(medplum(), portal, { schedule, from: '12:00', to: '12:30' });
-    await medplum().change(patient, { active: false });
-    await syncAppointmentsOfPatient(medplum().medplum, patient.id ?? '');
-    const all = [appointment, ...others.map((one) => one.appointment), strangers.appointment];
-    expect((await Promise.all(all.map(read))).map((one) => one?.status)).toEqual([
-      'cancelled',
-      'cancelled',
-      'fulfilled',
-      'booked',
-    ]);
-    expect(await statusOf(slot)).toBe('free');
   });
 });
