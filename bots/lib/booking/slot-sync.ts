@@ -5,15 +5,14 @@ import { afterPatientChange } from '../../../core/booking/appointment/patient-ch
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { taskEntries } from '../../../core/booking/confirmation/task.ts';
 import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/slots/collision.ts';
-import { overlapOf, slotEntries, withTakings } from '../../../core/booking/slots/synchronize.ts';
+import { overlapOf, withTakings } from '../../../core/booking/slots/synchronize.ts';
 import { rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
-import { visitGroupOf } from '../../../core/visits/group.ts';
 import { publicationRow } from '../calendar/request.ts';
 import { config } from '../config.ts';
-import { type BundleAnswer, newId, sendTransaction, writeInTheEnd } from '../medplum.ts';
+import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { followingEntries, readCompanions } from './companions.ts';
 import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
@@ -72,7 +71,11 @@ async function attempt(
     const { kind } = await sendTransaction(medplum, overlapEntries(changed, overlap, config));
     return kind === 'done' ? 'overtaken' : kind;
   }
-  const followed = slotEntries(changed, { ...slots, lost: missing }, config, newId, now);
+  const answered = stored ? await answeredWith(medplum, changed) : [];
+  const followed = followingEntries(
+    [changed, ...answered.map(({ result }) => result)],
+    [{ ...slots, lost: missing }, ...answered.map((one) => one.slots)],
+  );
   const created = schedulesOf(followed);
   if (!created.every((id) => rows.has(id))) {
     const read = created.map(async (id) => [id, await publicationRow(medplum, id)] as const);
@@ -81,8 +84,10 @@ async function attempt(
   const held = withTakings(changed, followed, slots.slots, config);
   const entry = [
     ...(stored && held !== stored ? [updateEntry(stored, held)] : []),
+    ...answered.map(({ one, result }) => updateEntry(one.appointment, result)),
     ...followed,
     ...taskEntries(changed, found.tasks, now, config),
+    ...answered.flatMap(({ one, result }) => taskEntries(result, one.tasks, now, config)),
     ...created.flatMap((id) => rows.get(id) ?? []).map((row) => rowEntry(row)),
   ];
   return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'unchanged';
@@ -98,35 +103,23 @@ async function attempt(
  */
 export async function syncAppointment(medplum: MedplumClient, seen: Appointment): Promise<void> {
   await writeInTheEnd(() => attempt(medplum, seen), `The slots of Appointment/${seen.id}`);
-  if (visitGroupOf(seen, config) !== undefined) {
-    await writeInTheEnd(() => answerTogether(medplum, seen), `The visit of Appointment/${seen.id}`);
-  }
 }
 
-/** What of a visit still waits for the clinic is confirmed or refused with the one that it has answered. */
-async function answerTogether(medplum: MedplumClient, { id = '' }: Appointment) {
-  const { appointment } = await readRelatedAppointment(medplum, id);
-  const isAnswered = appointment?.status === 'booked' || appointment?.status === 'cancelled';
-  const found = isAnswered ? await readCompanions(medplum, appointment) : [];
-  const changes = found.flatMap((one) => {
-    const { status, cancelationReason } = appointment ?? one.appointment;
-    const result = { ...one.appointment, status, ...(cancelationReason && { cancelationReason }) };
-    return one.appointment.status === 'pending' ? [{ one, result }] : [];
-  });
-  if (changes.length === 0) {
-    return 'unchanged';
-  }
-  const slots = await Promise.all(changes.map(({ one, result }) => readRelatedSlots(medplum, result, one)));
-  const following = followingEntries(
-    changes.map(({ result }) => result),
-    slots,
+/**
+ * What of a visit still waits for the clinic: it is confirmed or refused in the transaction that lets the slots follow the
+ * one that the clinic has answered, so that whoever finds these in step finds the whole visit answered.
+ */
+async function answeredWith(medplum: MedplumClient, { status, cancelationReason, ...one }: Appointment) {
+  const isAnswered = status === 'booked' || status === 'cancelled';
+  const found = isAnswered ? await readCompanions(medplum, { status, ...one }) : [];
+  return Promise.all(
+    found
+      .filter(({ appointment }) => appointment.status === 'pending')
+      .map(async (companion) => {
+        const result = { ...companion.appointment, status, ...(cancelationReason && { cancelationReason }) };
+        return { one: companion, result, slots: await readRelatedSlots(medplum, result, companion) };
+      }),
   );
-  const { kind } = await sendTransaction(medplum, [
-    ...changes.map(({ one, result }) => updateEntry(one.appointment, result)),
-    ...following,
-    ...changes.flatMap(({ one, result }) => taskEntries(result, one.tasks, Date.now(), config)),
-  ]);
-  return kind;
 }
 
 /** Cancels or transfers the open appointments of a patient, as the state of the patient requires. */

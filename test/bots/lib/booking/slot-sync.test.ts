@@ -1,9 +1,13 @@
 import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
+import { handler as reconcile } from '../../../../bots/calendar/reconcile.ts';
 import { syncAppointment } from '../../../../bots/lib/booking/slot-sync.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import {
+  aPatient,
   aPortal,
+  aService,
   aSlot,
   at,
   booked,
@@ -16,6 +20,8 @@ import {
   unavailable,
   writes,
 } from '../../booking/fixtures.ts';
+import { later } from '../../clock.ts';
+import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
@@ -24,6 +30,14 @@ const sync = (seen: Appointment) => syncAppointment(medplum().medplum, seen);
 const statusOf = async (slot: Slot) => (await medplum().read<Slot>(`Slot/${slot.id}`))?.status;
 const remove = ({ resourceType, id }: Appointment | Slot | Patient) =>
   medplum().fhir('DELETE', `${resourceType}/${id}`);
+
+const stepOfVisit = (name: string) => ({
+  url: 'step',
+  extension: [
+    { url: 'name', valueString: name },
+    { url: 'schedule', valueReference: { reference: 'Schedule/s1' } },
+  ],
+});
 
 /** An appointment and its slot; one that is cancelled was booked before. */
 async function setting({ status = 'booked', ...more }: Parameters<typeof booked>[2] = {}) {
@@ -89,6 +103,42 @@ describe('the slot of an appointment', () => {
     expect(await medplum().find(`Slot?schedule=Schedule/${schedule.id}`)).toHaveLength(count);
   });
 });
+
+it.each(['booked', 'cancelled'] as const)(
+  'a visit of which the clinic has answered one step is %s as a whole, wherever the job dies',
+  async (status) => {
+    const portal = await aPortal(medplum());
+    const patient = await aPatient(medplum(), portal);
+    const service = await aService(medplum(), {
+      extension: [extension('LocalVisit', { extension: ['one', 'two'].map(stepOfVisit) })],
+    });
+    const step = (valueString: string) => ({
+      patient,
+      status: 'pending' as const,
+      identifier: [{ system: artefactUri(config, 'LocalVisitGroup'), value: service.id }],
+      extension: [
+        extension('LocalVisitStep', {
+          extension: [
+            { url: 'service', valueReference: { reference: `HealthcareService/${service.id}` } },
+            { url: 'step', valueString },
+          ],
+        }),
+      ],
+    });
+    const first = await booked(medplum(), portal, step('one'));
+    const second = await booked(medplum(), portal, { ...step('two'), from: '10:00', to: '10:30' });
+    const answered = await medplum().change<Appointment>(first.appointment, { status });
+    let written = 0;
+    medplum().interfere((asked) => (writes(asked) && ++written > 1 ? unavailable() : undefined));
+    await sync(answered).catch(() => undefined);
+    medplum().interfere(() => undefined);
+    await later(60_000, () => reconcile(medplum().medplum));
+    const slot = status === 'booked' ? 'busy' : 'free';
+    const other = await medplum().read<Appointment>(`Appointment/${second.appointment.id}`);
+    expect([await statusOf(first.slot), other?.status]).toEqual([slot, status]);
+    expect(await statusOf(second.slot)).toBe(slot);
+  },
+);
 
 describe('a write', () => {
   const cancelled = () => setting({ status: 'cancelled' });
