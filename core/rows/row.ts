@@ -57,7 +57,7 @@ const kinds = {
     person: 'nothing',
     isPassing: true,
   },
-  absence: { display: 'Schedules in which nothing takes place for a while', person: 'reference', isPassing: true },
+  absence: { display: 'Schedules in which nothing takes place for a while', person: 'nothing', isPassing: true },
   absences: { display: 'All absences, only for the lock: an appointment has one row', person: 'nothing' },
   affected: {
     display: 'An appointment that an absence affects: another time is offered, or staff call',

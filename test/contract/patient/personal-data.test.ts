@@ -4,6 +4,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { type ErasureRun, erase } from '../../../scripts/person/erase.ts';
 import { exportPerson } from '../../../scripts/person.ts';
 import { until } from '../../lib/until.ts';
+import { aBooked, absent, aCalendar, aService, linesIn, planned, silence } from '../absence/fixtures.ts';
 import {
   aPatient,
   appointmentsOn,
@@ -67,6 +68,21 @@ it('past appointments can still be counted, and nothing reveals whose they were'
   expect(await slotsOf(schedule)).toEqual(['busy 0-30', 'busy 30-60']);
   expect(await inconsistencies(schedule)).toEqual([]);
   expect(await run(patient.id)).toMatchObject({ outcome: 'erased', erasure: { removals: [] } });
+});
+
+it('an absence goes on for the others whose appointments it affects', async () => {
+  const service = aService();
+  const { schedule, slots } = await aCalendar(service, [
+    [0, 9],
+    [0, 10],
+  ]);
+  const { patient } = await aBooked(slots.slice(0, 1), service);
+  const { appointment } = await aBooked(slots.slice(1), service);
+  await planned(absent([schedule]));
+  expect(await run(patient.id, { force: true })).toMatchObject({ outcome: 'erased' });
+  const confirmed = await planned(absent([schedule], [silence('keep')]));
+  expect(linesIn(confirmed).map(({ id }) => id)).toContain(appointment.id);
+  expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy-unavailable`)).toHaveLength(1);
 });
 
 it('by force open appointments are cancelled first, and their slots are free at once', async () => {
