@@ -12,7 +12,6 @@ import {
   blockIdentifier,
   blockSlot,
   type Entry,
-  endedAbsences,
   isRowFor,
   type Line,
   lockRow,
@@ -82,12 +81,10 @@ interface Context {
   readonly secrets: BotEvent['secrets'];
 }
 
-/** The row of the absence that a request is about; with `isEnded` also one that is over. */
-async function findRow({ medplum, request }: Context, isEnded = false): Promise<Task | undefined> {
-  const first = request.schedules.map(({ id }) => id).sort()[0] ?? '';
-  const searches = [openAbsences(config), ...(isEnded ? [endedAbsences(first, config)] : [])];
-  const rows = ofType('Task', await readAll(medplum, searches)).filter((row) => isRowFor(row, request));
-  return rows.find(({ status }) => status !== 'completed') ?? rows.at(-1);
+/** The row of the absence that a request is about; one that has ended early is over, and can be said anew. */
+async function findRow({ medplum, request }: Context): Promise<Task | undefined> {
+  const rows = ofType('Task', await readAll(medplum, [openAbsences(config)]));
+  return rows.find((row) => isRowFor(row, request));
 }
 
 const newAbsence = ({ schedules, substitutes, period, reason }: AbsenceRequest): Absence => ({
@@ -274,7 +271,7 @@ async function begin({ medplum, secrets }: Context, { id }: Task): Promise<void>
 /** Confirms the plan, once. */
 async function confirm(context: Context): Promise<Answer> {
   const { medplum, request } = context;
-  const known = await findRow(context, true);
+  const known = await findRow(context);
   if (known && known.status !== 'draft') {
     return answerFor(context, known);
   }
@@ -301,7 +298,7 @@ async function confirm(context: Context): Promise<Answer> {
   if (written) {
     await begin(context, row);
   }
-  const current = written ? row : await findRow(context, true);
+  const current = written ? row : await findRow(context);
   return current ? answerFor(context, current) : refuse(contested);
 }
 

@@ -142,10 +142,6 @@ export function absenceOf(row: Task): Absence {
 export const openAbsences = (config: PublicConfig): string =>
   rowSearch(['absence'], { status: 'draft,in-progress' }, config);
 
-/** The search for the row of an absence whose plan was confirmed and that is over. */
-export const endedAbsences = (schedule: string, config: PublicConfig): string =>
-  rowSearch(['absence'], { status: 'completed', focus: `Schedule/${schedule}`, _count: '1000' }, config);
-
 /** Whether a row is that of the absence that a request is about. */
 export function isRowFor(row: Task, request: AbsenceRequest): boolean {
   const { schedules, period } = absenceOf(row);

@@ -1,0 +1,36 @@
+import '../config.ts';
+import { expect, it } from '@jest/globals';
+import type { ParametersParameter, Slot } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/booking/absence.ts';
+import { handler as endRequests } from '../../../bots/booking/end-requests.ts';
+import { later } from '../clock.ts';
+import { withMedplum } from '../medplum.ts';
+import { aSchedule, at, eventOf, parameters, staff } from './fixtures.ts';
+
+const medplum = withMedplum();
+
+const now = (): ParametersParameter => ({ name: 'end', valueInstant: new Date().toISOString() });
+const confirmed: ParametersParameter = { name: 'silence', valueCode: 'keep' };
+
+/** An absence of a day: what says it, and how many Slots block its time. */
+async function anAbsence() {
+  const { id } = await aSchedule(medplum());
+  const said: ParametersParameter[] = [
+    { name: 'schedule', valueReference: { reference: `Schedule/${id}` } },
+    { name: 'period', valuePeriod: { start: at('00:00'), end: at('00:00', 1) } },
+  ];
+  return {
+    say: (...more: ParametersParameter[]) => handler(medplum().medplum, eventOf(parameters(...said, ...more), staff)),
+    blocks: async () => (await medplum().find<Slot>(`Slot?schedule=Schedule/${id}&status=busy-unavailable`)).length,
+  };
+}
+
+it('that has ended early can be said anew', async () => {
+  const { say, blocks } = await anAbsence();
+  await say(confirmed);
+  await say(now());
+  await later(60_000, () => endRequests(medplum().medplum));
+  expect(await blocks()).toBe(0);
+  await say(confirmed);
+  expect(await blocks()).toBe(1);
+});
