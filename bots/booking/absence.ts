@@ -18,6 +18,7 @@ import {
   openAbsences,
   standingOf,
 } from '../../core/booking/absence/rows.ts';
+import { searchUrl } from '../../core/booking/search.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
@@ -310,7 +311,10 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
     return refuse(unknown);
   }
   const absence = absenceOf(row);
-  const slots = ofType('Slot', await readByIds(medplum, 'Slot', absence.blocks));
+  // The row names them only once it has a plan: whoever died before has blocked the time already.
+  const { system, value } = blockIdentifier(row.id ?? '');
+  const blocks = searchUrl('Slot', [['identifier', `${system}|${value}`]]);
+  const slots = ofType('Slot', await readAll(medplum, [blocks]));
   const written = await mapConcurrently(slots, BLOCKED_AT_ONCE, async (slot) => {
     if ((parseInstant(slot.end) ?? 0) <= end) {
       return undefined;

@@ -25,6 +25,20 @@ async function anAbsence() {
   };
 }
 
+it('ends although whoever said it died before its row named the Slots that block', async () => {
+  const { say, blocks } = await anAbsence();
+  medplum().interfere(({ type, entries }) =>
+    type === 'transaction' && entries.some((entry) => entry.startsWith('PUT Task/')) && entries.length === 1
+      ? 'no-answer'
+      : undefined,
+  );
+  await say().catch(() => undefined);
+  medplum().interfere(() => undefined);
+  expect(await blocks()).toBe(1);
+  await say(now());
+  expect(await blocks()).toBe(0);
+});
+
 it('that has ended early can be said anew', async () => {
   const { say, blocks } = await anAbsence();
   await say(confirmed);
