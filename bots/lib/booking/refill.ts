@@ -58,7 +58,7 @@ import { firstVisit, searchEnd } from './offered-visit.ts';
 import { readReaches } from './reach.ts';
 import { readSchedules } from './related-reads.ts';
 
-/** How many free Slots of one release are offered at once. */
+/** How many free Slots of one release are offered at once; what begins later goes on in a row of its own. */
 const MOST_SLOTS = 50;
 
 /** For how many of those who wait something is looked for before the first of them is asked. */
@@ -264,7 +264,7 @@ function candidate(
 /**
  * Offers a free Slot to the first whom it fits and who was not asked for it yet.
  *
- * @returns whether somebody else takes it, or is about to
+ * @returns after how many milliseconds to offer it again; `undefined` if nothing is left to do
  */
 async function offerSlot(
   medplum: MedplumClient,
@@ -273,7 +273,7 @@ async function offerSlot(
   { entries, asked }: Waiting,
   candidateFor: ReturnType<typeof candidates>,
   secrets: BotEvent['secrets'],
-): Promise<boolean> {
+): Promise<number | undefined> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
   const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
@@ -294,11 +294,12 @@ async function offerSlot(
       }
       refused += 1;
       if (result !== 'not-theirs' || refused >= MOST_REFUSED) {
-        return result === 'taken';
+        // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
+        return result === 'taken' ? INTENT_LIFETIME : undefined;
       }
     }
   }
-  return false;
+  return undefined;
 }
 
 /**
@@ -319,8 +320,11 @@ export async function refill(medplum: MedplumClient, id: string, secrets: BotEve
   if (!row || !freed?.due || freed.due > now) {
     return;
   }
-  const close = (due: number | undefined) =>
-    writeRows(medplum, [updateEntry<Task>(row, refillRow({ ...freed, due }, config, row))], `Task/${id}`);
+  const close = (due: number | undefined, end = freed.end) => {
+    const rest = end < freed.end ? [creation(refillRow({ ...freed, start: end, due: now }, config))] : [];
+    const closed = updateEntry<Task>(row, refillRow({ ...freed, end, due }, config, row));
+    return writeRows(medplum, [closed, ...rest], `Task/${id}`);
+  };
   const [calendar] = somebody.length > 0 ? await readSchedules(medplum, [freed.schedule]) : [];
   const policy = calendar && effectivePolicy(calendar.schedule, calendar.services, config);
   if (!calendar || !policy || !isRefilled(policy) || calendar.schedule.active === false) {
@@ -345,14 +349,21 @@ export async function refill(medplum: MedplumClient, id: string, secrets: BotEve
   const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
   const released = { ...freed, calendar, policy, now, deadline: searchEnd(now) };
   const candidateFor = waiting && candidates(medplum, waiting, released);
-  // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
-  let isContested = false;
+  const again: number[] = [];
   for (const slot of waiting && waiting.entries.length > 0 ? slots : []) {
     const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
     if (time && waiting && candidateFor) {
       const whole = { ...time, schedule: calendar.schedule };
-      isContested = (await offerSlot(medplum, slot, whole, waiting, candidateFor, secrets)) || isContested;
+      const delay = await offerSlot(medplum, slot, whole, waiting, candidateFor, secrets);
+      again.push(...(delay === undefined ? [] : [delay]));
     }
   }
-  await close(isContested ? now + INTENT_LIFETIME : undefined);
+  const last = parseInstant(slots.at(-1)?.start) ?? freed.start;
+  const ends = slots.map(({ end }) => parseInstant(end) ?? freed.end);
+  // Of places at one time, so many are enough.
+  const next = last > freed.start ? last : Math.min(...ends);
+  await close(
+    again.length > 0 ? now + Math.min(...again) : undefined,
+    slots.length < MOST_SLOTS ? undefined : Math.min(next, freed.end),
+  );
 }

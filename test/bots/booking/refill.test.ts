@@ -1,0 +1,54 @@
+import '../config.ts';
+import { expect, it } from '@jest/globals';
+import type { Appointment, Bot, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/booking/refill.ts';
+import { refillRow } from '../../../core/booking/waitlist/refill.ts';
+import { later } from '../clock.ts';
+import { config } from '../config.ts';
+import { withMedplum } from '../medplum.ts';
+import { bookable, eventOf, extension, tagsOf } from './fixtures.ts';
+
+const medplum = withMedplum();
+
+const MINUTE = 60_000;
+
+/** A calendar with free Slots so many minutes after the first, all released at once, and somebody who waits for a time. */
+async function released(minutes: readonly number[], from: number, to: number) {
+  const { portal, patient, schedule, slot } = await bookable(medplum(), {
+    extension: [extension('LocalBookingPolicy', { extension: [{ url: 'refill', valueBoolean: true }] })],
+  });
+  const first = Date.parse(slot.start);
+  const time = (minute: number) => new Date(first + minute * MINUTE).toISOString();
+  const { id: _, ...free } = slot;
+  for (const minute of minutes) {
+    await medplum().create({ ...free, start: time(minute), end: time(minute + 10) });
+  }
+  await medplum().create<Appointment>({
+    resourceType: 'Appointment',
+    status: 'waitlist',
+    serviceType: schedule.serviceType ?? [],
+    meta: tagsOf(portal),
+    requestedPeriod: [{ start: time(from), end: time(to) }],
+    participant: [{ actor: { reference: `Patient/${patient.id}` }, status: 'accepted' }],
+  });
+  const end = first + ((minutes.at(-1) ?? 0) + 10) * MINUTE;
+  await medplum().create<Task>(
+    refillRow({ schedule: schedule.id, due: Date.now() - MINUTE, start: first, end }, config),
+  );
+  return {
+    time,
+    offers: () => medplum().find<Appointment>(`Appointment?patient=Patient/${patient.id}&status=proposed`),
+  };
+}
+
+/** The clock, so many minutes from now. */
+const tick = (minutes: number) =>
+  later(minutes * MINUTE, () => handler(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' })));
+
+it('time is offered to whoever waits for it, however much is released with it', async () => {
+  const many = Array.from({ length: 60 }, (_, index) => 30 + index * 10);
+  const { time, offers } = await released(many, 600, 610);
+  await tick(0);
+  await tick(1);
+  expect((await offers()).map(({ start }) => start)).toEqual([time(600)]);
+});
