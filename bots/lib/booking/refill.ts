@@ -67,6 +67,9 @@ const TOGETHER = 20;
 /** How many of those who wait may turn out not to be able to take a time, before it is left to everybody. */
 const MOST_REFUSED = 5;
 
+/** After how long a time is offered to those again who had another offer and may have declined it, in milliseconds. */
+const DECLINED_WITHIN = 15 * 60_000;
+
 const ALL_DAY = { start: 0, end: DAY };
 
 /** What a refusal means for the time, and for who else is asked. */
@@ -278,7 +281,9 @@ async function offerSlot(
   const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
   const isOver = new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED;
-  const others = isOver ? [] : entries.filter(({ id = '' }) => !asked.has(id) && !askedForIt.has(id));
+  const left = isOver ? [] : entries.filter(({ id = '' }) => !askedForIt.has(id));
+  const others = left.filter(({ id = '' }) => !asked.has(id));
+  const busy = left.filter(({ id = '' }) => asked.has(id));
   let refused = 0;
   // Nobody waits for what is looked for on behalf of those far behind.
   for (const some of portions(others, TOGETHER)) {
@@ -297,6 +302,11 @@ async function offerSlot(
         // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
         return result === 'taken' ? INTENT_LIFETIME : undefined;
       }
+    }
+  }
+  for (const entry of busy) {
+    if (await candidateFor(entry, slot, offered)) {
+      return DECLINED_WITHIN;
     }
   }
   return undefined;

@@ -1,12 +1,13 @@
 import '../config.ts';
 import { expect, it } from '@jest/globals';
 import type { Appointment, Bot, Task } from '@medplum/fhirtypes';
+import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler } from '../../../bots/booking/refill.ts';
 import { refillRow } from '../../../core/booking/waitlist/refill.ts';
 import { later } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import { bookable, eventOf, extension, tagsOf } from './fixtures.ts';
+import { bookable, cancelling, eventOf, extension, patchOf, tagsOf } from './fixtures.ts';
 
 const medplum = withMedplum();
 
@@ -36,6 +37,7 @@ async function released(minutes: readonly number[], from: number, to: number) {
     refillRow({ schedule: schedule.id, due: Date.now() - MINUTE, start: first, end }, config),
   );
   return {
+    portal,
     time,
     offers: () => medplum().find<Appointment>(`Appointment?patient=Patient/${patient.id}&status=proposed`),
   };
@@ -51,4 +53,14 @@ it('time is offered to whoever waits for it, however much is released with it', 
   await tick(0);
   await tick(1);
   expect((await offers()).map(({ start }) => start)).toEqual([time(600)]);
+});
+
+it('whoever declines one time is offered another that was released with it', async () => {
+  const { portal, time, offers } = await released([300], 0, 310);
+  await tick(0);
+  const [first] = await offers();
+  expect(first?.start).toBe(time(0));
+  await patch(medplum().medplum, eventOf(patchOf(first?.id, [cancelling]), portal));
+  await tick(16);
+  expect((await offers()).map(({ start }) => start)).toEqual([time(300)]);
 });
