@@ -663,6 +663,7 @@ export async function* absenceActs(
   const rows = (
     await Promise.all(mine.map(({ row }) => readAll(medplum, [affectedOfAbsence(row.id ?? '', config)])))
   ).flat();
+  const ticked = new Set<string | undefined>();
   const open = ofType('Task', rows).filter(
     (row) => ['waiting', 'offered', 'call'].includes(standingOf(row)) && row.status !== 'completed',
   );
@@ -679,13 +680,16 @@ export async function* absenceActs(
         const acting = { ...common, row, affected, absence, secrets };
         const known = { ...common, row: affected, standing: standingOf(row) };
         const step = nextStep(known, Date.now(), config);
+        if (step.do === 'tick') {
+          ticked.add(row.id);
+        }
         if (step.do !== 'nothing') {
           yield () => carryOutStep(medplum, acting, step);
         }
       }
     }
   }
-  yield* ends(medplum, mine, whole);
+  yield* ends(medplum, mine, whole, ticked);
 }
 
 /** The appointments of some rows, all that is offered in their place, and the Slots of both. */
@@ -714,22 +718,28 @@ async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
   };
 }
 
-/** Closes the absences that are over and whose appointments have all ended in one way or another. */
+/**
+ * Closes the absences that are over and whose appointments have all ended in one way or another.
+ *
+ * @param ticked - ids of the rows of those who need not be called any more: nobody looks at one again that is left open
+ */
 async function* ends(
   medplum: MedplumClient,
   absences: readonly { readonly row: Task; readonly absence: Absence }[],
   whole: ReadonlySet<string | undefined>,
+  ticked: ReadonlySet<string | undefined>,
 ): AsyncGenerator<() => Promise<void>> {
   for (const { row, absence } of absences.filter((one) => whole.has(one.row.id))) {
     yield async () => {
       const now = Date.now();
-      const [current, rows] = await readInTransaction(medplum, [
+      const [current, rows = []] = await readInTransaction(medplum, [
         `Task?_id=${row.id}`,
-        `${affectedOfAbsence(row.id ?? '', config)}&status=requested,in-progress&_count=1`,
+        `${affectedOfAbsence(row.id ?? '', config)}&status=requested,in-progress,ready&_count=1000`,
       ]);
       const [stored] = ofType('Task', current);
       const isOver = (await readAbsentOf(medplum, absence)).every((one) => one.end <= now);
-      if (stored?.status === 'in-progress' && isOver && (rows ?? []).length === 0) {
+      const left = ofType('Task', rows).filter(({ id, status }) => status !== 'ready' || ticked.has(id));
+      if (stored?.status === 'in-progress' && isOver && left.length === 0) {
         await writeRows(medplum, [updateEntry(stored, { ...stored, status: 'completed' })], `Task/${row.id}`);
       }
     };
