@@ -54,15 +54,15 @@ interface Submitted {
 
 /**
  * Of the patients that the requestor has submitted with these identifiers, those that can be meant: the active ones, or only
- * the oldest if they are duplicates still to be merged. If none is active, the first of them.
+ * the one that stays if they are duplicates still to be merged. If none is active, the first of them.
  */
 function candidates(known: readonly Patient[], config: BookingConfig): readonly Patient[] {
   const [first, ...others] = known.filter(isActivePatient);
   if (!first) {
     return known.slice(0, 1);
   }
-  const { oldest, duplicates } = duplicatesOf(first, others, config);
-  return duplicates.length === others.length ? [oldest] : [first, ...others];
+  const { survivor, duplicates } = duplicatesOf(first, others, config);
+  return duplicates.length === others.length ? [survivor] : [first, ...others];
 }
 
 /** Gives the id of the patient who stands in for another one; `undefined` if the patient itself is to be judged. */

@@ -1,4 +1,4 @@
-import type { Bundle, Identifier, Patient } from '@medplum/fhirtypes';
+import type { BundleEntry, Identifier, Patient } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';
@@ -19,18 +19,16 @@ export function hasCommonIdentifier(one: readonly Identifier[] | undefined, othe
   );
 }
 
-const age = ({ id, meta }: Patient): string => `${meta?.lastUpdated ?? ''} ${id ?? ''}`;
-
-/** Patients that are one person: the oldest, and its duplicates. */
+/** Patients that are one person: the record that stays, and its duplicates. */
 interface DuplicatePatients {
-  readonly oldest: Patient;
+  readonly survivor: Patient;
   readonly duplicates: readonly Patient[];
 }
 
 /**
  * Finds the duplicates of a patient that was created with a booking. Two simultaneous bookings for the same new patient of
- * the same requestor create it twice; the oldest record stays. A patient that a portal has created or changed directly is
- * not a duplicate.
+ * the same requestor create it twice; the record with the lowest id stays: no write changes that order, so that no two jobs
+ * merge each of two records into the other. A patient that a portal has created or changed directly is not a duplicate.
  *
  * @param patient - one of them
  * @param found - the patients of its requestor with one of its identifiers
@@ -45,21 +43,21 @@ export function duplicatesOf(patient: Patient, found: readonly Patient[], config
     hasCommonIdentifier(other.identifier, patient.identifier);
   const others = found.filter((other) => other.id !== patient.id && isDuplicate(other));
   const all = owner !== undefined && isDuplicate(patient) ? [patient, ...others] : [];
-  const [oldest = patient, ...duplicates] = all.sort((one, other) => (age(one) < age(other) ? -1 : 1));
-  return { oldest, duplicates };
+  const [survivor = patient, ...duplicates] = all.sort((one, other) => ((one.id ?? '') < (other.id ?? '') ? -1 : 1));
+  return { survivor, duplicates };
 }
 
 /**
- * The transaction that merges a patient into the oldest of its duplicates. The Bot `handle-patient-change` then transfers
- * its appointments.
+ * The transaction that merges patients into the one that stays, if none of them has changed. The Bot
+ * `handle-patient-change` then transfers their appointments.
  *
  * @see https://hl7.org/fhir/R4/patient.html#links
  */
-export function mergeTransaction(patient: Patient, oldest: Patient): Bundle {
-  const link = [
-    ...(patient.link ?? []),
-    { other: { reference: `Patient/${oldest.id}` }, type: 'replaced-by' as const },
+export function mergeEntries({ survivor, duplicates }: DuplicatePatients): BundleEntry[] {
+  const link = { other: { reference: `Patient/${survivor.id}` }, type: 'replaced-by' as const };
+  return [
+    ...duplicates.map((one) => updateEntry(one, { ...one, active: false, link: [...(one.link ?? []), link] })),
+    // It stays as it is: the version that was read is all that this asserts.
+    updateEntry(survivor, survivor),
   ];
-  const entry = [updateEntry(patient, { ...patient, active: false, link })];
-  return { resourceType: 'Bundle', type: 'transaction', entry };
 }

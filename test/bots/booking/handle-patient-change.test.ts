@@ -6,7 +6,7 @@ import { handler } from '../../../bots/booking/handle-patient-change.ts';
 import { nextMoment } from '../clock.ts';
 import { configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import { aPatient, aPortal, booked, eventOf, type Portal } from './fixtures.ts';
+import { aPatient, aPortal, booked, eventOf, type Portal, writes } from './fixtures.ts';
 
 const medplum = withMedplum();
 
@@ -18,26 +18,52 @@ async function asService<T>(act: () => Promise<T>): Promise<T> {
 
 const run = (input: Patient | { deletedResource: Patient }) => handler(medplum().medplum, eventOf(input));
 const read = ({ id }: Patient) => medplum().read<Patient>(`Patient/${id}`);
-/** The same person twice, as two bookings of the same moment have made it; the second one has an appointment. */
+/** The same person twice, as two bookings of the same moment have made it; each has an appointment. */
 async function twice(more: readonly Partial<Patient>[] = [{}, {}], portals?: readonly Portal[]) {
   const portal = await aPortal(medplum());
   const identifier: Identifier[] = [{ system: 'urn:kvnr', value: randomUUID() }];
   const first = await aPatient(medplum(), portals?.[0] ?? portal, { identifier, ...more[0] });
-  // The older one stays, and of two of the same moment the one with the lower id.
-  await nextMoment();
   const second = await aPatient(medplum(), portals?.[1] ?? portal, { identifier, ...more[1] });
-  const { appointment } = await booked(medplum(), portal, { patient: second });
-  return { first, second, appointment };
+  const both = [
+    await booked(medplum(), portal, { patient: first }),
+    await booked(medplum(), portal, { patient: second }),
+  ];
+  return { first, second, appointments: both.map(({ appointment }) => appointment) };
+}
+
+/** They are one now, which has all appointments. */
+async function expectOne({ first, second, appointments }: Awaited<ReturnType<typeof twice>>) {
+  const records = [await read(first), await read(second)];
+  const [survivor, other] = records.filter((one) => one?.active !== false);
+  expect([survivor, other]).toEqual([expect.anything(), undefined]);
+  for (const { id } of appointments) {
+    expect(await medplum().read(`Appointment/${id}`)).toMatchObject({
+      status: 'booked',
+      participant: [{ actor: { reference: `Patient/${survivor?.id}` } }],
+    });
+  }
 }
 
 describe('a patient whom two bookings have made', () => {
-  it('becomes one again whichever of them is reported', async () => {
-    const { first, second, appointment } = await twice();
-    await asService(() => run(first));
-    expect((await read(second))?.active).toBe(false);
-    expect(await medplum().read(`Appointment/${appointment.id}`)).toMatchObject({
-      participant: [{ actor: { reference: `Patient/${first.id}` } }],
+  it.each(['first', 'second'] as const)('becomes one again if the %s of them is reported', async (which) => {
+    const same = await twice();
+    await asService(() => run(same[which]));
+    await expectOne(same);
+  });
+
+  it('becomes one again if another job merges them at the same moment, and one was just changed', async () => {
+    const same = await twice();
+    await nextMoment();
+    let isBefore = true;
+    medplum().interfere(async (asked) => {
+      if (isBefore && writes(asked)) {
+        isBefore = false;
+        await run(await medplum().change(same.first, { gender: 'unknown' }));
+      }
+      return undefined;
     });
+    await asService(() => run(same.second));
+    await expectOne(same);
   });
 
   it.each<[string, (act: () => Promise<void>) => Promise<void>, Partial<Patient>[]]>([
