@@ -19,6 +19,10 @@ export function hasCommonIdentifier(one: readonly Identifier[] | undefined, othe
   );
 }
 
+/** As whom a patient was sent: two people can share an identifier, such as the number of an insurance policy. */
+const personIn = ({ name = [], birthDate }: Patient): string =>
+  JSON.stringify([birthDate, ...name.map(({ family, given }) => [family, given])]);
+
 /** Patients that are one person: the record that stays, and its duplicates. */
 interface DuplicatePatients {
   readonly survivor: Patient;
@@ -40,6 +44,7 @@ export function duplicatesOf(patient: Patient, found: readonly Patient[], config
     isByService(other.meta, config) &&
     isActivePatient(other) &&
     ownerOf(other, config) === owner &&
+    personIn(other) === personIn(patient) &&
     hasCommonIdentifier(other.identifier, patient.identifier);
   const others = found.filter((other) => other.id !== patient.id && isDuplicate(other));
   const all = owner !== undefined && isDuplicate(patient) ? [patient, ...others] : [];

@@ -70,6 +70,8 @@ describe('a patient whom two bookings have made', () => {
     ['if a portal or staff have written them', (act) => act(), [{}, {}]],
     ['without an identifier', asService, [{}, { identifier: [] }]],
     ['with other identifiers', asService, [{}, { identifier: [{ system: 'urn:kvnr', value: 'another' }] }]],
+    ['with another name', asService, [{ name: [{ given: ['Ida'] }] }, { name: [{ given: ['Ada'] }] }]],
+    ['born on another day', asService, [{ birthDate: '1980-01-01' }, { birthDate: '2010-01-01' }]],
     ['if one is inactive', asService, [{ active: false }, {}]],
   ])('stays two %s', async (_, by, more) => {
     const { first, second } = await twice(more);
