@@ -42,7 +42,7 @@ async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promis
  */
 export async function handler(
   medplum: MedplumClient,
-  { input }: BotEvent<Patient | { deletedResource: Patient }>,
+  { input }: Pick<BotEvent<Patient | { deletedResource: Patient }>, 'input'>,
 ): Promise<void> {
   const { id = '' } = 'deletedResource' in input ? input.deletedResource : input;
   const [patient] = await readPatients(medplum, [['_id', id]]);

@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, Parameters, Resource, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Parameters, Patient, Resource, Slot } from '@medplum/fhirtypes';
 import { hasEnded, isWaiting } from '../../core/booking/appointment/expiry.ts';
 import { holdsSlots } from '../../core/booking/appointment/status.ts';
 import { isOpenTask } from '../../core/booking/confirmation/task.ts';
@@ -11,13 +11,14 @@ import { isOutOfSync } from '../../core/booking/slots/synchronize.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { isByService } from '../../core/fhir/tags.ts';
+import { isByService, ownerOf } from '../../core/fhir/tags.ts';
 import { OVERLAP } from '../../core/notifications/delivery/checkpoint.ts';
 import { isRow } from '../../core/rows/row.ts';
 import { type CalendarSlot, calendarOf, takesTimeOf } from '../../core/slots/slot.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
+import { handler as handlePatientChange } from '../booking/handle-patient-change.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
-import { syncAppointment, syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';
+import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { markSlots } from '../lib/calendar/mark-slots.ts';
 import { publicationRow } from '../lib/calendar/request.ts';
 import { config } from '../lib/config.ts';
@@ -78,11 +79,11 @@ async function followTakings(medplum: MedplumClient, takings: readonly CalendarS
 /**
  * What is to be done about one page of the recent changes.
  *
- * @param holders - who holds each Slot, as earlier pages have shown, by their ids
+ * @param holders - who holds each Slot, and which new patient has each identifier, as earlier pages have shown, by their ids
  */
 function leftIn(
   medplum: MedplumClient,
-  [changed, persons, visits]: readonly Resource[][],
+  [changed, persons, visits, deleted]: readonly Resource[][],
   holders: Map<string, string | undefined>,
 ): (() => Promise<void>)[] {
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
@@ -110,14 +111,20 @@ function leftIn(
       isOutOfSync(appointment, slots, Date.now(), config) ||
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),
   );
+  /** Whether another patient may be the same person: both have come with bookings, of the same moment. */
+  const isTwice = (patient: Patient): boolean =>
+    isByService(patient.meta, config) &&
+    (patient.identifier ?? []).some(({ system, value }) => {
+      const key = JSON.stringify([ownerOf(patient, config), system, value]);
+      const other = holders.get(key) ?? patient.id;
+      holders.set(key, other);
+      return other !== patient.id;
+    });
   const gone = patients.filter((patient) => !isActivePatient(patient));
+  const twice = patients.filter((patient) => isActivePatient(patient) && isTwice(patient));
   return [
     ...outOfSync.map((appointment) => () => syncAppointment(medplum, appointment)),
-    ...gone.map(
-      ({ id }) =>
-        () =>
-          syncAppointmentsOfPatient(medplum, id ?? ''),
-    ),
+    ...[...gone, ...twice, ...ofType('Patient', deleted)].map((input) => () => handlePatientChange(medplum, { input })),
     ...untagged.map(
       ({ id }) =>
         () =>
@@ -154,7 +161,7 @@ export async function handler(medplum: MedplumClient, event?: BotEvent<unknown>)
 
 /** Up to which moment all changes were read with these pages, each of which may be the last of its search. */
 function readUpTo(pages: readonly Resource[][], now: number): number {
-  const types = ['Appointment', 'Patient', 'Encounter', 'Slot'] as const;
+  const types = ['Appointment', 'Patient', 'Encounter', 'Patient', 'Slot'] as const;
   const own = pages.map((page, index) => page.filter(({ resourceType }) => resourceType === types[index]));
   const ends = own.flatMap((page) => (page.length < PAGE ? [] : [Date.parse(page.at(-1)?.meta?.lastUpdated ?? '')]));
   return Math.min(now, ...ends);
@@ -188,6 +195,7 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       `Appointment?${lately}&_include=Appointment:slot&_revinclude=Task:focus`,
       `Patient?${lately}`,
       `Encounter?${lately}&_include=Encounter:appointment`,
+      `Patient?${lately}&_deleted=true`,
       `Slot?_lastUpdated=ge${formatInstant(Math.min(before, start) - LATE)}&status=busy,busy-tentative,busy-unavailable`,
     ];
     for await (const pages of readPages(medplum, searches, { count: PAGE, end })) {

@@ -1,11 +1,12 @@
 import '../config.ts';
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Encounter, Extension, Patient, Reference, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/reconcile.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { later } from '../clock.ts';
-import { config } from '../config.ts';
+import { config, configured } from '../config.ts';
 import { at, type Stored, withCalendars } from './fixtures.ts';
 
 const medplum = withCalendars();
@@ -99,16 +100,31 @@ describe('what was changed lately', () => {
     expect([await statusOf(own), await statusOf(other)]).toEqual(['completed', 'requested']);
   });
 
-  it('ends the open appointments of a patient who is gone', async () => {
-    const patient = await medplum().create<Patient>({ resourceType: 'Patient', active: false });
+  it('ends the open appointments of patients who are gone', async () => {
+    const inactive = await medplum().create<Patient>({ resourceType: 'Patient', active: false });
+    const deleted = await medplum().create<Patient>({ resourceType: 'Patient' });
     const present = await medplum().create<Patient>({ resourceType: 'Patient' });
     const of = ({ id }: Patient): Partial<Appointment> => ({
       participant: [{ actor: { reference: `Patient/${id}` } as Reference<Patient>, status: 'accepted' }],
     });
-    const appointment = await medplum().appointment('booked', [], of(patient));
-    const other = await medplum().appointment('booked', [], of(present));
+    const appointments: Appointment[] = [];
+    for (const patient of [inactive, deleted, present]) {
+      appointments.push(await medplum().appointment('booked', [], of(patient)));
+    }
+    await medplum().fhir('DELETE', `Patient/${deleted.id}`);
     await reconcile();
-    expect([await statusOf(appointment), await statusOf(other)]).toEqual(['cancelled', 'booked']);
+    expect(await Promise.all(appointments.map(statusOf))).toEqual(['cancelled', 'cancelled', 'booked']);
+  });
+
+  it('makes a patient one whom two bookings have made', async () => {
+    const identifier = [{ system: 'urn:kvnr', value: randomUUID() }];
+    const meta = { tag: [requestorTag('portal', config)] };
+    const patient: Patient = { resourceType: 'Patient', meta, identifier };
+    const same = [await medplum().create<Patient>(patient), await medplum().create<Patient>(patient)];
+    const { body } = await medplum().send<{ profile: { id: string } }>('GET', 'auth/me');
+    await configured({ gatewayClient: body.profile.id }, reconcile);
+    const records = await Promise.all(same.map(({ id }) => medplum().read<Patient>(`Patient/${id}`)));
+    expect(records.filter((one) => one?.active !== false)).toHaveLength(1);
   });
 
   it('shows encounters to those who have booked them', async () => {
