@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
-import { isRefusedAtOnce, taskOf, waiting } from '../../core/booking/async/task.ts';
+import { drawnFor, isRefusedAtOnce, taskOf, waiting } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -61,9 +61,13 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     return answer(await withAlternatives(medplum, plan.issues, parsed.request, { state }, { ...caller, role }));
   }
   const own = { requestor: caller.id, requester: caller.reference, role };
-  const job = { ...taskOf(event.input, own, state, config), authoredOn: formatInstant(asked.at) };
+  const job = {
+    ...taskOf(event.input, own, state, config),
+    ...drawnFor(parsed.request, state, config),
+    authoredOn: formatInstant(asked.at),
+  };
   // What is drawn waits for that from the beginning: whoever asks in time takes part, whatever becomes of this process.
-  const resource = (plan.kind === 'refuse' && waiting(job, parsed.request, plan.issues, config)) || job;
+  const resource = (plan.kind === 'refuse' && waiting(job, plan.issues)) || job;
   const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
   const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
   return isResource(task, 'Task')

@@ -7,6 +7,7 @@ import {
   completedBy,
   completing,
   drawnAt,
+  drawnSchedules,
   failed,
   inOrder,
   jobIn,
@@ -16,9 +17,11 @@ import {
   waiting,
 } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { effectivePolicy } from '../../core/booking/policy/policy.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
+import { readSchedules } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readAll, readInTransaction } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
@@ -52,7 +55,7 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
     await end(medplum, completedBy(task, result.appointments));
   }
   if (result.kind === 'refused') {
-    const later = parsed.request && waiting(task, parsed.request, result.issues, config);
+    const later = waiting(task, result.issues);
     if (later) {
       await end(medplum, updateEntry(task, later));
       return;
@@ -112,8 +115,12 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
   }
   const now = Date.now();
   const found = ofType('Task', await readAll(medplum, [overdueJobs(now, config)]));
+  const schedules = await readSchedules(medplum, drawnSchedules(found));
+  const policies = new Map(
+    schedules.map(({ schedule, services }) => [schedule.id ?? '', effectivePolicy(schedule, services, config)]),
+  );
   await carryOut(
-    inOrder(found, Math.random, now, config).map((task) => () => runAgain(medplum, task)),
+    inOrder(found, Math.random, now, policies, config).map((task) => () => runAgain(medplum, task)),
     now + RUN_LIMIT,
   );
 }

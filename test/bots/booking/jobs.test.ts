@@ -1,6 +1,7 @@
 import '../config.ts';
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Appointment, Bot, OperationOutcome, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bot, OperationOutcome, Parameters, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler as bookBot } from '../../../bots/booking/book.ts';
 import { handler as cancelBookingJobBot } from '../../../bots/booking/cancel-booking-job.ts';
 import { handler as enqueueBookingBot } from '../../../bots/booking/enqueue-booking.ts';
@@ -319,13 +320,54 @@ describe('cancel booking job', () => {
 
 describe('a draw', () => {
   const [HOUR, DRAWN] = [3_600_000, 20_000];
+  const drawn = (until: number) =>
+    extension('LocalBookingPolicy', {
+      extension: [{ url: 'drawUntil', valueInstant: new Date(until).toISOString() }],
+    });
+  const tickAt = (time: number) =>
+    later(time - Date.now(), () =>
+      processBookingBot(medplum().medplum, eventOf<Task | Bot>({ resourceType: 'Bot', id: 'clock' })),
+    );
+  const ask = async (body: Appointment | Parameters, portal: Portal) =>
+    (await enqueueBookingBot(medplum().medplum, eventOf<unknown>(body, portal))) as Task;
+  const statusesOf = async (jobs: readonly Task[]) =>
+    (await Promise.all(jobs.map(({ id }) => medplum().read<Task>(`Task/${id}`)))).map((task) => task?.status);
+
+  it('takes place when the clinic has moved it to, among all who have asked before', async () => {
+    const begin = Date.now();
+    const schedule = await aSchedule(medplum(), { extension: [drawn(begin + 2 * HOUR)] });
+    const slot = await aSlot(medplum(), schedule, '09:00', '09:30');
+    const portal = await aPortal(medplum());
+    const jobs = [await ask(proposed(await aPatient(medplum(), portal), [slot]), portal)];
+    await medplum().change<Schedule>(schedule, { extension: [drawn(begin + HOUR)] });
+    jobs.push(await ask(proposed(await aPatient(medplum(), portal), [slot]), portal));
+    await tickAt(begin + HOUR);
+    expect(await statusesOf(jobs)).toEqual(['requested', 'requested']);
+    await tickAt(begin + HOUR + DRAWN);
+    expect((await statusesOf(jobs)).toSorted()).toEqual(['completed', 'failed']);
+  });
+
+  it('knows a patient who is named in one wish and sent along with another', async () => {
+    const schedule = await aSchedule(medplum(), { extension: [drawn(Date.now() + HOUR)] });
+    const slot = await aSlot(medplum(), schedule, '09:00', '09:30');
+    const portal = await aPortal(medplum());
+    const own = { system: 'urn:kvnr', value: randomUUID() };
+    const patient = await aPatient(medplum(), portal, {
+      identifier: [{ system: 'urn:own', value: randomUUID() }, own],
+    });
+    const { participant: _, ...appointment } = proposed(patient, [slot]);
+    const sent = parameters(
+      { name: 'appt-resource', resource: appointment as Appointment },
+      { name: 'patient', resource: { resourceType: 'Patient', identifier: [own] } },
+    );
+    for (const job of [await ask(proposed(patient, [slot]), portal), await ask(sent, portal)]) {
+      expect(job.for?.identifier).toEqual(patient.identifier?.[0]);
+    }
+  });
 
   it('answers everybody who asked in time, gives each time to one of them, and keeps all others out until it is over', async () => {
     const drawUntil = Date.now() + HOUR;
-    const drawn = extension('LocalBookingPolicy', {
-      extension: [{ url: 'drawUntil', valueInstant: new Date(drawUntil).toISOString() }],
-    });
-    const schedule = await aSchedule(medplum(), { extension: [drawn] });
+    const schedule = await aSchedule(medplum(), { extension: [drawn(drawUntil)] });
     const times = ['09:00', '09:30', '10:00', '10:30', '11:00'];
     const slots: Slot[] = [];
     for (const [index, from] of times.slice(0, 4).entries()) {
@@ -340,16 +382,9 @@ describe('a draw', () => {
       const patient = await aPatient(medplum(), by);
       const wishes = count < 6 ? [popular, other] : [third];
       for (const slot of wishes) {
-        const body = proposed(patient, slot ? [slot] : []);
-        jobs.push((await enqueueBookingBot(medplum().medplum, eventOf<unknown>(body, by))) as Task);
+        jobs.push(await ask(proposed(patient, slot ? [slot] : []), by));
       }
     }
-    const statuses = async () =>
-      (await Promise.all(jobs.map(({ id }) => medplum().read<Task>(`Task/${id}`)))).map((task) => task?.status);
-    const tickAt = (time: number) =>
-      later(time - Date.now(), () =>
-        processBookingBot(medplum().medplum, eventOf<Task | Bot>({ resourceType: 'Bot', id: 'clock' })),
-      );
     const patient = await aPatient(medplum(), portal);
     const direct = (time: number, bot: typeof bookBot = bookBot) =>
       later(time - Date.now(), () =>
@@ -357,15 +392,12 @@ describe('a draw', () => {
       );
 
     await tickAt(drawUntil + DRAWN / 2);
-    expect(new Set(await statuses())).toEqual(new Set(['requested']));
+    expect(new Set(await statusesOf(jobs))).toEqual(new Set(['requested']));
     for (const time of [drawUntil - HOUR / 2, drawUntil + DRAWN]) {
       expect(problems(await direct(time))).toEqual(['draw-open Appointment.start']);
       expect(problems(await direct(time, holdBot))).toEqual(['draw-open Appointment.start']);
     }
-    const late = (await enqueueBookingBot(
-      medplum().medplum,
-      eventOf<unknown>(proposed(await aPatient(medplum(), portal), third ? [third] : []), portal),
-    )) as Task;
+    const late = await ask(proposed(await aPatient(medplum(), portal), third ? [third] : []), portal);
     // What nobody has looked at in time waits, too.
     await medplum().fhir('PUT', `Task/${late.id}`, {
       ...(await medplum().read<Task>(`Task/${late.id}`)),
@@ -375,7 +407,9 @@ describe('a draw', () => {
     expect((await medplum().read<Task>(`Task/${late.id}`))?.status).toBe('requested');
     jobs.push(late);
     await tickAt(drawUntil + DRAWN);
-    expect((await statuses()).toSorted()).toEqual([...Array(3).fill('completed'), ...Array(12).fill('failed')].sort());
+    expect((await statusesOf(jobs)).toSorted()).toEqual(
+      [...Array(3).fill('completed'), ...Array(12).fill('failed')].sort(),
+    );
     for (const slot of [popular, other, third]) {
       const held = await medplum().find<Appointment>(`Appointment?slot=Slot/${slot?.id}&status=booked`);
       expect(held).toHaveLength(1);

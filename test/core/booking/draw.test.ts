@@ -19,7 +19,8 @@ const waiting = (id: string, patient = id, start = '2027-01-04T08:01:15Z', porta
   restriction: { period: { start } },
 });
 
-const order = (tasks: readonly Task[], random: () => number) => inOrder(tasks, random, NOW, config).map(({ id }) => id);
+const order = (tasks: readonly Task[], random: () => number) =>
+  inOrder(tasks, random, NOW, new Map(), config).map(({ id }) => id);
 
 test('every place is as likely for each patient, whoever came first, by whatever portal, with however many wishes', () => {
   const [patients, draws] = [['1', '2', '3', '4', '5'], 5_000];
