@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, Bot, Parameters } from '@medplum/fhirtypes';
+import type { Bot, Parameters, Resource } from '@medplum/fhirtypes';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference.ts';
 import { testMail } from '../../core/messages/message.ts';
@@ -24,7 +24,7 @@ const WORKERS = 4;
 /** Nothing is begun after so many milliseconds: the Bot has ten seconds, and a mail server may take six. */
 const LAST_BEGIN = 4_000;
 
-/** For how long changes are looked at again whose messages fail, in milliseconds. */
+/** For how long the checkpoint waits for changes whose messages fail, in milliseconds. */
 const PATIENCE = 60 * 60_000;
 
 /** Does what an operator asks for: a test message, or a note that a message came back. */
@@ -92,13 +92,18 @@ export async function handler(
     `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${AT_ONCE}`,
   ]);
   const changed = ofType('Appointment', found);
-  const timeOf = ({ meta }: Appointment): number => Date.parse(meta?.lastUpdated ?? '');
-  const done = await mapConcurrently(changed, WORKERS, async ({ id = '' }) => isTime() && (await follow(id)));
-  const left = changed.filter((_, index) => !done[index]).map(timeOf);
-  const last = changed.length < AT_ONCE ? [] : changed.slice(-1).map(timeOf);
-  // What has failed for long does not hold up the others.
-  const until = Math.min(start, Math.max(Math.min(...left, ...last) + OVERLAP, start - PATIENCE));
-  await moveCheckpoint(medplum, 'message-all', checkpoint, until);
+  const timeOf = ({ meta }: Resource): number => Date.parse(meta?.lastUpdated ?? '');
+  const done = await mapConcurrently(changed, WORKERS, async ({ id = '' }) => (isTime() ? follow(id) : undefined));
+  // What fails although the checkpoint has waited long for it does not hold up the others; what was not reached is left.
+  const moved = checkpoint ? timeOf(checkpoint) : start;
+  const left = changed.filter(
+    (one, index) => done[index] === undefined || (!done[index] && Math.max(timeOf(one), moved) > start - PATIENCE),
+  );
+  const last = changed.length < AT_ONCE ? [] : changed.slice(-1);
+  const until = Math.min(start, Math.min(...[...left, ...last].map(timeOf)) + OVERLAP);
+  if (until !== reachedIn(checkpoint)) {
+    await moveCheckpoint(medplum, 'message-all', checkpoint, until);
+  }
   const ids = new Set(ofType('Task', due).map(({ focus }) => idIn(focus, 'Appointment') ?? ''));
   for (const { id = '' } of changed) {
     ids.delete(id);

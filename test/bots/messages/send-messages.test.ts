@@ -27,7 +27,7 @@ import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { atEnd } from '../../lib/at-end.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../../lib/mail-server.ts';
 import { aSchedule, booked, policy } from '../booking/fixtures.ts';
-import { later } from '../clock.ts';
+import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 
@@ -244,6 +244,26 @@ describe('an appointment of the clinic', () => {
       ['completed', 'cancellation', 'en'],
     ]);
     expect((await rowOf(booked)).map(({ status }) => status)).toEqual(['completed']);
+  });
+
+  it('is told when it is cancelled, however many wait and for however long', async () => {
+    const all = await Promise.all(Array.from({ length: 6 }, () => aPatient()));
+    const booked = await Promise.all(all.map(({ patient }) => anAppointment(patient)));
+    await run();
+    await Promise.all(booked.map((one) => medplum().change(one, { status: 'cancelled' })));
+    await withClock(async (skip) => {
+      medplum().interfere(({ entries }) => {
+        skip(entries[0] === '/email/v1/send' ? 4_000 : 0);
+        return undefined;
+      });
+      for (const minutes of [65, 1, 1]) {
+        skip(minutes * MINUTE);
+        await run();
+      }
+    });
+    for (const { address } of all) {
+      expect(subjectsTo(address)).toEqual(['Your appointment', 'Cancelled: your appointment']);
+    }
   });
 
   it('says what for and with whom only if the clinic lets it, in the language of its person', async () => {
