@@ -5,6 +5,7 @@ import { asksForConsent, endOf, isOffered, offeredFor, reasonOf } from '../../..
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { endedCommunication, numberSearch } from '../../../core/messages/message.ts';
+import { threadOf, threadSearch, threadTask } from '../../../core/messages/thread.ts';
 import { creation, newRow } from '../../../core/rows/row.ts';
 import { cancelEntries } from '../booking/cancel.ts';
 import { readReaches } from '../booking/reach.ts';
@@ -84,10 +85,17 @@ export async function messageReturned(medplum: MedplumClient, number: string, st
       return false;
     }
     const [appointment = ''] = number.split('/');
+    const [rows] = await readInTransaction(medplum, [threadSearch(appointment, config)]);
+    // Who may not know of it need not answer. What is being sent now may arrive.
+    const asked = ofType('Task', rows).filter((row) => row.status === 'ready' && threadOf(row).answerBy !== undefined);
     const { subject, topic } = sent;
     const message = { appointment, patient: subject?.reference, kind: topic?.text ?? '', reason };
     const returned = endedCommunication(sent, 'given-up', Date.now(), reason);
-    const entry = [updateEntry(sent, returned), ...(await unheard(medplum, message))];
+    const entry = [
+      updateEntry(sent, returned),
+      ...asked.map((row) => updateEntry(row, threadTask({ ...threadOf(row), answerBy: undefined }, config, row))),
+      ...(await unheard(medplum, message)),
+    ];
     return (await writeUnlessOvertaken(medplum, entry, `The message ${number}`)) ? true : 'overtaken';
   };
   const isKnown = await retryOvertaken(attempt, (result) => result === 'overtaken');

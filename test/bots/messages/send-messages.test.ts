@@ -102,6 +102,16 @@ const sentAbout = ({ patient }: { patient: Patient }) =>
 const rowOf = ({ id }: Appointment, code = 'message') =>
   found<Task>(`Task?focus=Appointment/${id}&code=${artefactUri(config, 'LocalTask')}|${code}`);
 
+/** The last message to an address comes back. */
+const comesBack = (address: string) => {
+  const [, number] = /<(.+)@/.exec(mailsTo(address).at(-1)?.messageId ?? '') ?? [];
+  const parameter = [
+    { name: 'returned', valueString: number?.replace('.', '/') ?? '' },
+    { name: 'status', valueString: '5.1.1' },
+  ];
+  return run({ resourceType: 'Parameters', parameter });
+};
+
 const lineOf = (file: string, name: string) => file.split(/\r?\n/).find((line) => line.startsWith(name)) ?? '';
 
 it('an offer is told once, with its end, and confirmed when it is accepted', async () => {
@@ -136,13 +146,7 @@ describe('an offer whose mail comes back', () => {
       { schedule, patient, status: 'proposed', extension },
     );
     await run();
-    const [, number] = /<(.+)@/.exec(mailsTo(address)[0]?.messageId ?? '') ?? [];
-    const parameter = [
-      { name: 'returned', valueString: number?.replace('.', '/') ?? '' },
-      { name: 'status', valueString: '5.1.1' },
-    ];
-    const back = () => run({ resourceType: 'Parameters', parameter });
-    return { schedule, patient, appointment, slot, back };
+    return { schedule, patient, appointment, slot, back: () => comesBack(address) };
   };
   const outcome = { name: 'result', valueString: 'returned' };
 
@@ -321,7 +325,7 @@ describe('an appointment of the clinic', () => {
     expect(subjectsTo(late.address)).toEqual(['Your appointment']);
   });
 
-  it('is released if nobody answers the reminder in time, where the clinic wants that', async () => {
+  it('is released if nobody answers the reminder in time, where the clinic wants that and it did not come back', async () => {
     const schedule = await aSchedule(medplum(), { extension: [policy({ attendanceBy: 12 })] });
     const made = async () => {
       const { patient, address } = await aPatient();
@@ -329,7 +333,7 @@ describe('an appointment of the clinic', () => {
       const extension = says(true);
       return { ...(await booked(medplum(), { id: 'portal' }, { schedule, patient, start, end, extension })), address };
     };
-    const [silent, comes] = [await made(), await made()];
+    const [silent, comes, gone] = [await made(), await made(), await made()];
     await run();
     for (const before of [7 * DAY - MINUTE, DAY - MINUTE]) {
       await later(until(noon(10) - before), () => run());
@@ -351,6 +355,7 @@ describe('an appointment of the clinic', () => {
     await later(until(noon(10) - DAY + HOUR), () =>
       answer(medplum().medplum, { ...event, input: { resourceType: 'Parameters', parameter } }),
     );
+    await comesBack(gone.address);
     const left = async ({ appointment, slot }: typeof silent) => [
       (await medplum().read<Appointment>(`Appointment/${appointment.id}`))?.status,
       (await medplum().read<Slot>(`Slot/${slot.id}`))?.status,
@@ -359,8 +364,9 @@ describe('an appointment of the clinic', () => {
     expect(await left(silent)).toEqual(['booked', 'busy']);
     await later(until(noon(10) - 12 * HOUR + MINUTE), async () => {
       await run();
-      expect([await left(silent), await left(comes)]).toEqual([
+      expect([await left(silent), await left(comes), await left(gone)]).toEqual([
         ['cancelled', 'free'],
+        ['booked', 'busy'],
         ['booked', 'busy'],
       ]);
       await run();
