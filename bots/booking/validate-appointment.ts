@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, OperationOutcome, Resource } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, OperationOutcome, Resource } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../core/booking/appointment/change.ts';
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { mustBeAlone, overbookingIssue, takesTime, timesTaken } from '../../core/booking/appointment/overbooking.ts';
@@ -8,13 +8,16 @@ import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isSameJson } from '../../core/fhir/json.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { withoutEmpty } from '../../core/fhir/resource.ts';
+import { updateEntry, withoutEmpty } from '../../core/fhir/resource.ts';
+import { threadOf, threadSearch, threadTask, visitThreadSearch } from '../../core/messages/thread.ts';
 import { type CalendarSlot, calendarOf } from '../../core/slots/slot.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
+import { toldGroupOf } from '../../core/visits/group.ts';
 import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
 import { announce, contested, isDeletion } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
+import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** Whoever writes in Medplum is not the requestor. */
 const NOBODY = '';
@@ -72,6 +75,18 @@ async function takingIssues(
   return issues;
 }
 
+/** The entries that make messages due: the clock does not find what is gone among what has changed. */
+async function untoldEntries(medplum: MedplumClient, deleted: Appointment): Promise<BundleEntry[]> {
+  const group = toldGroupOf(deleted, config);
+  const search = group === undefined ? threadSearch(deleted.id ?? '', config) : visitThreadSearch(group, config);
+  const [rows] = config.messages.from === undefined ? [] : await readInTransaction(medplum, [search]);
+  return ofType('Task', rows).flatMap((row) => {
+    const thread = threadOf(row);
+    const isUntold = thread.due !== undefined && thread.known?.status !== 'cancelled';
+    return isUntold ? [updateEntry(row, threadTask({ ...thread, due: Date.now() }, config, row))] : [];
+  });
+}
+
 /** What is wrong with a write, and what is to be stored instead where it changes what the requestor had sent. */
 async function judge(
   medplum: MedplumClient,
@@ -110,7 +125,7 @@ export async function handler(
     return toOperationOutcome(issues, config, 'patch');
   }
   if (isDeletion(event)) {
-    await rememberDeletion(medplum, event.input);
+    await rememberDeletion(medplum, event.input, () => untoldEntries(medplum, event.input));
   }
   return noted;
 }

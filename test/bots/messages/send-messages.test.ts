@@ -16,6 +16,7 @@ import type {
   Subscription,
   Task,
 } from '@medplum/fhirtypes';
+import { handler as guard } from '../../../bots/booking/validate-appointment.ts';
 import { handler as answer } from '../../../bots/messages/answer-message.ts';
 import { handler } from '../../../bots/messages/send-messages.ts';
 import { newAffected, withStanding } from '../../../core/booking/absence/rows.ts';
@@ -268,6 +269,20 @@ describe('an appointment of the clinic', () => {
     for (const { address } of all) {
       expect(subjectsTo(address)).toEqual(['Your appointment', 'Cancelled: your appointment']);
     }
+  });
+
+  it('is told when it is cancelled, also if it is deleted before the clock runs', async () => {
+    const { patient, address } = await aPatient();
+    const booked = await anAppointment(patient);
+    await run();
+    const input = await medplum().change(booked, { status: 'cancelled' });
+    const headers = { 'X-Medplum-Deleted-Resource': `Appointment/${booked.id}` };
+    const event = { bot: {}, contentType: 'application/fhir+json', input, secrets, headers };
+    expect(await configured({ messages }, () => guard(medplum().medplum, event))).toBe(true);
+    await medplum().fhir('DELETE', `Appointment/${booked.id}`);
+    await run();
+    await run();
+    expect(subjectsTo(address)).toEqual(['Your appointment', 'Cancelled: your appointment']);
   });
 
   it('says what for and with whom only if the clinic lets it, in the language of its person', async () => {
