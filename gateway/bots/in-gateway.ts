@@ -9,6 +9,7 @@ import { type Caller, type Callers, fingerprint } from '../medplum/current-profi
 import { isOutcome, isSuccess } from '../medplum/errors.ts';
 import { createMemory } from '../medplum/memory.ts';
 import { type BotConnections, createBotConnections } from './connections.ts';
+import { botsInMedplum } from './in-medplum.ts';
 import type { BotCall, BotRuntime } from './runtime.ts';
 
 /** The function of a Bot, as its file exports it. */
@@ -19,7 +20,8 @@ export type BotClient = MedplumClient & { readonly connections: BotConnections }
 
 /** The Bots that the gateway runs, and the rights with which they write. */
 export interface HostedBots {
-  readonly handlers: Readonly<Record<CallableBot, BotHandler>>;
+  /** Medplum runs the others: those that need the secrets of the project. */
+  readonly handlers: Readonly<Partial<Record<CallableBot, BotHandler>>>;
   /** Makes the client of the Bots for the gateway's connections. */
   readonly clientFor: (connections: BotConnections) => BotClient;
   /**
@@ -178,12 +180,16 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
   );
   const token = createOwnToken((anew) => logIn(client, anew), logger);
   let pending = 0;
-  const execute = async ({ name, input, headers, caller }: BotCall): Promise<UpstreamAnswer | UpstreamFailure> => {
+  const inMedplum = botsInMedplum(upstream, config);
+  const execute = async (
+    handler: BotHandler,
+    { name, input, headers, caller }: BotCall,
+  ): Promise<UpstreamAnswer | UpstreamFailure> => {
     pending++;
     try {
       const requester = caller && requesterOf(caller);
       const event = { bot: {}, contentType: 'application/fhir+json', input, secrets: {}, headers, requester };
-      return answerOf(await handlers[name](client, event));
+      return answerOf(await handler(client, event));
     } catch (error) {
       logger?.error({ err: error, bot: name }, 'A Bot has failed.');
       return failed;
@@ -193,11 +199,15 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
   };
   return {
     run: async (call) => {
+      const handler = handlers[call.name];
+      if (!handler) {
+        return inMedplum.run(call);
+      }
       const [refusal, isLoggedIn] = await Promise.all([refusalOf(call), token.isThere()]);
       if (refusal || !isLoggedIn) {
         return refusal ?? { failure: 'unavailable', isUnsent: true };
       }
-      const answer = await within(timeLimits(config).answer, execute(call), tooLate);
+      const answer = await within(timeLimits(config).answer, execute(handler, call), tooLate);
       if (!isDoubtful(answer, context)) {
         return answer;
       }

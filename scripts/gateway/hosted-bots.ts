@@ -9,13 +9,12 @@ interface GatewayCredentials {
   readonly clientSecret: string;
 }
 
-/** Loads each Bot that callers start. */
-const sources: Readonly<Record<CallableBot, () => Promise<{ readonly handler: BotHandler }>>> = {
+/** Loads each Bot that callers start, but for the one whose plans depend on secrets that only Medplum hands out. */
+const sources: Readonly<Record<Exclude<CallableBot, 'absence'>, () => Promise<{ readonly handler: BotHandler }>>> = {
   book: () => import('../../bots/booking/book.ts'),
   hold: () => import('../../bots/booking/hold.ts'),
   'find-visits': () => import('../../bots/booking/find-visits.ts'),
   'join-waitlist': () => import('../../bots/booking/join-waitlist.ts'),
-  absence: () => import('../../bots/booking/absence.ts'),
   'enqueue-booking': () => import('../../bots/booking/enqueue-booking.ts'),
   'cancel-booking-job': () => import('../../bots/booking/cancel-booking-job.ts'),
   patch: () => import('../../bots/booking/patch.ts'),
@@ -34,7 +33,7 @@ const PLACE = '__BOOKING_CONFIG__';
  *
  * @param config - of the installation; a process can load the Bots of one installation only
  */
-async function loadHandlers(config: BookingConfig): Promise<Readonly<Record<CallableBot, BotHandler>>> {
+async function loadHandlers(config: BookingConfig): Promise<HostedBots['handlers']> {
   const loaded: unknown = Reflect.get(globalThis, PLACE);
   if (loaded !== undefined && JSON.stringify(loaded) !== JSON.stringify(config)) {
     throw new Error(
@@ -43,7 +42,7 @@ async function loadHandlers(config: BookingConfig): Promise<Readonly<Record<Call
   }
   Reflect.set(globalThis, PLACE, config);
   const entries = Object.entries(sources).map(async ([name, load]) => [name, (await load()).handler] as const);
-  return Object.fromEntries(await Promise.all(entries)) as Record<CallableBot, BotHandler>;
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 /** How long before its expiry a token is replaced, in milliseconds: a booking that has begun must still be written. */

@@ -233,6 +233,12 @@ describe('a Bot that runs', () => {
   });
 });
 
+test('a Bot that the gateway does not have runs in Medplum', async () => {
+  const { run, asked } = hosted(async () => 'here', { medplum: () => answered(200, 'there') });
+  expect(await run({ name: 'absence' })).toEqual(answered(200, 'there'));
+  expect(asked.map(({ path }) => path)).toEqual(['fhir/R4/Bot/$execute']);
+});
+
 describe('whether a caller may call a Bot', () => {
   test.each<[UpstreamAnswer | UpstreamFailure, UpstreamAnswer | UpstreamFailure]>([
     [{ failure: 'timeout' }, { failure: 'timeout' }],
