@@ -142,24 +142,25 @@ async function publishPersistently(
 /**
  * Publishes the windows of a calendar one after the other: the nearest days, or for a while what follows.
  *
- * @param to - the end of what is to be published, and that of the Slots that there are
+ * @param to - the end of what is to be published by now, and that of the Slots that there are
  */
 async function publishWindows(
   medplum: MedplumClient,
   claim: Claim,
   hours: KeyedHours,
-  to: { readonly end: number; readonly last: number },
+  to: { readonly now: number; readonly end: number; readonly last: number },
   until: number,
 ): Promise<Turn> {
-  const now = Date.now();
+  const { now } = to;
   const start = Math.max(claim.publication.from ?? 0, now - DAY);
   const nearest = Math.min(nearestUntil(now), to.last);
   const isNearest = start < nearest;
   const stop = isNearest ? nearest : to.last;
-  const turn = isNearest ? until : Math.min(until, now + TURN);
+  const turn = isNearest ? until : Math.min(until, Date.now() + TURN);
   const leave = (from: number): Promise<Turn> =>
     claim.release({ status: from < nearest ? 'accepted' : 'in-progress', due: Date.now(), from });
-  const atMidnight = () => nextDay(hours.publishing, Date.now(), config.timeZone);
+  // Of this moment, like the end: if midnight comes meanwhile, the day that it brings is due at once.
+  const atMidnight = nextDay(hours.publishing, now, config.timeZone);
   let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
   for (const [index, window] of windowsFrom(start, stop, hours.publishing).entries()) {
     if (index > 0 && Date.now() >= turn) {
@@ -174,7 +175,7 @@ async function publishWindows(
       return leave(window.start);
     }
     if (result.kind === 'refused') {
-      return claim.release({ status: 'failed', due: atMidnight(), problems });
+      return claim.release({ status: 'failed', due: atMidnight, problems });
     }
     if (result.kind !== 'published') {
       throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${result.kind}).`);
@@ -184,7 +185,7 @@ async function publishWindows(
     return leave(stop);
   }
   const status = problems.length > 0 ? 'failed' : 'completed';
-  return claim.release({ status, due: atMidnight(), from: to.end, problems });
+  return claim.release({ status, due: atMidnight, from: to.end, problems });
 }
 
 /**
@@ -235,5 +236,5 @@ export async function publishTurn(medplum: MedplumClient, row: Task, until: numb
   });
   const start = parseInstant(ofType('Slot', found)[0]?.start);
   const last = Math.min(now + FURTHEST, start === undefined ? end : start + DAY);
-  return publishWindows(medplum, claim, hours, { end, last }, until);
+  return publishWindows(medplum, claim, hours, { now, end, last }, until);
 }

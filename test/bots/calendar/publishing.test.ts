@@ -365,6 +365,12 @@ describe('a day later', () => {
     expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight + DAY });
   });
 
+  it('its horizon gains a day, although it was being published at midnight', async () => {
+    const schedule = await slow(3_000, rolling, midnight - 1_000 - Date.now());
+    await tickThen(midnight + MINUTE);
+    expect(await daysOf(schedule)).toBe(15);
+  });
+
   it('what was taken unseen is withdrawn', async () => {
     const schedule = await rolling();
     const [first] = (await freeOf(schedule)).slice(3);
