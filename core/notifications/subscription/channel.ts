@@ -51,3 +51,11 @@ export function publicSubscription(subscription: Subscription): Subscription {
   const type = channelTypes.find((one) => storedTypes[one] === channel.type) ?? channel.type;
   return { ...subscription, channel: { ...channel, type } };
 }
+
+/**
+ * Whether an update changes where or how notifications are sent, so that a new handshake must show whether they arrive.
+ */
+export function isRedirected(stored: Subscription, changed: Subscription): boolean {
+  const channel = ({ channel: { type, endpoint, header } }: Subscription) => JSON.stringify([type, endpoint, header]);
+  return channel(stored) !== channel(changed);
+}

@@ -8,7 +8,7 @@ import { withoutReserved } from '../../fhir/reserved.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';
 import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupported.ts';
-import { asStored } from './channel.ts';
+import { asStored, isRedirected } from './channel.ts';
 import { member } from './extensions.ts';
 import { readSubscriptionParameters, type SubscriptionParameters } from './subscription-parameters.ts';
 
@@ -92,14 +92,6 @@ export function newSubscription({ sent, settings }: Submission, owner: string, c
   const profile = artefactUri(config, 'LocalSubscriptionTermin');
   const end = settings.end === undefined ? {} : { end: formatInstant(settings.end) };
   return asStored({ ...rest, ...end, meta: metaOfSubmitted(meta, owner, config, [profile]) });
-}
-
-/**
- * Whether an update changes where or how notifications are sent, so that a new handshake must show whether they arrive.
- */
-function isRedirected(stored: Subscription, changed: Subscription): boolean {
-  const channel = ({ channel: { type, endpoint, header } }: Subscription) => JSON.stringify([type, endpoint, header]);
-  return channel(stored) !== channel(changed);
 }
 
 /** The origin that the headers of a Subscription are meant for. */

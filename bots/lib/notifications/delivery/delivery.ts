@@ -16,6 +16,7 @@ import {
 } from '../../../../core/notifications/events/bundle.ts';
 import { type Event, eventKey } from '../../../../core/notifications/events/event.ts';
 import { readableQuery } from '../../../../core/notifications/events/read-access.ts';
+import { isRedirected } from '../../../../core/notifications/subscription/channel.ts';
 import { topicUrl } from '../../../../core/notifications/subscription/topics.ts';
 import { config } from '../../config.ts';
 import { newId } from '../../medplum.ts';
@@ -177,6 +178,12 @@ async function step(claim: Claim, stored: SubscriptionOutbox, contents: Contents
     : changeOutbox((one) => ({ ...one, status: one.delivered < one.events ? 'ready' : 'accepted' }));
 }
 
+/** What came of sending says nothing of a Subscription that has another endpoint or other headers by then. */
+const unlessRedirected =
+  ({ subscription }: SubscriptionOutbox, decide: Decide): Decide =>
+  (stored) =>
+    isRedirected(subscription, stored.subscription) ? { outbox: stored.outbox } : decide(stored);
+
 /** Serves one Subscription as long as something waits that was read. */
 async function serve(claim: Claim, id: string, contents: Contents, isTime: () => boolean): Promise<void> {
   let stored = claim.current(id);
@@ -185,7 +192,7 @@ async function serve(claim: Claim, id: string, contents: Contents, isTime: () =>
     if (!decide) {
       return;
     }
-    claim.note(id, decide);
+    claim.note(id, unlessRedirected(stored, decide));
     stored = claim.current(id);
   }
 }

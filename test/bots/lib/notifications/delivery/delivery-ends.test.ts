@@ -2,6 +2,7 @@ import '../../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Outbox } from '../../../../../core/notifications/delivery/outbox.ts';
 import { backport } from '../../../../../core/notifications/subscription/extensions.ts';
+import { listen } from '../../../../contract/notifications/listener.ts';
 import { withClock } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
@@ -129,3 +130,20 @@ describe('nothing is sent any more', () => {
     expect([subscription.status, outbox.status]).toEqual(['off', 'cancelled']);
   });
 });
+
+it.each([200, 500])(
+  'a new endpoint gets a handshake, whatever the former one answers to its own then: %i',
+  async (status) => {
+    const next = await listen();
+    const subscribed = await request({ status: 'requested' });
+    endpoint().reply = async (response) => {
+      await changeSubscription(medplum(), subscribed, { channel: channelTo(next.url) });
+      response.writeHead(status).end();
+    };
+    await deliver(subscribed);
+    await deliver(subscribed);
+    await next.close();
+    expect(next.received).toHaveLength(1);
+    expect((await state(subscribed)).subscription.status).toBe('active');
+  },
+);
