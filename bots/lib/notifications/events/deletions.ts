@@ -52,7 +52,7 @@ export type Changed = Appointment | { readonly deletedResource: Appointment };
 export async function recordChange(medplum: MedplumClient, changed: Changed): Promise<void> {
   const isDeletion = 'deletedResource' in changed;
   const appointment = isDeletion ? changed.deletedResource : changed;
-  const isComplete = await recordEvents(medplum, [appointment]);
+  const isComplete = await recordEvents(medplum, [appointment], isDeletion ? 'all' : 'concerned');
   if (appointment.id && isDeletion && isComplete) {
     const [tasks] = await readInTransaction(medplum, [deletionsOf(appointment.id, config)]);
     await forget(medplum, ofType('Task', tasks));
