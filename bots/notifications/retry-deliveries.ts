@@ -13,6 +13,7 @@ import {
   settledAt,
 } from '../../core/notifications/delivery/checkpoint.ts';
 import { followed, mustStart, OVERDUE, woken } from '../../core/notifications/delivery/delivery-state.ts';
+import { recordedSince } from '../../core/notifications/delivery/retention.ts';
 import { creation, rowSearch } from '../../core/rows/row.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
@@ -30,7 +31,7 @@ import {
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
 import { ofType, readAll, readInTransaction } from '../lib/read.ts';
-import { RUN_LIMIT, writeRows } from '../lib/rows.ts';
+import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */
 interface DueOutboxes {
@@ -117,31 +118,28 @@ async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, 
 }
 
 /**
- * Records the missing events of appointments: first a share of each subscriber's for all appointments, then what is left.
+ * Records the missing events of appointments: first a share of each subscriber's for all appointments, then what is left,
+ * of one appointment after the other: one whose history cannot be read holds up no other.
  *
- * @returns how many appointments, counted from the first, have all their events recorded
+ * @param missing - the appointments; those that have all their events recorded are taken out
+ * @throws Error with all failures
  */
-async function recordMissing(
-  medplum: MedplumClient,
-  changed: readonly Appointment[],
-  isTime: () => boolean,
-): Promise<number> {
-  const left: number[] = [];
-  let looked = 0;
-  while (looked < changed.length && isTime()) {
-    if (!(await recordEvents(medplum, changed.slice(looked, looked + BATCH_SIZE)))) {
-      left.push(looked);
+async function recordMissing(medplum: MedplumClient, missing: Set<Appointment>, end: number): Promise<void> {
+  const all = [...missing];
+  const record = (some: readonly Appointment[], isTime?: () => boolean) => async (): Promise<void> => {
+    if (await recordEvents(medplum, some, 'concerned', isTime)) {
+      for (const one of some) {
+        missing.delete(one);
+      }
     }
-    looked += BATCH_SIZE;
-  }
-  for (const first of left) {
-    const isComplete =
-      isTime() && (await recordEvents(medplum, changed.slice(first, first + BATCH_SIZE), 'concerned', isTime));
-    if (!isComplete) {
-      return first;
+  };
+  function* acts() {
+    for (let looked = 0; looked < all.length; looked += BATCH_SIZE) {
+      yield record(all.slice(looked, looked + BATCH_SIZE));
     }
+    yield* [...missing].map((one) => record([one], () => Date.now() < end));
   }
-  return Math.min(looked, changed.length);
+  await carryOut(acts(), end);
 }
 
 /** Records missing events of recent changes whose jobs never ran, failed, or left some. */
@@ -153,15 +151,21 @@ async function recordMissedEvents(
   const start = Date.now();
   const [found] = isListened ? await readInTransaction(medplum, [changedQuery(checkpoint, start)]) : [];
   const changed = ofType('Appointment', found);
-  const done = await recordMissing(medplum, changed, () => Date.now() - start < RUN_LIMIT);
-  const isAll = done === changed.length && changed.length < CHANGED_AT_ONCE;
-  const next = changed[done] ?? changed.at(-1);
-  const until = Date.parse(next?.meta?.lastUpdated ?? '') + OVERLAP;
-  await moveCheckpoint(
-    medplum,
-    checkpoint,
-    isAll ? { until: start, settled: start } : { until: Math.min(until, start), settled: settledAt(checkpoint) },
-  );
+  const missing = new Set(changed);
+  try {
+    await recordMissing(medplum, missing, start + RUN_LIMIT);
+  } finally {
+    const isAll = missing.size === 0 && changed.length < CHANGED_AT_ONCE;
+    const next = changed.find((one) => missing.has(one)) ?? changed.at(-1);
+    const until = Math.min(Date.parse(next?.meta?.lastUpdated ?? '') + OVERLAP, start);
+    await moveCheckpoint(
+      medplum,
+      checkpoint,
+      isAll
+        ? { until: start, settled: start }
+        : { until: recordedSince(until, start, config), settled: settledAt(checkpoint) },
+    );
+  }
 }
 
 /**

@@ -125,6 +125,24 @@ describe('missing events', () => {
     expect(await events()).toHaveLength(7);
   });
 
+  it('are recorded of all appointments but the one whose history cannot be read, and of it once it can', async () => {
+    const one = await add();
+    const broken = await addAppointment(medplum());
+    for (let count = 0; count < 6; count++) {
+      await addAppointment(medplum());
+    }
+    medplum().interfere(({ entries }) =>
+      entries.some((url) => url.startsWith(`GET Appointment/${broken.id}/_history`))
+        ? { status: 500, body: {} }
+        : undefined,
+    );
+    await expect(run()).rejects.toThrow('500');
+    expect((await state(one)).outbox.events).toBe(6);
+    medplum().interfere(() => undefined);
+    await later(10 * minutes, run);
+    expect((await state(one)).outbox.events).toBe(7);
+  });
+
   it('may be of more changes than one run reads', async () => {
     await add({ row: { readable: ['Appointment?_tag=https://example.org|other'] } });
     await medplum().create<Task>(checkpointTask({ until: Date.now(), settled: 5_000 }, config));
