@@ -145,7 +145,7 @@ function ownSubscriptions(config: BookingConfig): AccessPolicyResource[] {
   ];
 }
 
-/** Staff see by name which portal has asked; its credentials stay hidden. */
+/** Staff see by name which portal has asked, and Bots which one is gone; its credentials stay hidden. */
 const portalNames: AccessPolicyResource = {
   resourceType: 'ClientApplication',
   interaction: look,
@@ -234,6 +234,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     ...permit(['Communication'], [...look, ...write, 'delete']),
     ...permit(['Provenance'], [...look, 'create']),
     ...permit(['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole', 'Schedule'], look),
+    portalNames,
   ],
 };
 

@@ -12,7 +12,14 @@ import {
   type Recorded,
   settledAt,
 } from '../../core/notifications/delivery/checkpoint.ts';
-import { followed, mustStart, OVERDUE, woken } from '../../core/notifications/delivery/delivery-state.ts';
+import {
+  ended,
+  followed,
+  mustStart,
+  OVERDUE,
+  withStatus,
+  woken,
+} from '../../core/notifications/delivery/delivery-state.ts';
 import { recordedSince } from '../../core/notifications/delivery/retention.ts';
 import { creation, rowSearch } from '../../core/rows/row.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
@@ -30,15 +37,15 @@ import {
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { ofType, readAll, readInTransaction } from '../lib/read.ts';
+import { MOST_RESULTS, ofType, portions, readAll, readInTransaction } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */
 interface DueOutboxes {
   /** How far the events of all changes are recorded. */
   readonly checkpoint: Task | undefined;
-  /** Whether there is anyone to tell about appointments. */
-  readonly isListened: boolean;
+  /** Ids of the profiles that are to be told about appointments. */
+  readonly listening: readonly string[];
   /** The subscribers for whom something may be due, or who have a Subscription that was changed. */
   readonly subscribers: readonly SubscriberState[];
 }
@@ -73,12 +80,45 @@ const subscriberOf = (resource: Resource): string | undefined =>
 async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
   const [checkpoints, open = []] = await readInTransaction(medplum, [
     checkpointSearch(config),
-    rowSearch(['outboxes'], { status: OPEN, _count: '1', _fields: 'id' }, config),
+    rowSearch(['outboxes'], { status: OPEN, _count: String(MOST_RESULTS), _fields: 'groupIdentifier' }, config),
   ]);
   const [checkpoint] = ofType('Task', checkpoints);
   const found = await readAll(medplum, searches(checkpoint, now));
   const subscribers = [...new Set(found.flatMap((one) => subscriberOf(one) ?? []))];
-  return { checkpoint, isListened: open.length > 0, subscribers: await readSubscribers(medplum, subscribers) };
+  const listening = open.flatMap((one) => subscriberOf(one) ?? []);
+  return { checkpoint, listening, subscribers: await readSubscribers(medplum, subscribers) };
+}
+
+/** They find who has left the clinic: memberships, which say it at once, Medplum shows to administrators alone. */
+const gone = [
+  ...['ClientApplication', 'Patient', 'Practitioner', 'RelatedPerson'].map((type) => `${type}?_deleted=true`),
+  'Practitioner?active=false',
+];
+
+/**
+ * Switches off the Subscriptions of those who were deleted, and of practitioners who are no longer active: what they could
+ * read once would be told them for ever.
+ */
+async function endThoseOfFormer(medplum: MedplumClient, listening: readonly string[]): Promise<void> {
+  const searches = portions(listening).flatMap((ids) =>
+    gone.map((one) => `${one}&_id=${ids.join(',')}&_count=${ids.length}&_fields=id`),
+  );
+  const found = (await readInTransaction(medplum, searches)).flat();
+  const former = await readSubscribers(
+    medplum,
+    found.flatMap(({ id }) => id ?? []),
+  );
+  await mapConcurrently(former, AT_ONCE, ({ row, subscriptions }) =>
+    writeOutboxes(
+      medplum,
+      row,
+      subscriptions.map((stored) => ({
+        stored,
+        outbox: ended(stored.outbox),
+        subscription: withStatus(stored.subscription, 'off', 'The subscriber has left the clinic.'),
+      })),
+    ),
+  );
 }
 
 /** As `RUN_LIMIT`, for outboxes that follow their Subscriptions, so that enough time is left for the events. */
@@ -177,11 +217,12 @@ async function recordMissedEvents(
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
   await convertOutboxes(medplum);
-  const { checkpoint, isListened, subscribers } = await readDueOutboxes(medplum, start);
+  const { checkpoint, listening, subscribers } = await readDueOutboxes(medplum, start);
   await mapConcurrently(
     [
+      () => endThoseOfFormer(medplum, listening),
       () => startDeliveries(medplum, subscribers, start + TIMES_LIMIT),
-      () => recordMissedEvents(medplum, checkpoint, isListened),
+      () => recordMissedEvents(medplum, checkpoint, listening.length > 0),
       () => followDeletions(medplum, start + RUN_LIMIT),
     ],
     1,

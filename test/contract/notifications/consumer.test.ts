@@ -6,6 +6,7 @@ import { aClient, removeClient } from '../clients.ts';
 import { aPatient } from '../fixtures.ts';
 import { request } from '../http.ts';
 import { base, config } from '../installation.ts';
+import { runBot } from '../requests/fixtures.ts';
 import { aBooking, confirm, current, subscribed, subscription } from './fixtures.ts';
 import { events, focusIn, listen, numbersAt } from './listener.ts';
 import './stand-ins.ts';
@@ -42,4 +43,25 @@ it('a consumer is notified of the appointments of its requestor, and of no other
   expect((await request('portal-a', 'GET', `/Subscription/${id}`)).status).toBe(404);
   expect((await fetch(`${base}/Subscription/${id}`, { method: 'DELETE', headers })).status).toBe(204);
   await Promise.all([listener.close(), own.close(), removeClient(consumer)]);
+});
+
+it('whoever has left the clinic is told nothing more: its Subscriptions are switched off', async () => {
+  const listener = await listen();
+  const colleague = await aClient('Appointment booking: front-desk');
+  const headers = { authorization: `Bearer ${colleague.token}`, 'content-type': 'application/fhir+json' };
+  const body = JSON.stringify(subscription(listener));
+  const created: unknown = await (await fetch(`${base}/Subscription`, { method: 'POST', headers, body })).json();
+  const status = async () => (await current(isObject(created) ? String(created.id) : '', 'admin')).status;
+  await until(status, (one) => one === 'active');
+  await runBot('retry-deliveries');
+  expect(await status()).toBe('active');
+  await removeClient(colleague);
+  await until(
+    async () => {
+      await runBot('retry-deliveries');
+      return status();
+    },
+    (one) => one === 'off',
+  );
+  await listener.close();
 });
