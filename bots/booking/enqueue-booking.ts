@@ -55,7 +55,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   const { plan, state } = await decideBooking(
     medplum,
     { ...parsed, request: parsed.request },
-    { ...caller, role, limits: ['open', 'rate', 'jobs'], asked },
+    { ...caller, role, limits: ['open', 'rate', 'jobs', 'drawn'], asked },
   );
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
     return answer(await withAlternatives(medplum, plan.issues, parsed.request, { state }, { ...caller, role }));

@@ -88,13 +88,14 @@ export function applyPolicy(
   }
   // What the clinic itself has offered is not refused for its time.
   const isOfClinic = earlier.previous !== undefined && isOffered(earlier.previous, now, config);
+  const draws = isOfClinic ? [] : drawIssues(policies, now, asked, `${appointment.path}.start`);
   return {
     policies,
     issues: [
       ...(isOfClinic ? [] : policyIssues('take', policies, interval, now, `${appointment.path}.start`)),
-      ...(isOfClinic ? [] : drawIssues(policies, now, asked, `${appointment.path}.start`)),
+      ...draws,
       ...(isOfClinic ? [] : givingBackIssues(earlier, request, policiesOf, state, context)),
-      ...requestorLimitIssues(reached, changedBy(earlier), appointment.path, config),
+      ...requestorLimitIssues(reached, changedBy(earlier), appointment.path, config, draws.length > 0),
     ],
     quotas: [
       ...policyQuotas(policies, interval, patients, context),

@@ -9,7 +9,7 @@ import { isOpen, statusQuery } from '../appointment/status.ts';
 import { type SearchQuery, search } from '../search.ts';
 
 /** A limit of the installation for each requestor. */
-export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'waiting';
+export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'drawn' | 'waiting';
 
 /** The period over which the rate is counted, in milliseconds. */
 const MINUTE = 60_000;
@@ -20,6 +20,12 @@ interface Counted {
   readonly most: keyof BookingConfig['requestors'];
   readonly query: (now: number, config: BookingConfig) => SearchQuery;
 }
+
+/** Asynchronous bookings that are not carried out yet. */
+const jobs = (config: BookingConfig): SearchQuery => [
+  ['code', rowCodes(['book'], config)],
+  ['status', 'requested'],
+];
 
 const counted: Readonly<Record<RequestorLimit, Counted>> = {
   open: {
@@ -39,10 +45,13 @@ const counted: Readonly<Record<RequestorLimit, Counted>> = {
   jobs: {
     type: 'Task',
     most: 'maxBookingsPerMinute',
-    query: (_, config) => [
-      ['code', rowCodes(['book'], config)],
-      ['status', 'requested'],
-    ],
+    query: (_, config) => [...jobs(config), ['due-date:missing', 'true']],
+  },
+  /** What waits for a draw waits for weeks. */
+  drawn: {
+    type: 'Task',
+    most: 'maxOpenAppointments',
+    query: (_, config) => [...jobs(config), ['due-date:missing', 'false']],
   },
 };
 
@@ -103,18 +112,24 @@ export function limitsReached(
  * Checks a booking, a hold or a wish against the limits of the installation.
  *
  * @param earlier - the appointments that it moves or replaces: if one is open, the number of open ones stays the same
+ * @param isDrawn - whether it would wait for a draw
  */
 export function requestorLimitIssues(
   reached: ReadonlySet<RequestorLimit>,
   earlier: readonly (Appointment | undefined)[],
   expression: string,
   { requestors: { maxOpenAppointments, maxBookingsPerMinute } }: BookingConfig,
+  isDrawn = false,
 ): Issue[] {
   const isFurther = !earlier.some((one) => one && isOpen(one));
   const open = `You can have at most ${maxOpenAppointments} open appointments here: cancel some, or ask the clinic.`;
   const rate = `You can book, hold or change at most ${maxBookingsPerMinute} appointments a minute: wait and try again.`;
   const waiting = `You can have at most ${maxOpenAppointments} entries on the waitlist: leave some, or ask the clinic.`;
+  const drawn = `You can have at most ${maxOpenAppointments} requests that wait for a draw: cancel some, or ask the clinic.`;
   return [
+    ...(reached.has('drawn') && isDrawn
+      ? [{ code: 'portal-limit-reached', diagnostics: drawn, expression } as const]
+      : []),
     ...(reached.has('waiting') ? [{ code: 'portal-limit-reached', diagnostics: waiting, expression } as const] : []),
     ...(reached.has('open') && isFurther
       ? [{ code: 'portal-limit-reached', diagnostics: open, expression } as const]

@@ -73,6 +73,20 @@ describe('a booking that is carried out later', () => {
     });
   });
 
+  it('that waits for a draw is one of so many open ones, and keeps out none that does not', async () => {
+    const { schedule, run } = await setting();
+    const { extension: others = [] } = schedule;
+    const valueInstant = new Date(Date.now() + 3_600_000).toISOString();
+    const drawn = extension('LocalBookingPolicy', { extension: [{ url: 'drawUntil', valueInstant }] });
+    const asDrawn = await medplum().change(schedule, { extension: [...others, drawn] });
+    await configured({ requestors: { maxOpenAppointments: 2, maxBookingsPerMinute: 1 } }, async () => {
+      expect([await run(), await run()]).toMatchObject([{ resourceType: 'Task' }, { resourceType: 'Task' }]);
+      expect(problems(await run())).toContain('portal-limit-reached Appointment');
+      await medplum().change(asDrawn, { extension: others });
+      expect(await run()).toMatchObject({ resourceType: 'Task' });
+    });
+  });
+
   it('proposes other times if it is refused because its slot is gone', async () => {
     const { schedule, patient, slot, body, run } = await setting();
     const gone = await aSlot(medplum(), schedule, '09:30', '10:00');
