@@ -134,6 +134,7 @@ export interface GatewayContext {
   readonly leads: LeadMemory;
   readonly turns: BookingQueue;
   readonly changes: ChangeLimit;
+  readonly subscriptionChanges: ChangeLimit;
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */
   readonly accessTokens: AccessTokens;

@@ -58,18 +58,22 @@ type Write = 'create' | 'update' | 'patch' | 'delete';
 /** The handlers of writes, by resource type: one for each write that the allow-list names. */
 const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Handler>>>>> = {
   Appointment: { patch: limitingChanges(patchAppointment) },
-  Patient: { create: limitingChanges(createPatient, 'patient'), update: limitingChanges(updatePatient, 'patient') },
-  Subscription: { create: createSubscription, update: updateSubscription, delete: deleteSubscription },
+  Patient: { create: limitingChanges(createPatient, 'size'), update: limitingChanges(updatePatient, 'size') },
+  Subscription: {
+    create: limitingChanges(createSubscription, 'subscription'),
+    update: limitingChanges(updateSubscription, 'subscription'),
+    delete: deleteSubscription,
+  },
 };
 
 const operations: Readonly<Record<OperationName, Handler>> = {
   book: limitingChanges(book),
   hold: limitingChanges(hold),
-  find: findVisits,
-  waitlist: limitingChanges(joinWaitlist),
-  answer: limitingChanges(answerMessage),
-  feed: calendarFeed,
-  absence: planAbsence,
+  find: limitingChanges(findVisits, 'size'),
+  waitlist: limitingChanges(joinWaitlist, 'entry'),
+  answer: limitingChanges(answerMessage, 'answer'),
+  feed: limitingChanges(calendarFeed, 'size'),
+  absence: limitingChanges(planAbsence, 'size'),
   status: subscriptionStatus,
   events: subscriptionEvents,
   'get-ws-binding-token': websocketToken,

@@ -12,7 +12,7 @@ import fastify, {
 import { Registry } from 'prom-client';
 import type { BookingConfig } from '../core/config/config.ts';
 import { createAdmission } from './admission/admission.ts';
-import { createChangeLimit } from './admission/change-limit.ts';
+import { createChangeLimit, mostSubscriptionChanges } from './admission/change-limit.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
 import { addAssistants } from './assistants/mcp.ts';
 import { createBookingQueue } from './booking-queue.ts';
@@ -113,6 +113,7 @@ function createContext({
     leads: createLeads(now),
     turns: createBookingQueue(all.turnMs),
     changes: createChangeLimit(config.requestors.maxBookingsPerMinute, now),
+    subscriptionChanges: createChangeLimit(mostSubscriptionChanges(config), now),
     bindingTokens: createBindingTokens(bindingKey, now),
     accessTokens: sealed ? createAccessTokens(sealed.tokens, sealed.unsealed, now) : medplumTokens,
     sealing: sealed,

@@ -1,20 +1,27 @@
+import type { BookingConfig } from '../../core/config/config.ts';
+
 const MINUTE = 60_000;
 
-/** Counts the changes of appointments that each requestor makes within a minute, from their beginning. */
+/** Counts the changes that each requestor makes within a minute, from their beginning. */
 export interface ChangeLimit {
   /**
    * Counts a change.
    *
    * @param weight - as how many it counts
-   * @returns a function that takes it back; or the seconds until the requestor may change something again
+   * @returns a function that takes it back, but for a part of its weight; or the seconds until the requestor may change
+   *   something again
    */
-  readonly take: (requestor: string, weight: number) => (() => void) | number;
+  readonly take: (requestor: string, weight: number) => ((kept?: number) => void) | number;
 }
+
+/** How many changes of Subscriptions a subscriber can make within a minute: each may send something to an endpoint. */
+export const mostSubscriptionChanges = ({ notifications }: BookingConfig): number =>
+  notifications.maxSubscriptions + 40;
 
 /** A change, and when it began, in milliseconds. */
 interface Change {
   readonly at: number;
-  readonly weight: number;
+  weight: number;
 }
 
 /**
@@ -47,7 +54,10 @@ export function createChangeLimit(most: number, now: () => number): ChangeLimit 
       }
       const change = { at: now(), weight };
       made.set(requestor, recent.add(change));
-      return () => void forget(requestor, (one) => one === change);
+      return (kept = 0) => {
+        change.weight = kept;
+        forget(requestor, (one) => one.weight === 0);
+      };
     },
   };
 }

@@ -1,46 +1,69 @@
 import { appointmentsIn, asksForDryRun } from '../../core/booking/book/request/request.ts';
-import type { BookingConfig } from '../../core/config/config.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { parseAnswer } from '../../core/messages/answer.ts';
+import { mostSubscriptionChanges } from '../admission/change-limit.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
-import { refusal } from '../http/errors.ts';
+import { problem, refusal } from '../http/errors.ts';
+import type { FhirResponse } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 
-const diagnosticsOf = ({ requestors }: BookingConfig): string =>
-  `You can book, hold or change appointments at most ${requestors.maxBookingsPerMinute} times a minute. Each 64 KB of an appointment or a patient count once more: wait and try again.`;
+/** As how many changes a request counts, the size of its body aside: what only reads counts as none. */
+const counts = {
+  appointment: (body: unknown) => Math.max(1, appointmentsIn(body)),
+  /** With an id alone, `$waitlist` says at which place an entry is. */
+  entry: (body: unknown) =>
+    isObject(body) && Object.keys(body).every((name) => name === 'resourceType' || name === 'id') ? 0 : 1,
+  answer: (body: unknown) => (parseAnswer(body)?.answer === undefined ? 0 : 1),
+  subscription: () => 1,
+  size: () => 0,
+} as const;
+
+/** What is limited: `size` is what counts by its size alone. */
+type Counted = keyof typeof counts;
+
+function tooMany(of: Counted, body: unknown, retryAfter: string, { config }: GatewayContext): FhirResponse {
+  if (of === 'subscription') {
+    const diagnostics = `You can create or change Subscriptions at most ${mostSubscriptionChanges(config)} times a minute: wait and try again.`;
+    return problem('too-many-requests', diagnostics, { 'retry-after': retryAfter });
+  }
+  const diagnostics = `You can book, hold or change appointments at most ${config.requestors.maxBookingsPerMinute} times a minute. Each 64 KB that you send count once more: wait and try again.`;
+  const expression = isResource(body, 'Patient') ? 'Patient' : 'Appointment';
+  const { headers, ...refused } = refusal([{ code: 'too-many-bookings', diagnostics, expression }], config);
+  return { ...refused, headers: { ...headers, 'retry-after': retryAfter } };
+}
 
 /** The bytes of a body that count as one more change: a limit by number alone would let a portal store any amount. */
 const PIECE = 65_536;
 
-/** As how many changes a body counts beside the change itself; one of unknown length as the longest. */
-function piecesOf({ header }: FhirRequest, { limits }: GatewayContext): number {
-  const length = header('transfer-encoding') === undefined ? Number(header('content-length') ?? 0) : limits.bodyBytes;
+/** As how many changes a body counts beside the change itself; one that does not say its length as it is handed on. */
+function piecesOf({ header, body }: FhirRequest): number {
+  const isChunked = header('transfer-encoding') !== undefined;
+  const length = isChunked ? (JSON.stringify(body) ?? '').length : Number(header('content-length') ?? 0);
   return Math.floor(length / PIECE);
 }
 
 /**
  * Lets a requestor make only so many changes in a minute. Each change of an appointment counts, also several of one, which
- * the Bots count once: its subscribers are told of each; a patient counts by its size alone. What was refused, or only
- * judged, does not count.
+ * the Bots count once: its subscribers are told of each. What was refused, or only judged, counts by its size alone: the
+ * server has stored it for the Bot all the same.
  */
-export function limitingChanges(handler: Handler, of: 'appointment' | 'patient' = 'appointment'): Handler {
+export function limitingChanges(handler: Handler, of: Counted = 'appointment'): Handler {
   return async (exchange, context) => {
     const { caller, body } = exchange;
-    const weight = (of === 'appointment' ? Math.max(1, appointmentsIn(body)) : 0) + piecesOf(exchange, context);
+    const pieces = piecesOf(exchange);
+    const weight = counts[of](body) + pieces;
     if (caller?.role !== 'requestor' || weight === 0) {
       return handler(exchange, context);
     }
-    const taken = context.changes.take(nameOf(caller), weight);
+    const limit = of === 'subscription' ? context.subscriptionChanges : context.changes;
+    const taken = limit.take(nameOf(caller), weight);
     if (typeof taken === 'number') {
-      const expression = of === 'appointment' ? 'Appointment' : 'Patient';
-      const { headers, ...refused } = refusal(
-        [{ code: 'too-many-bookings', diagnostics: diagnosticsOf(context.config), expression }],
-        context.config,
-      );
-      return { ...refused, headers: { ...headers, 'retry-after': String(taken) } };
+      return tooMany(of, body, String(taken), context);
     }
     const answer = await handler(exchange, context);
     if ((answer.status >= 400 && answer.status < 500) || asksForDryRun(body)) {
-      taken();
+      taken(pieces);
     }
     return answer;
   };

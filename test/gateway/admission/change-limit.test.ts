@@ -96,6 +96,58 @@ test('what was refused does not count, what may have been done does', async () =
   await gateway.close();
 });
 
+/** Sends Parameters or another body. */
+const posting = (gateway: ReturnType<typeof gatewayTo>, url: string) => async (body: object) => {
+  const answer = await gateway.inject({ method: 'POST', url: `/fhir/R4/${url}`, headers: fhirJson, payload: body });
+  return answer.statusCode;
+};
+
+test('what only reads does not count: the place of an entry, what can be answered to a message', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 1 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
+  const [wait, answer] = [posting(gateway, 'Appointment/$waitlist'), posting(gateway, 'Appointment/$answer')];
+  const said = (...more: object[]) => ({
+    resourceType: 'Parameters',
+    parameter: [{ name: 'token', valueString: `t1.${'0'.repeat(32)}` }, ...more],
+  });
+  const parameters = { resourceType: 'Parameters', parameter: [] };
+  fake.answer = ({ body }) => ({ body: body.includes('token') ? parameters : appointment });
+  const place = { resourceType: 'Appointment', id: 'a1' };
+  expect([await wait(place), await wait(place), await answer(said()), await answer(said())]).not.toContain(429);
+  expect([await answer(said({ name: 'answer', valueCode: 'come' })), await wait(appointment)]).toEqual([200, 429]);
+  expect(await wait(place)).not.toBe(429);
+  await gateway.close();
+});
+
+test('Subscriptions are written so often, whatever else is changed', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, notifications: { maxSubscriptions: 1 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
+  fake.answer = () => ({ body: { resourceType: 'Subscription', id: 's1', meta: { versionId: '1' } } });
+  const subscribe = posting(gateway, 'Subscription');
+  const body = { resourceType: 'Subscription' };
+  const statuses: number[] = [];
+  while (statuses.length < 42) {
+    statuses.push(await subscribe(body));
+  }
+  expect(statuses).toEqual([...Array(41).fill(201), 429]);
+  fake.answer = () => ({ body: appointment });
+  expect(await posting(gateway, 'Appointment/$waitlist')(appointment)).not.toBe(429);
+  await gateway.close();
+});
+
+test('what is refused counts by its size, and so does what only asks', async () => {
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 20 } });
+  fake.answer = () => ({ status: 403, body: {} });
+  for (const url of ['Appointment/$book', 'Appointment/$find', 'Schedule/$feed']) {
+    const gateway = gatewayTo(fake, {}, { config: limited });
+    const post = posting(gateway, url);
+    const resource = { resourceType: 'Patient', photo: [{ data: 'AAAA'.repeat(150_000) }] };
+    const large = { resourceType: 'Parameters', parameter: [{ name: 'patient', resource }] };
+    expect([await post(large), await post(large), await post(large)]).toEqual([403, 403, 429]);
+    await gateway.close();
+  }
+});
+
 test('patches of one appointment count one by one, a dry run does not; staff and other portals go on', async () => {
   const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 3 } });
   const gateway = gatewayTo(fake, {}, { config: limited });
