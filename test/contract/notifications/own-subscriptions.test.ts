@@ -183,7 +183,7 @@ describe('PUT /Subscription/{id}', () => {
 
   it("another requestor's: 404", async () => {
     const foreign = await subscribed(listener, {}, 'portal-b');
-    expect((await put(foreign.id, subscription(listener))).status).toBe(404);
+    expect((await put(foreign.id, { ...subscription(listener), id: foreign.id })).status).toBe(404);
     expect((await request('portal-a', 'DELETE', `/Subscription/${foreign.id}`)).status).toBe(404);
     expect((await current(foreign.id, 'portal-b')).status).toBe('active');
   });
