@@ -1,6 +1,7 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
 
 /** A search, as type and parameters. */
 interface Search {
@@ -29,8 +30,10 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
     {
       type: 'Appointment',
       query: [
-        ['date', `ge${from}`],
+        // None that is booked here is longer than a day; the index knows only when each begins.
+        ['date', `ge${formatInstant(start - DAY)}`],
         ['date', `lt${to}`],
+        ['_filter', `(end gt "${from}" or date ge "${from}")`],
       ],
       include: [['_include', 'Appointment:patient']],
     },
