@@ -94,3 +94,23 @@ test('a person is found in one field, with what comes, what was and what was can
   await expect(page.getByText('Booked.')).toBeVisible();
   expect(await stored('Appointment', `patient=${reference}&status=booked`)).toHaveLength(2);
 });
+
+test('inactive records hide nobody, and a list that is not whole says so', async ({ page }) => {
+  const family = `Viel${Date.now().toString(36).replace(/\d/g, 'q')}`;
+  const make = async (count: number, active: boolean): Promise<void> => {
+    const resource = { resourceType: 'Patient', active, name: [{ family }] };
+    const entry = Array.from({ length: count }, () => ({ request: { method: 'POST', url: 'Patient' }, resource }));
+    const made = await medplum('admin', 'POST', '', { body: { resourceType: 'Bundle', type: 'batch', entry } });
+    expect(made.text.match(/"201"/g)).toHaveLength(count);
+  };
+  await make(12, false);
+  await make(1, true);
+  await visitDesk(page, `${origin}/front-desk/notifications`);
+  await page.keyboard.press('Control+k');
+  const field = page.getByRole('combobox', { name: 'Name, date of birth or telephone' });
+  await field.fill(family);
+  await expect(page.locator('.found')).toHaveText('1 found');
+  await make(12, true);
+  await field.fill(family.slice(0, -1));
+  await expect(page.locator('.found')).toHaveText('More than 12 found: add the date of birth');
+});

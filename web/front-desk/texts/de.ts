@@ -247,7 +247,8 @@ export const german: Texts = {
     fresh: 'Neu',
     find: 'Name, Geburtsdatum oder Telefon',
     findHelp: 'Zum Beispiel Mueller oder Müller 17.5.90',
-    found: (count) => `${count} gefunden`,
+    found: (count, isMore) =>
+      isMore ? `Mehr als ${count} gefunden: Geben Sie auch das Geburtsdatum ein` : `${count} gefunden`,
     none: 'Niemand gefunden',
     unnamed: 'Ohne Namen',
     given: 'Vornamen',

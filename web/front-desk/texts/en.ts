@@ -242,7 +242,8 @@ export const english = {
     fresh: 'New patient',
     find: 'Name, date of birth or telephone',
     findHelp: 'For example Mueller, or Müller 17.5.90',
-    found: (count: number) => `${count} found`,
+    found: (count: number, isMore: boolean) =>
+      isMore ? `More than ${count} found: add the date of birth` : `${count} found`,
     none: 'No one found',
     unnamed: 'Without a name',
     given: 'First names',

@@ -54,7 +54,7 @@ function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   const [isWanted, setWanted] = useState(false);
-  const { value: patients, refusal, asked } = usePatients(text);
+  const { value: patients, refusal, asked, isMore } = usePatients(text);
   const named = useNamed(text);
   const found: readonly Found[] = [
     ...named,
@@ -107,7 +107,7 @@ function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
       />
       {refusal && <Problem refusal={refusal} />}
       <div role="status" className="found">
-        {asked && patients && (found.length > 0 ? words.found(found.length) : words.none)}
+        {asked && patients && (found.length > 0 ? words.found(found.length, isMore) : words.none)}
       </div>
       <div id="found" className="finds" role="listbox" aria-label={words.choose}>
         {found.map(({ path, name, more }, index) => (

@@ -13,11 +13,12 @@ const MOST_PATIENTS = 12;
 const PAUSE = 50;
 
 /**
- * The patients that a typed text means, {@link MOST_PATIENTS} at most; a search that is overtaken by the next letter ends.
+ * The active patients that a typed text means, {@link MOST_PATIENTS} at most; a search that is overtaken by the next letter
+ * ends.
  *
- * @returns `asked`: the text that they were searched for; empty if it is too short
+ * @returns `asked`: the text that they were searched for; empty if it is too short. `isMore`: whether there are more
  */
-export function usePatients(text: string): Loaded<Patient[]> & { readonly asked: string } {
+export function usePatients(text: string): Loaded<Patient[]> & { readonly asked: string; readonly isMore: boolean } {
   const [typed] = useDebouncedValue(text.trim(), PAUSE);
   const asked = typed.length < 2 ? '' : typed;
   const loaded = useLoaded(`patients ${asked}`, async (signal) => {
@@ -25,10 +26,13 @@ export function usePatients(text: string): Loaded<Patient[]> & { readonly asked:
       return [];
     }
     const query = patientQuery(asked, new Date().getFullYear());
-    const answer = await searchTyped('Patient', [...query, ['_count', String(MOST_PATIENTS)]], signal);
-    return isRefusal(answer)
-      ? answer
-      : resourcesIn(answer).filter((one): one is Patient => isResource(one, 'Patient') && one.active !== false);
+    const more = [
+      ['active:not', 'false'],
+      ['_count', String(MOST_PATIENTS + 1)],
+    ] as const;
+    const answer = await searchTyped('Patient', [...query, ...more], signal);
+    return isRefusal(answer) ? answer : resourcesIn(answer).filter((one) => isResource(one, 'Patient'));
   });
-  return { ...loaded, asked };
+  const { value } = loaded;
+  return { ...loaded, value: value?.slice(0, MOST_PATIENTS), asked, isMore: (value?.length ?? 0) > MOST_PATIENTS };
 }

@@ -19,7 +19,7 @@ export function PatientSearch({
   readonly onChoose: (id: string, name: string) => void;
 }) {
   const { language, booking: words } = useTexts();
-  const { value: found, refusal, asked } = usePatients(text);
+  const { value: found, refusal, asked, isMore } = usePatients(text);
   return (
     <Stack gap="xs">
       <TextInput
@@ -31,7 +31,7 @@ export function PatientSearch({
       />
       {refusal && <Problem refusal={refusal} />}
       <div role="status" className="found">
-        {found && asked && (found.length > 0 ? words.found(found.length) : words.none)}
+        {found && asked && (found.length > 0 ? words.found(found.length, isMore) : words.none)}
       </div>
       {found && found.length > 0 && (
         <Radio.Group
