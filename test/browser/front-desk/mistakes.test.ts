@@ -6,7 +6,7 @@ import { stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
-import { calendarOf, settle, visitDesk } from './desk.ts';
+import { calendarOf, dayOf, settle, visitDesk } from './desk.ts';
 
 const drawer = (page: Page) => page.getByRole('dialog');
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
@@ -125,4 +125,22 @@ test('hours that run through the night, or overlap, are asked about before they 
   await expect(page.getByRole('alert')).toHaveText('Hours 1 and 2 overlap. Is that right?');
   await page.getByRole('button', { name: 'Yes, save the hours' }).click();
   await expect.poll(async () => (await hours())?.length).toBe(2);
+});
+
+test('a block of several days says them, and what was typed on one day stays on it', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(6), 1) });
+  const [day, next] = [dayOf(morning(6)), dayOf(morning(7))];
+  await visitDesk(page, calendarOf(service));
+  await page.getByRole('button', { name: 'Block time' }).click();
+  await drawer(page).getByLabel('From').fill(`${day}T14:00`);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Later' }).click();
+  await page.getByRole('button', { name: 'Block time' }).click();
+  await expect(drawer(page).getByLabel('From')).toHaveValue(`${next}T12:00`);
+  await drawer(page).getByLabel('From').fill(`${day}T14:00`);
+  await drawer(page).getByLabel('Until').fill(`${next}T10:00`);
+  await drawer(page).getByRole('button', { name: 'Block', exact: true }).click();
+  await settle(page);
+  const block = entry(page, /^\w+,? \d+ \w+, 14:00 – \w+,? \d+ \w+, 10:00, blocked$/);
+  await expect(block.locator('span')).toHaveAttribute('data-time', /14:00 – .*10:00/);
 });

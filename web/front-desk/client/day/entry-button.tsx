@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import { type Kind, signOf } from '../../day/kinds.ts';
-import { spanText, timeText } from '../parts/format.ts';
+import { isWithinDay, spanText, timeText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
 /**
@@ -44,6 +44,8 @@ export const EntryButton = memo(function EntryButton({
   readonly onOpen: (id: string) => void;
 }) {
   const { language, kind: kinds, appointment } = useTexts();
+  const span = spanText({ start, end }, language);
+  const shown = isWithinDay({ start, end }) ? timeText(start, language) : span;
   const word = isTarget ? appointment.moveHere : isOverbooked ? appointment.overbooked(kinds[kind]) : kinds[kind];
   return (
     <button
@@ -52,14 +54,10 @@ export const EntryButton = memo(function EntryButton({
       data-entry={id}
       tabIndex={isTabStop ? 0 : -1}
       draggable={isMovable}
-      aria-label={[spanText({ start, end }, language), word, name, service, isInVisit && appointment.inVisit]
-        .filter(Boolean)
-        .join(', ')}
+      aria-label={[span, word, name, service, isInVisit && appointment.inVisit].filter(Boolean).join(', ')}
       onClick={() => onOpen(id)}
     >
-      <span
-        data-time={`${timeText(start, language)} ${signOf[kind]} ${isOverbooked ? '⧉ ' : ''}${isInVisit ? '⋯ ' : ''}`}
-      >
+      <span data-time={`${shown} ${signOf[kind]} ${isOverbooked ? '⧉ ' : ''}${isInVisit ? '⋯ ' : ''}`}>
         {name ? <b>{name}</b> : word}
         {service && ` ${service}`}
       </span>

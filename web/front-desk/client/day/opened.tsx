@@ -166,9 +166,10 @@ export function Opened({
       )}
       {isBlock && (
         <BlockForm
+          key={place.day}
           schedules={[...schedules, ...all.filter((one) => !schedules.includes(one))]}
           time={noonOf(place.day)}
-          draftKey="block"
+          draftKey={`block ${place.day}`}
           onBlocked={onChanged}
           onClose={close}
         />

@@ -1,6 +1,7 @@
 import type { Interval } from '../../../../core/time/interval.ts';
 import { isShownTwice } from '../../../../core/time/time-zone.ts';
 import type { Language } from '../../../server/language.ts';
+import { localDayOf } from '../../day/local-day.ts';
 import { config } from '../settings.ts';
 
 const { timeZone } = config;
@@ -31,9 +32,15 @@ function zoneOf(time: number): Intl.DateTimeFormatOptions {
 export const timeText = (time: number, language: Language): string =>
   formatter(language, { hour: '2-digit', minute: '2-digit', ...zoneOf(time) }).format(time);
 
-/** From when to when: 09:30–10:00. */
-export const spanText = ({ start, end }: Interval, language: Language): string =>
-  `${timeText(start, language)}–${timeText(end, language)}`;
+/** Whether it begins and ends on one day. What ends at midnight does. */
+export const isWithinDay = ({ start, end }: Interval): boolean =>
+  localDayOf(start, timeZone) === localDayOf(end - 1, timeZone);
+
+/** From when to when: 09:30–10:00; over several days with their names: Mon 11 Jan, 14:00 – Wed 13 Jan, 10:00. */
+export const spanText = (time: Interval, language: Language): string =>
+  isWithinDay(time)
+    ? `${timeText(time.start, language)}–${timeText(time.end, language)}`
+    : `${momentText(time.start, language)} – ${momentText(time.end, language)}`;
 
 /** A day with its name: Monday, 11 January 2027. */
 export const dayText = (time: number, language: Language): string =>
