@@ -2,7 +2,7 @@
 import { expect, type Page, test } from '@playwright/test';
 import { changeService } from '../../../core/calendar/change/opening-hours.ts';
 import { parseHours } from '../../../scripts/calendar/hours-text.ts';
-import { stored, succeeded } from '../../contract/fixtures.ts';
+import { aPatient, stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, origin } from '../clinic.ts';
@@ -125,6 +125,34 @@ test('hours that run through the night, or overlap, are asked about before they 
   await expect(page.getByRole('alert')).toHaveText('Hours 1 and 2 overlap. Is that right?');
   await page.getByRole('button', { name: 'Yes, save the hours' }).click();
   await expect.poll(async () => (await hours())?.length).toBe(2);
+});
+
+test('a form kept from another time says for whom it books, and never books whom a search has left behind', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(6), 2) });
+  const unique = Date.now().toString(36).replace(/\d/g, 'q');
+  for (const family of [`Böhm${unique}`, `Rahimi${unique}`]) {
+    await aPatient('portal-a', { name: [{ family, given: ['Kim'] }] });
+  }
+  await visitDesk(page, calendarOf(service));
+  await entry(page, '09:00–09:30, free').click();
+  const search = drawer(page).getByLabel('Name, date of birth or telephone');
+  await search.fill(`Böhm${unique}`);
+  await drawer(page).getByRole('radio', { name: /Böhm/ }).check();
+  await page.keyboard.press('Escape');
+  await entry(page, '09:30–10:00, free').click();
+  await expect(drawer(page)).toContainText(`Booking for Kim Böhm${unique}`);
+  await search.fill(`Rahimi${unique}`);
+  const other = drawer(page).getByRole('radio', { name: /Rahimi/ });
+  await expect(other).not.toBeChecked();
+  await drawer(page).getByRole('button', { name: 'Book', exact: true }).click();
+  await expect(drawer(page).getByRole('alert')).toHaveText('Choose a patient and a time.');
+  expect(await stored('Appointment', `slot=Slot/${service.slots[1]?.id}`)).toEqual([]);
+  await other.check();
+  await expectAccessible(page);
+  await drawer(page).getByRole('button', { name: 'Start anew' }).click();
+  await expect(search).toHaveValue('');
 });
 
 test('a block of several days says them, and what was typed on one day stays on it', async ({ page }) => {

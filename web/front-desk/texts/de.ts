@@ -257,6 +257,7 @@ export const german: Texts = {
     start: 'Beginn',
     minutes: 'Minuten',
     required: 'Wählen Sie eine Person und eine Zeit.',
+    anew: 'Neu beginnen',
     choose: 'Gefundene Personen',
     alternatives: 'Diese Zeiten sind frei:',
     overbook: 'Trotzdem buchen, als Überbuchung',

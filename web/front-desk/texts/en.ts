@@ -252,6 +252,7 @@ export const english = {
     start: 'Begins at',
     minutes: 'Minutes',
     required: 'Choose a patient and a time.',
+    anew: 'Start anew',
     choose: 'Patients',
     alternatives: 'These times are free:',
     overbook: 'Book it all the same, as an overbooking',

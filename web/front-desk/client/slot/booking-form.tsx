@@ -1,4 +1,4 @@
-import { Button, NativeSelect, SegmentedControl, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, SegmentedControl, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
 import type { Appointment, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
@@ -96,7 +96,7 @@ function Who({ draft, change }: { readonly draft: Draft; readonly change: (part:
         <PatientSearch
           text={draft.search}
           chosen={draft.patient}
-          onText={(search) => change({ search })}
+          onText={(search) => change({ search, patient: '', patientName: '' })}
           onChoose={(patient, patientName) => change({ patient, patientName })}
         />
       )}
@@ -124,7 +124,13 @@ export function BookingForm({
   /** The calendar shows something that is no longer true. */
   readonly onStale: () => void;
 }) {
-  const { booking: words, appointment: appointmentWords, slot: slotWords, day: dayWords } = useTexts();
+  const {
+    booking: words,
+    appointment: appointmentWords,
+    slot: slotWords,
+    day: dayWords,
+    person: personWords,
+  } = useTexts();
   const { draft, change, clear } = useDraft<Draft>(person ? `booking for ${person.id}` : 'booking', draftFor(person));
   const [time, setTime] = useState(() =>
     firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
@@ -137,6 +143,9 @@ export function BookingForm({
   const [chosen, setChosen] = useState(0);
   const { submit, refusal, isBusy } = useSubmit();
   const interval = typedInterval(slot, time);
+  const name = draft.isNew
+    ? `${draft.given} ${draft.family}`.trim()
+    : draft.patient && (draft.patientName || words.unnamed);
 
   /** Books where nobody offers the time; a new patient is stored first. */
   const sendOnPurpose = async (
@@ -235,6 +244,15 @@ export function BookingForm({
               </Button>
             )}
           </Problem>
+        )}
+        {/* What was typed may be from another time: whoever presses sees for whom it books. */}
+        {name && (
+          <Group justify="space-between">
+            <strong>{personWords.bookingFor(name)}</strong>
+            <Button variant="default" size="xs" onClick={() => change(draftFor(person))}>
+              {words.anew}
+            </Button>
+          </Group>
         )}
         <Button type="submit" loading={isBusy}>
           {slotWords.book}
