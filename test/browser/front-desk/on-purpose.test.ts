@@ -92,3 +92,32 @@ test('a visit of two steps is marked in the calendar, and the drawer leads from 
   await expect(visit.locator('[aria-current]')).toHaveText(second);
   await expect(visit.getByRole('link')).toHaveText(first);
 });
+
+test('whoever is typed after a refusal is booked themselves, and once, though the answer is lost', async ({ page }) => {
+  test.slow();
+  const unique = Date.now().toString(36).replace(/\d/g, 'q');
+  const service = await aService({ starts: halfHours(morning(6), 1) });
+  await bookedBy('portal-a', service, 0, 'Vorher');
+  await visitDesk(page, calendarOf(service));
+  const bookAt = async (time: string, family: string): Promise<void> => {
+    await page.getByRole('button', { name: 'Book any time' }).click();
+    await drawer(page).getByLabel('Begins at').fill(time);
+    await bookNew(page, family);
+  };
+  await bookAt('09:10', 'Alt');
+  await expect(drawer(page).getByRole('alert')).toContainText('The time is taken');
+  await page.keyboard.press('Escape');
+  let lost = 0;
+  await page.route(/\/R4$/, async (route) => {
+    const isLost = lost === 0 && route.request().postData()?.includes('"transaction"');
+    lost += isLost ? 1 : 0;
+    await (isLost ? route.fetch().then(() => route.abort()) : route.continue());
+  });
+  await bookAt('12:00', `Neu${unique}`);
+  await expect(drawer(page).getByRole('alert')).toContainText('nothing is booked twice');
+  await drawer(page).getByRole('button', { name: 'Book', exact: true }).click();
+  await expect(drawer(page).locator('.facts')).toContainText(`Toni Neu${unique}`);
+  const patients = await stored('Patient', `family=Neu${unique}`);
+  expect(patients).toHaveLength(1);
+  expect(await stored('Appointment', `patient=Patient/${patients[0]?.id}`)).toHaveLength(1);
+});

@@ -136,7 +136,7 @@ const identifierOf = (uuid: string) => [{ system: IDENTIFIER_SYSTEM, value: `urn
 export const foundBy = (uuid: string): string =>
   `identifier=${encodeURIComponent(`${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`)}`;
 
-/** A new patient, with the id of the booking that makes it. */
+/** A new patient, with an id that is the same however often it is sent. */
 export const patientFor = (who: NewPatient, uuid: string): Patient => {
   const { id: _, ...patient } = patientResource(who);
   return { ...patient, identifier: identifierOf(uuid) };
@@ -165,6 +165,8 @@ export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[
     ...(comment && { comment }),
   };
   const { comment: _, ...ofSlot } = marked;
+  // Medplum replaces it wherever it stands in the transaction: the identifier, by which all is found again, is another.
+  const fullUrl = `urn:uuid:${crypto.randomUUID()}`;
   const slot: Slot = {
     ...ofSlot,
     resourceType: 'Slot',
@@ -177,7 +179,7 @@ export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[
     resourceType: 'Appointment',
     status: 'booked',
     ...(service && { serviceType: [service] }),
-    slot: [{ reference: `urn:uuid:${uuid}` }],
+    slot: [{ reference: fullUrl }],
     participant: [
       { actor: { reference: `Patient/${who.id}`, display: who.name }, status: 'accepted' },
       ...(calendar ? [{ actor: calendar, status: 'accepted' as const }] : []),
@@ -185,7 +187,7 @@ export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[
   };
   return [
     {
-      fullUrl: `urn:uuid:${uuid}`,
+      fullUrl,
       request: { method: 'POST', url: 'Slot', ifNoneExist: foundBy(uuid) },
       resource: slot,
     },

@@ -37,7 +37,8 @@ interface Draft extends NewPatient {
   readonly patient: string;
   readonly patientName: string;
   readonly comment: string;
-  readonly uuid: string;
+  /** The ids of what was sent for this draft, by what it says: the same however often it is sent. */
+  readonly sent: Readonly<Record<string, string>>;
 }
 
 const emptyDraft: Draft = {
@@ -51,7 +52,7 @@ const emptyDraft: Draft = {
   phone: '',
   email: '',
   comment: '',
-  uuid: '',
+  sent: {},
 };
 
 const draftFor = (person: Patient | undefined): Draft => {
@@ -147,13 +148,14 @@ export function BookingForm({
     ? `${draft.given} ${draft.family}`.trim()
     : draft.patient && (draft.patientName || words.unnamed);
 
-  /** Books where nobody offers the time; a new patient is stored first. */
+  /** Books where nobody offers the time; a new patient is stored first: the guard of appointments must find them. */
   const sendOnPurpose = async (
     time: Interval,
+    record: string,
     uuid: string,
     isOverbooking: boolean,
   ): Promise<Appointment | Refusal> => {
-    const made = draft.isNew ? await create('Patient', patientFor(draft, uuid), foundBy(uuid)) : undefined;
+    const made = draft.isNew ? await create('Patient', patientFor(draft, record), foundBy(record)) : undefined;
     if (!schedule || (made && isRefusal(made))) {
       return made && isRefusal(made) ? made : noAnswer;
     }
@@ -165,13 +167,17 @@ export function BookingForm({
     return isRefusal(answer) ? answer : (resourcesIn(answer).find((one) => isResource(one, 'Appointment')) ?? noAnswer);
   };
   const send = async (wanted: Wanted, isOverbooking = false): Promise<void> => {
-    const who = draft.isNew ? draft : { id: draft.patient, name: draft.patientName };
-    const uuid = draft.uuid || crypto.randomUUID();
-    change({ uuid });
+    const { isNew, given, family, birthDate, phone, email } = draft;
+    const who = isNew ? { given, family, birthDate, phone, email } : { id: draft.patient, name: draft.patientName };
+    // Another person is another record; another person, time or place is another booking.
+    const [record, booking] = [JSON.stringify(who), JSON.stringify([who, wanted.start, wanted.end, calendar])];
+    const sent = { [record]: crypto.randomUUID(), [booking]: crypto.randomUUID(), ...draft.sent };
+    const uuid = sent[booking] ?? '';
+    change({ sent });
     const booked = await submit(
       async () => {
         if (isOnPurpose) {
-          return sendOnPurpose(wanted, uuid, isOverbooking);
+          return sendOnPurpose(wanted, sent[record] ?? '', uuid, isOverbooking);
         }
         const answer = await book(bookingRequest(wanted, who, services[chosen], draft.comment.trim(), uuid, config));
         if (isRefusal(answer) || answer.status !== 'pending') {
@@ -249,7 +255,7 @@ export function BookingForm({
         {name && (
           <Group justify="space-between">
             <strong>{personWords.bookingFor(name)}</strong>
-            <Button variant="default" size="xs" onClick={() => change(draftFor(person))}>
+            <Button variant="default" size="xs" onClick={() => change({ ...draftFor(person), sent: draft.sent })}>
               {words.anew}
             </Button>
           </Group>
