@@ -149,7 +149,7 @@ export type Evaluate = (path: string, resource: unknown) => readonly string[];
  */
 function asSeenByFhirPath(document: unknown, path: string): unknown {
   const isAskedFor = (name: string) =>
-    valueAt(document, [name]) === undefined || new RegExp(`\\b${name}\\.(?:extension|id)\\b`).test(path);
+    valueAt(document, [name]) === undefined || ['extension', 'id'].some((one) => path.includes(`.${name}.${one}`));
   const aside = Object.entries(isObject(document) ? document : {}).flatMap(([name, value]) =>
     name.startsWith('_') && isAskedFor(name.slice(1)) ? [[name.slice(1), value] as const] : [],
   );
