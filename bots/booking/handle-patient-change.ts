@@ -3,7 +3,7 @@ import type { Patient } from '@medplum/fhirtypes';
 import { duplicatesOf, isActivePatient, mergeEntries } from '../../core/booking/patient/identity.ts';
 import { identifierQuery } from '../../core/booking/search.ts';
 import { ownerOf, requestorQuery } from '../../core/fhir/tags.ts';
-import { syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';
+import { syncAppointmentsOfPatients } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction, writeInTheEnd } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
@@ -47,7 +47,7 @@ export async function handler(
   const { id = '' } = 'deletedResource' in input ? input.deletedResource : input;
   const [patient] = await readPatients(medplum, [['_id', id]]);
   const gone = patient && isActivePatient(patient) ? await mergeDuplicates(medplum, patient) : [id];
-  for (const one of gone) {
-    await syncAppointmentsOfPatient(medplum, one);
+  if (gone.length > 0) {
+    await syncAppointmentsOfPatients(medplum, gone);
   }
 }

@@ -75,7 +75,13 @@ async function takingIssues(
   return issues;
 }
 
-/** The entries that make messages due: the clock does not find what is gone among what has changed. */
+/** When the messages about an appointment that is being deleted are due, in milliseconds: by then it is gone. */
+const GONE_WITHIN = 10_000;
+
+/**
+ * The entries that make messages due: the clock does not find what is gone among what has changed. What is being sent is
+ * looked at when its lease is over.
+ */
 async function untoldEntries(medplum: MedplumClient, deleted: Appointment): Promise<BundleEntry[]> {
   const group = toldGroupOf(deleted, config);
   const search = group === undefined ? threadSearch(deleted.id ?? '', config) : visitThreadSearch(group, config);
@@ -83,7 +89,8 @@ async function untoldEntries(medplum: MedplumClient, deleted: Appointment): Prom
   return ofType('Task', rows).flatMap((row) => {
     const thread = threadOf(row);
     const isUntold = thread.due !== undefined && thread.known?.status !== 'cancelled';
-    return isUntold ? [updateEntry(row, threadTask({ ...thread, due: Date.now() }, config, row))] : [];
+    const due = Date.now() + GONE_WITHIN;
+    return isUntold && row.status === 'ready' ? [updateEntry(row, threadTask({ ...thread, due }, config, row))] : [];
   });
 }
 

@@ -18,7 +18,7 @@ import { type CalendarSlot, calendarOf, takesTimeOf } from '../../core/slots/slo
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { handler as handlePatientChange } from '../booking/handle-patient-change.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
-import { syncAppointment } from '../lib/booking/slot-sync.ts';
+import { syncAppointment, syncAppointmentsOfPatients } from '../lib/booking/slot-sync.ts';
 import { markSlots } from '../lib/calendar/mark-slots.ts';
 import { publicationRow } from '../lib/calendar/request.ts';
 import { config } from '../lib/config.ts';
@@ -120,11 +120,13 @@ function leftIn(
       holders.set(key, other);
       return other !== patient.id;
     });
-  const gone = patients.filter((patient) => !isActivePatient(patient));
+  const inactive = patients.filter((patient) => !isActivePatient(patient));
+  const gone = [...inactive, ...ofType('Patient', deleted)].flatMap(({ id }) => id ?? []);
   const twice = patients.filter((patient) => isActivePatient(patient) && isTwice(patient));
   return [
     ...outOfSync.map((appointment) => () => syncAppointment(medplum, appointment)),
-    ...[...gone, ...twice, ...ofType('Patient', deleted)].map((input) => () => handlePatientChange(medplum, { input })),
+    ...(gone.length > 0 ? [() => syncAppointmentsOfPatients(medplum, gone)] : []),
+    ...twice.map((input) => () => handlePatientChange(medplum, { input })),
     ...untagged.map(
       ({ id }) =>
         () =>

@@ -196,7 +196,7 @@ const inOne: Readonly<Record<string, Act>> = {
   },
   'write-subscription': async () => {
     const { id } = await subscribe(medplum(), { owner: administrator.id });
-    const input = { interaction: 'update', id, resource: toPortal({ status: 'active', reason: 'Changed' }) };
+    const input = { interaction: 'update', id, resource: toPortal({ id, status: 'active', reason: 'Changed' }) };
     return () => writeSubscription(server(), called(administrator, input));
   },
   'subscription-operations': async () => {

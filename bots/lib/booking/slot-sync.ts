@@ -122,9 +122,10 @@ async function answeredWith(medplum: MedplumClient, { status, cancelationReason,
   );
 }
 
-/** Cancels or transfers the open appointments of a patient, as the state of the patient requires. */
-export async function syncAppointmentsOfPatient(medplum: MedplumClient, id: string): Promise<void> {
-  const query = new URLSearchParams({ actor: `Patient/${id}`, status: statusQuery(isOpen), _count: '1000' });
+/** Cancels or transfers the open appointments of patients, as the state of each requires. */
+export async function syncAppointmentsOfPatients(medplum: MedplumClient, ids: readonly string[]): Promise<void> {
+  const actor = ids.map((id) => `Patient/${id}`).join(',');
+  const query = new URLSearchParams({ actor, status: statusQuery(isOpen), _count: '1000' });
   const [found] = await readInBatch(medplum, [`Appointment?${query}`]);
   for (const appointment of ofType('Appointment', found)) {
     await syncAppointment(medplum, appointment);

@@ -47,10 +47,10 @@ const counted: Readonly<Record<RequestorLimit, Counted>> = {
     most: 'maxBookingsPerMinute',
     query: (_, config) => [...jobs(config), ['due-date:missing', 'true']],
   },
-  /** What waits for a draw waits for weeks. */
+  /** What waits for a draw waits for weeks, and for no minute: as many are drawn while nobody else may book. */
   drawn: {
     type: 'Task',
-    most: 'maxOpenAppointments',
+    most: 'maxBookingsPerMinute',
     query: (_, config) => [...jobs(config), ['due-date:missing', 'false']],
   },
 };
@@ -125,7 +125,7 @@ export function requestorLimitIssues(
   const open = `You can have at most ${maxOpenAppointments} open appointments here: cancel some, or ask the clinic.`;
   const rate = `You can book, hold or change at most ${maxBookingsPerMinute} appointments a minute: wait and try again.`;
   const waiting = `You can have at most ${maxOpenAppointments} entries on the waitlist: leave some, or ask the clinic.`;
-  const drawn = `You can have at most ${maxOpenAppointments} requests that wait for a draw: cancel some, or ask the clinic.`;
+  const drawn = `You can have at most ${maxBookingsPerMinute} requests that wait for a draw: cancel some, or ask the clinic.`;
   return [
     ...(reached.has('drawn') && isDrawn
       ? [{ code: 'portal-limit-reached', diagnostics: drawn, expression } as const]

@@ -73,13 +73,13 @@ describe('a booking that is carried out later', () => {
     });
   });
 
-  it('that waits for a draw is one of so many open ones, and keeps out none that does not', async () => {
+  it('that waits for a draw is one of so many that do, and keeps out none that does not', async () => {
     const { schedule, run } = await setting();
     const { extension: others = [] } = schedule;
     const valueInstant = new Date(Date.now() + 3_600_000).toISOString();
     const drawn = extension('LocalBookingPolicy', { extension: [{ url: 'drawUntil', valueInstant }] });
     const asDrawn = await medplum().change(schedule, { extension: [...others, drawn] });
-    await configured({ requestors: { maxOpenAppointments: 2, maxBookingsPerMinute: 1 } }, async () => {
+    await configured({ requestors: { maxOpenAppointments: 9, maxBookingsPerMinute: 2 } }, async () => {
       expect([await run(), await run()]).toMatchObject([{ resourceType: 'Task' }, { resourceType: 'Task' }]);
       expect(problems(await run())).toContain('portal-limit-reached Appointment');
       await medplum().change(asDrawn, { extension: others });

@@ -280,8 +280,8 @@ describe('an appointment of the clinic', () => {
     const event = { bot: {}, contentType: 'application/fhir+json', input, secrets, headers };
     expect(await configured({ messages }, () => guard(medplum().medplum, event))).toBe(true);
     await medplum().fhir('DELETE', `Appointment/${booked.id}`);
-    await run();
-    await run();
+    await later(11_000, () => run());
+    await later(12_000, () => run());
     expect(subjectsTo(address)).toEqual(['Your appointment', 'Cancelled: your appointment']);
   });
 

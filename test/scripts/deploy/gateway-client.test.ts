@@ -61,13 +61,15 @@ test('a second deployment changes nothing', async () => {
   expect([counts.created, counts.updated, counts.removed]).toEqual([0, 0, 0]);
 });
 
-test('a rotated secret works; with it the client reads what the Bots read, and nothing of the administration', async () => {
+test('a rotated secret works; with it the client reads what the Bots read, and no secret of the administration', async () => {
   const { connection } = deployment;
   const found = present(await findGatewayClient(connection));
   const { secret } = await rotateSecretOf(connection, found, () => 'a-new-secret');
   const medplum = await logIn(secret);
   expect(await medplum.searchResources('Appointment')).toHaveLength(0);
-  await expect(medplum.searchResources('ClientApplication')).rejects.toThrow('Forbidden');
+  const clients = await medplum.searchResources('ClientApplication');
+  expect(clients.flatMap((one) => [one.secret, one.retiringSecret]).filter(Boolean)).toEqual([]);
+  await expect(medplum.searchResources('ProjectMembership')).rejects.toThrow('Forbidden');
 });
 
 test('where Medplum runs the Bots again its access ends, and it still counts as the service', async () => {
