@@ -23,6 +23,7 @@ import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { creation } from '../../core/rows/row.ts';
+import type { Interval } from '../../core/time/interval.ts';
 import {
   absenceActs,
   plan,
@@ -82,10 +83,19 @@ interface Context {
   readonly secrets: BotEvent['secrets'];
 }
 
-/** The row of the absence that a request is about; one that has ended early is over, and can be said anew. */
+/** A period that ends earlier than was said. */
+const endedAt = (period: Interval, end: number): Interval => ({
+  start: period.start,
+  end: Math.max(period.start, Math.min(period.end, end)),
+});
+
+/** The row of the absence that a request is about. One that has ended early is found by its end alone: it can be said anew. */
 async function findRow({ medplum, request }: Context): Promise<Task | undefined> {
+  const { period, end } = request;
   const rows = ofType('Task', await readAll(medplum, [openAbsences(config)]));
-  return rows.find((row) => isRowFor(row, request));
+  const isAgain = (row: Task): boolean =>
+    end !== undefined && isRowFor(row, { ...request, period: endedAt(period, end) });
+  return rows.find((row) => isRowFor(row, request)) ?? rows.find(isAgain);
 }
 
 const newAbsence = ({ schedules, substitutes, period, reason }: AbsenceRequest): Absence => ({
@@ -310,7 +320,8 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
   if (!row) {
     return refuse(unknown);
   }
-  const absence = absenceOf(row);
+  const said = absenceOf(row);
+  const absence = { ...said, period: endedAt(said.period, end) };
   // The row names them only once it has a plan: whoever died before has blocked the time already.
   const { system, value } = blockIdentifier(row.id ?? '');
   const blocks = searchUrl('Slot', [['identifier', `${system}|${value}`]]);
@@ -330,15 +341,12 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
   if (failed) {
     return failed;
   }
-  if (row.status === 'draft') {
-    const left = slots.some((slot) => (parseInstant(slot.start) ?? 0) < end && end > Date.now());
-    const status = left ? 'draft' : 'cancelled';
-    await writeUnlessOvertaken(
-      medplum,
-      [updateEntry(row, absenceRow(absence, status, Date.now(), config, row))],
-      `Task/${row.id}`,
-    );
-  } else {
+  const isDraft = row.status === 'draft';
+  const isLeft = slots.some((slot) => (parseInstant(slot.start) ?? 0) < end && end > Date.now());
+  const status = isDraft ? (isLeft ? 'draft' : 'cancelled') : 'in-progress';
+  const changed = absenceRow(absence, status, Date.now(), config, row);
+  await writeUnlessOvertaken(medplum, [updateEntry(row, changed)], `Task/${row.id}`);
+  if (!isDraft) {
     await begin(context, row);
   }
   return answerFor(context, row);
