@@ -345,7 +345,9 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
   const isLeft = slots.some((slot) => (parseInstant(slot.start) ?? 0) < end && end > Date.now());
   const status = isDraft ? (isLeft ? 'draft' : 'cancelled') : 'in-progress';
   const changed = absenceRow(absence, status, Date.now(), config, row);
-  await writeUnlessOvertaken(medplum, [updateEntry(row, changed)], `Task/${row.id}`);
+  if (!(await writeUnlessOvertaken(medplum, [updateEntry(row, changed)], `Task/${row.id}`))) {
+    return refuse(contested);
+  }
   if (!isDraft) {
     await begin(context, row);
   }

@@ -37,7 +37,7 @@ import {
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { MOST_RESULTS, ofType, portions, readAll, readInTransaction } from '../lib/read.ts';
+import { ofType, portions, readAll, readInTransaction } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */
@@ -55,7 +55,7 @@ interface DueOutboxes {
  */
 function searches(checkpoint: Task | undefined, now: number): string[] {
   const rows = (narrowed: Readonly<Record<string, string>>): string =>
-    rowSearch(['outboxes'], { ...narrowed, _fields: 'groupIdentifier' }, config);
+    rowSearch(['outboxes'], { ...narrowed, _fields: 'id,groupIdentifier' }, config);
   const settled = settledAt(checkpoint);
   const changed = settled === undefined ? '' : `_lastUpdated=ge${formatInstant(settled - OVERLAP)}&`;
   return [
@@ -78,11 +78,9 @@ const subscriberOf = (resource: Resource): string | undefined =>
  * @throws Error when the server does not answer
  */
 async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
-  const [checkpoints, open = []] = await readInTransaction(medplum, [
-    checkpointSearch(config),
-    rowSearch(['outboxes'], { status: OPEN, _count: String(MOST_RESULTS), _fields: 'groupIdentifier' }, config),
-  ]);
+  const [checkpoints] = await readInTransaction(medplum, [checkpointSearch(config)]);
   const [checkpoint] = ofType('Task', checkpoints);
+  const open = await readAll(medplum, [rowSearch(['outboxes'], { status: OPEN, _fields: 'id,groupIdentifier' }, config)]);
   const found = await readAll(medplum, searches(checkpoint, now));
   const subscribers = [...new Set(found.flatMap((one) => subscriberOf(one) ?? []))];
   const listening = open.flatMap((one) => subscriberOf(one) ?? []);
@@ -100,10 +98,10 @@ const gone = [
  * read once would be told them for ever.
  */
 async function endThoseOfFormer(medplum: MedplumClient, listening: readonly string[]): Promise<void> {
-  const searches = portions(listening).flatMap((ids) =>
+  const some = portions(listening).map((ids) =>
     gone.map((one) => `${one}&_id=${ids.join(',')}&_count=${ids.length}&_fields=id`),
   );
-  const found = (await readInTransaction(medplum, searches)).flat();
+  const found = (await mapConcurrently(some, 1, (searches) => readInTransaction(medplum, searches))).flat(2);
   const former = await readSubscribers(
     medplum,
     found.flatMap(({ id }) => id ?? []),
@@ -220,8 +218,8 @@ export async function handler(medplum: MedplumClient): Promise<void> {
   const { checkpoint, listening, subscribers } = await readDueOutboxes(medplum, start);
   await mapConcurrently(
     [
-      () => endThoseOfFormer(medplum, listening),
       () => startDeliveries(medplum, subscribers, start + TIMES_LIMIT),
+      () => endThoseOfFormer(medplum, listening),
       () => recordMissedEvents(medplum, checkpoint, listening.length > 0),
       () => followDeletions(medplum, start + RUN_LIMIT),
     ],

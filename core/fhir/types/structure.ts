@@ -75,15 +75,15 @@ function isBesideElements(name: string, type: string, elements: Elements): boole
 function readMembers(value: object, type: string, path: string, found: Findings): unknown {
   const elements: Elements = elementsOf(type) ?? new Map();
   /** The member that each choice of a type has fallen on. */
-  const chosen = new Map<string | undefined, string>();
+  const chosen = new Map<string, string>();
   const present = Object.entries(value).filter(([, member]) => member !== undefined);
   const members = present.flatMap(([name, member]: [string, unknown]): [string, unknown][] => {
     const element = elementNamed(name, elements);
     const own = `${path}.${name.slice(0, LONGEST_NAME)}`;
     if (element) {
-      const { choice } = element;
+      const { choice = name } = element;
       const named = name.replace(/^_/, '');
-      const first = (choice && chosen.get(choice)) ?? named;
+      const first = chosen.get(choice) ?? named;
       chosen.set(choice, first);
       if (first !== named) {
         const diagnostics = `${path} has both ${first} and ${named}: ${choice}[x] has one type.`;
