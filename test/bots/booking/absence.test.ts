@@ -54,6 +54,17 @@ it('that has ended early can be said anew', async () => {
   expect(await blocks()).toBe(1);
 });
 
+it('that still lasts for a while, but not as long as was said, can be said anew', async () => {
+  const { say, blocks } = await anAbsence();
+  await say(confirmed);
+  const early: ParametersParameter = { name: 'end', valueInstant: at('12:00') };
+  await say(early);
+  await say(early);
+  expect(await blocks()).toBe(1);
+  await say(confirmed);
+  expect(await blocks()).toBe(2);
+});
+
 it('ends every call that is not needed any more, whatever keeps the first attempt from it', async () => {
   const { schedule, say } = await anAbsence();
   const { appointment } = await booked(medplum(), await aPortal(medplum()), { schedule });
