@@ -80,7 +80,9 @@ const subscriberOf = (resource: Resource): string | undefined =>
 async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
   const [checkpoints] = await readInTransaction(medplum, [checkpointSearch(config)]);
   const [checkpoint] = ofType('Task', checkpoints);
-  const open = await readAll(medplum, [rowSearch(['outboxes'], { status: OPEN, _fields: 'id,groupIdentifier' }, config)]);
+  const open = await readAll(medplum, [
+    rowSearch(['outboxes'], { status: OPEN, _fields: 'id,groupIdentifier' }, config),
+  ]);
   const found = await readAll(medplum, searches(checkpoint, now));
   const subscribers = [...new Set(found.flatMap((one) => subscriberOf(one) ?? []))];
   const listening = open.flatMap((one) => subscriberOf(one) ?? []);
