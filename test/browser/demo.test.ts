@@ -69,7 +69,7 @@ test('npm start opens on a clinic with a name, a logo and a busy day', async ({ 
 test.describe('on a small screen', () => {
   test.use({ locale: 'en-GB', viewport: { width: 820, height: 560 }, reducedMotion: 'reduce', colorScheme: 'light' });
 
-  test('a booking at the demo clinic is a film of less than a megabyte', { tag: '@release' }, async ({ page }) => {
+  test('a booking at the demo clinic is a film of less than a megabyte', async ({ page }) => {
     const frames: { png: Buffer; stay: number }[] = [];
     const take = async (stay: number): Promise<void> => {
       frames.push({ png: await page.screenshot(), stay });

@@ -32,7 +32,7 @@ async function asOlder(page: Page): Promise<void> {
   });
 }
 
-test('a patient books in a browser of 2022', { tag: '@release' }, async ({ page }) => {
+test('a patient books in a browser of 2022', async ({ page }) => {
   await asOlder(page);
   const service = await aService({ starts: halfHours(morning(6), 2) });
   const failed: string[] = [];
@@ -63,7 +63,7 @@ test('a patient books in a browser of 2022', { tag: '@release' }, async ({ page 
   expect(failed).toEqual([]);
 });
 
-test('the front desk books and blocks in a browser of 2022', { tag: '@release' }, async ({ page }) => {
+test('the front desk books and blocks in a browser of 2022', async ({ page }) => {
   await asOlder(page);
   const service = await aService({ starts: halfHours(morning(6), 3) });
   const failed: string[] = [];

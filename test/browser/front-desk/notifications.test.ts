@@ -95,9 +95,9 @@ test('a receiver that still fails is shown with its new reason, and nothing is h
   await expect(card.getByRole('button', { name: 'Switch on again' })).toBeEnabled();
 });
 
-test('two people send what waits at the same moment: it is sent once more, and both see that it arrived', {
-  tag: '@release',
-}, async ({ browser }) => {
+test('two people send what waits at the same moment: it is sent once more, and both see that it arrived', async ({
+  browser,
+}) => {
   test.slow();
   const stored = await aWaiting();
   const pages = await Promise.all(

@@ -49,7 +49,7 @@ async function aFullDay(): Promise<readonly [TestService, TestService]> {
 }
 
 for (const [device, options] of Object.entries(devices)) {
-  test(`the front desk in pictures, ${device}`, { tag: '@release' }, async ({ browser }) => {
+  test(`the front desk in pictures, ${device}`, async ({ browser }) => {
     test.slow();
     mkdirSync(folder, { recursive: true });
     const page = await (await browser.newContext({ ...options, reducedMotion: 'reduce' })).newPage();

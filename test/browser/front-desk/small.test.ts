@@ -62,9 +62,7 @@ test('every page of the front desk fits into 320 pixels in German', async ({ bro
   await expectFits(page);
 });
 
-test('requests, opening hours and notifications fit into 320 pixels in German', { tag: '@release' }, async ({
-  browser,
-}) => {
+test('requests, opening hours and notifications fit into 320 pixels in German', async ({ browser }) => {
   test.slow();
   const page = await germanPage(browser);
   const service = await aService({ starts: halfHours(morning(6), 1), confirmation: 'manual', confirmWithin: 300 });

@@ -18,7 +18,7 @@ const most: Most = {
   print: [1, 0],
 };
 
-test('the tasks of a Monday morning cost few clicks', { tag: '@release' }, async ({ page }) => {
+test('the tasks of a Monday morning cost few clicks', async ({ page }) => {
   test.slow();
   const family = `Müller${Date.now().toString(36).replace(/\d/g, 'q')}`;
   const phone = `+4930${Date.now()}`;

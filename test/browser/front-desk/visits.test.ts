@@ -131,7 +131,7 @@ test('a visit that a colleague has changed meanwhile is not overwritten, and wha
   expect(after?.comment).toBe('Second floor');
 });
 
-test('a series is given in German, at the smallest width', { tag: '@release' }, async ({ browser }) => {
+test('a series is given in German, at the smallest width', async ({ browser }) => {
   const page = await (
     await browser.newContext({ viewport: smallest, locale: 'de-DE', reducedMotion: 'reduce' })
   ).newPage();

@@ -24,9 +24,9 @@ async function ask(page: Page, service: TestService, name: string): Promise<stri
   return (await page.locator('.link').textContent()) ?? '';
 }
 
-test('two ask for a time that is drawn: one sees it booked, the other that it went to somebody else, here or by the link', {
-  tag: '@release',
-}, async ({ browser }) => {
+test('two ask for a time that is drawn: one sees it booked, the other that it went to somebody else, here or by the link', async ({
+  browser,
+}) => {
   test.setTimeout(2 * DRAW);
   const service = await aService({
     starts: halfHours(morning(6), 2),

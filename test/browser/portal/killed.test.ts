@@ -10,9 +10,9 @@ test.beforeAll(async () => {
 });
 test.afterAll(async () => installation?.end());
 
-test('a server that is killed while a patient books: the same page goes on, and one appointment is booked', {
-  tag: '@release',
-}, async ({ page }) => {
+test('a server that is killed while a patient books: the same page goes on, and one appointment is booked', async ({
+  page,
+}) => {
   test.slow();
   const origin = new URL(installation.addresses.BOOKING_BASE_URL ?? '').origin;
   await page.goto(`${origin}/portal/`);

@@ -104,9 +104,9 @@ test.afterAll(async () => {
 });
 
 for (const [index, when] of (['before it gets the request', 'before its answer arrives'] as const).entries()) {
-  test(`the service is killed ${when}: the patient learns that nobody knows, and trying again makes one booking`, {
-    tag: index === 0 ? '@release' : [],
-  }, async ({ page }) => {
+  test(`the service is killed ${when}: the patient learns that nobody knows, and trying again makes one booking`, async ({
+    page,
+  }) => {
     test.slow();
     const family = `Verloren${index}`;
     await page.goto(`${origin}/portal/`);

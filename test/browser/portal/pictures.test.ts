@@ -13,7 +13,7 @@ const devices = {
 } as const;
 
 for (const [device, options] of Object.entries(devices)) {
-  test(`the way of a patient in pictures, ${device}`, { tag: '@release' }, async ({ browser }) => {
+  test(`the way of a patient in pictures, ${device}`, async ({ browser }) => {
     mkdirSync(folder, { recursive: true });
     const page = await (await browser.newContext({ ...options, reducedMotion: 'reduce' })).newPage();
     const take = async (name: string): Promise<void> => {

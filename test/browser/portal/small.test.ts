@@ -74,7 +74,7 @@ test('every page of the way of a patient fits into 320 pixels in German', async 
   await expectFits(page);
 });
 
-test('what can go wrong in the portal fits into 320 pixels in German', { tag: '@release' }, async ({ browser }) => {
+test('what can go wrong in the portal fits into 320 pixels in German', async ({ browser }) => {
   test.slow();
   const page = await germanPage(browser);
   await page.goto(`${origin}/portal/appointments`);

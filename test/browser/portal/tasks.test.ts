@@ -14,7 +14,7 @@ const most: Most = {
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 const state = (page: Page, text: string) => expect(page.locator('.state')).toHaveText(text);
 
-test('the tasks of a patient cost few clicks', { tag: '@release' }, async ({ page }) => {
+test('the tasks of a patient cost few clicks', async ({ page }) => {
   test.slow();
   const service = await aService({ starts: halfHours(morning(9), 6) });
   const costs: Cost[] = [];
