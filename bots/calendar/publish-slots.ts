@@ -14,7 +14,7 @@ import { DAY } from '../../core/time/time-zone.ts';
 import { collisionSearches, resolveCollisions } from '../lib/booking/collisions.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { aroundUrl } from '../lib/calendar/guard.ts';
-import { hoursSearches, readOpeningHours } from '../lib/calendar/opening-hours.ts';
+import { goneHours, hoursSearches, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestLook, requestPublication } from '../lib/calendar/request.ts';
 import { publishWindow, slotsUrl } from '../lib/calendar/window.ts';
@@ -85,7 +85,7 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     return;
   }
   const along = windows.flatMap(({ start, end }) => windowsFrom(start, end, undefined)).slice(0, 1);
-  const { hours, reader = medplum } =
+  const { hours = goneHours(id), reader = medplum } =
     windows.length > 0
       ? await readOpeningHours(
           medplum,
@@ -94,9 +94,6 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
           along.map((window) => slotsUrl(id, window)),
         )
       : {};
-  if (!hours) {
-    return;
-  }
   let isMissing = false;
   for (const window of windows.flatMap(({ start, end }) => windowsFrom(start, end, hours.publishing))) {
     const { kind, problems } = await retryOvertaken(
@@ -220,6 +217,10 @@ export async function handler(
   const resource = isDeleted ? input.deletedResource : input;
   if (isResource(resource, 'Slot')) {
     await slotChanged(medplum, resource, isDeleted);
+    return;
+  }
+  if (isDeleted && isResource(resource, 'Schedule')) {
+    await requestPublication(medplum, resource.id ?? '');
     return;
   }
   const due = await dueBy(medplum, resource);

@@ -45,6 +45,7 @@ const remedies: Partial<Readonly<Record<Rule, RemedyFor>>> = {
   'slot-without-appointment': (slot) => [{ kind: 'release', slot }],
   'buffer-left-over': bookedIsReleased,
   'free-over-taken': scheduleIsPublished,
+  'reference-missing': scheduleIsPublished,
   'published-differs': (schedule) => [{ kind: 'publish', schedule }],
 };
 

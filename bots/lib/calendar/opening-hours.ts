@@ -75,6 +75,16 @@ export async function readOpeningHoursOf(
   return hoursIn([...schedules, ...(await readInBatch(medplum, searches)).flat()]);
 }
 
+/** The opening hours of a Schedule that no longer exists: nothing in it can be booked. */
+export const goneHours = (id: string): KeyedHours => ({
+  schedule: { resourceType: 'Schedule', id, actor: [] },
+  services: [],
+  actor: undefined,
+  publishing: { kind: 'off', reason: 'gone' },
+  closedDays: [],
+  inputs: 'gone',
+});
+
 /**
  * The searches for what defines the opening hours of one Schedule: its services are found with the row of its publication,
  * or are those of a Slot.

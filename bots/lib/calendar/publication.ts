@@ -18,7 +18,7 @@ import { config } from '../config.ts';
 import { MOST_ATTEMPTS } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { type KeyedHours, readOpeningHours } from './opening-hours.ts';
+import { goneHours, type KeyedHours, readOpeningHours } from './opening-hours.ts';
 import { publicationRow } from './request.ts';
 import { publishWindow, type WindowResult, type Writing } from './window.ts';
 
@@ -184,6 +184,10 @@ async function publishWindows(
   if (stop < to.last) {
     return leave(stop);
   }
+  const { publishing } = hours;
+  if (publishing.kind === 'off' && publishing.reason === 'gone') {
+    return claim.release({ status: 'cancelled', due: undefined, from: undefined });
+  }
   const status = problems.length > 0 ? 'failed' : 'completed';
   return claim.release({ status, due: atMidnight, from: to.end, problems });
 }
@@ -210,16 +214,7 @@ export async function publishTurn(medplum: MedplumClient, row: Task, until: numb
     return overtaken;
   }
   const { schedule, status, from, inputs, began } = publication;
-  const { hours } = await readOpeningHours(medplum, schedule);
-  if (!hours) {
-    return claimOf(medplum, written, claimed).release({
-      status: 'cancelled',
-      due: undefined,
-      from: undefined,
-      inputs: undefined,
-      began: undefined,
-    });
-  }
+  const { hours = goneHours(schedule) } = await readOpeningHours(medplum, schedule);
   const end = publishedUntil(hours, now) ?? now;
   const isOver = status === 'completed' || status === 'failed';
   const [found, taken = []] = await readInBatch(medplum, [

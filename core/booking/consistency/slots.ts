@@ -38,7 +38,7 @@ function issuesOfSlot(
     ...(appointments.filter((one) => !isOverbooking(one, context.config)).length > 1
       ? [finding('slot-held-twice', key, `It is held by ${listed(appointments.map(keyOf))}.`)]
       : []),
-    ...(schedule && !state.has(`Schedule/${schedule}`)
+    ...(schedule && slot.status !== 'entered-in-error' && !state.has(`Schedule/${schedule}`)
       ? [finding('reference-missing', key, `It refers to Schedule/${schedule}, which does not exist.`)]
       : []),
   ];

@@ -17,8 +17,8 @@ export interface ServiceCalendar {
 /** Whether the opening hours of a Schedule are published as free Slots. */
 export type Publishing =
   | { readonly kind: 'on'; readonly calendars: readonly ServiceCalendar[] }
-  /** The Schedule does not publish: published Slots are withdrawn. */
-  | { readonly kind: 'off'; readonly reason: 'switched-off' | 'no-service' }
+  /** The Schedule does not publish: published Slots are withdrawn; those made by hand, too, if it no longer exists. */
+  | { readonly kind: 'off'; readonly reason: 'switched-off' | 'no-service' | 'gone' }
   /** The Schedule is closed for now, or its parameters are invalid: published Slots stay as they are. */
   | { readonly kind: 'kept'; readonly problems: readonly CalendarProblem[] };
 

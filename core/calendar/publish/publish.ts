@@ -172,11 +172,14 @@ function withPublished(
   window: Interval,
   now: number,
   config: PublicConfig,
+  isGone: boolean,
 ) {
   const result = new Map(calendar);
   const byKey = new Map(wanted.map((slot) => [slot.key, slot]));
   const published = [...calendar.values()].filter(
-    (slot) => slot.id === slot.origin && publishedKeyOf(slot.resource, config)?.kind === 'offer',
+    (slot) =>
+      slot.id === slot.origin &&
+      (isGone ? slot.role === 'offer' : publishedKeyOf(slot.resource, config)?.kind === 'offer'),
   );
   const parts = Map.groupBy(calendar.values(), ({ origin }) => origin);
   const isHeld = ({ origin }: CalendarSlot): boolean =>
@@ -253,6 +256,7 @@ function withPlaces(calendar: Calendar, termsOf: TermsOf): Calendar {
  * - Every offer, published or made by hand, is settled anew with what takes its time (`settle`).
  * - Booked, held or blocked Slots are never changed.
  * - With invalid opening hours, published Slots stay, except where time is taken.
+ * - Nothing is offered in a Schedule that no longer exists.
  */
 export function planSlots(state: PublishState, config: PublicConfig): PublishPlan {
   const { schedule, services, publishing, slots, held, now, window } = state;
@@ -260,6 +264,7 @@ export function planSlots(state: PublishState, config: PublicConfig): PublishPla
   const before = calendarOf(slots, config, uses);
   const { value: wanted, problems } = wantedOf(state, config);
   const isKept = publishing.kind === 'kept' || !wanted;
+  const isGone = publishing.kind === 'off' && publishing.reason === 'gone';
   const offers = isKept
     ? []
     : wanted.calendars.flatMap(({ calendar, period }) =>
@@ -267,7 +272,7 @@ export function planSlots(state: PublishState, config: PublicConfig): PublishPla
       );
   const target = isKept
     ? before
-    : withPublished(withBlocks(before, wanted.blocks, window, now, config), offers, window, now, config);
+    : withPublished(withBlocks(before, wanted.blocks, window, now, config), offers, window, now, config, isGone);
   const termsOf = termsFor([{ schedule, services }], config);
   const placed = withPlaces(target, termsOf);
   const isOpen = ({ whole }: CalendarSlot): boolean => whole.end > now;

@@ -166,11 +166,18 @@ describe('a change', () => {
     expect((await freeOf(schedule)).map(({ start }) => start)).toEqual([at('10:00'), at('10:30')]);
   });
 
-  it('whose Schedule is gone is not due any more', async () => {
+  it('whose Schedule is gone offers nothing, and is not due any more', async () => {
     const { schedule } = await medplum().calendar();
     await report(schedule);
+    const [first] = await freeOf(schedule);
+    const booked = first && (await medplum().change<Slot>(first as Stored<Slot>, { status: 'busy' }));
+    await medplum().appointment('booked', booked ? [booked] : []);
+    await medplum().slot(schedule, 'free', '12:00', '12:30');
     await medplum().fhir('DELETE', `Schedule/${schedule.id}`);
-    await tick(midnight + MINUTE - Date.now());
+    await report({ deletedResource: schedule });
+    await tick(3 * MINUTE);
+    expect(await freeOf(schedule)).toEqual([]);
+    expect(await medplum().times(schedule)).toContain('busy 09:00-09:30');
     expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'cancelled', due: undefined });
   });
 
