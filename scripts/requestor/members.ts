@@ -83,8 +83,10 @@ export async function members(connection: Connection): Promise<Member[]> {
       if (!role) {
         return [];
       }
-      const client = await connection.medplum.readResource('ClientApplication', resolveId(membership.profile) ?? '');
-      return [{ role, client, membership, consumerOf: consumerOf(membership) }];
+      const id = resolveId(membership.profile) ?? '';
+      // A search finds none that was deleted, and whose membership was left.
+      const client = await connection.medplum.searchOne('ClientApplication', { _id: id }, { cache: 'reload' });
+      return client ? [{ role, client, membership, consumerOf: consumerOf(membership) }] : [];
     }),
   );
   return found.flat().toSorted((one, other) => (one.client.name ?? '').localeCompare(other.client.name ?? ''));

@@ -123,6 +123,13 @@ test('of two secrets that work, each is sealed or not', () => {
   expect(secretStates({ ...client('a'), jwksUri: 'https://portal.example.org/keys' }).hasOwnKeys).toBe(true);
 });
 
+test('a client that was deleted in Medplum is not listed, and hinders nobody', async () => {
+  const { id } = await addClient(connection, 'Deleted');
+  await connection.medplum.deleteResource('ClientApplication', id);
+  const names = (await members(connection)).map(({ client }) => client.name);
+  expect([names.includes('Portal'), names.includes('Deleted')]).toEqual([true, false]);
+});
+
 test('a removed requestor cannot log in; its appointments stay, its Subscriptions are off', async () => {
   const leaving = await addClient(connection, 'Leaving');
   const stays = await connection.medplum.createResource(appointmentOf(leaving.id));
