@@ -170,8 +170,9 @@ export async function removeClient(
 ): Promise<{ readonly member: Member; readonly subscriptions: number }> {
   const member = await memberNamed(connection, idOrName);
   const { medplum } = connection;
-  await medplum.deleteResource('ProjectMembership', member.membership.id);
+  // The membership, by which it is found, goes last but one: if this is broken off, no Subscription is left behind.
   const subscriptions = await endSubscriptions(connection, member, config);
+  await medplum.deleteResource('ProjectMembership', member.membership.id);
   await medplum.deleteResource('ClientApplication', member.client.id);
   return { member, subscriptions };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
-import type { Appointment, ClientApplication } from '@medplum/fhirtypes';
+import type { Appointment, ClientApplication, Subscription } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { openSecret } from '../../gateway/sealing/sealed-secret.ts';
@@ -130,17 +130,35 @@ test('a client that was deleted in Medplum is not listed, and hinders nobody', a
   expect([names.includes('Portal'), names.includes('Deleted')]).toEqual([true, false]);
 });
 
-test('a removed requestor cannot log in; its appointments stay, its Subscriptions are off', async () => {
-  const leaving = await addClient(connection, 'Leaving');
-  const stays = await connection.medplum.createResource(appointmentOf(leaving.id));
-  const subscription = await connection.medplum.createResource({
+const aSubscription = (requestor: string) =>
+  connection.medplum.createResource<Subscription>({
     resourceType: 'Subscription',
-    meta: { tag: [requestorTag(leaving.id, config)] },
+    meta: { tag: [requestorTag(requestor, config)] },
     status: 'active',
     reason: 'Notifications',
     criteria: artefactUri(config, 'LocalTermin'),
     channel: { type: 'rest-hook', endpoint: 'https://portal.example.org/' },
   });
+
+test('a removal that is broken off leaves no Subscription that delivers', async () => {
+  const { id } = await addClient(connection, 'Half gone');
+  const subscription = await aSubscription(id);
+  const { medplum } = connection;
+  const killed = async (...what: Parameters<MedplumClient['deleteResource']>) => {
+    await medplum.deleteResource(...what);
+    throw new Error('killed');
+  };
+  const dying = { ...connection, medplum: Object.create(medplum, { deleteResource: { value: killed } }) };
+  await expect(removeClient(dying, id, config)).rejects.toThrow('killed');
+  expect(await medplum.readResource('Subscription', subscription.id, { cache: 'reload' })).toMatchObject({
+    status: 'off',
+  });
+});
+
+test('a removed requestor cannot log in; its appointments stay, its Subscriptions are off', async () => {
+  const leaving = await addClient(connection, 'Leaving');
+  const stays = await connection.medplum.createResource(appointmentOf(leaving.id));
+  const subscription = await aSubscription(leaving.id);
   expect(await removeClient(connection, 'Leaving', config)).toMatchObject({ subscriptions: 1 });
   await expect(logIn(leaving)).rejects.toThrow('Invalid client');
   expect(await connection.medplum.readResource('Appointment', stays.id)).toMatchObject({ status: 'booked' });
