@@ -56,7 +56,14 @@ async function findUnfinished({ medplum }: Connection, name: BotName): Promise<W
 
 async function findBot({ connection, config }: BotPlan, name: BotName): Promise<WithId<Bot> | undefined> {
   const identifier = `${artefactUri(config, 'LocalBot')}|${name}`;
-  return (await connection.medplum.searchOne('Bot', { identifier })) ?? findUnfinished(connection, name);
+  const [bot, ...others] = await connection.medplum.searchResources('Bot', { identifier });
+  if (others.length > 0) {
+    throw new Error(
+      `The Bot ${name} exists ${others.length + 1} times: two deployments ran at once. Run npm run deploy -- --remove, then ` +
+        'deploy again.',
+    );
+  }
+  return bot ?? findUnfinished(connection, name);
 }
 
 /** Creates the Bot the way Medplum's own app does: together with its membership in the project. */

@@ -86,14 +86,15 @@ function plan(desired: DesiredResource, hits: readonly WithId<Resource>[], all: 
   return { desired, stored, resource, change: hasContent(stored, resource) ? 'unchanged' : 'updated' };
 }
 
-function toEntry({ stored, resource }: Step): BundleEntry {
+/** Another deployment may be creating the same at this moment. */
+function toEntry({ stored, resource, desired: { query } }: Step): BundleEntry {
   const type = resource.resourceType;
   return stored
     ? {
         resource: { ...resource, id: stored.id, meta: stored.meta },
         request: { method: 'PUT', url: `${type}/${stored.id}` },
       }
-    : { resource, request: { method: 'POST', url: type } };
+    : { resource, request: { method: 'POST', url: type, ifNoneExist: query } };
 }
 
 /** Finds those of the desired resources that are stored, in one batch, and plans what has to be done. */

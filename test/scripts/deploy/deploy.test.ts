@@ -50,6 +50,18 @@ test('a second deployment changes nothing, and says so', async () => {
   expect(await countAll(medplum)).toEqual(before);
 });
 
+test('two at once make no artefact twice; of Bots that are there twice the next one says so', async () => {
+  const other = await startInstallation();
+  try {
+    const [one] = await Promise.all([other.deploy({ code: trivial }), other.deploy({ code: trivial })]);
+    expect(await countAll(one.connection.medplum)).toEqual({ ...(await countAll(medplum)), Bot: expect.anything() });
+    await one.connection.medplum.createResource({ resourceType: 'Bot', name: 'book', identifier: [botIdentifier] });
+    await expect(other.deploy({ code: trivial })).rejects.toThrow(/The Bot book exists \d times.*deploy -- --remove/);
+  } finally {
+    await other.sandbox.close();
+  }
+});
+
 test('the Bot has identifier, runtime, membership with its policy, and code', async () => {
   const bot = await medplum.searchOne('Bot', { identifier: `${botIdentifier.system}|${botIdentifier.value}` });
   expect(bot).toMatchObject({
