@@ -197,10 +197,12 @@ export function quotaIssues(
     const found: ResourceSet = usage.get(quotaKey(quota))?.found ?? new Map();
     const appointments = [...found.values()].filter((one) => one.resourceType === 'Appointment');
     const counted = appointments.filter(
-      (one) =>
-        !rewritten.includes(one.id ?? '') && countsAnywhere(one, quota, context) && isInScope(one, quota.scope, found),
+      (one) => countsAnywhere(one, quota, context) && isInScope(one, quota.scope, found),
     );
-    const isUsedUp = counted.length + ahead(quota) >= quota.limit || appointments.length >= MOST_COUNTED;
+    const others = counted.filter(({ id = '' }) => !rewritten.includes(id));
+    // Where the limit was lowered below what there is, what there is can still be moved.
+    const limit = Math.max(quota.limit, counted.length);
+    const isUsedUp = others.length + ahead(quota) >= limit || appointments.length >= MOST_COUNTED;
     const { code, diagnostics } = quota;
     return isUsedUp ? [{ code, diagnostics, expression }] : [];
   });

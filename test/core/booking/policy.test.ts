@@ -238,6 +238,13 @@ describe('quota', () => {
       expect(issues({ limit: 2_000 }, many.slice(1), ids)).toEqual([]);
     });
 
+    test('where it is lowered below what there is, by one more, not by what is moved', () => {
+      const three = ['a', 'b', 'c'].map((id) => booked({ id }));
+      expect(issues({ limit: 1 }, three)).toHaveLength(1);
+      expect(issues({ limit: 1 }, three, ['b'])).toEqual([]);
+      expect(issues({ limit: 1 }, three, ['d'])).toHaveLength(1);
+    });
+
     test.each<[string, string, boolean]>([
       ['its schedule', 'Schedule/calendar', true],
       ['another schedule', 'Schedule/other', false],
