@@ -192,7 +192,9 @@ async function withDeadline(
   return { ...step, thread: askedToCome(step.thread, attendanceBy, Date.now()) };
 }
 
-/** Cancels what nobody has said in time that they come to; the next run tells its person. */
+/**
+ * Cancels what nobody has said in time that they come to, if the clinic still wants that; the next run tells its person.
+ */
 async function release(
   medplum: MedplumClient,
   appointments: readonly Appointment[],
@@ -202,9 +204,10 @@ async function release(
   const found = await readRelatedAppointment(medplum, id);
   const { appointment } = found;
   if (appointment?.status === 'booked') {
+    const isWanted = (await policiesOf(medplum, found)).some(({ policy }) => policy.attendanceBy !== undefined);
     const cancelationReason = { ...byPatient, text: 'Nobody has said in time that they come.' };
-    const companions = await readTold(medplum, appointment);
-    const entry = await cancelEntries(medplum, found, appointment, cancelationReason, companions);
+    const companions = isWanted ? await readTold(medplum, appointment) : [];
+    const entry = isWanted ? await cancelEntries(medplum, found, appointment, cancelationReason, companions) : [];
     await writeRows(medplum, [...entry, ...kept], what(id));
   }
 }

@@ -341,14 +341,15 @@ describe('an appointment of the clinic', () => {
   });
 
   it('is released if nobody answers the reminder in time, where the clinic wants that and it did not come back', async () => {
-    const schedule = await aSchedule(medplum(), { extension: [policy({ attendanceBy: 12 })] });
-    const made = async () => {
+    const extension = [policy({ attendanceBy: 12 })];
+    const [asking, changed] = [await aSchedule(medplum(), { extension }), await aSchedule(medplum(), { extension })];
+    const made = async (schedule = asking) => {
       const { patient, address } = await aPatient();
       const [start, end] = [noon(10), noon(10) + HOUR / 2].map((time) => new Date(time).toISOString());
       const extension = says(true);
       return { ...(await booked(medplum(), { id: 'portal' }, { schedule, patient, start, end, extension })), address };
     };
-    const [silent, comes, gone] = [await made(), await made(), await made()];
+    const [silent, comes, gone, kept] = [await made(), await made(), await made(), await made(changed)];
     await run();
     for (const before of [7 * DAY - MINUTE, DAY - MINUTE]) {
       await later(until(noon(10) - before), () => run());
@@ -375,12 +376,14 @@ describe('an appointment of the clinic', () => {
       (await medplum().read<Appointment>(`Appointment/${appointment.id}`))?.status,
       (await medplum().read<Slot>(`Slot/${slot.id}`))?.status,
     ];
+    await medplum().change(changed, { extension: [] });
     await later(until(noon(10) - 12 * HOUR - MINUTE), () => run());
     expect(await left(silent)).toEqual(['booked', 'busy']);
     await later(until(noon(10) - 12 * HOUR + MINUTE), async () => {
       await run();
-      expect([await left(silent), await left(comes), await left(gone)]).toEqual([
+      expect([await left(silent), await left(comes), await left(gone), await left(kept)]).toEqual([
         ['cancelled', 'free'],
+        ['booked', 'busy'],
         ['booked', 'busy'],
         ['booked', 'busy'],
       ]);
