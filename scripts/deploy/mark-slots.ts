@@ -11,8 +11,15 @@ const [PAGE, PORTION, AT_ONCE] = [1000, 25, 4];
 /** How often a portion is sent that bookings overtake. */
 const ATTEMPTS = 3;
 
-/** The Slots that have not ended and that a search finds, page by page. */
-async function* pages(medplum: MedplumClient, query: Readonly<Record<string, string>>, now: number) {
+/** The Slots that have not ended, are not marked yet and that a search finds, page by page. */
+async function* pages(
+  medplum: MedplumClient,
+  query: Readonly<Record<string, string>>,
+  now: number,
+  config: BookingConfig,
+) {
+  const mark = artefactUri(config, 'LocalOffered');
+  const isMarked = ({ extension = [] }: Slot): boolean => extension.some(({ url }) => url === mark);
   let after = '';
   for (let isLast = false; !isLast; ) {
     const filter = [`end gt "${formatInstant(now)}"`, ...(after ? [`_lastUpdated ge "${after}"`] : [])].join(' and ');
@@ -21,7 +28,7 @@ async function* pages(medplum: MedplumClient, query: Readonly<Record<string, str
     const last = slots.at(-1)?.meta?.lastUpdated ?? '';
     isLast = slots.length < PAGE || last === after;
     after = last;
-    yield slots.flatMap(({ id }) => id ?? []);
+    yield slots.filter((slot) => !isMarked(slot)).flatMap(({ id }) => id ?? []);
   }
 }
 
@@ -70,11 +77,11 @@ export async function markSlots(
   const parts = { identifier: `${artefactUri(config, 'LocalSlotOrigin')}|`, status: 'free' };
   let [seen, written] = [0, 0];
   for (const query of [taken, parts]) {
-    for await (const ids of pages(medplum, query, now)) {
+    for await (const ids of pages(medplum, query, now, config)) {
       const counts = await mapConcurrently(chunks(ids), AT_ONCE, (one) => markByBot(medplum, one, config));
       seen += ids.length;
       written += counts.reduce((sum, count) => sum + count, 0);
-      log(`marked     ${written} of ${seen} Slots that are taken or parts of others`);
+      log(`marked     ${written} of ${seen} Slots without a mark that are taken or parts of others`);
     }
   }
   return written;
