@@ -118,7 +118,7 @@ export async function waitForServer(baseUrl: string, seconds: number): Promise<v
  * @param before - the lines left by an earlier run, if any
  */
 export function credentialsKey({ CREDENTIALS_KEY }: { readonly CREDENTIALS_KEY?: string }, before: string): string {
-  const [, known] = /^CREDENTIALS_KEY=(.+)$/m.exec(before) ?? [];
+  const [, known] = /^(?:export )?CREDENTIALS_KEY=(.+)$/m.exec(before) ?? [];
   return CREDENTIALS_KEY || known || randomBytes(keyBytes).toString('base64');
 }
 
@@ -126,6 +126,20 @@ export function credentialsKey({ CREDENTIALS_KEY }: { readonly CREDENTIALS_KEY?:
 export function environmentLines({ baseUrl, clientId, clientSecret }: Credentials, key: string): string {
   const administrator = `MEDPLUM_CLIENT_ID=${clientId}\nMEDPLUM_CLIENT_SECRET=${clientSecret}`;
   return `MEDPLUM_BASE_URL=${baseUrl}\n${administrator}\nCREDENTIALS_KEY=${key}\n`;
+}
+
+/**
+ * Writes an environment file that only its owner can read. Settings of the same names are replaced; all others stay, since
+ * an operator may keep those of a gateway in it.
+ *
+ * @param lines - `NAME=value`
+ */
+export function writeSettings(file: string, lines: readonly string[]): void {
+  const nameOf = (line: string): string | undefined => /^(?:export )?(\w+)=/.exec(line)?.[1];
+  const names = lines.map(nameOf);
+  const before = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
+  const kept = before.filter((line) => line !== '' && !names.includes(nameOf(line) ?? ''));
+  writeFileSync(file, `${[...kept, ...lines].join('\n')}\n`, { mode: 0o600 });
 }
 
 interface Arguments {
@@ -170,7 +184,7 @@ async function main(given: Arguments): Promise<void> {
   const before = output && existsSync(output) ? readFileSync(output, 'utf8') : '';
   const lines = environmentLines(done, credentialsKey(process.env, before));
   if (output) {
-    writeFileSync(output, lines, { mode: 0o600 });
+    writeSettings(output, lines.trimEnd().split('\n'));
     console.log(`Project/${done.projectId} (${given.project}) is ready; credentials are in ${output}.`);
   } else {
     console.log(lines.trimEnd());

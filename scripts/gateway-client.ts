@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
+import { writeSettings } from './bootstrap.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { findGatewayClient, GATEWAY_CLIENT } from './deploy/gateway-client.ts';
 import { connect } from './medplum/connect.ts';
@@ -27,12 +28,12 @@ async function rotate(given: CredentialArguments & { finish?: boolean; output?: 
   const { id, secret, isOldSecretValid } = await rotateSecretOf(connection, client, () =>
     randomBytes(32).toString('hex'),
   );
-  const lines = `BOTS_CLIENT_ID=${id}\nBOTS_CLIENT_SECRET=${secret}`;
+  const lines = [`BOTS_CLIENT_ID=${id}`, `BOTS_CLIENT_SECRET=${secret}`];
   if (given.output) {
-    writeFileSync(given.output, `${lines}\n`, { mode: 0o600 });
+    writeSettings(given.output, lines);
     console.log(`The settings are in ${given.output}.`);
   } else {
-    console.log(lines);
+    console.log(lines.join('\n'));
   }
   console.error(
     `The secret is not shown again. ${
@@ -50,7 +51,7 @@ export function define(program: Command): void {
     .showHelpAfterError();
   withCredentials(program.command('rotate'))
     .description('gives the client a new secret, and prints it once, as settings of the gateway')
-    .option('--output <file>', 'write them to this file instead of printing them')
+    .option('--output <file>', 'write them into this file instead of printing them')
     .option('--finish', 'end the previous secret')
     .action(rotate);
 }

@@ -1,6 +1,9 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
-import { credentialsKey, environmentLines, waitForServer } from '../../../scripts/bootstrap.ts';
+import { credentialsKey, environmentLines, waitForServer, writeSettings } from '../../../scripts/bootstrap.ts';
 import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
 import { assessExposure, assessIssuer } from '../../../scripts/doctor/exposure.ts';
 import {
@@ -251,6 +254,16 @@ describe('a project for the service', () => {
     expect(environmentLines({ baseUrl: 'http://m/', clientId: 'c', clientSecret: 's' }, 'k')).toBe(
       'MEDPLUM_BASE_URL=http://m/\nMEDPLUM_CLIENT_ID=c\nMEDPLUM_CLIENT_SECRET=s\nCREDENTIALS_KEY=k\n',
     );
+  });
+
+  test('is written into a file whose other settings stay', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'settings-')), 'gateway.env');
+    writeFileSync(file, '# The gateway\nCREDENTIALS_KEY=k\nexport BOTS_CLIENT_SECRET=old\n\nPORT=1');
+    writeSettings(file, ['BOTS_CLIENT_ID=a', 'BOTS_CLIENT_SECRET=b']);
+    expect(readFileSync(file, 'utf8')).toBe(
+      '# The gateway\nCREDENTIALS_KEY=k\nPORT=1\nBOTS_CLIENT_ID=a\nBOTS_CLIENT_SECRET=b\n',
+    );
+    rmSync(dirname(file), { recursive: true });
   });
 
   test('says what to do while the server is not up', async () => {
