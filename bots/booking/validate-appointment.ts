@@ -42,6 +42,12 @@ function holderIssues(created: Appointment, others: readonly Appointment[], slot
   });
 }
 
+const tooLong: Issue = {
+  code: 'period-invalid',
+  diagnostics: 'The appointment excludes too many Slots of its calendar: block the time by a Slot instead.',
+  expression: 'Appointment.end',
+};
+
 /** Announces the time that a new appointment takes, or says what takes it already. */
 async function takingIssues(
   medplum: MedplumClient,
@@ -68,6 +74,8 @@ async function takingIssues(
       const { by } = announced;
       const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;
       issues.push(overbookingIssue(created, from, what, config));
+    } else if (announced.kind === 'too-long') {
+      issues.push(tooLong);
     } else if (announced.kind === 'overtaken') {
       issues.push(contested('Appointment.slot'));
     }

@@ -1,9 +1,10 @@
+import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { timeLimits } from '../../core/config/time-limits.ts';
-import { type Issue, isEndedByDatabase } from '../../core/fhir/outcome/outcome.ts';
+import { type Issue, saysOvertaken } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { config } from './config.ts';
 
@@ -140,7 +141,7 @@ function classify({ status, body }: Answer): BundleAnswer {
   if (status === 409 || status === 412 || (isAbsence(status) && isResource(body, 'OperationOutcome'))) {
     return { kind: 'overtaken' };
   }
-  if (status === 400 && isResource(body, 'OperationOutcome') && isEndedByDatabase(body)) {
+  if (status === 400 && isResource(body, 'OperationOutcome') && saysOvertaken(body)) {
     return { kind: 'overtaken' };
   }
   if (status === 400 && isResource(body, 'OperationOutcome')) {
@@ -155,6 +156,40 @@ function classify({ status, body }: Answer): BundleAnswer {
 
 const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
 
+/** How many updates Medplum takes in one transaction; patches are not counted. */
+const MOST_UPDATES = 50;
+
+/** The elements that a change may take away from a Slot. */
+const leaving = ['identifier', 'extension', 'serviceCategory', 'serviceType', 'specialty'] as const;
+
+const isUpdate = ({ request }: BundleEntry): boolean => request?.method === 'PUT';
+
+/** An update of a Slot as a patch that makes the same of it, on condition of the same version. */
+function asPatch(entry: BundleEntry): BundleEntry {
+  const { request, resource } = entry;
+  const version = /^W\/"(.+)"$/.exec(request?.ifMatch ?? '')?.[1];
+  if (!request || !isUpdate(entry) || !isResource(resource, 'Slot') || version === undefined) {
+    return entry;
+  }
+  const { resourceType: _, id: __, ...elements } = resource;
+  const patch = [
+    { op: 'test', path: '/meta/versionId', value: version },
+    ...Object.entries(elements).map(([name, value]) => ({ op: 'add', path: `/${name}`, value })),
+    // What may not be there cannot be removed: it is made first.
+    ...leaving
+      .filter((name) => resource[name] === undefined)
+      .flatMap((name) => [
+        { op: 'add', path: `/${name}`, value: [] },
+        { op: 'remove', path: `/${name}` },
+      ]),
+  ];
+  const data = Buffer.from(JSON.stringify(patch)).toString('base64');
+  return {
+    request: { method: 'PATCH', url: request.url },
+    resource: { resourceType: 'Binary', contentType: 'application/json-patch+json', data },
+  };
+}
+
 /**
  * A transaction with its entries in an order that all writers share: two transactions that change the same resources in
  * different orders would wait for each other until the database ends one of them.
@@ -166,8 +201,9 @@ function inWriteOrder(bundle: Bundle) {
   if (bundle.type !== 'transaction' || entries.every(({ request }) => request?.method === 'GET')) {
     return { sorted: bundle, restored: (answer: Bundle) => answer };
   }
+  const isLarge = entries.filter(isUpdate).length > MOST_UPDATES;
   const order = entries
-    .map((entry, index) => ({ entry, index }))
+    .map((entry, index) => ({ entry: isLarge ? asPatch(entry) : entry, index }))
     .sort((one, other) => (urlOf(one.entry) < urlOf(other.entry) ? -1 : urlOf(one.entry) > urlOf(other.entry) ? 1 : 0));
   const restored = (answer: Bundle): Bundle => {
     const found = answer.entry ?? [];

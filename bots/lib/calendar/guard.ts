@@ -16,8 +16,8 @@ import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 import { hoursSearches, type KeyedHours, readOpeningHours } from './opening-hours.ts';
 
-/** How many Slots are read: of a block of many weeks the nearest ones are announced, the others follow within seconds. */
-const MOST = '1000';
+/** How many Slots are read, and on how many a taking is announced: of a block of many weeks the others follow within seconds. */
+const [MOST, ANNOUNCED] = ['1000', 500];
 
 /** How far around a taking its Slots are read before the buffers of its services are known, in milliseconds. */
 const REACH = 2 * 60 * 60_000;
@@ -28,7 +28,9 @@ type Announced =
   /** Something takes that time already. */
   | { readonly kind: 'taken'; readonly by: CalendarSlot }
   /** Something else is about to take it, or other requests wrote the same offers at each attempt. */
-  | { readonly kind: 'overtaken' };
+  | { readonly kind: 'overtaken' }
+  /** An appointment excludes more offers than can be written together. */
+  | { readonly kind: 'too-long' };
 
 /** Whether a pre-commit Bot is asked about a deletion, not about a change. */
 export const isDeletion = ({ headers }: Pick<BotEvent, 'headers'>): boolean =>
@@ -106,11 +108,14 @@ async function attempt(
   if (plan.conflict) {
     return { kind: 'taken', by: plan.conflict };
   }
+  if (taking.against === 'everything' && plan.excluded.length > ANNOUNCED) {
+    return { kind: 'too-long' };
+  }
   const offers = [...plan.excluded, ...[...calendar.values()].filter(({ id }) => id === taking.from.id)];
   if (taking.against !== 'nothing' && offers.some((slot) => isWithheld(slot, taking, now, config, by))) {
     return { kind: 'overtaken' };
   }
-  const intents = plan.excluded.flatMap((slot) => intentEntry(slot, taking, by, now, config));
+  const intents = plan.excluded.slice(0, ANNOUNCED).flatMap((slot) => intentEntry(slot, taking, by, now, config));
   const [row] = ofType('Task', found);
   const entry = [...intents, ...rowEntries(row, taking, plan.excluded, by, now)];
   if (entry.length === 0) {

@@ -177,14 +177,11 @@ export function serverRejectionIssues(
 
 /**
  * What PostgreSQL says when it ends one of two transactions that wait for each other, or about the statements that follow
- * in it.
+ * in it; and Medplum about a patch whose version has changed.
  */
-const endedByDatabase = /^(deadlock detected|current transaction is aborted)/;
+const overtaken = /^(deadlock detected|current transaction is aborted|Test failed: )/;
 
-/**
- * Whether the database has ended a transaction that can be tried again. Medplum (5.1) answers that with 400, like an
- * invalid resource.
- */
-export function isEndedByDatabase({ issue = [] }: OperationOutcome): boolean {
-  return issue.some(({ details }) => endedByDatabase.test(details?.text ?? ''));
+/** Whether a transaction can be tried again that Medplum (5.1) answers with 400, like an invalid resource. */
+export function saysOvertaken({ issue = [] }: OperationOutcome): boolean {
+  return issue.some(({ details }) => overtaken.test(details?.text ?? ''));
 }

@@ -263,3 +263,34 @@ describe('moving', () => {
     });
   });
 });
+
+describe('times that exclude more than fifty others', () => {
+  it('are booked, given back, and blocked', async () => {
+    const half = await aService(open('00:00', '22:00'), 10);
+    const [parameters] = half.extension ?? [];
+    const others = parameters?.extension?.filter(({ url }) => url !== 'duration') ?? [];
+    const duration = { url: 'duration', valueDuration: { value: 10, unit: 'h' } };
+    const service = await change('HealthcareService', {
+      ...half,
+      extension: [{ url: parameters?.url ?? '', extension: [...others, duration] }],
+    });
+    const schedule = await aCalendar(service, wholeDay);
+    const untilThere = (count: number) =>
+      until(
+        () => freeTimes(schedule),
+        (found) => found.length === count,
+        30_000,
+      );
+    const all = (22 - 10) * 6 + 1;
+    await untilThere(all);
+    const [slot] = await stored('Slot', `schedule=Schedule/${schedule.id}&status=free&start=${at('06:00')}`);
+    const slots = slot ? [slot] : [];
+    const booked = await book(proposedAt(service, await aPatient(), '06:00', '16:00', slots));
+    expect(booked.status).toBe(201);
+    await untilThere(0);
+    await change('Appointment', { ...resourceIn('Appointment', booked), status: 'cancelled' });
+    await untilThere(all);
+    await aSlot(schedule, 'busy-unavailable', '00:00', '23:00');
+    await untilThere(0);
+  });
+});

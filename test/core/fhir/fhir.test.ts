@@ -11,7 +11,7 @@ import {
   sizeProblem,
 } from '../../../core/fhir/bounds.ts';
 import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
-import { isEndedByDatabase, MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
+import { MOST_ISSUES, saysOvertaken, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { REPLACES, reservedEntries, withoutReserved } from '../../../core/fhir/reserved.ts';
 import { withoutEmpty } from '../../../core/fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag } from '../../../core/fhir/tags.ts';
@@ -167,14 +167,15 @@ describe('what the service alone sets', () => {
   });
 });
 
-describe('a transaction that the database has ended', () => {
+describe('a transaction that can be tried again', () => {
   it.each<[string, string, boolean]>([
     ['two wait for each other', 'deadlock detected', true],
     ['a later statement', 'current transaction is aborted, commands ignored until end of transaction block', true],
+    ['a patch of another version', 'Test failed: 1 != 2', true],
     ['an invalid resource', 'Missing required property', false],
     ['a value that sounds like it', 'Invalid code "deadlock detected"', false],
   ])('%s', (_, text, isEnded) => {
-    expect(isEndedByDatabase(badRequest(text))).toBe(isEnded);
+    expect(saysOvertaken(badRequest(text))).toBe(isEnded);
   });
 });
 
