@@ -203,8 +203,9 @@ async function publishWindows(
  */
 export async function publishTurn(medplum: MedplumClient, row: Task, until: number): Promise<Turn> {
   const publication = publicationIn(row);
+  // A row that cannot be read stays due: it is not taken up again in this run.
   if (!publication) {
-    return { kind: 'done' };
+    return overtaken;
   }
   // Claimed before anything is read: what changes later finds a run that has read something else.
   const now = Date.now();

@@ -4,6 +4,7 @@ import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes
 import { handler } from '../../../bots/calendar/publish-slots.ts';
 import { publicationRow } from '../../../bots/lib/calendar/request.ts';
 import { type Answer, sendTransaction } from '../../../bots/lib/medplum.ts';
+import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { type Publication, publicationTask, rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { later, passMidnight, withClock } from '../clock.ts';
@@ -405,6 +406,16 @@ describe('the clock', () => {
     expect(await freeOf(schedule)).toHaveLength(4);
     await tick(11 * MINUTE);
     expect(await freeOf(schedule)).toHaveLength(2);
+  });
+
+  it('ends although a row that is due cannot be read', async () => {
+    const { schedule } = await medplum().calendar();
+    const { focus: _, ...row } = publicationTask({ schedule: 'none', status: 'accepted', due: Date.now() }, config);
+    await medplum().create(row);
+    const began = Date.now();
+    await report({});
+    expect(Date.now() - began).toBeLessThan(RUN_LIMIT);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 
   it('leaves what is due to others if enough are about it', async () => {
