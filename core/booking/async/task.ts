@@ -10,6 +10,7 @@ import type {
 } from '@medplum/fhirtypes';
 import type { BookingConfig, PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { parseJson } from '../../fhir/json.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn, parseReference } from '../../fhir/reference.ts';
@@ -78,7 +79,7 @@ export function taskOf(
 /** The job in a Task, or `undefined` if it is not waiting to be carried out. */
 export function jobIn({ status, input }: Task): BookingJob | undefined {
   const kept = valueIn(input, 'job')?.valueString;
-  const job: unknown = status === 'requested' && kept !== undefined ? JSON.parse(kept) : undefined;
+  const job = status === 'requested' ? parseJson(kept ?? '') : undefined;
   return isObject(job) && typeof job.requestor === 'string' && Array.isArray(job.visible)
     ? {
         body: job.body,

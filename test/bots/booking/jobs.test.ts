@@ -174,6 +174,10 @@ describe('process booking', () => {
       await medplum().fhir('DELETE', `Task/${task.id}`);
       await run(task);
       await run({ ...task, id: undefined } as unknown as Task);
+      const input = [{ type: { text: 'job' }, valueString: '{' }];
+      const { id: _, ...another } = task;
+      await run(await medplum().create<Task>({ ...another, input }));
+      await later(SOON, tick);
       expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'free' });
     });
 
