@@ -20,6 +20,7 @@ import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, pageUrl, readInBatch, readPages } from '../read.ts';
+import { carryOut } from '../rows.ts';
 import { readCompanions } from './companions.ts';
 import { syncAppointment } from './slot-sync.ts';
 
@@ -122,8 +123,7 @@ export async function resolveCollisions(medplum: MedplumClient, taking: Slot): P
     }
   }
   const isLookedAfter = found.size > 0 && (await isOfAbsence(medplum, taking));
-  for (const collision of isLookedAfter ? [] : found.values()) {
-    await resolve(medplum, collision);
-  }
+  const acts = isLookedAfter ? [] : [...found.values()].map((one) => () => resolve(medplum, one));
+  await carryOut(acts, Number.POSITIVE_INFINITY);
   return found.size > 0;
 }

@@ -14,6 +14,7 @@ import { publicationRow } from '../calendar/request.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
+import { carryOut } from '../rows.ts';
 import { followingEntries, readCompanions } from './companions.ts';
 import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
 
@@ -122,12 +123,11 @@ async function answeredWith(medplum: MedplumClient, { status, cancelationReason,
   );
 }
 
-/** Cancels or transfers the open appointments of patients, as the state of each requires. */
+/** Cancels or transfers the open appointments of patients, as the state of each requires: one that fails holds up no other. */
 export async function syncAppointmentsOfPatients(medplum: MedplumClient, ids: readonly string[]): Promise<void> {
   const actor = ids.map((id) => `Patient/${id}`).join(',');
   const query = new URLSearchParams({ actor, status: statusQuery(isOpen), _count: '1000' });
   const [found] = await readInBatch(medplum, [`Appointment?${query}`]);
-  for (const appointment of ofType('Appointment', found)) {
-    await syncAppointment(medplum, appointment);
-  }
+  const acts = ofType('Appointment', found).map((one) => () => syncAppointment(medplum, one));
+  await carryOut(acts, Number.POSITIVE_INFINITY);
 }

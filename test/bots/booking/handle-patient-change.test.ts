@@ -1,12 +1,12 @@
 import '../config.ts';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { Identifier, Patient } from '@medplum/fhirtypes';
+import type { Appointment, Identifier, Patient } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/handle-patient-change.ts';
 import { nextMoment } from '../clock.ts';
 import { configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import { aPatient, aPortal, booked, eventOf, type Portal, writes } from './fixtures.ts';
+import { aPatient, aPortal, booked, eventOf, invalid, type Portal, writes } from './fixtures.ts';
 
 const medplum = withMedplum();
 
@@ -88,4 +88,21 @@ describe('a patient whom two bookings have made', () => {
       expect((await read(one))?.link).toBeUndefined();
     }
   });
+});
+
+it('the appointments of a patient who is gone are cancelled, although Medplum does not take the change of one', async () => {
+  const portal = await aPortal(medplum());
+  const patient = await aPatient(medplum(), portal, { active: false });
+  const made = [await booked(medplum(), portal, { patient }), await booked(medplum(), portal, { patient })];
+  const [one, other] = made.map(({ appointment }) => `Appointment/${appointment.id}`);
+  const statuses = async () =>
+    (await medplum().find<Appointment>(`Appointment?patient=Patient/${patient.id}`)).map(({ status }) => status).sort();
+  for (const odd of [one, other]) {
+    medplum().interfere(({ entries }) => (entries.includes(`PUT ${odd}`) ? invalid() : undefined));
+    await expect(run(patient)).rejects.toThrow('could not be written');
+    expect(await statuses()).toEqual(['booked', 'cancelled']);
+    for (const { appointment } of made) {
+      await medplum().change(appointment, { status: 'booked' });
+    }
+  }
 });

@@ -2,7 +2,18 @@ import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { resolveCollisions } from '../../../../bots/lib/booking/collisions.ts';
-import { aPortal, aSchedule, aSlot, at, booked, extension, inMinutes } from '../../booking/fixtures.ts';
+import {
+  aPortal,
+  aSchedule,
+  aSlot,
+  at,
+  booked,
+  extension,
+  inMinutes,
+  invalid,
+  only,
+  writes,
+} from '../../booking/fixtures.ts';
 import { withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
@@ -61,6 +72,15 @@ describe('what the clinic writes over booked time', () => {
     await resolve(over);
     expect(await tasksOf(appointment)).toEqual([]);
   });
+});
+
+it('of two appointments at that time staff hear of one, although Medplum does not take what is written about the other', async () => {
+  const { appointment, schedule, portal } = await setting('booked');
+  const { appointment: second } = await booked(medplum(), portal, { schedule, from: '10:00', to: '10:30' });
+  const over = await aSlot(medplum(), schedule, '09:00', '11:00', { status: 'busy-unavailable' });
+  medplum().interfere(only(writes, invalid));
+  await expect(resolve(over)).rejects.toThrow('could not be written');
+  expect([await tasksOf(appointment), await tasksOf(second)].flat()).toHaveLength(1);
 });
 
 it('of very many slots at that time all are looked at, page by page', async () => {
