@@ -36,7 +36,7 @@ function hasId<T extends { readonly id?: string }>(resource: T): resource is T &
 }
 
 /** Whether a Schedule offers all services. */
-export function offersAllServices({ serviceType = [] }: Schedule): boolean {
+export function offersAllServices({ serviceType = [] }: Pick<Schedule, 'serviceType'>): boolean {
   return serviceType.some(({ coding = [] }) =>
     coding.some(({ system, code }) => system === allServices.system && code === allServices.code),
   );

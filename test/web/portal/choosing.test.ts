@@ -187,3 +187,26 @@ test('who pays is chosen where it makes a difference, and only what serves them 
   expect(other.body).toMatch(/href="[^"]*payer=x[^"]*view=month/);
   expect((await get('&payer=constructor')).statusCode).toBe(200);
 });
+
+test('a calendar of all services offers each that is active, by its own name', async () => {
+  const own = aClinic();
+  const all = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' };
+  const schedule = {
+    resourceType: 'Schedule',
+    id: 'a',
+    serviceType: [{ coding: [all] }],
+    actor: [{ display: 'Dr. A' }],
+  };
+  own.get('/fhir/R4/Schedule', async () => bundle(schedule));
+  const typed = (code: string) => ({ resourceType: 'HealthcareService', id: code, type: [{ coding: [{ code }] }] });
+  own.get('/fhir/R4/HealthcareService', async () =>
+    bundle(typed('Eyes'), typed('Ears'), { ...typed('Nose'), active: false }),
+  );
+  const site = fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  const { assets } = files;
+  const baseUrl = `${await own.listen({ port: 0 })}/fhir/R4`;
+  void site.register(portal({ ...settings, assets, baseUrl, path: '/portal' }), { prefix: '/portal' });
+  const { body } = await aBrowser(site, '192.0.2.3').send('/portal/');
+  await Promise.all([site.close(), own.close()]);
+  expect([...body.matchAll(/service=%7C(\w+)/g)].map(([, name]) => name)).toEqual(['Ears', 'Eyes']);
+});

@@ -10,6 +10,7 @@ import type {
   Reference,
   Schedule,
 } from '@medplum/fhirtypes';
+import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { serviceIdOf } from '../../../core/fhir/reference.ts';
@@ -209,8 +210,14 @@ interface Found {
   readonly locations: ReadonlyMap<string, Location>;
 }
 
-/** The HealthcareServices that a Schedule offers: named by it, or its actor. */
+/** Whether a code stands for all services. */
+const isAll = (coding: Coding): boolean => offersAllServices({ serviceType: [{ coding: [coding] }] });
+
+/** The HealthcareServices that a Schedule offers: named by it, or its actor, or all. */
 function servicesOf({ serviceType, actor }: Schedule, { services }: Found): HealthcareService[] {
+  if (codingsOf(serviceType).some(isAll)) {
+    return [...services.values()].filter(({ active }) => active !== false);
+  }
   const named = listOf(serviceType).map(serviceIdOf);
   const actors = listOf(actor)
     .filter(({ reference }) => reference?.startsWith('HealthcareService/'))
@@ -257,7 +264,8 @@ function bookableSchedule(
 /** What one Schedule lets patients book. */
 function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableService[] {
   const services = servicesOf(schedule, clinic);
-  const codings = [...codingsOf(schedule.serviceType), ...services.flatMap(({ type }) => codingsOf(type))];
+  const named = codingsOf(schedule.serviceType).filter((coding) => !isAll(coding));
+  const codings = [...named, ...services.flatMap(({ type }) => codingsOf(type))];
   const known = new Map(codings.map((coding) => [keyOf(coding), coding]));
   const offers = [...(known.size > 0 ? known : new Map([['', undefined]]))];
   return offers.map(([key, coding]): BookableService => {
