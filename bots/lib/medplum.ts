@@ -160,7 +160,15 @@ const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
 const MOST_UPDATES = 50;
 
 /** The elements that a change may take away from a Slot. */
-const leaving = ['identifier', 'extension', 'serviceCategory', 'serviceType', 'specialty'] as const;
+const leaving = [
+  'identifier',
+  'extension',
+  'serviceCategory',
+  'serviceType',
+  'specialty',
+  'appointmentType',
+  'comment',
+] as const;
 
 const isUpdate = ({ request }: BundleEntry): boolean => request?.method === 'PUT';
 
