@@ -69,13 +69,14 @@ export interface Portal {
   readonly now: () => number;
   /** What can be booked; a service whose key is not known yet may be new. */
   readonly services: (key?: string) => Promise<readonly BookableService[] | Refusal>;
-  /** The people of a service's calendars, by actor. */
-  readonly doctors: (service: BookableService) => Promise<ReadonlyMap<string, Doctor>>;
+  /** The people of a service's calendars, by actor; `client` reads what is not remembered, also of a picture. */
+  readonly doctors: (service: BookableService, client: BookingService) => Promise<ReadonlyMap<string, Doctor>>;
   /** The picture of a person, or the logo of the clinic; `undefined` if there is none of this version. */
   readonly picture: (
     type: 'Practitioner' | 'Organization',
     id: string,
     version: string,
+    client: BookingService,
   ) => Promise<Picture | undefined>;
   /** The clinic, as far as its record is known. */
   readonly clinic: () => Promise<Partial<Clinic> & Pick<Clinic, 'phone'> & { readonly name: string }>;
@@ -128,11 +129,11 @@ function remember<T, K extends { readonly key: string }>(
 /** How many pictures are kept; those that were read first go first. */
 const MOST_PICTURES = 100;
 
-function pictures(client: BookingService, logo: string | undefined): Portal['picture'] {
+function pictures(logo: string | undefined): Portal['picture'] {
   const kept = new Map<string, Picture>();
   const pictureOf = (found: Practitioner | Organization): Picture | undefined =>
     found.resourceType === 'Practitioner' ? pictureIn(listOf(found.photo)) : logoOf(found, logo);
-  return async (type, id, version) => {
+  return async (type, id, version, client) => {
     const key = `${type}/${id}/${version}`;
     const known = kept.get(key);
     const found = known ? undefined : await client.read(type, id);
@@ -187,6 +188,12 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     (value) => value === undefined || !isRefusal(value),
     now,
   );
+  const doctors = remember(
+    ({ client, about }: { key: string; client: BookingService; about: BookableService }) => readDoctors(client, about),
+    (found) => found.size > 0,
+    now,
+    () => KEEP_LONGER,
+  );
   return {
     options,
     service,
@@ -204,12 +211,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
       return { ...last?.clinic, name: last?.clinic?.name ?? name, phone: last?.clinic?.phone ?? phone };
     },
     questionnaire: async (about) => (about.key === '' ? undefined : questionnaires(about)),
-    picture: pictures(service, extensions.clinic),
-    doctors: remember(
-      (about) => readDoctors(service, about),
-      (found) => found.size > 0,
-      now,
-      () => KEEP_LONGER,
-    ),
+    picture: pictures(extensions.clinic),
+    doctors: (about, client) => doctors({ key: about.key, client, about }),
   };
 }

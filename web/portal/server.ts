@@ -1,11 +1,12 @@
 import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { addressGroup, addressGroups, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
 import { serveAssets } from '../server/assets.ts';
 import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
+import { countedService } from './fhir/client.ts';
 import { receiver } from './http/receiver.ts';
 import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
 import { type Failure, failurePage } from './pages/failure.ts';
@@ -123,9 +124,24 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
   }
 }
 
-function handle(portal: Portal, handler: PageHandler) {
+type Count = ReturnType<FastifyInstance['createRateLimit']>;
+
+/** Counts something of a visitor; returns whether it is too much. */
+async function isTooMuch(request: FastifyRequest, counts: readonly Count[]): Promise<boolean> {
+  for (const count of counts) {
+    const counted = await count(request);
+    if (!counted.isAllowed && counted.isExceeded) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** @param calls - count what is asked of the clinic's service */
+function handle(portal: Portal, handler: PageHandler, calls: readonly Count[] = []) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const visit = await visitOf(portal, request);
+    const service = countedService(portal.service, () => isTooMuch(request, calls));
+    const visit = await visitOf({ ...portal, service }, request);
     return send(visit, reply, await handler(visit));
   };
 }
@@ -206,6 +222,11 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
         pages.createRateLimit({ ...own, max: changesPerMinute }),
         pages.createRateLimit({ ...network, max: PER_NETWORK * changesPerMinute }),
       ];
+      // All visitors share what the clinic's service answers the portal in a minute.
+      const calls = [
+        pages.createRateLimit({ ...own, max: requestsPerMinute }),
+        pages.createRateLimit({ ...network, max: PER_NETWORK * requestsPerMinute }),
+      ];
       pages.removeAllContentTypeParsers();
       pages.addContentTypeParser(
         'application/x-www-form-urlencoded',
@@ -214,11 +235,8 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
       );
       pages.addHook('onRequest', async (request) => {
         const isForm = request.method === 'POST';
-        for (const count of isForm ? [...forms, requests] : [requests]) {
-          const counted = await count(request);
-          if (!counted.isAllowed && counted.isExceeded) {
-            throw new RefusedRequest('Too many requests from this address.', 429);
-          }
+        if (await isTooMuch(request, isForm ? [...forms, requests] : [requests])) {
+          throw new RefusedRequest('Too many requests from this address.', 429);
         }
         if (isForm && !isFromOwnPage(request, options.origin)) {
           throw new RefusedRequest('The form was not sent from a page of the portal.', 403);
@@ -230,7 +248,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
         pages.route({
           method,
           url: path,
-          handler: handle(made, handler),
+          handler: handle(made, handler, calls),
           ...(isCheap && { config: cheap }),
         });
       }

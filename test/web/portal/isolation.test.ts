@@ -13,7 +13,7 @@ const day = '2040-01-02';
 let clinic: FastifyInstance;
 let app: FastifyInstance;
 /** How often each operation was asked for. */
-const asked = { hold: 0, book: 0, services: 0 };
+const asked = { hold: 0, book: 0, services: 0, all: 0 };
 /** What is stored at the clinic. */
 const appointments = new Map<string, Appointment>();
 const patients = new Map<string, Patient>();
@@ -57,6 +57,9 @@ function book(request: Parameters | Appointment): { status: number; body: Appoin
 
 beforeAll(async () => {
   clinic = aClinic();
+  clinic.addHook('onRequest', async ({ url }) => {
+    asked.all += url.startsWith('/fhir/') ? 1 : 0;
+  });
   const extension = [{ url: parameters, extension: [duration] }];
   clinic.get('/fhir/R4/Schedule', async () => {
     asked.services += 1;
@@ -115,6 +118,7 @@ beforeAll(async () => {
     prefix: '/portal',
   });
   void app.register(portal({ ...settings, assets, baseUrl, path: '/usual' }), { prefix: '/usual' });
+  void app.register(portal({ ...settings, requestsPerMinute: 20, assets, baseUrl, path: '/few' }), { prefix: '/few' });
 });
 afterAll(async () => {
   await app.close();
@@ -384,6 +388,32 @@ describe('one visitor', () => {
     expect(asked.hold).toBe(8 * 12);
     await press(visitor('2001:db8:2::1'));
     expect(asked.hold).toBe(8 * 12 + 1);
+  });
+
+  test.each([
+    ['one address', 20, () => '198.51.100.4'],
+    ['a whole network of IPv6', 8 * 20, (index: number) => `2001:db8:3:${(index % 60).toString(16)}::1`],
+  ])('from %s asks the clinic only so much in a minute, on whichever pages; others can', async (_, most, addressOf) => {
+    const before = asked.all;
+    for (let index = 0; index < 4 * most; index += 1) {
+      const { get } = visitor(addressOf(index));
+      const paths = ['/few/slots/a', `/few/pictures/Practitioner/a?v=${index}`, `/few/message/a.${index}`];
+      await get(paths[index % 3] ?? '');
+    }
+    // What all visitors share is read once more.
+    expect(asked.all - before).toBeLessThanOrEqual(most + 4);
+    const other = asked.all;
+    await visitor().get('/few/slots/a');
+    expect(asked.all).toBeGreaterThan(other);
+  });
+
+  test('with a whole network of IPv6 asks for calendars only so often, not as often from each of its parts', async () => {
+    const before = asked.all;
+    for (let part = 0; part < 9 * 30; part += 1) {
+      const { get } = visitor(`2001:db8:4:${part.toString(16)}::1`);
+      expect([404, 429]).toContain((await get(`/few/calendar/a.${'0'.repeat(64)}.ics`)).status);
+    }
+    expect(asked.all - before).toBe(8 * 30);
   });
 
   test('has only so many requests answered at the same time; others need not wait', async () => {

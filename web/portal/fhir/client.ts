@@ -216,6 +216,20 @@ export function bookingService(options: ServiceOptions): BookingService {
   };
 }
 
+/**
+ * The same service for one visitor.
+ *
+ * @param isEnough - asked before each request: whether the visitor may ask for no more now
+ */
+export function countedService(service: BookingService, isEnough: () => Promise<boolean>): BookingService {
+  const enough: Refusal = { refused: true, status: 429, problems: [] };
+  const counted = Object.entries(service).map(([name, ask]) => [
+    name,
+    async (...sent: unknown[]) => ((await isEnough()) ? enough : Reflect.apply(ask, undefined, sent)),
+  ]);
+  return Object.fromEntries(counted);
+}
+
 /** The resources of one type that a search has found; what is broken beyond its type is for the caller to judge. */
 export function resourcesIn<T extends ResourceType>(bundle: Bundle, type: T): ExtractResource<T>[] {
   const entries: unknown = bundle.entry;

@@ -21,7 +21,7 @@ export type Failure = keyof typeof failures;
 
 /** The page for a refusal to show anything: what is not there, or a service that does not answer. */
 export function failureOf({ status }: Refusal): Failure {
-  return [400, 404, 410].includes(status) ? 'notFound' : 'unavailable';
+  return [400, 404, 410].includes(status) ? 'notFound' : status === 429 ? 'tooMany' : 'unavailable';
 }
 
 /** The page of a failure: what happened, and what to do. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { addressGroup } from '../../../core/address-group.ts';
+import { addressGroup, addressNetwork, PER_NETWORK } from '../../../core/address-group.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import { isRefusal } from '../fhir/client.ts';
 import type { Portal } from '../portal.ts';
@@ -29,12 +29,21 @@ async function read({ service }: Portal, name: string): Promise<string | 404 | 5
 export function feedRoutes(portal: Portal): FastifyPluginAsync {
   return async (scope) => {
     const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
-    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow: '1 minute', keyGenerator });
+    const timeWindow = '1 minute';
+    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow, keyGenerator });
+    const network = scope.createRateLimit({
+      max: PER_NETWORK * MOST_PER_MINUTE,
+      timeWindow,
+      keyGenerator: ({ ip }) => addressNetwork(ip),
+    });
     scope.get('/calendar/:file', async (request, reply) => {
-      const text = await read(portal, isObject(request.params) ? String(request.params.file) : '');
+      const { isAllowed, ...counted } = await network(request);
+      const isTooMuch = !isAllowed && 'isExceeded' in counted && counted.isExceeded;
+      const file = isObject(request.params) ? String(request.params.file) : '';
+      const text = isTooMuch ? 429 : await read(portal, file);
       reply.header('cache-control', 'private, no-cache').header('x-robots-tag', 'noindex');
       if (typeof text === 'number') {
-        const said = text === 404 ? 'There is no such calendar.' : 'The clinic does not answer.';
+        const said = text === 404 ? 'There is no such calendar.' : 'The clinic does not answer. Try again in a minute.';
         return reply.code(text).type('text/plain; charset=utf-8').send(`${said}\n`);
       }
       const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;

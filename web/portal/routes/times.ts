@@ -28,7 +28,8 @@ export const showServices: PageHandler = async (visit) => {
 export const showPicture =
   (type: 'Practitioner' | 'Organization'): PageHandler =>
   async (visit) => {
-    const picture = await visit.portal.picture(type, visit.id, visit.query.get('v'));
+    const { portal, query, id } = visit;
+    const picture = await portal.picture(type, id, query.get('v'), portal.service);
     return picture
       ? { kind: 'asset', mediaType: picture.mediaType, content: picture.bytes }
       : failurePage(visit, 'notFound');
@@ -153,7 +154,7 @@ export const showTimes: PageHandler = async (visit) => {
     .map(({ reference }) => reference)
     .toSorted()
     .join(' ');
-  const doctors = await portal.doctors({ ...service, key, schedules: shown });
+  const doctors = await portal.doctors({ ...service, key, schedules: shown }, portal.service);
   const days = byDay(visit, found.times);
   const dates = [...days.keys()];
   const day = dates.find((date) => date >= query.get('day')) ?? dates[0];
