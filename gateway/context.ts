@@ -135,6 +135,8 @@ export interface GatewayContext {
   readonly turns: BookingQueue;
   readonly changes: ChangeLimit;
   readonly subscriptionChanges: ChangeLimit;
+  /** What changes nothing: what is only asked, and what is refused, by requestor and which of the two it is. */
+  readonly inVain: ChangeLimit;
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */
   readonly accessTokens: AccessTokens;

@@ -62,7 +62,7 @@ const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Hand
   Subscription: {
     create: limitingChanges(createSubscription, 'subscription'),
     update: limitingChanges(updateSubscription, 'subscription'),
-    delete: deleteSubscription,
+    delete: limitingChanges(deleteSubscription, 'size'),
   },
 };
 
@@ -74,9 +74,9 @@ const operations: Readonly<Record<OperationName, Handler>> = {
   answer: limitingChanges(answerMessage, 'answer'),
   feed: limitingChanges(calendarFeed, 'size'),
   absence: limitingChanges(planAbsence, 'size'),
-  status: subscriptionStatus,
-  events: subscriptionEvents,
-  'get-ws-binding-token': websocketToken,
+  status: limitingChanges(subscriptionStatus, 'size'),
+  events: limitingChanges(subscriptionEvents, 'size'),
+  'get-ws-binding-token': limitingChanges(websocketToken, 'size'),
   deliver: deliverNow,
 };
 
@@ -138,7 +138,12 @@ export function fhirRoutes(metadata: Handler, named: Named): readonly Route[] {
   const routes: readonly Route[] = [
     { method: 'GET', path: '/metadata', handler: metadata, isPublic: true, interaction: 'capabilities' },
     { method: 'GET', path: '/async/:id', handler: readBookingJob, interaction: 'async-read' },
-    { method: 'DELETE', path: '/async/:id', handler: cancelBookingJob, interaction: 'async-delete' },
+    {
+      method: 'DELETE',
+      path: '/async/:id',
+      handler: limitingChanges(cancelBookingJob, 'size'),
+      interaction: 'async-delete',
+    },
     ...typed,
     ...definitionTypes.flatMap((type): Route[] => [
       { method: 'GET', path: `/${type}/:id`, handler: readDefinition(type, named), type, interaction: 'read' },

@@ -12,7 +12,7 @@ import fastify, {
 import { Registry } from 'prom-client';
 import type { BookingConfig } from '../core/config/config.ts';
 import { createAdmission } from './admission/admission.ts';
-import { createChangeLimit, mostSubscriptionChanges } from './admission/change-limit.ts';
+import { createChangeLimit, mostInVain, mostSubscriptionChanges } from './admission/change-limit.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
 import { addAssistants } from './assistants/mcp.ts';
 import { createBookingQueue } from './booking-queue.ts';
@@ -114,6 +114,7 @@ function createContext({
     turns: createBookingQueue(all.turnMs),
     changes: createChangeLimit(config.requestors.maxBookingsPerMinute, now),
     subscriptionChanges: createChangeLimit(mostSubscriptionChanges(config), now),
+    inVain: createChangeLimit(mostInVain(config), now),
     bindingTokens: createBindingTokens(bindingKey, now),
     accessTokens: sealed ? createAccessTokens(sealed.tokens, sealed.unsealed, now) : medplumTokens,
     sealing: sealed,

@@ -18,6 +18,15 @@ export interface ChangeLimit {
 export const mostSubscriptionChanges = ({ notifications }: BookingConfig): number =>
   notifications.maxSubscriptions + 40;
 
+/**
+ * How much a requestor can have Bots do within a minute that changes nothing: they read with rights, and from a quota of
+ * Medplum's, that all requestors share.
+ */
+export const mostInVain = ({ requestors }: BookingConfig): number => requestors.maxBookingsPerMinute + 600;
+
+/** As how much of that a request counts: for what is refused more is read. */
+export const inVainWeights = { asked: 1, refused: 2 } as const;
+
 /** A change, and when it began, in milliseconds. */
 interface Change {
   readonly at: number;

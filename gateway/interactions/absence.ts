@@ -6,8 +6,10 @@ import type { FhirRequest } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import { nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
 import type { ServedTypeName } from '../served-types.ts';
+import { takeInVain } from './limiting-changes.ts';
 
 /**
  * The answer to a read that Medplum has refused. A resource that Medplum does not find for a requestor may have been the
@@ -24,9 +26,13 @@ export async function absence(
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<FhirResponse> {
+  const { caller } = exchange;
   const isUnknown = 'status' in answer && answer.status === 404;
-  if (!isUnknown || !isDeletable(type) || exchange.caller?.role !== 'requestor') {
+  if (!isUnknown || !isDeletable(type) || caller?.role !== 'requestor') {
     return upstreamProblem(answer, context.config);
+  }
+  if (typeof takeInVain(nameOf(caller), 'asked', context) === 'number') {
+    return problem('not-found');
   }
   const parameter = [
     { name: 'type', valueCode: type },

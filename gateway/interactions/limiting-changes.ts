@@ -1,7 +1,7 @@
 import { appointmentsIn, asksForDryRun } from '../../core/booking/book/request/request.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { parseAnswer } from '../../core/messages/answer.ts';
-import { mostSubscriptionChanges } from '../admission/change-limit.ts';
+import { inVainWeights, mostSubscriptionChanges } from '../admission/change-limit.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
@@ -33,6 +33,11 @@ function tooMany(of: Counted, body: unknown, retryAfter: string, { config }: Gat
   return { ...refused, headers: { ...headers, 'retry-after': retryAfter } };
 }
 
+/** Counts what may change nothing; returns what takes it back, or the seconds until more may be tried. */
+export function takeInVain(name: string, kind: keyof typeof inVainWeights, { inVain }: Pick<GatewayContext, 'inVain'>) {
+  return inVain.take(`${name} ${kind}`, inVainWeights[kind]);
+}
+
 /** The bytes of a body that count as one more change: a limit by number alone would let a portal store any amount. */
 const PIECE = 65_536;
 
@@ -46,24 +51,35 @@ function piecesOf({ header, body }: FhirRequest): number {
 /**
  * Lets a requestor make only so many changes in a minute. Each change of an appointment counts, also several of one, which
  * the Bots count once: its subscribers are told of each. What was refused, or only judged, counts by its size alone: the
- * server has stored it for the Bot all the same.
+ * server has stored it for the Bot all the same. How often that may be tried, and what only reads be asked, is counted apart.
  */
 export function limitingChanges(handler: Handler, of: Counted = 'appointment'): Handler {
   return async (exchange, context) => {
     const { caller, body } = exchange;
     const pieces = piecesOf(exchange);
     const weight = counts[of](body) + pieces;
-    if (caller?.role !== 'requestor' || weight === 0) {
+    if (caller?.role !== 'requestor') {
       return handler(exchange, context);
     }
+    const name = nameOf(caller);
     const limit = of === 'subscription' ? context.subscriptionChanges : context.changes;
-    const taken = limit.take(nameOf(caller), weight);
+    const taken = weight === 0 ? () => undefined : limit.take(name, weight);
     if (typeof taken === 'number') {
       return tooMany(of, body, String(taken), context);
     }
+    const isOnlyAsked = weight === pieces || asksForDryRun(body);
+    const tried = takeInVain(name, isOnlyAsked ? 'asked' : 'refused', context);
+    if (typeof tried === 'number') {
+      taken();
+      return problem('too-many-requests', undefined, { 'retry-after': String(tried) });
+    }
     const answer = await handler(exchange, context);
-    if ((answer.status >= 400 && answer.status < 500) || asksForDryRun(body)) {
+    const isRefused = answer.status >= 400 && answer.status < 500;
+    if (isRefused || asksForDryRun(body)) {
       taken(pieces);
+    }
+    if (!isRefused && !isOnlyAsked) {
+      tried();
     }
     return answer;
   };

@@ -178,3 +178,29 @@ test('patches of one appointment count one by one, a dry run does not; staff and
   expect((await patch({ authorization: 'Bearer portal-b' })).statusCode).toBe(200);
   await gateway.close();
 });
+
+test('what changes nothing is refused, or asked, only so often in a minute, whatever was changed', async () => {
+  const gateway = gatewayTo(fake);
+  fake.answer = () => ({ status: 404, body: {} });
+  fake.received.length = 0;
+  const ask = async (method: 'GET' | 'PATCH', token = 'portal-a') => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json-patch+json' };
+    const payload = JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]);
+    const more = method === 'PATCH' && { payload };
+    return (await gateway.inject({ method, url: '/fhir/R4/Appointment/a1', headers, ...more })).statusCode;
+  };
+  const statuses = (method: 'GET' | 'PATCH', count: number) =>
+    Promise.all(Array.from({ length: count }, () => ask(method)));
+  const runs = () => fake.received.filter(({ path }) => path.endsWith('/Bot/$execute')).length;
+  for (let count = 0; count < 8; count++) {
+    expect(new Set(await statuses('PATCH', 75))).toEqual(new Set([403]));
+    expect(new Set(await statuses('GET', 151))).toEqual(new Set([404]));
+  }
+  // One that is not there is not looked for among the deleted ones any more.
+  expect(runs()).toBe(600 + 1_200);
+  fake.answer = () => ({ body: appointment });
+  expect([await ask('PATCH'), await ask('PATCH', 'portal-b')]).toEqual([429, 200]);
+  expect(await posting(gateway, 'Appointment/$waitlist')({ resourceType: 'Appointment', id: 'a1' })).toBe(429);
+  expect(await posting(gateway, 'Appointment/$waitlist')(appointment)).toBe(429);
+  await gateway.close();
+});
