@@ -72,7 +72,8 @@ export function sendAnswer(reply: FastifyReply, raw: RawAnswer, body: unknown, a
 
 /**
  * Calls one of Medplum's OAuth endpoints, without the query of the request and with only the headers of OAuth and of
- * tracing.
+ * tracing. It names the client's address: Medplum limits logins by address, and would have one limit for all clients, and
+ * for the gateway itself.
  */
 export async function askMedplum(
   { method, path, body: form, authorization }: OAuthCall,
@@ -87,6 +88,7 @@ export async function askMedplum(
       ...only(request.headers, passedOn),
       ...(contentType !== undefined && { 'content-type': contentType }),
       ...(authorization !== undefined && { authorization }),
+      'x-forwarded-for': request.ip,
       'x-request-id': request.id,
     },
     ...(form !== undefined && { body: form }),

@@ -92,6 +92,11 @@ describe('proxy', () => {
       });
     });
 
+    test('names whom it comes from, whatever that one says: one who uses up the logins of an address stops no others', async () => {
+      const sent = await headersOf({ 'x-forwarded-for': '192.0.2.1' });
+      expect(sent?.['x-forwarded-for']).toBe('127.0.0.1');
+    });
+
     test('is a question without a body, for keys', async () => {
       fake.answer = () => ({ body: '{"keys":[]}', headers: json });
       const answer = await inject('/.well-known/jwks.json');
