@@ -37,6 +37,9 @@ const plain = (text: string | undefined): string =>
     .trim()
     .slice(0, LONGEST);
 
+/** A text that no program for mails makes a link of: what strangers have written leads nowhere. */
+const unlinked = (text: string): string => text.replace(/(?<=[\p{L}\p{N}])[.@](?=\p{L})|:(?=\/)/gu, '$& ');
+
 const addressLine = ({ text, line = [], postalCode, city }: Address): string =>
   plain(text ?? [...line, [postalCode, city].filter((part) => part).join(' ')].filter((part) => part).join(', '));
 
@@ -76,7 +79,7 @@ function detailsOf({ serviceType, participant }: Appointment, { reference }: Rec
   const [first] = serviceType ?? [];
   const what = first?.text ?? first?.coding?.[0]?.display;
   return [what, nameOf('Practitioner'), reference.startsWith('Patient/') ? undefined : nameOf('Patient')]
-    .map(plain)
+    .map((text) => unlinked(plain(text)))
     .filter((one) => one !== '');
 }
 

@@ -12,6 +12,7 @@ import type {
   Parameters,
   Patient,
   Project,
+  RelatedPerson,
   Slot,
   Subscription,
   Task,
@@ -293,6 +294,26 @@ describe('an appointment of the clinic', () => {
     expect(subjectsTo(address)).toEqual(['Ihr Termin']);
     expect(mailsTo(address)[0]?.text).toContain('Sleep laboratory');
     expect(mailsTo(address)[0]?.text).toContain('Ihr Termin ist gebucht.');
+  });
+
+  it('has no link but to the page of the clinic, whatever a stranger gives as a name', async () => {
+    const { patient } = await aPatient();
+    const telecom = [{ system: 'email' as const, value: 'victim@example.org' }];
+    const person = await medplum().create<RelatedPerson>({
+      resourceType: 'RelatedPerson',
+      patient: { reference: `Patient/${patient.id}` },
+      telecom,
+    });
+    const actor = {
+      reference: `Patient/${patient.id}`,
+      display: 'Pay at https://evil.example/now or pay@evil.example',
+    };
+    const related = { reference: `RelatedPerson/${person.id}` };
+    const participant = [actor, related].map((one) => ({ actor: one, status: 'accepted' as const }));
+    await anAppointment(patient, noon(10), { participant });
+    await run({ resourceType: 'Bot' }, { details: true });
+    const [sent] = mailsTo('victim@example.org');
+    expect(sent?.text).toContain('Pay at https: //evil. example/now or pay@ evil. example');
   });
 
   it.each([
