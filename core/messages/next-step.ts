@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { asksForConsent, hasEnded } from '../booking/appointment/expiry.ts';
+import { asksForConsent, endOf, hasEnded, isOffered } from '../booking/appointment/expiry.ts';
 import type { PublicConfig } from '../config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
@@ -52,8 +52,8 @@ interface StepContext {
   readonly newKey: () => string;
 }
 
-/** When the night ends in which a moment lies; the moment itself by day, or if the appointment would not wait for that. */
-function afterNight(time: number, start: number, timeZone: string): number {
+/** When the night ends in which a moment lies; the moment itself by day, or if what is said would not wait for that. */
+function afterNight(time: number, latest: number, timeZone: string): number {
   const local = localTimeOf(timeZone, time);
   const hour = (local % DAY) / HOUR;
   if (hour >= night.to && hour < night.from) {
@@ -61,7 +61,7 @@ function afterNight(time: number, start: number, timeZone: string): number {
   }
   const midnight = Math.floor(local / DAY) * DAY + (hour >= night.from ? DAY : 0);
   const morning = instantOf(timeZone, midnight + night.to * HOUR);
-  return start <= morning + HOUR ? time : morning;
+  return latest <= morning + HOUR ? time : morning;
 }
 
 /** What a change is to a person, by what that person knows and what is so now. */
@@ -200,7 +200,7 @@ const none: Omit<Thread, 'appointment' | 'group' | 'key'> = {
  * @param appointments - as they are stored: one, or those of a visit in the order of time; none if they were deleted
  */
 export function nextStep(thread: Thread | undefined, appointments: readonly Appointment[], context: StepContext): Step {
-  const { group, isWanted, isPhone, now, timeZone, newKey } = context;
+  const { group, isWanted, isPhone, now, timeZone, config, newKey } = context;
   const known = knownNext(thread?.known, appointments, context);
   const left = known && ahead(known, now);
   const isOver = left?.steps.length === 0;
@@ -235,10 +235,13 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const sent = stored.sent ?? Number.NEGATIVE_INFINITY;
   const isLate = isBooked && remindersAfter(left, sent).some((time) => time <= now);
   const news = changes[thread?.known?.status ?? 'nothing'][known.status];
-  const isAsked = news === 'offer' && appointments.some((one) => asksForConsent(one, context.config));
+  const isAsked = news === 'offer' && appointments.some((one) => asksForConsent(one, config));
   const kind = isNews ? (isAsked ? 'consent' : news) : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {
-    const due = kind === 'reminder' || isPhone ? afterNight(now, startOf(left), timeZone) : now;
+    const ends = appointments.flatMap((one) =>
+      isOffered(one, now, config) ? (endOf('offer', one, config) ?? []) : [],
+    );
+    const due = kind === 'reminder' || isPhone ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
     const isWaiting = thread?.due === due && !thread.claimed;
     const key = kind === 'reminder' ? next.key : newKey();
     return due <= now

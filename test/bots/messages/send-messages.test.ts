@@ -775,7 +775,7 @@ describe('a mail server that', () => {
 });
 
 describe('without an e-mail address', () => {
-  it('an SMS goes to the webhook of the clinic, signed, and not at night', async () => {
+  it('an SMS goes to the webhook of the clinic, signed, and at night only with an offer that is over by the morning', async () => {
     const received: { headers: IncomingMessage['headers']; body: string }[] = [];
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
@@ -801,8 +801,14 @@ describe('without an e-mail address', () => {
       smsSecret: { name: 'smsSecret', valueString: 'secret' },
     };
     const night = noon(1) + 12 * HOUR;
+    const [brief = {}, long = {}] = [1, 11].map((hours) => {
+      const offer = offerExtensions({ reason: 'absence', for: ['1'], until: night + hours * HOUR }, config);
+      return { status: 'proposed' as const, extension: [...offer, ...says(true)] };
+    });
+    const offered = await anAppointment(patient, noon(11), brief);
+    await anAppointment(patient, noon(12), long);
     await later(until(night), () => run());
-    expect(received.map(({ headers }) => headers['webhook-id'])).not.toContain(`${booked.id}/1`);
+    expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([`${offered.id}/1`]);
     await later(until(night + 9 * HOUR), () => run());
     secrets = {};
     const ofThis = received.filter(({ headers }) => headers['webhook-id'] === `${booked.id}/1`);
