@@ -103,11 +103,16 @@ describe('the arrow keys', () => {
   });
 });
 
-test.each(['2026-03-29', '2026-10-25', '2026-11-01'])('the hours of %s stand beside those of other days', (day) => {
-  const place = besideOthers(day, berlin);
-  const { start } = intervalOf(day, berlin);
-  const hours = ['00:00', '01:30', '04:00', '09:00', '23:30'];
-  expect(hours.map((hour) => (place(instantAt(day, hour, berlin)) - start) / HOUR)).toEqual([0, 1.5, 4, 9, 23.5]);
+test.each([
+  ['2026-03-29', berlin],
+  ['2026-10-25', berlin],
+  ['2026-11-01', berlin],
+  ['2026-04-24', 'Africa/Cairo'],
+])('the hours of %s in %s stand beside those of other days', (day, timeZone) => {
+  const place = besideOthers(day, timeZone);
+  const { start } = intervalOf(day, timeZone);
+  const hours = ['01:30', '04:00', '09:00', '23:30'];
+  expect(hours.map((hour) => (place(instantAt(day, hour, timeZone)) - start) / HOUR)).toEqual([1.5, 4, 9, 23.5]);
 });
 
 test('of a time that comes twice the one within the interval is meant', () => {

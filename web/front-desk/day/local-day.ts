@@ -64,6 +64,6 @@ export function instantAt(day: LocalDay, time: string, timeZone: string): number
  */
 export function besideOthers(day: LocalDay, timeZone: string): (time: number) => number {
   const { start, end } = intervalOf(day, timeZone);
-  const offset = offsetAt(timeZone, start);
-  return end - start === DAY ? (time) => time : (time) => time + offsetAt(timeZone, time) - offset;
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  return end - start === DAY ? (time) => time : (time) => start + localTimeOf(timeZone, time) - midnight;
 }
