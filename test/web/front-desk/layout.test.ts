@@ -126,3 +126,12 @@ test('of a time that comes twice the one within the interval is meant', () => {
   expect(instantWithin(over, '03:30', berlin)).toBe(first + 2 * HOUR);
   expect(instantWithin(over, '09:00', berlin)).toBe(Date.parse('2026-10-25T08:00:00Z'));
 });
+
+test('a date of birth of which only the year or the month is known is shown so', async () => {
+  const settings = JSON.stringify({ config: { timeZone: berlin } });
+  Object.assign(globalThis, { document: { documentElement: { dataset: { settings } } } });
+  const { dateText } = await import('../../../web/front-desk/client/parts/format.ts');
+  Reflect.deleteProperty(globalThis, 'document');
+  const texts = ['1990', '1990-05', '1990-05-17'].map((date) => dateText(date, 'en'));
+  expect(texts).toEqual(['1990', '1990-05', '17 May 1990']);
+});

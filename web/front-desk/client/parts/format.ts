@@ -1,7 +1,7 @@
 import type { Interval } from '../../../../core/time/interval.ts';
 import { isShownTwice } from '../../../../core/time/time-zone.ts';
 import type { Language } from '../../../server/language.ts';
-import { localDayOf } from '../../day/local-day.ts';
+import { isLocalDay, localDayOf } from '../../day/local-day.ts';
 import { config } from '../settings.ts';
 
 const { timeZone } = config;
@@ -61,10 +61,11 @@ export const momentText = (time: number, language: Language): string =>
     ...zoneOf(time),
   }).format(time);
 
-/** A date that has no time, such as a date of birth: 17 May 1990, so that day and month are not taken for each other. */
-export function dateText(date: string, language: Language): string {
-  const time = Date.parse(`${date}T00:00:00Z`);
-  return Number.isNaN(time)
-    ? date
-    : new Intl.DateTimeFormat(locales[language], { timeZone: 'UTC', dateStyle: 'medium' }).format(time);
-}
+/**
+ * A date that has no time, such as a date of birth: 17 May 1990, so that day and month are not taken for each other. A year or
+ * a month alone stays one.
+ */
+export const dateText = (date: string, language: Language): string =>
+  isLocalDay(date)
+    ? new Intl.DateTimeFormat(locales[language], { timeZone: 'UTC', dateStyle: 'medium' }).format(Date.parse(date))
+    : date;
