@@ -1,4 +1,6 @@
 import Holidays from 'date-holidays';
+import { formatInstant } from '../../fhir/instant.ts';
+import { DAY } from '../../time/time-zone.ts';
 import type { ClosedDay } from './closed-days-list.ts';
 
 /** A country or a state that has public holidays. */
@@ -47,5 +49,10 @@ export function holidaysOf(region: string, year: number): readonly ClosedDay[] |
   return calendar
     .getHolidays(year)
     .filter(({ type }) => type === 'public')
-    .map(({ date, name }) => ({ start: date.slice(0, 10), end: date.slice(0, 10), reason: name }));
+    .map(({ date, start, end, name }) => {
+      const first = date.slice(0, 10);
+      // One on which the clocks are changed lacks an hour. A last day that is half a holiday is none.
+      const days = Math.floor((end.getTime() - start.getTime() + 3_600_000) / DAY) || 1;
+      return { start: first, end: formatInstant(Date.parse(first) + (days - 1) * DAY).slice(0, 10), reason: name };
+    });
 }

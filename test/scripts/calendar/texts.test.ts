@@ -81,6 +81,9 @@ describe('closed days', () => {
     const bavaria = publicHolidays('DE-BY', 2027);
     expect(bavaria).toContainEqual({ start: '2027-01-06', end: '2027-01-06', reason: 'Heilige Drei Könige' });
     expect(publicHolidays('de-be', 2027).map(({ start }) => start)).not.toContain('2027-01-06');
+    expect(publicHolidays('RO', 2027)).toContainEqual({ start: '2027-01-01', end: '2027-01-02', reason: 'Anul nou' });
+    // The clocks are changed on this day.
+    expect(publicHolidays('SE', 2027)).toContainEqual({ start: '2027-03-28', end: '2027-03-28', reason: 'påskdagen' });
     expect(() => publicHolidays('DE-XX', 2027)).toThrow('BY');
     expect(() => publicHolidays('Bavaria', 2027)).toThrow('DE-BY');
   });
