@@ -93,10 +93,15 @@ export async function listClosedDays(given: CredentialArguments): Promise<void> 
 }
 
 /** Bookings are not touched: the clinic decides about them. */
-async function warnOfBookings({ medplum }: Session, { start, end }: ClosedDay, schedule?: string): Promise<void> {
+async function warnOfBookings(
+  { medplum, config }: Session,
+  { start, end }: ClosedDay,
+  schedule?: string,
+): Promise<void> {
+  const { value: time } = periodInterval({ start, end }, config.timeZone, 'during');
   const query = new URLSearchParams([
-    ['date', `ge${start}`],
-    ['date', `le${end}`],
+    ['date', `ge${formatInstant(time?.start ?? 0)}`],
+    ['date', `lt${formatInstant(time?.end ?? 0)}`],
     ['status', statusQuery(holdsSlots)],
   ]);
   if (schedule) {

@@ -77,16 +77,21 @@ it('the horizon is set', async () => {
 });
 
 it('days are closed and opened again', async () => {
+  const { medplum } = deployment.connection;
+  const [start, end] = ['2027-12-26T10:00:00Z', '2027-12-26T10:30:00Z'];
+  const participant = [{ actor: { display: 'Kim' }, status: 'accepted' as const }];
+  await medplum.createResource({ resourceType: 'Appointment', status: 'booked', start, end, participant });
   await expect(closeDays(undefined, undefined, given)).rejects.toThrow('--holidays DE-BY');
   await closeDays('2027-12-24', '2027-12-26', { ...given, reason: 'Christmas', holidays: 'DE-BY', year: 2027 });
   await listClosedDays(given);
+  expect(text()).toContain('1 appointments from 2027-12-26 to 2027-12-26');
+  expect(text()).toContain('1 appointments from 2027-12-24 to 2027-12-26');
   expect(text()).toContain('Christmas');
   await reopenDays('2027-12-24', undefined, given);
   printed = [];
   await listClosedDays(given);
   expect(text()).not.toContain('Christmas');
   await closeDays('2027-08-02', '2027-08-20', { ...given, reason: 'leave', schedule: 'Dr. Ada Moreau' });
-  const { medplum } = deployment.connection;
   const [slot] = await medplum.searchResources('Slot', { status: 'busy-unavailable' }, { cache: 'reload' });
   expect([slot?.start, slot?.end]).toEqual(['2027-08-01T22:00:00.000Z', '2027-08-20T22:00:00.000Z']);
 });
