@@ -6,10 +6,10 @@ import * as z from 'zod';
 import { CONSENT_HEADER } from '../../core/booking/appointment/consent.ts';
 import { asksForConsent, endOf, isHold } from '../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import { formatInstant } from '../../core/fhir/instant.ts';
+import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { instantOf } from '../../core/time/time-zone.ts';
+import { instantOf, offsetAt } from '../../core/time/time-zone.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem } from '../bots/call.ts';
 import type { GatewayContext } from '../context.ts';
@@ -90,11 +90,19 @@ async function searchFor<T extends ServedTypeName & ResourceType>(
 
 const clientOf = ({ exchange: { caller } }: ToolContext): string => (caller ? nameOf(caller) : '');
 
+/** An instant as the clocks of the clinic show it, with their offset: an assistant tells a person what it reads. */
+function local(instant: string | undefined, { gateway: { config } }: ToolContext): string | undefined {
+  const time = parseInstant(instant);
+  const offset = time === undefined ? 0 : offsetAt(config.timeZone, time);
+  const size = formatInstant(Math.abs(offset)).slice(11, 16);
+  return time === undefined ? instant : `${formatInstant(time + offset).slice(0, 19)}${offset < 0 ? '-' : '+'}${size}`;
+}
+
 /** A time as an assistant sees it. */
 const shown = (time: OfferedTime, context: ToolContext) => ({
   offer: context.offers.seal(time, clientOf(context)),
-  start: formatInstant(time.start),
-  end: formatInstant(time.end),
+  start: local(formatInstant(time.start), context),
+  end: local(formatInstant(time.end), context),
 });
 
 /** A refusal, with the times that are named instead as offers. */
@@ -235,9 +243,9 @@ const holdTime: Tool<typeof holdInput> = {
       ? {
           done: {
             hold: context.offers.sealHold({ appointment: resource.id ?? '', service: time.service }, clientOf(context)),
-            until: formatInstant(until),
-            start: resource.start,
-            end: resource.end,
+            until: local(formatInstant(until), context),
+            start: local(resource.start, context),
+            end: local(resource.end, context),
           },
         }
       : refused(answer, time.service, context);
@@ -262,8 +270,10 @@ const states: Readonly<Partial<Record<Appointment['status'], string>>> = { booke
 const isKnownState = ({ status }: Appointment): boolean => states[status] !== undefined;
 
 /** What has become of an appointment, as far as its assistant is concerned. */
-function stateOf(appointment: Appointment, { gateway: { config, now } }: ToolContext): ToolAnswer {
-  const { status, start, end } = appointment;
+function stateOf(appointment: Appointment, context: ToolContext): ToolAnswer {
+  const { config, now } = context.gateway;
+  const { status } = appointment;
+  const [start, end] = [appointment.start, appointment.end].map((one) => local(one, context));
   const until = asksForConsent(appointment, config) ? endOf('offer', appointment, config) : undefined;
   if (isKnownState(appointment)) {
     return { done: { state: states[status], start, end } };
@@ -272,7 +282,7 @@ function stateOf(appointment: Appointment, { gateway: { config, now } }: ToolCon
     ? {
         done: {
           state: 'asked',
-          until: formatInstant(until),
+          until: local(formatInstant(until), context),
           start,
           end,
           next: 'The person has been sent a link. Nothing is booked before they agree. Call book_time again to see whether they have.',

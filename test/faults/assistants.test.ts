@@ -33,6 +33,7 @@ beforeAll(async () => {
   origin = `http://localhost:${ports.gateway}`;
   config = resolveConfig({
     baseUrl: `${origin}/fhir/R4`,
+    timeZone: 'Asia/Kolkata',
     messages: { from: 'Klinik am See <appointments@clinic.example>', page: 'https://clinic.example/portal' },
     holds: { maxPerRequestor: 200 },
     requestors: { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 },
@@ -220,6 +221,15 @@ describe('an assistant', () => {
       'asked',
       'too-many-bookings',
     ]);
+  });
+
+  it('reads times as the clocks of the clinic show them', async () => {
+    const token = await aClient('asks');
+    const [{ start = '', offer } = {}] = (await timesFor(token)).toReversed();
+    expect(start).toMatch(/T\d\d:\d\d:00\+05:30$/);
+    const slots = await medplum.searchResources('Slot', { status: 'free', start: new Date(start).toISOString() });
+    expect(slots).not.toEqual([]);
+    expect(await call(token, 'hold_time', { offer })).toMatchObject({ start });
   });
 
   it('that is too late is offered other times, which it can hold', async () => {
