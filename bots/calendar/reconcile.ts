@@ -174,7 +174,9 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
   const end = start + RUN_LIMIT;
   const [rows] = await readInTransaction(medplum, [checkpointSearch('reconcile')]);
   const [row] = ofType('Task', rows);
-  const before = reachedIn(row) ?? start - HORIZON;
+  const stored = reachedIn(row) ?? start - HORIZON;
+  // The clock may have been ahead.
+  const before = Math.min(stored, start);
   let reached = before;
   // What others take costs a search at each look: so it is looked at once.
   let step = STEP;
@@ -186,7 +188,7 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       const ended = ofType('Appointment', pages.flat()).filter((one) => hasEnded(one, start, config));
       yield* ended.map((one) => () => syncAppointment(medplum, one));
     }
-    const lately = `_lastUpdated=ge${formatInstant(Math.min(before, start) - OVERLAP)}`;
+    const lately = `_lastUpdated=ge${formatInstant(before - OVERLAP)}`;
     const holders = new Map<string, string | undefined>();
     let isWhole = true;
     const failed = (error: unknown): never => {
@@ -198,7 +200,7 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       `Patient?${lately}`,
       `Encounter?${lately}&_include=Encounter:appointment`,
       `Patient?${lately}&_deleted=true`,
-      `Slot?_lastUpdated=ge${formatInstant(Math.min(before, start) - LATE)}&status=busy,busy-tentative,busy-unavailable`,
+      `Slot?_lastUpdated=ge${formatInstant(before - LATE)}&status=busy,busy-tentative,busy-unavailable`,
     ];
     for await (const pages of readPages(medplum, searches, { count: PAGE, end })) {
       const takings = takenByOthers(ofType('Slot', pages.at(-1)));
@@ -216,7 +218,7 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
   } finally {
     // What fails for long does not hold up the others.
     const until = Math.max(reached, start - HORIZON);
-    if (!row || until - before > step) {
+    if (!row || until < stored || until - before > step) {
       await moveCheckpoint(medplum, 'reconcile', row, until);
     }
   }

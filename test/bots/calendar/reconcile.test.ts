@@ -207,4 +207,19 @@ describe('how far it has come', () => {
     await expect(later(2 * 3_600_000, reconcile)).rejects.toThrow();
     expect(await reached()).toBeGreaterThan(before);
   });
+
+  it('goes back where the clock was ahead: what fails then is looked at again', async () => {
+    await forget();
+    await later(3_600_000, reconcile);
+    const slot = await freeSlot();
+    await medplum().appointment('booked', [slot]);
+    let isBroken = true;
+    medplum().interfere((asked) =>
+      isBroken && asked.entries.includes(`PUT Slot/${slot.id}`) ? { status: 500, body: {} } : undefined,
+    );
+    await expect(reconcile()).rejects.toThrow();
+    isBroken = false;
+    await later(600_000, reconcile);
+    expect(await statusOf(slot)).toBe('busy');
+  });
 });
