@@ -24,7 +24,8 @@ export function createMemory<T>(size: number, maxAgeMs: number, now: () => numbe
   return {
     get: (key) => {
       const entry = known.get(key);
-      if (!entry || entry.until <= now()) {
+      // Where the clock was set back, it is not known how long it was remembered.
+      if (!entry || entry.until <= now() || entry.until > now() + maxAgeMs) {
         known.delete(key);
         return undefined;
       }

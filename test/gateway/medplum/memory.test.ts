@@ -24,5 +24,8 @@ describe('what a gateway remembers', () => {
     memory.forget('1');
     memory.set('2', 'two');
     expect(memory.get('2')).toBe('two');
+    // The clock is set back.
+    now = -3_600_000;
+    expect(memory.get('2')).toBeUndefined();
   });
 });
