@@ -48,11 +48,14 @@ interface RequestContext {
   readonly newId: () => string;
 }
 
-/** The time of an appointment as staff read it. */
-function timeText({ start = '', end = '' }: Appointment, timeZone: string): string {
-  const day = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
-  const time = new Intl.DateTimeFormat('sv-SE', { timeZone, timeStyle: 'short' });
-  return `${day.format(new Date(start))}–${time.format(new Date(end))} (${timeZone})`;
+/** A day and a time as staff read it. */
+const momentText = (instant: string, timeZone: string): string =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' }).format(new Date(instant));
+
+/** The time of an appointment as staff read it; a moment if it has no end. */
+export function timeText({ start = '', end }: Pick<Appointment, 'start' | 'end'>, timeZone: string): string {
+  const until = end === undefined ? '' : `–${momentText(end, timeZone).slice(11)}`;
+  return `${momentText(start, timeZone)}${until} (${timeZone})`;
 }
 
 /** The patient of an appointment that is stored. */

@@ -1,6 +1,5 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
-import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { ownerOf } from '../../fhir/tags.ts';
@@ -10,6 +9,7 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { hasEnded, reasonOf } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen } from '../appointment/status.ts';
+import { timeText } from '../confirmation/task.ts';
 
 /** An appointment, and the Slot that was written over its time. */
 export interface Collision {
@@ -101,10 +101,9 @@ export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config
 export function collisionTask({ appointment, taking }: Collision, config: BookingConfig): BundleEntry {
   const focus = { reference: `Appointment/${appointment.id}` };
   const patient = appointment.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
-  const times = `${formatInstant(taking.start)} to ${formatInstant(taking.end)}`;
   const more: Partial<Task> = {
     priority: 'urgent',
-    description: `Slot/${taking.id} (${taking.resource.status}, ${times}) takes time of this appointment: move or cancel one of them.`,
+    description: `Slot/${taking.id} (${taking.resource.status}), ${timeText(taking.resource, config.timeZone)}, takes time of this appointment: move or cancel one of them.`,
     focus,
     ...(patient && { for: patient }),
     reasonReference: { reference: `Slot/${taking.id}` },

@@ -10,6 +10,7 @@ import { granularityOf, type ScheduleServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import { endOf, offeredFor } from '../appointment/expiry.ts';
+import { timeText } from '../confirmation/task.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { searchUrl } from '../search.ts';
 
@@ -99,7 +100,7 @@ export function callRow(offer: Appointment, focus: string, config: PublicConfig)
   const end = formatInstant(endOf('offer', offer, config) ?? 0);
   const more = {
     status: 'requested' as const,
-    description: `A time is free for somebody who waits: call, and note the answer by ${end}`,
+    description: `A time is free for somebody who waits: call, and note the answer by ${timeText({ start: end }, config.timeZone)}`,
     focus: { reference: focus },
     ...(patient && { for: patient }),
     restriction: { period: { end } },

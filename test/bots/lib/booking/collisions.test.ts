@@ -14,6 +14,7 @@ import {
   only,
   writes,
 } from '../../booking/fixtures.ts';
+import { configured } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
@@ -52,12 +53,12 @@ describe('what the clinic writes over booked time', () => {
     ['pending', { status: 'busy-unavailable' }],
   ] as const)('is for staff to decide if the appointment is %s (%j)', async (status, taking) => {
     const { appointment, over, slot } = await setting(status, taking);
-    await resolve(over);
+    await configured({ timeZone: 'Asia/Kolkata' }, () => resolve(over));
     await resolve(over);
     expect(await read(appointment)).toMatchObject({ status });
-    expect(await tasksOf(appointment)).toMatchObject([
-      { status: 'requested', reasonReference: { reference: `Slot/${over.id}` } },
-    ]);
+    const description = expect.stringContaining(' 14:45–15:15 (Asia/Kolkata), takes time');
+    const reasonReference = { reference: `Slot/${over.id}` };
+    expect(await tasksOf(appointment)).toMatchObject([{ status: 'requested', description, reasonReference }]);
     expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: slot.status });
   });
 
