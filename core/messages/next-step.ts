@@ -224,8 +224,11 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const isNews = !isSame(thread?.known && ahead(thread.known, now), left);
   const unanswered = isNews && { answerBy: undefined, isComing: false };
   const next: Thread = { ...stored, known, ...(patient && { patient }), ...unanswered };
+  const ends = appointments.flatMap((one) => (isOffered(one, now, config) ? (endOf('offer', one, config) ?? []) : []));
+  const sendAt = (kind: MessageKind): number =>
+    kind === 'reminder' || isPhone ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
   if (isWanted && !isNews && thread?.claimed) {
-    return (thread.due ?? 0) > now ? nothing : again(next, context);
+    return Math.max(thread.due ?? 0, sendAt(thread.claimed.kind)) > now ? nothing : again(next, context);
   }
   const isBooked = known.status === 'booked' && appointments.some(({ status }) => status === 'booked');
   const isSilent = isWanted && isBooked && !next.isComing;
@@ -238,10 +241,7 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const isAsked = news === 'offer' && appointments.some((one) => asksForConsent(one, config));
   const kind = isNews ? (isAsked ? 'consent' : news) : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {
-    const ends = appointments.flatMap((one) =>
-      isOffered(one, now, config) ? (endOf('offer', one, config) ?? []) : [],
-    );
-    const due = kind === 'reminder' || isPhone ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
+    const due = sendAt(kind);
     const isWaiting = thread?.due === due && !thread.claimed;
     const key = kind === 'reminder' ? next.key : newKey();
     return due <= now

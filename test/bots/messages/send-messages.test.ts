@@ -777,13 +777,14 @@ describe('a mail server that', () => {
 describe('without an e-mail address', () => {
   it('an SMS goes to the webhook of the clinic, signed, and at night only with an offer that is over by the morning', async () => {
     const received: { headers: IncomingMessage['headers']; body: string }[] = [];
+    let isDown = false;
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) {
         chunks.push(chunk as Buffer);
       }
-      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-      response.end();
+      received.push(...(isDown ? [] : [{ headers: request.headers, body: Buffer.concat(chunks).toString() }]));
+      response.writeHead(isDown ? 503 : 200).end();
     }).listen(0);
     atEnd(() => server.close());
     await once(server, 'listening');
@@ -808,8 +809,12 @@ describe('without an e-mail address', () => {
     const offered = await anAppointment(patient, noon(11), brief);
     await anAppointment(patient, noon(12), long);
     await later(until(night), () => run());
-    expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([`${offered.id}/1`]);
+    isDown = true;
     await later(until(night + 9 * HOUR), () => run());
+    isDown = false;
+    await later(until(night + DAY), () => run());
+    expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([`${offered.id}/1`]);
+    await later(until(night + DAY + 9 * HOUR), () => run());
     secrets = {};
     const ofThis = received.filter(({ headers }) => headers['webhook-id'] === `${booked.id}/1`);
     const [sms] = ofThis;
