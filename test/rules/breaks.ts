@@ -142,7 +142,7 @@ export const breaks: readonly Break[] = [
     edits: [
       edit(profile, 'return codingIssues([concept], conceptPath)', 'return codingIssues([], conceptPath)'),
       unchecked.priority,
-      edit(profiles, "...withCode('Extension.value[x]'),", ''),
+      edit('profiles/extensions.ts', "more: withCode('Extension.value[x]'),", ''),
     ],
     fails: ['a priority without a system'],
   },
