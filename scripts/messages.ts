@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { artefactUri } from '../core/config/config.ts';
 import { isResource } from '../core/fhir/resource.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { connect } from './medplum/connect.ts';
+import { callBot } from './medplum/project.ts';
 
 /** The command line: messages to people. */
 export function define(command: Command): void {
@@ -73,10 +73,8 @@ async function returned(given: CredentialArguments): Promise<void> {
 async function ask(given: CredentialArguments, said: Readonly<Record<string, string>>) {
   const config = loadConfig(given.config);
   const { medplum } = await connect(credentialsFrom(given));
-  const identifier = `${artefactUri(config, 'LocalBot')}|send-messages`;
   const parameter = Object.entries(said).map(([name, valueString]) => ({ name, valueString }));
-  const path = `${medplum.fhirUrl('Bot', '$execute')}?identifier=${encodeURIComponent(identifier)}`;
-  const answer: unknown = await medplum.post(path, { resourceType: 'Parameters', parameter });
+  const answer = await callBot(medplum, 'send-messages', { resourceType: 'Parameters', parameter }, config);
   const found = isResource(answer, 'Parameters') ? (answer.parameter ?? []) : [];
   const textOf = (name: string) => found.find((one) => one.name === name)?.valueString;
   return { result: textOf('result'), reason: textOf('reason') };

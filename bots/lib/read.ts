@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 import type { ResourceSet } from '../../core/booking/resource-set.ts';
-import { hasMore, pagesOf, readState } from '../../core/booking/search.ts';
+import { hasMore, pagesOf, portions, readState } from '../../core/booking/search.ts';
 import { mustBeWhole } from '../../core/booking/slots/reads.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type BundleAnswer, diagnosticsFor, type RequestOptions, sendBundle } from './medplum.ts';
@@ -154,19 +154,12 @@ export const readInTransaction = (
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);
 
-/** How many ids are asked for in one search. */
-const TOGETHER = 100;
-
-/** So many of something, and so on, up to the last. */
-export const portions = <T>(all: readonly T[], size = TOGETHER): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
-
 /** Reads resources of a type by their ids. */
 export const readByIds = async (medplum: MedplumClient, type: string, ids: readonly string[]): Promise<Resource[]> =>
   (
     await readInBatch(
       medplum,
-      portions([...new Set(ids)]).map((some) => `${type}?_id=${some.join(',')}&_count=${TOGETHER}`),
+      portions([...new Set(ids)]).map((some) => `${type}?_id=${some.join(',')}&_count=${some.length}`),
     )
   ).flat();
 

@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Resource, Task } from '@medplum/fhirtypes';
+import { portions } from '../../core/booking/search.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
@@ -37,7 +38,7 @@ import {
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { ofType, portions, readAll, readInTransaction } from '../lib/read.ts';
+import { ofType, readAll, readInTransaction } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */

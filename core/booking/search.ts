@@ -10,6 +10,10 @@ export function searchUrl(type: string, query: SearchQuery): string {
   return `${type}?${new URLSearchParams(query.map(([name, value]): [string, string] => [name, value]))}`;
 }
 
+/** Parts of a list, each as much as one request can name. */
+export const portions = <T>(all: readonly T[], size = 100): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
+
 /** A search as an entry of a batch. */
 export function search(type: string, query: SearchQuery): BundleEntry {
   return { request: { method: 'GET', url: searchUrl(type, query) } };

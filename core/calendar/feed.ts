@@ -1,5 +1,5 @@
 import type { Appointment, Parameters, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { searchUrl } from '../booking/search.ts';
+import { portions, searchUrl } from '../booking/search.ts';
 import type { BookingConfig, PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn, isId } from '../fhir/reference.ts';
@@ -100,15 +100,9 @@ export const takenSearch = (schedules: readonly Schedule[], now: number): string
 
 /** The searches for what stands in these Slots, a hundred in each. */
 export const inSlotsSearches = (slots: readonly Slot[]): string[] =>
-  Array.from({ length: Math.ceil(slots.length / 100) }, (_, part) =>
+  portions(slots).map((some) =>
     searchUrl('Appointment', [
-      [
-        'slot',
-        slots
-          .slice(part * 100, (part + 1) * 100)
-          .map(({ id }) => `Slot/${id}`)
-          .join(','),
-      ],
+      ['slot', some.map(({ id }) => `Slot/${id}`).join(',')],
       ['_count', '200'],
     ]),
   );

@@ -13,8 +13,8 @@ import { periodInterval } from '../../core/calendar/time/not-available.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
+import { searchAll } from '../medplum/project.ts';
 import { findTarget } from './find.ts';
-import { searchAll } from './read.ts';
 import { follow, open, type Session, save, type WritingArguments } from './session.ts';
 
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
@@ -107,7 +107,7 @@ async function warnOfBookings(
   if (schedule) {
     query.set('slot:Slot.schedule', `Schedule/${schedule}`);
   }
-  const found = await searchAll(medplum, 'Appointment', query.toString());
+  const found = await searchAll(medplum, 'Appointment', query);
   if (found.length > 0) {
     console.log(`${found.length} appointments from ${start} to ${end} stay as they are: call the patients.`);
   }

@@ -1,22 +1,20 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../core/booking/appointment/status.ts';
+import { portions } from '../../core/booking/search.ts';
 import { holdersOf } from '../../core/booking/slots/reads.ts';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { type Preview, previewOf } from '../../core/calendar/publish/preview.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { DAY } from '../../core/time/time-zone.ts';
-import { type Calendars, searchAll } from './read.ts';
-
-/** How many ids go into the address of one search. */
-const CHUNK = 100;
+import { searchAll } from '../medplum/project.ts';
+import type { Calendars } from './read.ts';
 
 async function heldSlots(medplum: MedplumClient, slots: readonly Slot[]): Promise<Set<string>> {
   const held = new Set<string>();
   const free = slots.filter(({ status }) => status === 'free').map(({ id }) => `Slot/${id}`);
-  for (let index = 0; index < free.length; index += CHUNK) {
-    const slot = free.slice(index, index + CHUNK).join(',');
-    const found = await searchAll(medplum, 'Appointment', { slot, status: statusQuery(holdsSlots) });
+  for (const some of portions(free)) {
+    const found = await searchAll(medplum, 'Appointment', { slot: some.join(','), status: statusQuery(holdsSlots) });
     for (const id of holdersOf(found).keys()) {
       held.add(id);
     }

@@ -4,7 +4,7 @@ import type { Task } from '@medplum/fhirtypes';
 import { lookIn, publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { rowCodes } from '../../core/rows/row.ts';
-import { searchAll } from './read.ts';
+import { searchAll } from '../medplum/project.ts';
 
 /** How far the publication of some schedules has come. */
 export interface Progress {

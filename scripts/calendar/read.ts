@@ -1,15 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
-import type { ExtractResource, Practitioner, Resource, ResourceType, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { Practitioner, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { portions } from '../../core/booking/search.ts';
 import { actorTypes, type HoursData, hoursData } from '../../core/calendar/opening-hours.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { rowCodes } from '../../core/rows/row.ts';
-
-const FRESH = { cache: 'reload' } as const;
-
-/** How many resources one page has. */
-const PAGE = 1000;
+import { searchAll } from '../medplum/project.ts';
 
 /** The calendars of a project. */
 export interface Calendars extends HoursData {
@@ -17,36 +14,18 @@ export interface Calendars extends HoursData {
   readonly publications: ReadonlyMap<string, Task>;
 }
 
-/** All resources that a search finds. */
-export async function searchAll<T extends ResourceType>(
-  medplum: MedplumClient,
-  type: T,
-  query: Record<string, string> | string,
-): Promise<ExtractResource<T>[]> {
-  const found: ExtractResource<T>[] = [];
-  const parameters = new URLSearchParams(query);
-  parameters.set('_count', String(PAGE));
-  for await (const page of medplum.searchResourcePages(type, parameters, FRESH)) {
-    found.push(...page);
-  }
-  return found;
-}
-
 /** Writes the row that a search finds, or creates it. */
 export async function writeRow(medplum: MedplumClient, task: Task, stored: Task | undefined): Promise<void> {
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
-
-/** How many ids go into the address of one search. */
-const CHUNK = 100;
 
 async function readActors(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<Resource[]> {
   const references = [...new Set(schedules.flatMap(({ actor }) => actor.flatMap(({ reference }) => reference ?? [])))];
   const actors: Resource[] = [];
   for (const type of actorTypes) {
     const ids = references.filter((one) => one.startsWith(`${type}/`)).map((one) => one.slice(type.length + 1));
-    for (let index = 0; index < ids.length; index += CHUNK) {
-      actors.push(...(await searchAll(medplum, type, { _id: ids.slice(index, index + CHUNK).join(',') })));
+    for (const some of portions(ids)) {
+      actors.push(...(await searchAll(medplum, type, { _id: some.join(',') })));
     }
   }
   return actors;
@@ -55,8 +34,8 @@ async function readActors(medplum: MedplumClient, schedules: readonly Schedule[]
 /** Reads all calendars of a project. */
 export async function readCalendars(medplum: MedplumClient, config: BookingConfig): Promise<Calendars> {
   const [schedules, services, tasks] = await Promise.all([
-    searchAll(medplum, 'Schedule', '_sort=_id'),
-    searchAll(medplum, 'HealthcareService', '_sort=_id'),
+    searchAll(medplum, 'Schedule', { _sort: '_id' }),
+    searchAll(medplum, 'HealthcareService', { _sort: '_id' }),
     searchAll(medplum, 'Task', { code: rowCodes(['publish'], config) }),
   ]);
   return {
@@ -94,6 +73,6 @@ export function readSlots(medplum: MedplumClient, schedule: string, from: number
       ['schedule', `Schedule/${schedule}`],
       ['_filter', `(end gt "${formatInstant(from)}")`],
       ['_sort', 'start,_id'],
-    ]).toString(),
+    ]),
   );
 }

@@ -6,9 +6,10 @@ import { formatInstant } from '../../core/fhir/instant.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
+import { searchAll } from '../medplum/project.ts';
 import { findTarget } from './find.ts';
 import { hoursText } from './hours-text.ts';
-import { type Calendars, nameOf, searchAll, writeRow } from './read.ts';
+import { type Calendars, nameOf, writeRow } from './read.ts';
 import { follow, open, type Session, type WritingArguments } from './session.ts';
 import { reasonOf, serviceName, stateOf, weeklyText } from './texts.ts';
 

@@ -6,8 +6,9 @@ import { localTimeOf } from '../../core/time/time-zone.ts';
 import { visitPreview } from '../../core/visits/preview.ts';
 import type { Proposal } from '../../core/visits/search.ts';
 import { readVisit, type Visit } from '../../core/visits/visit.ts';
+import { searchAll } from '../medplum/project.ts';
 import { findService, findTarget } from './find.ts';
-import { type Calendars, nameOf, searchAll } from './read.ts';
+import { type Calendars, nameOf } from './read.ts';
 import { open, type Session, save, type WritingArguments } from './session.ts';
 
 /** How a visit is given. */
@@ -136,7 +137,13 @@ async function offered(visit: Visit, { medplum, calendars, config }: Session): P
   const slots: Slot[] = [];
   for (const { schedule, start, end } of preview.reads) {
     const time = `start=lt${formatInstant(end)}&end=gt${formatInstant(start)}`;
-    slots.push(...(await searchAll(medplum, 'Slot', `schedule=Schedule/${schedule}&status=free&${time}&_sort=start`)));
+    slots.push(
+      ...(await searchAll(
+        medplum,
+        'Slot',
+        new URLSearchParams(`schedule=Schedule/${schedule}&status=free&${time}&_sort=start`),
+      )),
+    );
   }
   return preview.offered(slots);
 }

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
-import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { checkConsistency, type Finding } from '../../core/booking/consistency/check.ts';
 import { rules } from '../../core/booking/consistency/finding.ts';
@@ -12,6 +11,7 @@ import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { GATEWAY_CLIENT } from '../deploy/gateway-client.ts';
 import { connect } from '../medplum/connect.ts';
+import { searchAll } from '../medplum/project.ts';
 import { versionsOf } from '../person/read.ts';
 import { findUnpublished, type OnProgress } from './published.ts';
 import { readStored, type Source } from './read.ts';
@@ -59,18 +59,7 @@ async function clientOf(given: CheckArguments): Promise<MedplumClient> {
 
 function sourceOf(medplum: MedplumClient): Source {
   return {
-    async search(type: ResourceType, query) {
-      const found: Resource[] = [];
-      const options = { cache: 'no-store' } as const;
-      for await (const page of medplum.searchResourcePages(
-        type,
-        { _sort: '_lastUpdated', _count: '1000', ...query },
-        options,
-      )) {
-        found.push(...page);
-      }
-      return found;
-    },
+    search: (type, query) => searchAll(medplum, type, { _sort: '_lastUpdated', ...query }),
     versions: (id) => versionsOf(medplum, 'Appointment', id),
   };
 }

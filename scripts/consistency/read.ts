@@ -1,6 +1,7 @@
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import { mayBecome } from '../../core/booking/appointment/status.ts';
+import { portions } from '../../core/booking/search.ts';
 import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { rowCodes } from '../../core/rows/row.ts';
@@ -17,12 +18,6 @@ type Found = Map<string, Resource>;
 
 /** How many ids go into the address of one search, and how many histories are read at once. */
 const [CHUNK, AT_ONCE] = [50, 4];
-
-function chunks<T>(list: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
-    list.slice(index * size, (index + 1) * size),
-  );
-}
 
 function keep(found: Found, resources: readonly Resource[]): void {
   for (const resource of resources) {
@@ -48,7 +43,7 @@ async function readAll({ search }: Source, config: BookingConfig, found: Found):
 async function readSchedules({ search }: Source, schedules: readonly string[], found: Found): Promise<void> {
   keep(found, await search('Slot', { schedule: schedules.join(',') }));
   const references = ofType(found, 'Slot').map(({ id }) => `Slot/${id}`);
-  for (const chunk of chunks(references, CHUNK)) {
+  for (const chunk of portions(references, CHUNK)) {
     keep(found, await search('Appointment', { slot: chunk.join(',') }));
   }
 }
@@ -88,7 +83,7 @@ async function readReferred({ search }: Source, found: Found): Promise<void> {
     const ids = missing.flatMap((reference) =>
       reference.startsWith(`${type}/`) ? reference.slice(type.length + 1) : [],
     );
-    for (const chunk of chunks(ids, CHUNK)) {
+    for (const chunk of portions(ids, CHUNK)) {
       keep(found, await search(type, { _id: chunk.join(',') }));
     }
   }

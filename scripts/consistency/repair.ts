@@ -5,12 +5,13 @@ import type { Finding, Rule } from '../../core/booking/consistency/finding.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
 import { holdersOf } from '../../core/booking/slots/reads.ts';
 import { publicationTask } from '../../core/calendar/publish/publication.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 import { idIn } from '../../core/fhir/reference.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { bufferOf } from '../../core/slots/slot.ts';
 import { untilPublished } from '../calendar/progress.ts';
-import { searchAll, writeRow } from '../calendar/read.ts';
+import { writeRow } from '../calendar/read.ts';
+import { callBot, searchAll } from '../medplum/project.ts';
 
 /**
  * How a finding is mended: the slots of an appointment follow its status; a slot that nobody holds is released, as if
@@ -58,12 +59,6 @@ export function remediesFor(findings: readonly Finding[], state: ResourceSet, co
   return [...new Map(found.map((remedy) => [JSON.stringify(remedy), remedy])).values()];
 }
 
-async function execute(medplum: MedplumClient, input: unknown, config: BookingConfig): Promise<void> {
-  const url = medplum.fhirUrl('Bot', '$execute');
-  url.searchParams.set('identifier', `${artefactUri(config, 'LocalBot')}|sync-slots`);
-  await medplum.post(url, input, 'application/fhir+json');
-}
-
 async function requestPublication(medplum: MedplumClient, schedule: string, config: BookingConfig): Promise<void> {
   const query = { code: rowCodes(['publish'], config), focus: `Schedule/${schedule}` };
   const [stored] = await searchAll(medplum, 'Task', query);
@@ -81,12 +76,12 @@ const deletedHolder = (slot: string): { readonly deletedResource: Appointment } 
   },
 });
 
-function apply(medplum: MedplumClient, remedy: Remedy, config: BookingConfig): Promise<void> {
+function apply(medplum: MedplumClient, remedy: Remedy, config: BookingConfig): Promise<unknown> {
   switch (remedy.kind) {
     case 'follow':
-      return execute(medplum, { resourceType: 'Appointment', id: remedy.appointment }, config);
+      return callBot(medplum, 'sync-slots', { resourceType: 'Appointment', id: remedy.appointment }, config);
     case 'release':
-      return execute(medplum, deletedHolder(remedy.slot), config);
+      return callBot(medplum, 'sync-slots', deletedHolder(remedy.slot), config);
     case 'publish':
       return requestPublication(medplum, remedy.schedule, config);
   }

@@ -1,9 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Parameters, Slot } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
+import { portions } from '../../core/booking/search.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { callBot } from '../medplum/project.ts';
 
 /** How many Slots one search finds, one call of the Bot marks, and how many requests run at once. */
 const [PAGE, PORTION, AT_ONCE] = [1000, 25, 4];
@@ -32,22 +34,14 @@ async function* pages(
   }
 }
 
-function chunks<T>(list: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(list.length / PORTION) }, (_, index) =>
-    list.slice(index * PORTION, (index + 1) * PORTION),
-  );
-}
-
 async function markByBot(medplum: MedplumClient, ids: readonly string[], config: BookingConfig): Promise<number> {
-  const url = medplum.fhirUrl('Bot', '$execute');
-  url.searchParams.set('identifier', `${artefactUri(config, 'LocalBot')}|reconcile`);
   const input: Parameters = {
     resourceType: 'Parameters',
     parameter: ids.map((valueId) => ({ name: 'slot', valueId })),
   };
   for (let attempt = 1; ; attempt++) {
     try {
-      const answer: unknown = await medplum.post(url, input, 'application/fhir+json');
+      const answer = await callBot(medplum, 'reconcile', input, config);
       return isResource(answer, 'Parameters') ? (answer.parameter?.[0]?.valueInteger ?? 0) : 0;
     } catch (error) {
       if (attempt === ATTEMPTS) {
@@ -78,7 +72,7 @@ export async function markSlots(
   let [seen, written] = [0, 0];
   for (const query of [taken, parts]) {
     for await (const ids of pages(medplum, query, now, config)) {
-      const counts = await mapConcurrently(chunks(ids), AT_ONCE, (one) => markByBot(medplum, one, config));
+      const counts = await mapConcurrently(portions(ids, PORTION), AT_ONCE, (one) => markByBot(medplum, one, config));
       seen += ids.length;
       written += counts.reduce((sum, count) => sum + count, 0);
       log(`marked     ${written} of ${seen} Slots without a mark that are taken or parts of others`);

@@ -4,6 +4,7 @@ import { bots } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import type { Connection } from '../medplum/connect.ts';
+import { searchAll } from '../medplum/project.ts';
 import type { Report } from '../medplum/report.ts';
 
 /** What is to be removed of what deployments have left in a project. */
@@ -13,30 +14,23 @@ interface Removal {
   readonly bots: readonly WithId<Bot>[];
 }
 
-const PAGE = 500;
-
 const nameIn = (bot: Bot, system: string): string | undefined =>
   bot.identifier?.find((identifier) => identifier.system === system)?.value;
 
 const tagIn = ({ meta }: Subscription, system: string): string | undefined =>
   meta?.tag?.find((tag) => tag.system === system)?.code;
 
-async function ownBots({ medplum }: Connection, system: string): Promise<WithId<Bot>[]> {
-  const found: WithId<Bot>[] = [];
-  for await (const page of medplum.searchResourcePages('Bot', { _count: PAGE })) {
-    found.push(...page.filter((bot) => nameIn(bot, system) !== undefined));
-  }
-  return found;
-}
+const ownBots = ({ medplum }: Connection, system: string): Promise<WithId<Bot>[]> =>
+  searchAll(medplum, 'Bot', {}, (bot) => nameIn(bot, system) !== undefined);
 
 /** The Subscriptions that start Bots: those of subscribers have another endpoint, whatever tags they carry. */
-async function ownSubscriptions({ medplum }: Connection, system: string): Promise<WithId<Subscription>[]> {
-  const found: WithId<Subscription>[] = [];
-  for await (const page of medplum.searchResourcePages('Subscription', { type: 'rest-hook', _count: PAGE })) {
-    found.push(...page.filter((one) => tagIn(one, system) && one.channel.endpoint?.startsWith('Bot/')));
-  }
-  return found;
-}
+const ownSubscriptions = ({ medplum }: Connection, system: string): Promise<WithId<Subscription>[]> =>
+  searchAll(
+    medplum,
+    'Subscription',
+    { type: 'rest-hook' },
+    (one) => tagIn(one, system) !== undefined && one.channel.endpoint?.startsWith('Bot/') === true,
+  );
 
 /** The Bots and Subscriptions of another version of the service that this one does not have. */
 export async function findObsolete(connection: Connection, config: BookingConfig): Promise<Removal> {

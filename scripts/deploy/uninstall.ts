@@ -2,6 +2,7 @@ import type { AccessPolicy, ProjectMembership, Reference } from '@medplum/fhirty
 import type { BookingConfig } from '../../core/config/config.ts';
 import { type Artefacts, buildArtefacts } from '../../profiles/artefacts.ts';
 import { type Connection, type Credentials, connect } from '../medplum/connect.ts';
+import { searchAll } from '../medplum/project.ts';
 import { type Counts, startReport } from '../medplum/report.ts';
 import { endAccess, findGatewayClient, GATEWAY_CLIENT } from './gateway-client.ts';
 import { findDeployed, remove } from './removal.ts';
@@ -28,8 +29,8 @@ const policiesOf = ({ accessPolicy, access = [] }: ProjectMembership): (Referenc
 async function unusedPolicies({ medplum }: Connection, { accessPolicies }: Artefacts, going: readonly string[]) {
   const gone = new Set(going);
   const used = new Set<string | undefined>();
-  for await (const page of medplum.searchResourcePages('ProjectMembership', { _count: 500 })) {
-    for (const membership of page.filter(({ profile }) => !gone.has(profile.reference ?? ''))) {
+  for (const membership of await searchAll(medplum, 'ProjectMembership')) {
+    if (!gone.has(membership.profile.reference ?? '')) {
       policiesOf(membership).forEach((policy) => void used.add(policy?.reference));
     }
   }

@@ -8,6 +8,7 @@ import {
 import { byId } from '../../core/booking/resource-set.ts';
 import type { PublicConfig } from '../../core/config/config.ts';
 import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
+import { searchAll } from '../medplum/project.ts';
 import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
 
 /** Everything that can carry a booking policy. */
@@ -58,16 +59,10 @@ export function assessPolicies(found: Holders, { config }: { readonly config: Pu
     : ok('all booking policies can be read');
 }
 
-async function readHolders({ medplum }: Installation): Promise<Holders> {
-  const [schedules, services]: [Schedule[], HealthcareService[]] = [[], []];
-  for await (const page of medplum.searchResourcePages('Schedule', { _count: 1000 })) {
-    schedules.push(...page);
-  }
-  for await (const page of medplum.searchResourcePages('HealthcareService', { _count: 1000 })) {
-    services.push(...page);
-  }
-  return { schedules, services };
-}
+const readHolders = async ({ medplum }: Installation): Promise<Holders> => ({
+  schedules: await searchAll(medplum, 'Schedule'),
+  services: await searchAll(medplum, 'HealthcareService'),
+});
 
 /** What clinics say about booking. */
 export const policyChecks: readonly Check[] = [check('booking policies', readHolders, assessPolicies)];

@@ -2,6 +2,7 @@ import type { Task } from '@medplum/fhirtypes';
 import { waitsSince } from '../../core/booking/async/task.ts';
 import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { type RowCode, rowCodes } from '../../core/rows/row.ts';
+import { searchAll } from '../medplum/project.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as stalled, in milliseconds. */
@@ -65,12 +66,7 @@ const deliveriesOf = (task: Task, now: number): Delivery[] =>
   }));
 
 async function tasks({ medplum, config }: Installation, code: RowCode, narrowing = {}): Promise<Task[]> {
-  const found: Task[] = [];
-  const query = { code: rowCodes([code], config), _count: 500, ...narrowing };
-  for await (const page of medplum.searchResourcePages('Task', query)) {
-    found.push(...page);
-  }
-  return found;
+  return searchAll(medplum, 'Task', { code: rowCodes([code], config), ...narrowing });
 }
 
 async function readDeliveries(installation: Installation): Promise<Delivery[]> {

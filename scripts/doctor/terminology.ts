@@ -1,7 +1,7 @@
 import type { CodeableConcept, CodeSystem, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
-import { searchAll } from '../calendar/read.ts';
+import { searchAll } from '../medplum/project.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** The resources that code services, and the code systems that exist. */
@@ -78,8 +78,8 @@ function assessTerminology(found: Coded, { config }: { readonly config: BookingC
 
 async function readCoded({ medplum }: Installation): Promise<Coded> {
   return {
-    schedules: await searchAll(medplum, 'Schedule', {}),
-    services: await searchAll(medplum, 'HealthcareService', {}),
+    schedules: await searchAll(medplum, 'Schedule'),
+    services: await searchAll(medplum, 'HealthcareService'),
     codeSystems: await searchAll(medplum, 'CodeSystem', { _fields: 'url,useContext' }),
   };
 }

@@ -2,12 +2,14 @@ import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
 import { waitsSince } from '../../core/booking/async/task.ts';
 import { openStatuses } from '../../core/booking/confirmation/task.ts';
+import { portions } from '../../core/booking/search.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { eventsQuery } from '../../core/notifications/events/event.ts';
 import { type RowCode, rowCodes } from '../../core/rows/row.ts';
+import { searchAll } from '../medplum/project.ts';
 
 /** What can wait, and for whom. */
 export const kinds = {
@@ -75,19 +77,14 @@ async function readOverdue(medplum: MedplumClient, config: BookingConfig, now: n
 }
 
 async function tasksOf(medplum: MedplumClient, code: RowCode, config: BookingConfig): Promise<Task[]> {
-  const found: Task[] = [];
-  const query = { code: rowCodes([code], config), _sort: '_lastUpdated', _count: '1000' };
-  for await (const page of medplum.searchResourcePages('Task', query, noStore)) {
-    found.push(...page);
-  }
-  return found;
+  return searchAll(medplum, 'Task', { code: rowCodes([code], config), _sort: '_lastUpdated' });
 }
 
 /** When the first undelivered event of each outbox came about. */
 async function firstEvents(medplum: MedplumClient, queries: readonly string[]): Promise<string[]> {
   const found: (Resource | undefined)[] = [];
-  for (let start = 0; start < queries.length; start += CHUNK) {
-    const entry = queries.slice(start, start + CHUNK).map((url): BundleEntry => ({ request: { method: 'GET', url } }));
+  for (const some of portions(queries, CHUNK)) {
+    const entry = some.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
     const answer = await medplum.executeBatch({ resourceType: 'Bundle', type: 'batch', entry });
     found.push(...(answer.entry ?? []).map(({ resource }) => resource));
   }

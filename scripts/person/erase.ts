@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { getStatus, type MedplumClient, OperationOutcomeError } from '@medplum/core';
 import type { Parameters } from '@medplum/fhirtypes';
-import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { type Erasure, planErasure, type Removal } from '../../core/person/erasure.ts';
+import { callBot } from '../medplum/project.ts';
 import { countClinical, findPerson } from './read.ts';
 
 /** How to remove a person. */
@@ -38,14 +38,8 @@ async function plan({ medplum, config, id, force }: ErasureRun, since?: number):
   return planErasure(records, patientIds, { id, config, isForced: force, keptPatients, clinical, hash });
 }
 
-function callBot({ medplum, config }: ErasureRun, name: BotName, input: unknown): Promise<unknown> {
-  const url = medplum.fhirUrl('Bot', '$execute');
-  url.searchParams.set('identifier', `${artefactUri(config, 'LocalBot')}|${name}`);
-  return medplum.post(url, input, 'application/fhir+json');
-}
-
 /** Cancels an appointment as staff would, and its slots with it. */
-async function cancel(run: ErasureRun, reference: string): Promise<void> {
+async function cancel({ medplum, config }: ErasureRun, reference: string): Promise<void> {
   const id = reference.slice('Appointment/'.length);
   const patch = JSON.stringify([{ op: 'replace', path: '/status', value: 'cancelled' }]);
   const parameters: Parameters = {
@@ -55,15 +49,15 @@ async function cancel(run: ErasureRun, reference: string): Promise<void> {
       { name: 'patch', valueString: patch },
     ],
   };
-  await callBot(run, 'patch', parameters);
+  await callBot(medplum, 'patch', parameters, config);
 }
 
 const statusOf = (error: unknown): number | undefined =>
   error instanceof OperationOutcomeError ? getStatus(error.outcome) : undefined;
 
 /** Records the events of the last changes of an appointment before its history is removed. */
-async function recordEvents(run: ErasureRun, id: string): Promise<void> {
-  await callBot(run, 'record-events', { resourceType: 'Appointment', id }).catch((error: unknown) => {
+async function recordEvents({ medplum, config }: ErasureRun, id: string): Promise<void> {
+  await callBot(medplum, 'record-events', { resourceType: 'Appointment', id }, config).catch((error: unknown) => {
     const isUninstalled = statusOf(error) === 404;
     if (!isUninstalled) {
       throw error;

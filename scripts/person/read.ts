@@ -15,6 +15,7 @@ import type {
   Task,
 } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
+import { portions } from '../../core/booking/search.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -30,6 +31,7 @@ import {
   recordIds,
 } from '../../core/person/records.ts';
 import { codesWhere, isRow, rowCodes } from '../../core/rows/row.ts';
+import { searchAll } from '../medplum/project.ts';
 
 /** How many ids one page of a search returns, and how many resources or versions: each may have a megabyte. */
 const IDS = '1000';
@@ -64,23 +66,14 @@ interface FoundPerson {
   readonly person: Person;
 }
 
-/** All resources that a search finds and that pass a test; the others are not kept in memory. */
-async function search<T extends ResourceType>(
+/** All resources that a search finds and that pass a test, each once. */
+const search = async <T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
   query: Readonly<Record<string, string>>,
-  isWanted: (resource: WithId<ExtractResource<T>>) => boolean = () => true,
-): Promise<WithId<ExtractResource<T>>[]> {
-  const found: WithId<ExtractResource<T>>[] = [];
-  for await (const page of medplum.searchResourcePages(
-    type,
-    { _sort: '_lastUpdated', _count: String(PAGE), ...query },
-    noStore,
-  )) {
-    found.push(...page.filter(isWanted));
-  }
-  return [...new Map(found.map((one) => [one.id, one])).values()];
-}
+  isWanted?: (resource: WithId<ExtractResource<T>>) => boolean,
+): Promise<WithId<ExtractResource<T>>[]> =>
+  onceEach(await searchAll(medplum, type, { _sort: '_lastUpdated', _count: String(PAGE), ...query }, isWanted));
 
 /** A search with many values for a parameter, divided into several searches. */
 async function searchAny<T extends ResourceType>(
@@ -89,10 +82,11 @@ async function searchAny<T extends ResourceType>(
   parameter: string,
   values: readonly string[],
 ): Promise<WithId<ExtractResource<T>>[]> {
-  const parts = Array.from({ length: Math.ceil(values.length / CHUNK) }, (_, index) =>
-    values.slice(index * CHUNK, (index + 1) * CHUNK).join(','),
-  );
-  return (await mapConcurrently(parts, AT_ONCE, (part) => search(medplum, type, { [parameter]: part }))).flat();
+  return (
+    await mapConcurrently(portions(values, CHUNK), AT_ONCE, (some) =>
+      search(medplum, type, { [parameter]: some.join(',') }),
+    )
+  ).flat();
 }
 
 /**
@@ -191,10 +185,7 @@ async function historiesWhere<T extends ResourceType>(
   ids: readonly string[],
   isWanted: (version: ExtractResource<T>) => boolean,
 ): Promise<History<ExtractResource<T>>[]> {
-  const portions = Array.from({ length: Math.ceil(ids.length / HISTORIES.atOnce) }, (_, index) =>
-    ids.slice(index * HISTORIES.atOnce, (index + 1) * HISTORIES.atOnce),
-  );
-  const found = await mapConcurrently(portions, AT_ONCE, async (portion) => {
+  const found = await mapConcurrently(portions(ids, HISTORIES.atOnce), AT_ONCE, async (portion) => {
     const histories = await readHistories(medplum, type, portion);
     return histories.filter(({ versions }) => versions.some(isWanted));
   });
@@ -432,8 +423,7 @@ export async function countClinical(
   const patients = [...patientIds].map((id) => `Patient/${id}`);
   const compartments = patients.join(',');
   const counts = new Map(await countOthers(medplum, patients, records, config));
-  for (let start = 0; start < types.length; start += CHUNK) {
-    const part = types.slice(start, start + CHUNK);
+  for (const part of portions(types, CHUNK)) {
     const { entry = [] } = await medplum.executeBatch({
       resourceType: 'Bundle',
       type: 'batch',

@@ -2,6 +2,7 @@ import { resolveId, type WithId } from '@medplum/core';
 import type { ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import { type PolicyName, policyTitle } from '../../profiles/access-policies.ts';
 import type { Connection } from '../medplum/connect.ts';
+import { searchAll } from '../medplum/project.ts';
 
 /** What a client of the service may be: it books, or it follows the bookings of one that does. */
 export type Role = Extract<PolicyName, 'requestor' | 'consumer'>;
@@ -62,20 +63,17 @@ function consumerOf({ access = [] }: ProjectMembership): string | undefined {
   return parameters.find(({ name }) => name === PARAMETER)?.valueReference?.reference;
 }
 
-async function membershipsOfClients({ medplum }: Connection): Promise<WithId<ProjectMembership>[]> {
-  const memberships: WithId<ProjectMembership>[] = [];
-  for await (const page of medplum.searchResourcePages('ProjectMembership', { _count: 500 })) {
-    memberships.push(...page.filter(({ profile }) => profile?.reference?.startsWith('ClientApplication/')));
-  }
-  return memberships;
-}
-
 /** All clients that hold a policy of the service, ordered by name. */
 export async function members(connection: Connection): Promise<Member[]> {
   const [requestor, consumer, memberships] = await Promise.all([
     policyOf(connection, 'requestor'),
     policyOf(connection, 'consumer'),
-    membershipsOfClients(connection),
+    searchAll(
+      connection.medplum,
+      'ProjectMembership',
+      {},
+      ({ profile }) => profile?.reference?.startsWith('ClientApplication/') === true,
+    ),
   ]);
   const found = await Promise.all(
     memberships.map(async (membership): Promise<Member[]> => {

@@ -3,7 +3,7 @@ import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Absent } from '../../../core/booking/absence/plan.ts';
 import { isAffected } from '../../../core/booking/absence/rows.ts';
 import { resourceSet } from '../../../core/booking/resource-set.ts';
-import { searchByIds } from '../../../core/booking/search.ts';
+import { portions, searchByIds } from '../../../core/booking/search.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
@@ -13,7 +13,7 @@ import { siblingsOf, toldGroupOf, visitOf } from '../../../core/visits/group.ts'
 import { partOf } from '../../../core/visits/part.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
-import { ofType, portions, readByIds, readInBatch } from '../read.ts';
+import { ofType, readByIds, readInBatch } from '../read.ts';
 import { groupSearch } from './companions.ts';
 import type { Whole } from './offered-visit.ts';
 

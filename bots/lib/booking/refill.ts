@@ -6,7 +6,7 @@ import { bodyFor, parseBookRequest } from '../../../core/booking/book/request/re
 import { hasCommonIdentifier } from '../../../core/booking/patient/identity.ts';
 import { afterQuietHours, type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/policy.ts';
 import { resourceSet } from '../../../core/booking/resource-set.ts';
-import { searchUrl } from '../../../core/booking/search.ts';
+import { portions, searchUrl } from '../../../core/booking/search.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
 import {
   compareEntries,
@@ -50,7 +50,7 @@ import type { Proposal } from '../../../core/visits/search.ts';
 import type { Visit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
-import { ofType, portions, readAll, readByIds, readInTransaction } from '../read.ts';
+import { ofType, readAll, readByIds, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { readVisits } from './affected-visits.ts';
 import { bookAppointment, isTransient } from './book.ts';

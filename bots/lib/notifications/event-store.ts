@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry } from '@medplum/fhirtypes';
+import { portions } from '../../../core/booking/search.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { EventContent } from '../../../core/notifications/events/bundle.ts';
 import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
@@ -23,12 +24,9 @@ export async function readEvents(
   medplum: MedplumClient,
   wanted: readonly EventNumber[],
 ): Promise<ReadonlyMap<string, readonly Event[]>> {
-  const chunks = Array.from({ length: Math.ceil(wanted.length / CHUNK) }, (_, index) =>
-    wanted.slice(index * CHUNK, (index + 1) * CHUNK),
-  );
   const found = await readInTransaction(
     medplum,
-    chunks.map((chunk) => eventsQuery(chunk, config)),
+    portions(wanted, CHUNK).map((chunk) => eventsQuery(chunk, config)),
   );
   const stored = new Map(found.flatMap((resources) => ofType('Communication', resources)).map((one) => [one.id, one]));
   const numbers = new Map<string, Set<number>>();

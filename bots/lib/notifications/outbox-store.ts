@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import { portions } from '../../../core/booking/search.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { ownerOf, requestorQuery } from '../../../core/fhir/tags.ts';
 import { withTrueStatus } from '../../../core/notifications/delivery/former-outbox.ts';
@@ -65,16 +66,10 @@ export const openRowsFor = ({ meta }: Appointment): string =>
 export const readOpenRows = async (medplum: MedplumClient, concerned?: string): Promise<OutboxRow[]> =>
   rowsIn(await readAll(medplum, [openRows(concerned)]));
 
-/** How many subscribers one search names. */
-const CHUNK = 100;
-
 /** The searches for the Subscriptions of some subscribers. */
 function subscriptionQueries(subscribers: readonly string[]): string[] {
-  const chunks = Array.from({ length: Math.ceil(subscribers.length / CHUNK) }, (_, index) =>
-    subscribers.slice(index * CHUNK, (index + 1) * CHUNK),
-  );
-  return chunks.map((chunk) => {
-    const tags = chunk.map((one) => requestorQuery(one, config)).join(',');
+  return portions(subscribers).map((some) => {
+    const tags = some.map((one) => requestorQuery(one, config)).join(',');
     return `Subscription?_tag=${encodeURIComponent(tags)}`;
   });
 }

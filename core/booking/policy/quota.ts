@@ -13,7 +13,7 @@ import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { hasEnded, isHold, isHolding } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
-import { type SearchQuery, searchByIds } from '../search.ts';
+import { portions, type SearchQuery, searchByIds } from '../search.ts';
 import type { EffectivePolicy } from './policy.ts';
 
 /** A limit, set by a policy or the installation, on the number of a requestor's appointments. */
@@ -172,10 +172,7 @@ function countsAnywhere(appointment: Appointment, { code }: Quota, { now, config
  */
 export function countedSlotReads(quota: Quota, appointments: readonly Appointment[]): BundleEntry[] {
   const ids = [...new Set(quota.scope === undefined ? [] : appointments.flatMap(slotIdsOf))];
-  const parts = Array.from({ length: Math.ceil(ids.length / SLOTS_PER_SEARCH) }, (_, part) =>
-    ids.slice(part * SLOTS_PER_SEARCH, (part + 1) * SLOTS_PER_SEARCH),
-  );
-  return parts.flatMap((part) => searchByIds('Slot', part, [['_include', 'Slot:schedule']]));
+  return portions(ids, SLOTS_PER_SEARCH).flatMap((part) => searchByIds('Slot', part, [['_include', 'Slot:schedule']]));
 }
 
 /**

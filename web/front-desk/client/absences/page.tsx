@@ -2,6 +2,7 @@ import { Button, Loader, Stack } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
+import { portions } from '../../../../core/booking/search.ts';
 import {
   absenceSearch,
   absencesIn,
@@ -16,7 +17,6 @@ import { isLocalDay, localDayOf } from '../../day/local-day.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { useSchedules } from '../day/use-calendar.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
-import { inChunks } from '../fhir/names.ts';
 import { Behind } from '../parts/behind.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useFound } from '../parts/use-found.ts';
@@ -31,7 +31,7 @@ const nothing: Concerned = concernedIn([]);
 
 async function readConcerned(ids: readonly string[]): Promise<Concerned | Refusal> {
   const found = await searchAll(
-    inChunks(ids).map((chunk) =>
+    portions(ids).map((chunk) =>
       searchUrl('Appointment', [
         ['_id', chunk.join(',')],
         ['_include', 'Appointment:patient'],

@@ -1,4 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import { portions } from '../../../../core/booking/search.ts';
 import { idIn } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { otherNamesIn } from '../../appointment/people.ts';
@@ -6,12 +7,11 @@ import { slotsNamedBy } from '../../day/entries.ts';
 import { inOrder, titleOf } from '../../day/queries.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
-import { inChunks } from '../fhir/names.ts';
 
 /** The names of the calendars in which appointments stand, by the ids of the appointments. */
 export async function calendarsOf(appointments: readonly Appointment[]): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(appointments.flatMap(slotsNamedBy))];
-  const urls = inChunks(ids).map((chunk) =>
+  const urls = portions(ids).map((chunk) =>
     searchUrl('Slot', [
       ['_id', chunk.join(',')],
       ['_include', 'Slot:schedule'],

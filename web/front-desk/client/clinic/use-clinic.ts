@@ -1,4 +1,5 @@
 import type { BundleEntry, HealthcareService, Organization, Practitioner } from '@medplum/fhirtypes';
+import { portions } from '../../../../core/booking/search.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { idIn } from '../../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../../core/fhir/resource.ts';
@@ -6,7 +7,6 @@ import { listOf } from '../../../portal/fhir/elements.ts';
 import { type Presentation, withPresentation } from '../../clinic/presentation.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { searchAll, searchUrl, transaction } from '../fhir/client.ts';
-import { inChunks } from '../fhir/names.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
@@ -48,7 +48,7 @@ async function load(): Promise<ClinicData | Refusal> {
   const missing = roles
     .map(({ practitioner }) => idIn(practitioner, 'Practitioner') ?? '')
     .filter((id) => id && !known.has(id));
-  const urls = inChunks([...new Set(missing)]).map((ids) => searchUrl('Practitioner', [['_id', ids.join(',')]]));
+  const urls = portions([...new Set(missing)]).map((ids) => searchUrl('Practitioner', [['_id', ids.join(',')]]));
   const more = urls.length > 0 ? await searchAll(urls) : [];
   if (isRefusal(more)) {
     return more;

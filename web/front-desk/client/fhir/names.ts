@@ -1,22 +1,14 @@
+import { portions } from '../../../../core/booking/search.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { readAll, resourcesIn, searchUrl } from './client.ts';
 
-/** How many ids one search asks for. */
-const AT_ONCE = 50;
-
-/** Ids in portions that one search can ask for. */
-export const inChunks = (ids: readonly string[]): string[][] =>
-  Array.from({ length: Math.ceil(ids.length / AT_ONCE) }, (_, index) =>
-    ids.slice(index * AT_ONCE, (index + 1) * AT_ONCE),
-  );
-
 /** The names of profiles, by their ids: a portal is a ClientApplication, people are Practitioners. */
 export async function namesOf(ids: readonly string[]): Promise<Map<string, string>> {
   const unique = [...new Set(ids)].filter(Boolean);
   const types = ['ClientApplication', 'Practitioner', 'Bot'] as const;
-  const urls = inChunks(unique).flatMap((chunk) => types.map((type) => searchUrl(type, [['_id', chunk.join(',')]])));
+  const urls = portions(unique).flatMap((chunk) => types.map((type) => searchUrl(type, [['_id', chunk.join(',')]])));
   const found = urls.length > 0 ? await readAll(urls) : undefined;
   const resources = found && !isRefusal(found) ? resourcesIn(found) : [];
   const entries = resources

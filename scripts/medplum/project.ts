@@ -1,0 +1,34 @@
+import type { MedplumClient, WithId } from '@medplum/core';
+import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
+import type { BotName } from '../../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+
+/** All resources that a search finds and that pass a test; the others are not kept in memory. */
+export async function searchAll<T extends ResourceType>(
+  medplum: MedplumClient,
+  type: T,
+  query: Readonly<Record<string, string>> | URLSearchParams = {},
+  isWanted: (resource: WithId<ExtractResource<T>>) => boolean = () => true,
+): Promise<WithId<ExtractResource<T>>[]> {
+  const found: WithId<ExtractResource<T>>[] = [];
+  const parameters = new URLSearchParams(query);
+  if (!parameters.has('_count')) {
+    parameters.set('_count', '1000');
+  }
+  for await (const page of medplum.searchResourcePages(type, parameters, { cache: 'no-store' })) {
+    found.push(...page.filter(isWanted));
+  }
+  return found;
+}
+
+/** Has a deployed Bot do something, and returns its answer. */
+export function callBot(
+  medplum: MedplumClient,
+  name: BotName,
+  input: unknown,
+  config: BookingConfig,
+): Promise<unknown> {
+  const url = medplum.fhirUrl('Bot', '$execute');
+  url.searchParams.set('identifier', `${artefactUri(config, 'LocalBot')}|${name}`);
+  return medplum.post(url, input, 'application/fhir+json');
+}
