@@ -4,7 +4,6 @@ import * as bookings from './bench/bookings.ts';
 import * as coldStart from './bench/cold-start.ts';
 import * as operations from './bench/operations.ts';
 import * as publishing from './bench/publishing.ts';
-import * as races from './bench/races.ts';
 import * as readers from './bench/readers.ts';
 import * as receivers from './bench/receivers.ts';
 import * as releaseDay from './bench/release-day.ts';
@@ -20,7 +19,6 @@ const cases = {
   'cold-start': coldStart,
   operations,
   publishing,
-  races,
   readers,
   receivers,
   'release-day': releaseDay,

@@ -1,13 +1,19 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { loadConfig } from '../cli/load-config.ts';
-import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { findInstallation, type Installation } from './installation.ts';
-import { describeCircumstances, load, runtimeOf } from './machine.ts';
-import { type Measurement, measure, settle } from './measure.ts';
-import { parseReport, type Report, type Row, remarksOn, rowOf, tableOf } from './report.ts';
+import type { Installation } from './installation.ts';
+import { type Bench, measures, runtimeOf } from './machine.ts';
+import {
+  inTurn,
+  type Measurement,
+  measure,
+  nothing,
+  quantile,
+  rangeText,
+  settle,
+  throughput,
+  together,
+} from './measure.ts';
 import {
   bookByMedplum,
   bookByTransaction,
@@ -23,9 +29,6 @@ interface BenchArguments {
   readonly bookings: number;
   readonly rounds: number;
   readonly only?: string;
-  readonly json?: boolean;
-  readonly compare?: string;
-  readonly config?: string;
 }
 
 /** A way to book, and the installation in which it does. */
@@ -60,6 +63,42 @@ export async function waysOf(installation: Installation, only = ''): Promise<Mea
   );
 }
 
+/** The figures of one way to book, by its rounds, beside those of `$book` without the service. */
+function rowOf(name: string, rounds: readonly Measurement[], book: readonly Measurement[]): string[] {
+  const all = rounds.reduce(together, nothing);
+  const p50 = quantile(all.durations, 0.5);
+  const measured = rounds.filter(({ durations }) => durations.length > 0);
+  const plain = book.reduce(together, nothing);
+  const ratio = (value: number): string => (Number.isFinite(value) ? value.toFixed(2) : '');
+  return [
+    name,
+    p50.toFixed(1),
+    rangeText(measured.map(({ durations }) => quantile(durations, 0.5))),
+    quantile(all.durations, 0.95).toFixed(1),
+    throughput(all).toFixed(1),
+    rangeText(measured.map(throughput)),
+    ratio(p50 / quantile(plain.durations, 0.5)),
+    ratio(throughput(all) / throughput(plain)),
+    String(all.conflicts),
+    String(all.failures),
+  ];
+}
+
+const columns = [
+  'callers',
+  'calendars',
+  'way',
+  'p50 ms',
+  'of rounds',
+  'p95 ms',
+  'bookings/s',
+  'of rounds',
+  'p50 × $book',
+  'bookings/s × $book',
+  'conflicts',
+  'failures',
+];
+
 /**
  * Measures the ways in turn, some of the bookings in each round, so that other load on the machine affects all of them
  * alike.
@@ -70,7 +109,7 @@ async function measureAll(
   calendars: number,
   { bookings, rounds }: BenchArguments,
   config: BookingConfig,
-): Promise<Row[]> {
+): Promise<string[][]> {
   const each = Math.ceil(bookings / rounds);
   const warmUp = Math.max(callers, 20);
   const prepared = new Map<Measured, Place[]>();
@@ -79,8 +118,10 @@ async function measureAll(
     const made = await Promise.all(
       Array.from({ length: calendars }, () => makePlaces(way.installation, config, count, Date.now())),
     );
-    const inTurn = Array.from({ length: count }, (_, index) => made.flatMap((places) => places[index] ?? []));
-    prepared.set(way, inTurn.flat());
+    prepared.set(
+      way,
+      Array.from({ length: count }, (_, index) => made.flatMap((places) => places[index] ?? [])).flat(),
+    );
   }
   const run = async (way: Measured, count: number): Promise<Measurement> => {
     const { name, book, installation } = way;
@@ -97,20 +138,12 @@ async function measureAll(
     await run(way, warmUp);
   }
   for (let round = 0; round < rounds; round++) {
-    for (const way of [...ways.slice(round % ways.length), ...ways.slice(0, round % ways.length)]) {
+    for (const way of inTurn(ways, round)) {
       found.set(way, [...(found.get(way) ?? []), await run(way, each)]);
     }
   }
-  return ways.map((way) => rowOf({ callers, calendars, way: way.name }, found.get(way) ?? []));
-}
-
-function print(report: Report, before: Report | undefined, asJson = false): void {
-  if (asJson) {
-    console.log(JSON.stringify(report, undefined, 2));
-    return;
-  }
-  const { head, rows } = tableOf(report, before);
-  console.log(`${remarksOn(report, before).join('\n')}\n\n${formatTable(head, rows)}`);
+  const book = ways.flatMap((way) => (way.name === 'plain $book' ? (found.get(way) ?? []) : []));
+  return ways.map((way) => [`${callers}`, `${calendars}`, ...rowOf(way.name, found.get(way) ?? [], book)]);
 }
 
 /** The command line. */
@@ -127,30 +160,18 @@ export function define(command: Command): void {
     .option('--callers <numbers>', 'numbers of concurrent callers', numbers, [1, 8, 32])
     .option('--bookings <number>', 'bookings for each way and number of callers', positive, 200)
     .option('--rounds <number>', 'number of rounds; the ways alternate', positive, 5)
-    .option('--only <ways>', 'only ways that begin like one of these: plain, gateway, staff …')
-    .option('--json', 'print the figures as JSON, for --compare')
-    .option('--compare <file>', 'compare with the figures of an earlier run, printed with --json')
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--only <ways>', 'only ways that begin like one of these: plain, gateway, staff …');
+  measures(command, run);
 }
 
-async function main(given: BenchArguments): Promise<void> {
-  const config = loadConfig(given.config);
-  const installation = await findInstallation(process.env);
-  try {
-    const ways = await waysOf(installation, given.only);
-    const before = given.compare === undefined ? undefined : parseReport(readFileSync(given.compare, 'utf8'));
-    const circumstances = await describeCircumstances(installation, Date.now());
-    const atFirst = load();
-    const rows: Row[] = [];
-    for (const callers of given.callers) {
-      for (const calendars of new Set([callers, 1])) {
-        rows.push(...(await measureAll(ways, callers, calendars, given, config)));
-      }
+async function run(given: BenchArguments, { installation, config, print }: Bench): Promise<void> {
+  const { bookings, rounds } = given;
+  const ways = await waysOf(installation, given.only);
+  const rows: string[][] = [];
+  for (const callers of given.callers) {
+    for (const calendars of new Set([callers, 1])) {
+      rows.push(...(await measureAll(ways, callers, calendars, given, config)));
     }
-    const { bookings, rounds } = given;
-    print({ circumstances, load: [atFirst, load()], bookings, rounds, rows }, before, given.json);
-  } finally {
-    installation.stop();
   }
+  print({ what: `${bookings} bookings in ${rounds} rounds`, columns, rows });
 }

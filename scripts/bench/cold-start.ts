@@ -1,22 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { loadConfig } from '../cli/load-config.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { type Measured, waysOf } from './bookings.ts';
 import { wait } from './http.ts';
-import { findInstallation } from './installation.ts';
-import { observe } from './machine.ts';
-import { measure, quantile } from './measure.ts';
-import { rangeOf, rangeText } from './report.ts';
+import { type Bench, measures } from './machine.ts';
+import { measure, quantile, rangeText } from './measure.ts';
 import { makePlaces } from './targets.ts';
 
 interface ColdStartArguments {
   readonly restart: string;
   readonly rounds: number;
   readonly only?: string;
-  readonly json?: boolean;
-  readonly config?: string;
 }
 
 /** Which bookings after the start are shown. */
@@ -48,43 +43,33 @@ export function define(command: Command): void {
     )
     .requiredOption('--restart <command>', 'restarts what is to be cold, and ends')
     .option('--rounds <number>', 'how often', wholeNumber(1), 5)
-    .option('--only <ways>', 'only ways that begin like one of these: plain, gateway, staff …', 'gateway')
-    .option('--json', 'print the figures as JSON')
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--only <ways>', 'only ways that begin like one of these: plain, gateway, staff …', 'gateway');
+  measures(command, run);
 }
 
-async function main(given: ColdStartArguments): Promise<void> {
-  const config = loadConfig(given.config);
-  const installation = await findInstallation(process.env);
-  try {
-    const print = await observe(installation);
-    const ways = await waysOf(installation, given.only);
-    const found = new Map<string, number[][]>();
-    for (let round = 0; round < given.rounds; round++) {
-      for (const way of ways) {
-        const places = await makePlaces(way.installation, config, Math.max(...SHOWN), Date.now());
-        const took = await restart(given.restart, way);
-        const { durations } = await measure(places, 1, (place) => way.book(place, way.installation, config));
-        found.set(way.name, [
-          ...(found.get(way.name) ?? []),
-          [took, ...SHOWN.map((nth) => durations[nth - 1] ?? Number.NaN)],
-        ]);
-      }
+async function run({ restart: command, rounds, only }: ColdStartArguments, bench: Bench): Promise<void> {
+  const { installation, config, print } = bench;
+  const ways = await waysOf(installation, only);
+  const found = new Map<string, number[][]>();
+  for (let round = 0; round < rounds; round++) {
+    for (const way of ways) {
+      const places = await makePlaces(way.installation, config, Math.max(...SHOWN), Date.now());
+      const took = await restart(command, way);
+      const { durations } = await measure(places, 1, (place) => way.book(place, way.installation, config));
+      const shown = [took, ...SHOWN.map((nth) => durations[nth - 1] ?? Number.NaN)];
+      found.set(way.name, [...(found.get(way.name) ?? []), shown]);
     }
-    const rows = [...found].map(([name, rounds]) => [
-      name,
-      ...[0, ...SHOWN].flatMap((_, column) => {
-        const values = rounds.map((one) => one[column] ?? Number.NaN);
-        return [quantile(values, 0.5).toFixed(1), rangeText(rangeOf(values))];
-      }),
-    ]);
-    const columns = [
-      'way',
-      ...['ready', ...SHOWN.map((nth) => `booking ${nth}`)].flatMap((name) => [`${name}, ms`, 'of rounds']),
-    ];
-    print({ what: `${given.rounds} starts of each`, columns, rows }, given.json);
-  } finally {
-    installation.stop();
   }
+  const rows = [...found].map(([name, each]) => [
+    name,
+    ...[0, ...SHOWN].flatMap((_, column) => {
+      const values = each.map((one) => one[column] ?? Number.NaN);
+      return [quantile(values, 0.5).toFixed(1), rangeText(values)];
+    }),
+  ]);
+  const columns = [
+    'way',
+    ...['ready', ...SHOWN.map((nth) => `booking ${nth}`)].flatMap((name) => [`${name}, ms`, 'of rounds']),
+  ];
+  print({ what: `${rounds} starts of each`, columns, rows });
 }

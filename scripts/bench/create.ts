@@ -1,34 +1,45 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bundle, Resource, Slot } from '@medplum/fhirtypes';
+import type { Bundle, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import type { JournalEntry } from '../../packages/sandbox/storage/journal.ts';
+import { resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 
-/** Sends a resource. */
-export async function post(url: string, token: string, body: unknown): Promise<{ status: number; body: unknown }> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/fhir+json' },
-    body: JSON.stringify(body),
-  });
-  const answer: unknown = await response.json();
-  return { status: response.status, body: answer };
-}
-
 /**
- * The resource in the answer to `post`.
+ * Creates a resource as clinic staff, and returns it as stored.
  *
- * @param what - what was to be created, for the message
  * @throws Error with the answer if it was refused
  */
-export function created<T extends Resource>(answer: { status: number; body: unknown }, what: string): T {
-  if (answer.status >= 300) {
-    throw new Error(`${what} could not be created (${answer.status}): ${JSON.stringify(answer.body).slice(0, 300)}`);
-  }
-  return answer.body as T;
+export async function create<T extends Resource>({ medplum, tokens }: Installation, resource: T): Promise<T> {
+  const { resourceType } = resource;
+  return resourceIn(resourceType, await send('POST', `${medplum}/${resourceType}`, tokens.staff, resource)) as T;
 }
+
+/** Creates a schedule without opening hours. */
+export const createSchedule = (installation: Installation): Promise<Schedule> =>
+  create<Schedule>(installation, {
+    resourceType: 'Schedule',
+    active: true,
+    actor: [{ display: `Benchmark ${randomUUID()}` }],
+  });
+
+/** Creates a patient as the portal. */
+export async function createPatient({ base, tokens }: Installation): Promise<Patient> {
+  const patient = { resourceType: 'Patient', name: [{ family: 'Benchmark', given: [randomUUID()] }] };
+  return resourceIn('Patient', await send('POST', `${base}/Patient`, tokens.portal, patient));
+}
+
+/** A free slot; start and length in milliseconds. */
+export const freeSlot = ({ id }: Schedule, start: number, length: number): Slot => ({
+  resourceType: 'Slot',
+  schedule: { reference: `Schedule/${id}` },
+  status: 'free',
+  start: formatInstant(start),
+  end: formatInstant(start + length),
+});
 
 /** How many slots go into one batch. */
 const BATCH = 200;
@@ -44,7 +55,7 @@ export async function createSlots({ medplum, tokens }: Installation, wanted: rea
     const part = wanted.slice(stored.length, stored.length + BATCH);
     const entry = part.map((resource) => ({ request: { method: 'POST' as const, url: 'Slot' }, resource }));
     const batch: Bundle = { resourceType: 'Bundle', type: 'batch', entry };
-    const answer = created<Bundle>(await post(medplum, tokens.staff, batch), 'Slots');
+    const answer = resourceIn('Bundle', await send('POST', medplum, tokens.staff, batch));
     const slots = (answer.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
     if (slots.length !== part.length) {
       throw new Error('Not all slots could be created.');

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
 
 /** An answer: its status, its body (JSON; `undefined` if empty), and the address of a job (`Content-Location`). */
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly location: string;
@@ -32,7 +32,7 @@ export async function send(
  *
  * @throws Error when the answer holds anything else
  */
-export function resourceIn<T extends ResourceType>(type: T, { status, body }: Answer): Resource & { resourceType: T } {
+export function resourceIn<T extends ResourceType>(type: T, { status, body }: Answer): ExtractResource<T> {
   if (!isResource(body, type)) {
     throw new Error(`Expected a ${type}, but got ${status}: ${JSON.stringify(body).slice(0, 400)}`);
   }

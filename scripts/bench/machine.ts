@@ -1,23 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
+import type { Command } from 'commander';
 import { z } from 'zod';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { versionIn } from '../medplum/version.ts';
-import type { Installation } from './installation.ts';
-
-/** What the measurement ran on: figures from different machines or versions are not comparable. */
-export const circumstancesSchema = z.object({
-  date: z.string(),
-  processor: z.string(),
-  cores: z.number(),
-  memoryGb: z.number(),
-  node: z.string(),
-  medplum: z.string(),
-  service: z.string(),
-});
-
-/** What the measurement ran on. */
-export type Circumstances = z.infer<typeof circumstancesSchema>;
+import { findInstallation, type Installation } from './installation.ts';
 
 const packageSchema = z.object({ version: z.string() });
 
@@ -32,8 +21,8 @@ const jsonOf = (url: string): Promise<unknown> =>
 export const runtimeOf = async (base: string): Promise<string> =>
   readySchema.safeParse(await jsonOf(new URL('/readyz', base).href)).data?.bots ?? 'medplum';
 
-/** Describes this machine, and the installation that is measured. */
-export async function describeCircumstances({ medplum }: Installation, now: number): Promise<Circumstances> {
+/** What a measurement ran on: figures from different machines or versions are not comparable. */
+async function describeCircumstances({ medplum }: Installation, now: number) {
   const health = await jsonOf(new URL('/healthcheck', medplum).href);
   const [first] = cpus();
   return {
@@ -50,21 +39,6 @@ export async function describeCircumstances({ medplum }: Installation, now: numb
 /** The load average of this machine over the last minute. */
 export const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
 
-/** The circumstances as two lines. */
-export function circumstancesText({ date, processor, cores, memoryGb, ...versions }: Circumstances): string {
-  const { node, medplum, service } = versions;
-  return (
-    `${date}, ${processor}, ${cores} cores, ${memoryGb} GB, Node.js ${node}\n` +
-    `Medplum ${medplum}, service ${service}`
-  );
-}
-
-/** What makes figures doubtful: a machine that was busy with more than it has cores for. */
-export const doubts = ({ cores }: Circumstances, loads: readonly number[]): string[] =>
-  Math.max(...loads) > cores
-    ? [`The machine has ${cores} cores and was busier than that: repeat it on a quiet one.`]
-    : [];
-
 /** A table of figures. */
 interface Figures {
   /** What was measured, in one line. */
@@ -73,32 +47,58 @@ interface Figures {
   readonly rows: readonly (readonly string[])[];
 }
 
+/** Prints figures and what they were measured on. */
+type Print = (figures: Figures) => void;
+
 /**
  * Begins a measurement.
  *
- * @returns prints its figures and what they were measured on, as a table or as JSON
+ * @returns prints its figures as a table or as JSON
  */
-export async function observe(
-  installation: Installation,
-): Promise<(figures: Figures, asJson: boolean | undefined) => void> {
+export async function observe(installation: Installation, asJson = false): Promise<Print> {
   const circumstances = await describeCircumstances(installation, Date.now());
-  const atFirst = load();
-  return (figures, asJson) => {
+  const { date, processor, cores, memoryGb, node, medplum, service } = circumstances;
+  const before = load();
+  return (figures) => {
     const { what, columns, rows } = figures;
-    const loads = [atFirst, load()];
-    const [before, after] = loads;
+    const after = load();
     const text = [
-      circumstancesText(circumstances),
+      `${date}, ${processor}, ${cores} cores, ${memoryGb} GB, Node.js ${node}`,
+      `Medplum ${medplum}, service ${service}`,
       `${what}; load of the machine ${before} before and ${after} after`,
-      ...doubts(circumstances, loads),
+      ...(Math.max(before, after) > cores
+        ? [`The machine has ${cores} cores and was busier than that: repeat it on a quiet one.`]
+        : []),
       `\n${formatTable(columns, rows)}`,
     ];
-    console.log(asJson ? JSON.stringify({ circumstances, load: loads, ...figures }, undefined, 2) : text.join('\n'));
+    const json = { circumstances, load: [before, after], ...figures };
+    console.log(asJson ? JSON.stringify(json, undefined, 2) : text.join('\n'));
   };
 }
 
-/** How the circumstances of two measurements differ, apart from the date. */
-export function differences(before: Circumstances, after: Circumstances): string[] {
-  const keys = ['processor', 'cores', 'memoryGb', 'node', 'medplum', 'service'] as const;
-  return keys.flatMap((key) => (before[key] === after[key] ? [] : [`${key}: ${before[key]} → ${after[key]}`]));
+/** What is measured, and how the figures are printed. */
+export interface Bench {
+  readonly installation: Installation;
+  readonly config: BookingConfig;
+  readonly print: Print;
+}
+
+/** Gives a command its last options, and lets it measure an installation, which is stopped in the end. */
+export function measures<T>(
+  command: Command,
+  run: (given: T, bench: Bench) => Promise<void>,
+  find: () => Promise<Installation> = () => findInstallation(process.env),
+): void {
+  command
+    .option('--json', 'print the figures as JSON')
+    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
+    .action(async (given: T & { readonly json?: boolean; readonly config?: string }) => {
+      const config = loadConfig(given.config);
+      const installation = await find();
+      try {
+        await run(given, { installation, config, print: await observe(installation, given.json) });
+      } finally {
+        installation.stop();
+      }
+    });
 }

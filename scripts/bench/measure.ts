@@ -69,3 +69,13 @@ export function quantile(values: readonly number[], share: number): number {
 export function throughput({ durations, elapsed }: Measurement): number {
   return elapsed > 0 ? (durations.length / elapsed) * 1_000 : 0;
 }
+
+/** The smallest and the largest value, for a table. */
+export const rangeText = (values: readonly number[]): string =>
+  `${Math.min(...values).toFixed(1)}–${Math.max(...values).toFixed(1)}`;
+
+/** The same things in another order in each round, so that none is always the first. */
+export const inTurn = <T>(all: readonly T[], round: number): readonly T[] => [
+  ...all.slice(round % all.length),
+  ...all.slice(0, round % all.length),
+];

@@ -4,11 +4,10 @@ import type { Appointment } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { clock } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-import { loadConfig } from '../cli/load-config.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { resourceIn, send, wait } from './http.ts';
 import { findInstallation, type Installation } from './installation.ts';
-import { observe } from './machine.ts';
+import { type Bench, measures } from './machine.ts';
 import { quantile } from './measure.ts';
 import { makeCalendars } from './operations/calendars.ts';
 import { startReceivers } from './receivers/receivers.ts';
@@ -18,8 +17,6 @@ import { appointmentFor, type Bookable, makeBookable } from './targets.ts';
 interface OperationsArguments {
   readonly rounds: number;
   readonly against?: string;
-  readonly json?: boolean;
-  readonly config?: string;
 }
 
 /** What is measured: carries it out once and returns how many resources were found, where that is meaningful. */
@@ -135,29 +132,23 @@ interface Side {
   end(): Promise<void>;
 }
 
-async function prepare(environment: NodeJS.ProcessEnv, config: BookingConfig, rounds: number): Promise<Side> {
-  const installation = await findInstallation(environment);
+async function prepare(installation: Installation, config: BookingConfig, rounds: number): Promise<Side> {
   const receivers = await startReceivers();
   const target = { installation, config, receivers };
-  const end = async (subscription?: string): Promise<void> => {
+  const subscription = await subscribe(target);
+  const operations = [
+    ...(await searchOperations(installation, config)),
+    ...appointmentOperations(await makeBookable(installation, rounds + WARM_UP, Date.now()), target),
+    ...sweep(target),
+  ];
+  const end = async (): Promise<void> => {
     // Without a receiver, its notifications would be retried again and again.
     const url = `${installation.base}/${subscription}`;
-    await (subscription && send('DELETE', url, installation.tokens.portal).catch(() => undefined));
+    await send('DELETE', url, installation.tokens.portal).catch(() => undefined);
     receivers.close();
     installation.stop();
   };
-  try {
-    const subscription = await subscribe(target);
-    const operations = [
-      ...(await searchOperations(installation, config)),
-      ...appointmentOperations(await makeBookable(installation, rounds + WARM_UP, Date.now()), target),
-      ...sweep(target),
-    ];
-    return { operations, installation, end: () => end(subscription) };
-  } catch (error) {
-    await end();
-    throw error;
-  }
+  return { operations, installation, end };
 }
 
 /** Carries out all operations of all sides in turn; returns the rows of the table. */
@@ -198,34 +189,22 @@ export function define(command: Command): void {
         'appointment for each round.',
     )
     .option('--rounds <number>', 'how often each is measured', wholeNumber(1), 40)
-    .option('--against <file>', 'variables (.env) of another installation with the same configuration, in turns')
-    .option('--json', 'print the figures as JSON')
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--against <file>', 'variables (.env) of another installation with the same configuration, in turns');
+  measures(command, run);
 }
 
-async function main({ rounds, against, json, config: file }: OperationsArguments): Promise<void> {
-  const config = loadConfig(file);
-  const { env } = process;
-  const others = against === undefined ? [] : [{ ...env, ...parseEnv(readFileSync(against, 'utf8')) }];
+async function run({ rounds, against }: OperationsArguments, { installation, config, print }: Bench): Promise<void> {
+  const environment = against === undefined ? undefined : parseEnv(readFileSync(against, 'utf8'));
+  const others = environment ? [await findInstallation({ ...process.env, ...environment })] : [];
   const sides: Side[] = [];
   try {
-    for (const environment of [env, ...others]) {
-      sides.push(await prepare(environment, config, rounds));
+    for (const one of [installation, ...others]) {
+      sides.push(await prepare(one, config, rounds));
     }
-    const [first] = sides;
-    if (first) {
-      const print = await observe(first.installation);
-      const columns = [
-        'request',
-        'found',
-        'p50 ms',
-        'p95 ms',
-        'longest ms',
-        ...(others.length > 0 ? ['p50 ms, other', '×'] : []),
-      ];
-      print({ what: `${rounds} of each, one at a time`, columns, rows: await measureAll(sides, rounds) }, json);
-    }
+    const columns = ['request', 'found', 'p50 ms', 'p95 ms', 'longest ms'];
+    const compared = others.length > 0 ? ['p50 ms, other', '×'] : [];
+    const rows = await measureAll(sides, rounds);
+    print({ what: `${rounds} of each, one at a time`, columns: [...columns, ...compared], rows });
   } finally {
     await Promise.all(sides.map(({ end }) => end()));
   }

@@ -2,11 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { QUIET_AFTER } from '../../core/calendar/publish/due.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { loadConfig } from '../cli/load-config.ts';
-import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { findInstallation, type Installation } from './installation.ts';
-import { circumstancesText, describeCircumstances, load } from './machine.ts';
+import type { Installation } from './installation.ts';
+import { type Bench, load, measures } from './machine.ts';
 import { type Measurement, measure, nothing, quantile, together } from './measure.ts';
 import {
   changeHours,
@@ -31,7 +29,6 @@ interface PublishingArguments {
   readonly quiet: number;
   readonly beside: number;
   readonly limit: number;
-  readonly config?: string;
 }
 
 /** How many free Slots were added or removed, and the time it took in milliseconds. */
@@ -56,6 +53,9 @@ interface Phase extends Traffic {
 }
 
 const none: Progress = { took: 0, slots: 0 };
+
+/** Of a phase that ends when enough has been booked. */
+const untimed = { took: 0, beside: none, alone: none };
 
 const positive = wholeNumber(1);
 
@@ -193,8 +193,7 @@ async function fewBeside(
   given: PublishingArguments,
   installation: Installation,
   config: BookingConfig,
-): Promise<{ readonly said: string[]; readonly traffic: Record<(typeof fewPhases)[number], Traffic> }> {
-  const said: string[] = [];
+): Promise<Record<(typeof fewPhases)[number], Traffic>> {
   const traffic = {
     nothing: noTraffic,
     'a few new calendars': noTraffic,
@@ -220,8 +219,7 @@ async function fewBeside(
       }
       const { first, nearest } = await watched;
       const texts = [first, nearest].map((all) => all.map((seconds) => seconds.toFixed(1)).join(', '));
-      said.push(`${phase}: the first slots after ${texts[0]} s, the nearest two weeks after ${texts[1]} s`);
-      console.error(said.at(-1));
+      console.error(`${phase}: the first slots after ${texts[0]} s, the nearest two weeks after ${texts[1]} s`);
     };
     await book('nothing');
     await book('nothing');
@@ -236,7 +234,7 @@ async function fewBeside(
     await book('the rest of them');
     await removeCalendars(few, installation);
   }
-  return { said, traffic };
+  return traffic;
 }
 
 const milliseconds = (value: number): string => value.toFixed(1);
@@ -255,7 +253,7 @@ function columnsOf({ durations }: Measurement, quiet: Measurement): string[] {
 }
 
 /** The columns of the tables. */
-const head = [
+const columns = [
   'meanwhile',
   'minutes',
   'slots beside bookings',
@@ -303,55 +301,32 @@ export function define(command: Command): void {
     .option('--callers <number>', 'bookings at the same time', positive, 2)
     .option('--quiet <minutes>', 'how long to book before and afterwards, without publishing', positive, 2)
     .option('--beside <minutes>', 'how long to book beside each part; then it goes on alone', positive, 5)
-    .option('--limit <minutes>', 'how long each part may take', positive, 240)
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--limit <minutes>', 'how long each part may take', positive, 240);
+  measures(command, run);
 }
 
-async function main(given: PublishingArguments): Promise<void> {
-  const config = loadConfig(given.config);
-  const installation = await findInstallation(process.env);
-  try {
-    await bookSome(given, installation, config);
-    const quiet = async (): Promise<Traffic> => {
-      let measured = noTraffic;
-      for (const since = Date.now(); Date.now() - since < given.quiet * 60_000; ) {
-        await installation.renew();
-        measured = both(measured, await bookSome(given, installation, config));
-      }
-      return measured;
-    };
-    const few = await fewBeside(given, installation, config);
-    const fewTable = formatTable(
-      head,
-      fewPhases.map((name) =>
-        rowOf({ name, ...few.traffic[name], took: 0, beside: none, alone: none }, few.traffic.nothing),
-      ),
-    );
-    console.error(fewTable);
-    const before = await quiet();
-    const published = await makeCalendars(installation, given, config);
-    const first = await during('first publication', published, undefined, given, installation, config);
-    const change = () => changeHours(published, given.slotsLater, installation);
-    const hours = await during('change of hours', published, change, given, installation, config);
-    const twice = await countTwice(published, installation);
-    const nothingElse: Phase = {
-      name: 'nothing',
-      ...both(before, await quiet()),
-      took: 0,
-      beside: none,
-      alone: none,
-    };
-    const phases = [nothingElse, first, hours];
-    console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
-    console.log(
-      `\n${fewTable}\n\n${formatTable(
-        head,
-        phases.map((phase) => rowOf(phase, nothingElse)),
-      )}\n\n${few.said.join('\n')}\nPublished twice: ${twice}`,
-    );
-    process.exitCode = twice > 0 ? 1 : 0;
-  } finally {
-    installation.stop();
-  }
+async function run(given: PublishingArguments, { installation, config, print }: Bench): Promise<void> {
+  await bookSome(given, installation, config);
+  const quiet = async (): Promise<Traffic> => {
+    let measured = noTraffic;
+    for (const since = Date.now(); Date.now() - since < given.quiet * 60_000; ) {
+      await installation.renew();
+      measured = both(measured, await bookSome(given, installation, config));
+    }
+    return measured;
+  };
+  const few = await fewBeside(given, installation, config);
+  const before = await quiet();
+  const published = await makeCalendars(installation, given, config);
+  const first = await during('first publication', published, undefined, given, installation, config);
+  const change = () => changeHours(published, given.slotsLater, installation);
+  const hours = await during('change of hours', published, change, given, installation, config);
+  const twice = await countTwice(published, installation);
+  const traffic = both(before, await quiet());
+  const rows = [
+    ...fewPhases.map((name) => rowOf({ name, ...few[name], ...untimed }, few.nothing)),
+    ...[{ name: 'nothing', ...traffic, ...untimed }, first, hours].map((phase) => rowOf(phase, traffic)),
+  ];
+  print({ what: `published twice: ${twice}`, columns, rows });
+  process.exitCode = twice > 0 ? 1 : 0;
 }

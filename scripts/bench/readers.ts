@@ -1,13 +1,20 @@
 import type { Command } from 'commander';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { loadConfig } from '../cli/load-config.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { type Measured, waysOf } from './bookings.ts';
 import { wait } from './http.ts';
-import { findInstallation } from './installation.ts';
-import { observe } from './machine.ts';
-import { type Measurement, measure, nothing, quantile, settle, throughput, together } from './measure.ts';
-import { rangeOf, rangeText } from './report.ts';
+import { type Bench, measures } from './machine.ts';
+import {
+  inTurn,
+  type Measurement,
+  measure,
+  nothing,
+  quantile,
+  rangeText,
+  settle,
+  throughput,
+  together,
+} from './measure.ts';
 import { makePlaces, type Place, searchThroughGateway } from './targets.ts';
 
 interface ReadersArguments {
@@ -17,8 +24,6 @@ interface ReadersArguments {
   readonly bookings: number;
   readonly rounds: number;
   readonly only?: string;
-  readonly json?: boolean;
-  readonly config?: string;
 }
 
 /** In how many calendars it is searched and booked, at least. */
@@ -77,7 +82,7 @@ function rowOf(way: string, searched: string, rounds: readonly Round[]): string[
     const each = rounds.map((round) => round[kind]).filter(({ durations }) => durations.length > 0);
     const all = each.reduce(together, nothing);
     const [p50, p95] = [0.5, 0.95].map((share) => quantile(all.durations, share).toFixed(1));
-    const spread = rangeText(rangeOf(each.map(({ durations }) => quantile(durations, 0.95))));
+    const spread = rangeText(each.map(({ durations }) => quantile(durations, 0.95)));
     return each.length === 0 ? ['', '', '', ''] : [throughput(all).toFixed(1), p50 ?? '', p95 ?? '', spread];
   };
   const failures = rounds.reduce((sum, { searches, bookings }) => sum + searches.failures + bookings.failures, 0);
@@ -98,63 +103,54 @@ export function define(command: Command): void {
     .option('--seconds <number>', 'how long they search in each round', wholeNumber(1), 20)
     .option('--bookings <number>', 'bookings without readers in each round', wholeNumber(1), 50)
     .option('--rounds <number>', 'number of rounds', wholeNumber(1), 3)
-    .option('--only <ways>', 'only ways that begin like one of these', 'plain $book,gateway')
-    .option('--json', 'print the figures as JSON')
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--only <ways>', 'only ways that begin like one of these', 'plain $book,gateway');
+  measures(command, run);
 }
 
-async function main(given: ReadersArguments): Promise<void> {
-  const config = loadConfig(given.config);
-  const installation = await findInstallation(process.env);
-  try {
-    const print = await observe(installation);
-    const ways = await waysOf(installation, given.only);
-    const each = Math.ceil(given.bookings / CALENDARS);
-    const prepared = new Map<Measured, Place[][]>();
-    for (const way of ways) {
-      const calendars: Place[][] = [];
-      while (calendars.length < Math.max(CALENDARS, given.readers)) {
-        calendars.push(await makePlaces(way.installation, config, given.rounds * each + FREE, Date.now()));
-      }
-      prepared.set(way, calendars);
+async function run(given: ReadersArguments, { installation, config, print }: Bench): Promise<void> {
+  const ways = await waysOf(installation, given.only);
+  const each = Math.ceil(given.bookings / CALENDARS);
+  const prepared = new Map<Measured, Place[][]>();
+  for (const way of ways) {
+    const calendars: Place[][] = [];
+    while (calendars.length < Math.max(CALENDARS, given.readers)) {
+      calendars.push(await makePlaces(way.installation, config, given.rounds * each + FREE, Date.now()));
     }
-    await settle();
-    const found = new Map<string, Round[]>();
-    for (let round = 0; round < given.rounds; round++) {
-      for (const way of [...ways.slice(round % ways.length), ...ways.slice(0, round % ways.length)]) {
-        const { name, book, installation: at } = way;
-        const calendars = prepared.get(way) ?? [];
-        const note = (searched: string, one: Round) => {
-          const key = `${name}|${searched}`;
-          found.set(key, [...(found.get(key) ?? []), one]);
-        };
-        const alone = calendars.flatMap((places) => places.splice(0, each));
-        note('nothing', { searches: nothing, bookings: await measure(alone, 1, (place) => book(place, at, config)) });
-        for (const searched of SEARCHED) {
-          note(searched, await beside(way, calendars, searched, given, config));
-        }
-      }
-    }
-    const columns = [
-      'way',
-      'searched',
-      ...['search', 'booking'].flatMap((kind) => [
-        `${kind === 'search' ? 'searches' : 'bookings'}/s`,
-        `${kind} p50 ms`,
-        `${kind} p95 ms`,
-        'of rounds',
-      ]),
-      'failures',
-    ];
-    const rows = [...found].sort().map(([key, each]) => {
-      const [name = '', searched = ''] = key.split('|');
-      return rowOf(name, searched, each);
-    });
-    const { readers, searches, rounds, seconds } = given;
-    const what = `${readers} readers, ${FREE} free times in each calendar, a booking for each ${searches} searches, ${rounds} rounds of ${seconds} s`;
-    print({ what, columns, rows }, given.json);
-  } finally {
-    installation.stop();
+    prepared.set(way, calendars);
   }
+  await settle();
+  const found = new Map<string, Round[]>();
+  for (let round = 0; round < given.rounds; round++) {
+    for (const way of inTurn(ways, round)) {
+      const { name, book, installation: at } = way;
+      const calendars = prepared.get(way) ?? [];
+      const note = (searched: string, one: Round) => {
+        const key = `${name}|${searched}`;
+        found.set(key, [...(found.get(key) ?? []), one]);
+      };
+      const alone = calendars.flatMap((places) => places.splice(0, each));
+      note('nothing', { searches: nothing, bookings: await measure(alone, 1, (place) => book(place, at, config)) });
+      for (const searched of SEARCHED) {
+        note(searched, await beside(way, calendars, searched, given, config));
+      }
+    }
+  }
+  const columns = [
+    'way',
+    'searched',
+    ...['search', 'booking'].flatMap((kind) => [
+      `${kind === 'search' ? 'searches' : 'bookings'}/s`,
+      `${kind} p50 ms`,
+      `${kind} p95 ms`,
+      'of rounds',
+    ]),
+    'failures',
+  ];
+  const rows = [...found].sort().map(([key, rounds]) => {
+    const [name = '', searched = ''] = key.split('|');
+    return rowOf(name, searched, rounds);
+  });
+  const { readers, searches, rounds, seconds } = given;
+  const what = `${readers} readers, ${FREE} free times in each calendar, a booking for each ${searches} searches, ${rounds} rounds of ${seconds} s`;
+  print({ what, columns, rows });
 }

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../cli/load-config.ts';
-import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { findInstallation } from './installation.ts';
-import { quantile } from './measure.ts';
+import { type Bench, measures } from './machine.ts';
+import { inTurn, quantile } from './measure.ts';
 import { startReceivers } from './receivers/receivers.ts';
 import { measureRound, type Round } from './receivers/round.ts';
 import { begin, type Condition, subscribeAll } from './receivers/subscriptions.ts';
@@ -12,11 +10,9 @@ interface Arguments {
   readonly receivers: number;
   readonly rounds: number;
   readonly bookings: number;
-  readonly conditions: readonly Condition[];
-  readonly config?: string;
 }
 
-const measures = ['booking', 'job', 'notification'] as const satisfies readonly (keyof Round)[];
+const kinds = ['booking', 'job', 'notification'] as const satisfies readonly (keyof Round)[];
 
 const pooled = (rounds: readonly Round[]): Round => ({
   booking: rounds.flatMap(({ booking }) => booking),
@@ -28,18 +24,8 @@ const all = ['quiet', 'answering', 'hanging'] as const satisfies readonly Condit
 
 type Measured = Readonly<Record<Condition, Round[]>>;
 
-function readConditions(text: string): Condition[] {
-  return text.split(',').map((given) => {
-    const condition = all.find((one) => one === given);
-    if (!condition) {
-      throw new Error(`${given} is not one of ${all.join(', ')}.`);
-    }
-    return condition;
-  });
-}
-
 function rowsOf(measured: Measured): string[][] {
-  return measures.map((name) => {
+  return kinds.map((name) => {
     const [quiet, answering, hanging] = all.map((one) => pooled(measured[one])[name]);
     const [alone, before, after] = [quiet, answering, hanging].map((values) => quantile(values ?? [], 0.5));
     const shown = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–');
@@ -60,21 +46,11 @@ export function define(command: Command): void {
     )
     .option('--receivers <number>', 'receivers that hang', wholeNumber(1), 500)
     .option('--rounds <number>', 'rounds of all three', wholeNumber(1), 3)
-    .option('--bookings <number>', 'of each kind in a round', wholeNumber(1), 20)
-    .option(
-      '--conditions <list>',
-      'only these; where a portal has many Subscriptions, each takes minutes to end',
-      readConditions,
-      [...all],
-    )
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--bookings <number>', 'of each kind in a round', wholeNumber(1), 20);
+  measures(command, run);
 }
 
-async function main(given: Arguments): Promise<void> {
-  const { conditions } = given;
-  const config = loadConfig(given.config);
-  const installation = await findInstallation(process.env);
+async function run(given: Arguments, { installation, config, print }: Bench): Promise<void> {
   const receivers = await startReceivers();
   try {
     const target = { installation, config, receivers };
@@ -82,20 +58,18 @@ async function main(given: Arguments): Promise<void> {
     await measureRound(target, 5);
     const measured: Measured = { quiet: [], answering: [], hanging: [] };
     for (let round = 0; round < given.rounds; round++) {
-      const first = round % conditions.length;
-      for (const [index, condition] of [...conditions.slice(first), ...conditions.slice(0, first)].entries()) {
+      for (const [index, condition] of inTurn(all, round).entries()) {
         console.error(`Round ${round + 1} of ${given.rounds}: ${condition}.`);
         const end = await begin(target, trigger, given.receivers, condition);
         measured[condition].push(await measureRound(target, given.bookings));
-        if (round + 1 < given.rounds || index + 1 < conditions.length) {
+        if (round + 1 < given.rounds || index + 1 < all.length) {
           await end();
         }
       }
     }
-    const head = ['p50 in ms', ...all, 'hanging ÷ quiet', 'hanging ÷ answering', 'number'];
-    console.log(formatTable(head, rowsOf(measured)));
+    const columns = ['p50 in ms', ...all, 'hanging ÷ quiet', 'hanging ÷ answering', 'number'];
+    print({ what: `${given.rounds} rounds, ${given.receivers} receivers`, columns, rows: rowsOf(measured) });
   } finally {
     receivers.close();
-    installation.stop();
   }
 }

@@ -1,16 +1,16 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Patient, Slot } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { loadConfig } from '../cli/load-config.ts';
+import { DAY } from '../../core/time/time-zone.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { created, createSlots, post } from './create.ts';
-import { findInstallation, type Installation } from './installation.ts';
-import { observe } from './machine.ts';
-import { type Answered, resultOf, slotsHeldBy } from './release-day/result.ts';
+import { createPatient, createSchedule, createSlots, freeSlot } from './create.ts';
+import { type Answer, resourceIn, send } from './http.ts';
+import type { Installation } from './installation.ts';
+import { type Bench, measures } from './machine.ts';
+import { quantile } from './measure.ts';
 import { appointmentFor } from './targets.ts';
 
 interface ReleaseDayArguments {
@@ -18,11 +18,57 @@ interface ReleaseDayArguments {
   readonly times: number;
   readonly calendars: number;
   readonly seconds: number;
-  readonly json?: boolean;
-  readonly config?: string;
 }
 
-const DAY = 24 * 3_600_000;
+/** One answer: the kind of request (`patient`: all of one until they knew), its HTTP status (0 if there was no answer), and the milliseconds it took. */
+interface Answered {
+  readonly kind: 'search' | 'book' | 'read' | 'patient';
+  readonly status: number;
+  readonly took: number;
+}
+
+/** The outcome of a release day. */
+interface ReleaseDayResult {
+  /** Request, status, number, p50, p95 and the longest in milliseconds. */
+  readonly rows: readonly string[][];
+  /** Bookings that were confirmed (201). */
+  readonly booked: number;
+  /** Times that more than one appointment holds. */
+  readonly twice: number;
+  /** Whether every time was sold once, each confirmed booking is stored, and every answer was an expected one. */
+  readonly isRight: boolean;
+}
+
+/** The expected answers: a time is free or not, and a search is answered. */
+const expected: Readonly<Record<Answered['kind'], readonly number[]>> = {
+  search: [200],
+  book: [201, 409],
+  read: [200],
+  patient: [201, 200],
+};
+
+/**
+ * Judges a release day: as many times must be sold as there are, or as patients came, and each of them once.
+ *
+ * @param held - the slots that the stored appointments hold, each as often as it is held
+ */
+function resultOf(
+  answers: readonly Answered[],
+  held: readonly string[],
+  { patients, times }: ReleaseDayArguments,
+): ReleaseDayResult {
+  const groups = Map.groupBy(answers, ({ kind, status }) => `${kind} ${status}`);
+  const rows = [...groups].map(([key, group]) => {
+    const took = group.map((one) => one.took);
+    const figures = [quantile(took, 0.5), quantile(took, 0.95), Math.max(...took)].map((value) => value.toFixed(0));
+    return [...key.split(' '), String(group.length), ...figures];
+  });
+  const booked = groups.get('book 201')?.length ?? 0;
+  const twice = held.length - new Set(held).size;
+  const isExpected = answers.every(({ kind, status }) => expected[kind].includes(status));
+  const isSoldOnce = twice === 0 && booked === held.length && booked === Math.min(patients, times);
+  return { rows: rows.sort(), booked, twice, isRight: isExpected && isSoldOnce };
+}
 
 /** The longest that a bookable time is; where a calendar has many in the day, they are shorter. */
 const LONGEST = 20 * 60_000;
@@ -32,29 +78,14 @@ const AT_ONCE = 8;
 
 /** Makes calendars with free times on one day, a year from now. */
 async function release(installation: Installation, times: number, calendars: number): Promise<readonly Slot[]> {
-  const { medplum, tokens } = installation;
   const first = Math.ceil(Date.now() / DAY) * DAY + 365 * DAY;
   const each = Math.ceil(times / calendars);
-  const length = Math.min(LONGEST, DAY / each);
+  const length = Math.floor(Math.min(LONGEST, DAY / each));
   const wanted: Slot[] = [];
   while (wanted.length < times) {
-    const resource: Schedule = {
-      resourceType: 'Schedule',
-      active: true,
-      actor: [{ display: `Release day ${randomUUID()}` }],
-    };
-    const schedule = created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, resource), 'A schedule');
+    const schedule = await createSchedule(installation);
     const count = Math.min(each, times - wanted.length);
-    for (let index = 0; index < count; index++) {
-      const start = first + Math.floor(index * length);
-      wanted.push({
-        resourceType: 'Slot',
-        schedule: { reference: `Schedule/${schedule.id}` },
-        status: 'free',
-        start: formatInstant(start),
-        end: formatInstant(start + Math.floor(length)),
-      });
-    }
+    wanted.push(...Array.from({ length: count }, (_, index) => freeSlot(schedule, first + index * length, length)));
   }
   return createSlots(installation, wanted);
 }
@@ -68,32 +99,22 @@ function dayOf([first]: readonly Slot[]): string {
   ]).toString();
 }
 
-async function makePatients({ base, tokens }: Installation, count: number): Promise<Patient[]> {
+async function makePatients(installation: Installation, count: number): Promise<Patient[]> {
   const patients: Patient[] = [];
-  const make = async (): Promise<void> => {
-    const name = [{ family: 'Release day', given: [randomUUID()] }];
-    const answer = await post(`${base}/Patient`, tokens.portal, { resourceType: 'Patient', name });
-    patients.push(created<Patient>(answer, 'A patient'));
-  };
   while (patients.length < count) {
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - patients.length) }, make));
+    const some = Array.from({ length: Math.min(AT_ONCE, count - patients.length) }, () => createPatient(installation));
+    patients.push(...(await Promise.all(some)));
   }
   return patients;
-}
-
-async function get(url: string, token: string): Promise<{ status: number; body: unknown }> {
-  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
-  const body: unknown = await response.json();
-  return { status: response.status, body };
 }
 
 /** Times a request; whatever happens to it counts as an answer. */
 async function timed(
   kind: Answered['kind'],
-  send: () => Promise<{ status: number; body: unknown }>,
+  act: () => Promise<Answer>,
 ): Promise<Answered & { readonly body: unknown }> {
   const start = performance.now();
-  const { status, body } = await send().catch((error: unknown) => ({ status: 0, body: String(error) }));
+  const { status, body } = await act().catch((error: unknown) => ({ status: 0, body: String(error) }));
   return { kind, status, took: performance.now() - start, body };
 }
 
@@ -114,7 +135,7 @@ async function visit(
   const began = performance.now();
   const told = (status: number): Answered => ({ kind: 'patient', status, took: performance.now() - began });
   for (;;) {
-    const found = await timed('search', () => get(`${base}/${search}`, tokens.portal));
+    const found = await timed('search', () => send('GET', `${base}/${search}`, tokens.portal));
     answers.push(found);
     const entries = isResource(found.body, 'Bundle') ? (found.body.entry ?? []) : [];
     const free = entries.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
@@ -123,14 +144,14 @@ async function visit(
       return [...answers, told(found.status)];
     }
     const appointment = appointmentFor({ slot, patient }, config);
-    const booked = await timed('book', () => post(`${base}/Appointment/$book`, tokens.portal, appointment));
+    const booked = await timed('book', () => send('POST', `${base}/Appointment/$book`, tokens.portal, appointment));
     answers.push(booked);
     if (booked.status !== 409) {
       answers.push(told(booked.status));
     }
     if (isResource(booked.body, 'Appointment')) {
       const { id } = booked.body;
-      answers.push(await timed('read', () => get(`${base}/Appointment/${id}`, tokens.portal)));
+      answers.push(await timed('read', () => send('GET', `${base}/Appointment/${id}`, tokens.portal)));
     }
     if (booked.status !== 409) {
       return answers;
@@ -146,11 +167,12 @@ async function readHeld(slots: readonly Slot[], { medplum, tokens }: Installatio
   const held: string[] = [];
   for (const { id } of slots) {
     const query = `Appointment?slot=Slot/${id}&status=booked,pending&_count=100`;
-    const { body } = await get(`${medplum}/${query}`, tokens.staff);
-    if (!isResource(body, 'Bundle')) {
-      throw new Error(`The appointments could not be read: ${JSON.stringify(body).slice(0, 300)}`);
-    }
-    held.push(...(body.entry ?? []).flatMap(({ resource }) => slotsHeldBy(resource)));
+    const { entry = [] } = resourceIn('Bundle', await send('GET', `${medplum}/${query}`, tokens.staff));
+    held.push(
+      ...entry
+        .flatMap(({ resource }) => (isResource(resource, 'Appointment') ? (resource.slot ?? []) : []))
+        .flatMap(({ reference }) => reference ?? []),
+    );
   }
   return held;
 }
@@ -167,37 +189,27 @@ export function define(command: Command): void {
     .option('--patients <number>', 'how many patients come', wholeNumber(1), 500)
     .option('--times <number>', 'how many times there are', wholeNumber(1), 200)
     .option('--calendars <number>', 'in how many calendars they are', wholeNumber(1), 10)
-    .option('--seconds <number>', 'within what time they come', wholeNumber(1), 60)
-    .option('--json', 'print the figures as JSON')
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--seconds <number>', 'within what time they come', wholeNumber(1), 60);
+  measures(command, run);
 }
 
-async function main(given: ReleaseDayArguments): Promise<void> {
-  const config = loadConfig(given.config);
-  const installation = await findInstallation(process.env);
-  try {
-    const print = await observe(installation);
-    const patients = await makePatients(installation, given.patients);
-    const slots = await release(installation, given.times, given.calendars);
-    const schedules = [...new Set(slots.map(({ schedule }) => schedule.reference))].join(',');
-    const day = dayOf(slots);
-    const search = `Slot?schedule=${schedules}&status=free&${day}&_sort=start&_count=10`;
-    const { gateways } = installation;
-    const began = performance.now();
-    const visits = patients.map(async (patient, index) => {
-      await wait((index * given.seconds * 1_000) / patients.length);
-      return visit(patient, search, gateways[index % gateways.length] ?? installation.base, installation, config);
-    });
-    const answers = (await Promise.all(visits)).flat();
-    const elapsed = (performance.now() - began) / 1_000;
-    const held = await readHeld(slots, installation);
-    const { rows, booked, twice, isRight } = resultOf(answers, held, given);
-    const columns = ['request', 'answer', 'number', 'p50 ms', 'p95 ms', 'longest ms'];
-    const what = `${given.patients} patients within ${given.seconds} s, ${given.times} times in ${given.calendars} calendars, ${gateways.length} gateways; the last answer after ${elapsed.toFixed(1)} s; ${booked} booked, ${held.length} appointments stored, sold twice: ${twice}`;
-    print({ what, columns, rows }, given.json);
-    process.exitCode = isRight ? 0 : 1;
-  } finally {
-    installation.stop();
-  }
+async function run(given: ReleaseDayArguments, { installation, config, print }: Bench): Promise<void> {
+  const patients = await makePatients(installation, given.patients);
+  const slots = await release(installation, given.times, given.calendars);
+  const schedules = [...new Set(slots.map(({ schedule }) => schedule.reference))].join(',');
+  const search = `Slot?schedule=${schedules}&status=free&${dayOf(slots)}&_sort=start&_count=10`;
+  const { gateways } = installation;
+  const began = performance.now();
+  const visits = patients.map(async (patient, index) => {
+    await wait((index * given.seconds * 1_000) / patients.length);
+    return visit(patient, search, gateways[index % gateways.length] ?? installation.base, installation, config);
+  });
+  const answers = (await Promise.all(visits)).flat();
+  const elapsed = (performance.now() - began) / 1_000;
+  const held = await readHeld(slots, installation);
+  const { rows, booked, twice, isRight } = resultOf(answers, held, given);
+  const columns = ['request', 'answer', 'number', 'p50 ms', 'p95 ms', 'longest ms'];
+  const what = `${given.patients} patients within ${given.seconds} s, ${given.times} times in ${given.calendars} calendars, ${gateways.length} gateways; the last answer after ${elapsed.toFixed(1)} s; ${booked} booked, ${held.length} appointments stored, sold twice: ${twice}`;
+  print({ what, columns, rows });
+  process.exitCode = isRight ? 0 : 1;
 }

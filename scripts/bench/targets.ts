@@ -2,19 +2,21 @@ import { randomUUID } from 'node:crypto';
 import type {
   Appointment,
   Bundle,
-  CodeableConcept,
   HealthcareService,
   Parameters,
   Patient,
   Practitioner,
-  Resource,
   Schedule,
   Slot,
 } from '@medplum/fhirtypes';
+import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { created, createSlots, post } from './create.ts';
+import { DAY } from '../../core/time/time-zone.ts';
+import { create, createPatient, createSchedule, createSlots, freeSlot } from './create.ts';
+import { type Answer, send } from './http.ts';
 import type { Installation } from './installation.ts';
 
 /** A booking through the service: a slot of its own, and who it is for. */
@@ -26,7 +28,7 @@ export interface Bookable {
 /** A booking that can be measured with every target. */
 export interface Place extends Bookable {
   /** Its calendar as Medplum's own `$book` wants it: open by rule, beside the free slots. */
-  readonly byRule: { readonly schedule: string; readonly serviceType: readonly CodeableConcept[] };
+  readonly byRule: Schedule;
 }
 
 /** The outcome of one request. */
@@ -61,22 +63,22 @@ function minimalTransaction(place: Bookable, config: BookingConfig): Bundle {
 }
 
 /** What Medplum's own `$book` (5.1 and later) takes: the slot to create is contained, the service is an extension. */
-export function forMedplum(place: Place, config: BookingConfig): Parameters {
+function forMedplum(place: Place, config: BookingConfig): Parameters {
   const { slot, byRule } = place;
   const contained: Slot = {
     resourceType: 'Slot',
     id: 'slot',
-    schedule: { reference: byRule.schedule },
+    schedule: { reference: `Schedule/${byRule.id}` },
     status: 'busy',
     start: slot.start,
     end: slot.end,
   };
   const { slot: _, meta: __, ...appointment } = appointmentFor(place, config);
-  const resource: Appointment = { ...appointment, contained: [contained], serviceType: [...byRule.serviceType] };
+  const resource: Appointment = { ...appointment, contained: [contained], serviceType: byRule.serviceType };
   return { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
 }
 
-function resultOf({ status, body }: Awaited<ReturnType<typeof post>>): Result {
+function resultOf({ status, body }: Answer): Result {
   const isBooked = status > 0 && status < 300 && (isResource(body, 'Appointment') || isResource(body, 'Bundle'));
   return isBooked ? 'done' : status === 409 || status === 412 ? 'conflict' : 'failed';
 }
@@ -85,7 +87,7 @@ function resultOf({ status, body }: Awaited<ReturnType<typeof post>>): Result {
 export type Way<T = Place> = (place: T, installation: Installation, config: BookingConfig) => Promise<Result>;
 
 const resultOfPost = (url: string, token: string, body: unknown): Promise<Result> =>
-  post(url, token, body).then(resultOf, () => 'failed');
+  send('POST', url, token, body).then(resultOf, () => 'failed');
 
 /** Staff write the smallest transaction. */
 export const bookByTransaction: Way<Bookable> = (place, { medplum, tokens }, config) =>
@@ -103,7 +105,7 @@ export const bookThroughGateway: Way<Bookable> = (place, { base, tokens }, confi
 export async function findThroughGateway(places: readonly Place[], { base, tokens }: Installation): Promise<void> {
   for (const schedule of new Set(places.flatMap(({ slot }) => slot.schedule.reference ?? []))) {
     const query = new URLSearchParams({ schedule, status: 'free', _include: 'Slot:schedule', _count: '1000' });
-    await (await fetch(`${base}/Slot?${query}`, { headers: { authorization: `Bearer ${tokens.portal}` } })).text();
+    await send('GET', `${base}/Slot?${query}`, tokens.portal);
   }
 }
 
@@ -113,29 +115,23 @@ export async function searchThroughGateway({ slot }: Bookable, { base, tokens }:
   const conditions = { schedule: schedule?.reference ?? '', status: 'free', start: `ge${start}`, _total: 'accurate' };
   const query = new URLSearchParams(conditions);
   query.append('start', `lt${formatInstant(Date.parse(start) + DAY)}`);
-  const headers = { authorization: `Bearer ${tokens.portal}` };
-  const answer = await fetch(`${base}/Slot?${query}`, { headers }).catch(() => undefined);
-  const found: unknown = await answer?.json().catch(() => undefined);
-  return answer?.ok && isResource(found, 'Bundle') && found.total ? 'done' : 'failed';
+  const answer = await send('GET', `${base}/Slot?${query}`, tokens.portal).catch(() => undefined);
+  return isResource(answer?.body, 'Bundle') && answer.body.total ? 'done' : 'failed';
 }
 
 const MINUTES_10 = 600_000;
-
-const DAY = 24 * 3_600_000;
-
-const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
-const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
 
 /**
  * Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. Nothing is published in
  * it: otherwise twelve weeks of Slots would be written during the measurement.
  */
-async function makeCalendarByRule({ medplum, tokens }: Installation, config: BookingConfig): Promise<Place['byRule']> {
-  const create = async <T extends Resource>(resource: T): Promise<T> =>
-    created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), `A ${resource.resourceType}`);
+async function makeCalendarByRule(installation: Installation, config: BookingConfig): Promise<Schedule> {
   const [practitioner, service] = await Promise.all([
-    create<Practitioner>({ resourceType: 'Practitioner', name: [{ family: 'Benchmark', given: [randomUUID()] }] }),
-    create<HealthcareService>({
+    create<Practitioner>(installation, {
+      resourceType: 'Practitioner',
+      name: [{ family: 'Benchmark', given: [randomUUID()] }],
+    }),
+    create<HealthcareService>(installation, {
       resourceType: 'HealthcareService',
       name: 'Benchmark',
       extension: [
@@ -152,50 +148,32 @@ async function makeCalendarByRule({ medplum, tokens }: Installation, config: Boo
   ]);
   const valueReference = { reference: `HealthcareService/${service.id}` };
   const coding = [{ system: 'urn:example:benchmark', code: 'visit' }];
-  const serviceType = [{ coding, extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference }] }];
-  const actor = [{ reference: `Practitioner/${practitioner.id}` }];
-  const schedule = await create<Schedule>({
+  return create<Schedule>(installation, {
     resourceType: 'Schedule',
     active: true,
-    actor,
-    serviceType,
+    actor: [{ reference: `Practitioner/${practitioner.id}` }],
+    serviceType: [{ coding, extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference }] }],
     extension: [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }],
   });
-  return { schedule: `Schedule/${schedule.id}`, serviceType };
 }
 
 /**
  * Makes fresh free slots, a year from now, and a patient to book them for.
  *
- * @param schedule - reference to their schedule; without it, a new one without opening hours
+ * @param given - their schedule; without it, a new one without opening hours
  */
 export async function makeBookable(
   installation: Installation,
   count: number,
   now: number,
-  schedule?: string,
+  given?: Schedule,
 ): Promise<Bookable[]> {
-  const { base, medplum, tokens } = installation;
-  const name = [{ family: 'Benchmark', given: [randomUUID()] }];
-  const patient = created<Patient>(
-    await post(`${base}/Patient`, tokens.portal, { resourceType: 'Patient', name }),
-    'A patient',
-  );
-  const actor = [{ display: `Benchmark ${randomUUID()}` }];
-  const own = { resourceType: 'Schedule', active: true, actor };
-  const reference =
-    schedule ?? `Schedule/${created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule').id}`;
+  const patient = await createPatient(installation);
+  const schedule = given ?? (await createSchedule(installation));
   const first = Math.ceil((now + 365 * DAY) / MINUTES_10) * MINUTES_10;
-  const wanted = Array.from({ length: count }, (_, index): Slot => {
-    const start = first + index * MINUTES_10;
-    return {
-      resourceType: 'Slot',
-      schedule: { reference },
-      status: 'free',
-      start: formatInstant(start),
-      end: formatInstant(start + MINUTES_10),
-    };
-  });
+  const wanted = Array.from({ length: count }, (_, index) =>
+    freeSlot(schedule, first + index * MINUTES_10, MINUTES_10),
+  );
   const slots = await createSlots(installation, wanted);
   return slots.map((slot) => ({ slot, patient }));
 }
@@ -208,6 +186,6 @@ export async function makePlaces(
   now: number,
 ): Promise<Place[]> {
   const byRule = await makeCalendarByRule(installation, config);
-  const bookable = await makeBookable(installation, count, now, byRule.schedule);
+  const bookable = await makeBookable(installation, count, now, byRule);
   return bookable.map((one) => ({ ...one, byRule }));
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,12 +5,13 @@ import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhir
 import type { Command } from 'commander';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 import { loadConfig } from '../cli/load-config.ts';
-import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { created, createSlots, post, storeSlots } from './create.ts';
+import { create, createSchedule, createSlots, freeSlot, storeSlots } from './create.ts';
+import { send } from './http.ts';
 import { findInstallation, type Installation, startEmbedded } from './installation.ts';
-import { circumstancesText, describeCircumstances, load } from './machine.ts';
+import { observe } from './machine.ts';
 import { measure, quantile } from './measure.ts';
 import type { Result } from './targets.ts';
 
@@ -39,29 +39,20 @@ export function define(command: Command): void {
 
 /** Schedules, and the free half hours that they shall have on some days from one hour to another. */
 async function calendars(
-  { medplum, tokens }: Installation,
+  installation: Installation,
   count: number,
   days: readonly number[],
   [from, to]: readonly [from: number, to: number],
 ): Promise<{ readonly schedules: readonly Schedule[]; readonly slots: readonly Slot[] }> {
   const schedules: Schedule[] = [];
   for (let index = 0; index < count; index++) {
-    const actor = [{ display: `Benchmark ${randomUUID()}` }];
-    const own: Schedule = { resourceType: 'Schedule', active: true, actor };
-    schedules.push(created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule'));
+    schedules.push(await createSchedule(installation));
   }
   const slots = days.flatMap((day) =>
-    schedules.flatMap(({ id }) =>
-      Array.from({ length: (to - from) * 2 }, (_, index): Slot => {
-        const start = day + from * 2 * HALF_HOUR + index * HALF_HOUR;
-        return {
-          resourceType: 'Slot',
-          schedule: { reference: `Schedule/${id}` },
-          status: 'free',
-          start: formatInstant(start),
-          end: formatInstant(start + HALF_HOUR),
-        };
-      }),
+    schedules.flatMap((schedule) =>
+      Array.from({ length: (to - from) * 2 }, (_, index) =>
+        freeSlot(schedule, day + (from * 2 + index) * HALF_HOUR, HALF_HOUR),
+      ),
     ),
   );
   return { schedules, slots };
@@ -71,7 +62,7 @@ async function calendars(
 async function visitOf(
   rooms: readonly Schedule[],
   doctors: readonly Schedule[],
-  { medplum, tokens }: Installation,
+  installation: Installation,
   config: BookingConfig,
 ): Promise<string> {
   const step = (name: string, pool: readonly Schedule[], after?: string): Extension => ({
@@ -89,15 +80,11 @@ async function visitOf(
     ],
   });
   const extension = [step('Before', rooms), step('Doctor', doctors, 'Before'), step('After', rooms, 'Doctor')];
-  const body: HealthcareService = {
+  const service = await create<HealthcareService>(installation, {
     resourceType: 'HealthcareService',
     name: 'Benchmark',
     extension: [{ url: artefactUri(config, 'LocalVisit'), extension }],
-  };
-  const service = created<HealthcareService>(
-    await post(`${medplum}/HealthcareService`, tokens.staff, body),
-    'A service',
-  );
+  });
   return `HealthcareService/${service.id}`;
 }
 
@@ -136,7 +123,7 @@ async function main({ doctors, rooms, weeks, count, config: file }: VisitsArgume
     const slots = [inRooms, ...Object.values(pools)].flatMap((one) => one.slots);
     installation = await fill(installation, slots, folder);
     const { base, tokens } = installation;
-    const circumstances = await describeCircumstances(installation, Date.now());
+    const print = await observe(installation);
     const period = { start: formatInstant(first), end: formatInstant(first + weeks * 7 * DAY) };
     const rows: string[][] = [];
     for (const [name, pool] of Object.entries(pools)) {
@@ -149,10 +136,10 @@ async function main({ doctors, rooms, weeks, count, config: file }: VisitsArgume
         ];
         const answers = new Set<string>();
         const find = async (): Promise<Result> => {
-          const body = { resourceType: 'Parameters', parameter };
-          const { status, body: answer } = await post(`${base}/Appointment/$find`, tokens.portal, body);
-          const entries = (answer as { entry?: unknown[] }).entry?.length;
-          answers.add(status === 200 ? `${entries ?? 0} found` : `refused (${status})`);
+          const asked = { resourceType: 'Parameters', parameter };
+          const { status, body } = await send('POST', `${base}/Appointment/$find`, tokens.portal, asked);
+          const found = isResource(body, 'Bundle') ? (body.entry?.length ?? 0) : 0;
+          answers.add(status === 200 ? `${found} found` : `refused (${status})`);
           return 'done';
         };
         await find();
@@ -169,8 +156,8 @@ async function main({ doctors, rooms, weeks, count, config: file }: VisitsArgume
         ]);
       }
     }
-    console.log(`${circumstancesText(circumstances)}\nload of the machine ${load()}\n`);
-    console.log(formatTable(['calendars', 'asked for', 'answer', 'p50 ms', 'p95 ms'], rows));
+    const columns = ['calendars', 'asked for', 'answer', 'p50 ms', 'p95 ms'];
+    print({ what: `${count} searches of each kind`, columns, rows });
   } finally {
     installation.stop();
     if (folder !== undefined) {

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { Appointment, Bundle, Resource } from '@medplum/fhirtypes';
+import type { Practitioner, Schedule } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { earliestOffer, MOST_ASKED, offerEnd } from '../../core/booking/waitlist/refill.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-import { loadConfig } from '../cli/load-config.ts';
+import { DAY } from '../../core/time/time-zone.ts';
 import { formatTable } from '../cli/table.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { created, post } from './create.ts';
-import { findInstallation, type Installation } from './installation.ts';
-import { circumstancesText, describeCircumstances } from './machine.ts';
+import { create, createPatient, createSlots, freeSlot } from './create.ts';
+import { resourceIn, send } from './http.ts';
+import type { Installation } from './installation.ts';
+import { type Bench, measures } from './machine.ts';
 import { quantile } from './measure.ts';
 
-const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+const [MINUTE, HOUR] = [60_000, 3_600_000];
 
 /**
  * How the people of the simulated practice behave. How many accept is published (11 % of offers); the rest is assumed:
@@ -112,9 +113,7 @@ function practice(times: number): string {
 async function offered(installation: Installation, patient: string, since: number): Promise<number | undefined> {
   const url = `${installation.base}/Appointment?status=proposed&patient=${patient}`;
   while (performance.now() - since < MINUTE) {
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${installation.tokens.portal}` } });
-    const bundle = (await answer.json()) as Bundle;
-    if (bundle.entry?.length) {
+    if (resourceIn('Bundle', await send('GET', url, installation.tokens.portal)).entry?.length) {
       return performance.now() - since;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -124,19 +123,17 @@ async function offered(installation: Installation, patient: string, since: numbe
 
 /** Books the only time of a service, lets somebody wait for it, frees it, and waits for the offer. */
 async function release(installation: Installation, config: BookingConfig): Promise<number | undefined> {
-  const { base, medplum, tokens } = installation;
+  const { base, tokens } = installation;
   const serviceType = [{ coding: [{ system: artefactUri(config, 'LocalServiceType'), code: randomUUID() }] }];
-  const make = async (resource: Resource, token: string = tokens.staff): Promise<string> => {
-    const url = `${token === tokens.staff ? medplum : base}/${resource.resourceType}`;
-    const { id } = created<Resource>(await post(url, token, resource), resource.resourceType);
-    return `${resource.resourceType}/${id}`;
-  };
-  const practitioner = await make({ resourceType: 'Practitioner', name: [{ family: 'Benchmark' }] });
-  const schedule = await make({
+  const { id } = await create<Practitioner>(installation, {
+    resourceType: 'Practitioner',
+    name: [{ family: 'Benchmark' }],
+  });
+  const schedule = await create<Schedule>(installation, {
     resourceType: 'Schedule',
     active: true,
     serviceType,
-    actor: [{ reference: practitioner }],
+    actor: [{ reference: `Practitioner/${id}` }],
     extension: [
       {
         url: artefactUri(config, 'LocalBookingPolicy'),
@@ -144,37 +141,26 @@ async function release(installation: Installation, config: BookingConfig): Promi
       },
     ],
   });
-  const [start = '', end = ''] = [3 * DAY, 3 * DAY + HOUR / 2].map((time) => new Date(Date.now() + time).toISOString());
-  const slot = await make({
-    resourceType: 'Slot',
-    status: 'free',
-    start,
-    end,
-    schedule: { reference: schedule },
-  });
-  const patient = await make({ resourceType: 'Patient', name: [{ family: 'Benchmark' }] }, tokens.portal);
+  const [slot] = await createSlots(installation, [freeSlot(schedule, Date.now() + 3 * DAY, HOUR / 2)]);
+  const { start, end } = slot ?? {};
+  const patient = `Patient/${(await createPatient(installation)).id}`;
   const participant = [{ actor: { reference: patient, display: 'Benchmark' }, status: 'accepted' }];
   const own = { resourceType: 'Appointment', serviceType, participant };
-  const booking = { ...own, status: 'proposed', start, end, slot: [{ reference: slot }] };
-  const booked = created<Appointment>(await post(`${base}/Appointment/$book`, tokens.portal, booking), 'The booking');
-  const entry = { ...own, status: 'waitlist', requestedPeriod: [{ start, end }] };
-  created(await post(`${base}/Appointment/$waitlist`, tokens.portal, entry), 'The entry');
+  const ask = async (operation: string, body: object) =>
+    resourceIn('Appointment', await send('POST', `${base}/Appointment/${operation}`, tokens.portal, body));
+  const booking = { ...own, status: 'proposed', start, end, slot: [{ reference: `Slot/${slot?.id}` }] };
+  const booked = await ask('$book', booking);
+  await ask('$waitlist', { ...own, status: 'waitlist', requestedPeriod: [{ start, end }] });
   const since = performance.now();
-  const cancelled = await fetch(`${base}/Appointment/${booked.id}`, {
-    method: 'PATCH',
-    headers: { authorization: `Bearer ${tokens.portal}`, 'content-type': 'application/json-patch+json' },
-    body: JSON.stringify([{ op: 'replace', path: '/status', value: 'cancelled' }]),
-  });
-  if (cancelled.status !== 200) {
-    throw new Error(`The booking could not be cancelled (${cancelled.status}).`);
-  }
+  const patch = [{ op: 'replace', path: '/status', value: 'cancelled' }];
+  const headers = { 'content-type': 'application/json-patch+json' };
+  resourceIn('Appointment', await send('PATCH', `${base}/Appointment/${booked.id}`, tokens.portal, patch, headers));
   return offered(installation, patient, since);
 }
 
 interface WaitlistArguments {
   readonly count: number;
   readonly times: number;
-  readonly config?: string;
 }
 
 /** The command line: how long it takes until freed time is offered, and what that fills in a simulated practice. */
@@ -182,28 +168,19 @@ export function define(command: Command): void {
   command
     .description('Measures how soon freed time is offered to who waits, and simulates what is filled by it.')
     .option('--count <number>', 'releases that are measured', wholeNumber(1), 50)
-    .option('--times <number>', 'freed times of the simulated practice', wholeNumber(1), 100_000)
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--times <number>', 'freed times of the simulated practice', wholeNumber(1), 100_000);
+  measures(command, run);
 }
 
-async function main({ count, times, config: file }: WaitlistArguments): Promise<void> {
-  const config = loadConfig(file);
-  console.log(`${practice(times)}\n`);
-  const installation = await findInstallation(process.env);
-  try {
-    console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
-    const found: (number | undefined)[] = [];
-    for (let index = 0; index < count; index++) {
-      await installation.renew();
-      found.push(await release(installation, config));
-    }
-    const took = found.flatMap((one) => one ?? []);
-    const [p50, p95] = [0.5, 0.95].map((share) => quantile(took, share).toFixed(0));
-    console.log(
-      `From a cancellation to the offer: p50 ${p50} ms, p95 ${p95} ms; ${count - took.length} of ${count} not made.`,
-    );
-  } finally {
-    installation.stop();
+async function run({ count, times }: WaitlistArguments, { installation, config, print }: Bench): Promise<void> {
+  console.error(`${practice(times)}\n`);
+  const found: (number | undefined)[] = [];
+  for (let index = 0; index < count; index++) {
+    await installation.renew();
+    found.push(await release(installation, config));
   }
+  const took = found.flatMap((one) => one ?? []);
+  const columns = ['cancelled', 'offers made', 'p50 ms', 'p95 ms'];
+  const figures = [0.5, 0.95].map((share) => quantile(took, share).toFixed(0));
+  print({ what: 'From a cancellation to the offer', columns, rows: [[`${count}`, `${took.length}`, ...figures]] });
 }

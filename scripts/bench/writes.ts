@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Observation, Patient, Resource } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
-import { loadConfig } from '../cli/load-config.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { post } from './create.ts';
-import { findInstallation, type Installation } from './installation.ts';
-import { observe } from './machine.ts';
-import { type Measurement, measure, nothing, quantile, settle, together } from './measure.ts';
-import { rangeOf, rangeText } from './report.ts';
+import { send } from './http.ts';
+import type { Installation } from './installation.ts';
+import { type Bench, measures } from './machine.ts';
+import { type Measurement, measure, nothing, quantile, rangeText, settle, together } from './measure.ts';
 import { makePlaces, type Place, type Result } from './targets.ts';
 
 const patient = (): Patient => ({ resourceType: 'Patient', name: [{ family: 'Benchmark', given: [randomUUID()] }] });
@@ -26,7 +24,7 @@ const kinds: Readonly<Record<string, (place: Place) => Resource>> = {
     status: 'booked',
     start: slot.start,
     end: slot.end,
-    serviceType: [...byRule.serviceType],
+    serviceType: byRule.serviceType,
     slot: [{ reference: `Slot/${slot.id}` }],
     participant: [{ actor: { reference: `Patient/${id}` }, status: 'accepted' }],
   }),
@@ -35,7 +33,7 @@ const kinds: Readonly<Record<string, (place: Place) => Resource>> = {
     status: 'busy',
     start,
     end,
-    schedule: { reference: byRule.schedule },
+    schedule: { reference: `Schedule/${byRule.id}` },
   }),
   Patient: patient,
   Observation: observation,
@@ -44,8 +42,6 @@ const kinds: Readonly<Record<string, (place: Place) => Resource>> = {
 interface WritesArguments {
   readonly count: number;
   readonly rounds: number;
-  readonly json?: boolean;
-  readonly config?: string;
 }
 
 /** The command line: what the service adds to a write, against a project that never had it. */
@@ -56,55 +52,47 @@ export function define(command: Command): void {
         'neither client has an AccessPolicy.',
     )
     .option('--count <number>', 'writes of each kind', wholeNumber(1), 100)
-    .option('--rounds <number>', 'number of rounds', wholeNumber(1), 5)
-    .option('--json', 'print the figures as JSON')
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
-    .action(main);
+    .option('--rounds <number>', 'number of rounds', wholeNumber(1), 5);
+  measures(command, run);
 }
 
-async function main({ count, rounds, json, config: file }: WritesArguments): Promise<void> {
-  const config = loadConfig(file);
-  const installation = await findInstallation(process.env);
+async function run({ count, rounds }: WritesArguments, { installation, config, print }: Bench): Promise<void> {
   const { medplum, tokens } = installation;
-  try {
-    const print = await observe(installation);
-    const sides: readonly Installation[] = [
-      { ...installation, base: medplum, tokens: { ...tokens, portal: tokens.plain, staff: tokens.plain } },
-      { ...installation, tokens: { ...tokens, staff: tokens.admin } },
-    ];
-    const each = Math.ceil(count / rounds);
-    const targets = Object.entries(kinds).flatMap(([name, resourceOf]) =>
-      sides.map((side, index) => ({ key: `${name} ${index}`, resourceOf, side })),
-    );
-    const places = new Map<string, Place[]>();
-    for (const { key, side } of targets) {
-      places.set(key, await makePlaces(side, config, (rounds + 1) * each, Date.now()));
-    }
-    const found = new Map<string, Measurement[]>();
-    for (let round = 0; round <= rounds; round++) {
-      for (const { key, resourceOf, side } of targets) {
-        // What the last one set off burdens nobody else.
-        await (side === sides[0] && settle());
-        const measured = await measure(places.get(key)?.splice(0, each) ?? [], 1, async (place): Promise<Result> => {
-          const resource = resourceOf(place);
-          const { status } = await post(`${medplum}/${resource.resourceType}`, side.tokens.staff, resource);
-          return status === 201 ? 'done' : 'failed';
-        });
-        // The first round warms up.
-        found.set(key, round === 0 ? [] : [...(found.get(key) ?? []), measured]);
-      }
-    }
-    const rows = Object.keys(kinds).map((name) => {
-      const both = sides.map((_, index) => found.get(`${name} ${index}`) ?? []);
-      const medians = both.map((all) => all.map(({ durations }) => quantile(durations, 0.5)));
-      const [before = 0, after = 0] = both.map((all) => quantile(all.reduce(together, nothing).durations, 0.5));
-      const failures = both.flat().reduce((sum, one) => sum + one.failures, 0);
-      const [within, beside] = medians.map((each) => rangeText(rangeOf(each)));
-      return [name, before.toFixed(1), within, after.toFixed(1), beside, (after / before).toFixed(2), `${failures}`];
-    });
-    const columns = ['write', 'p50 ms without', 'of rounds', 'p50 ms with', 'of rounds', '×', 'failures'];
-    print({ what: `${count} of each in ${rounds} rounds`, columns, rows: rows.map((row) => row.map(String)) }, json);
-  } finally {
-    installation.stop();
+  const sides: readonly Installation[] = [
+    { ...installation, base: medplum, tokens: { ...tokens, portal: tokens.plain, staff: tokens.plain } },
+    { ...installation, tokens: { ...tokens, staff: tokens.admin } },
+  ];
+  const each = Math.ceil(count / rounds);
+  const targets = Object.entries(kinds).flatMap(([name, resourceOf]) =>
+    sides.map((side, index) => ({ key: `${name} ${index}`, resourceOf, side })),
+  );
+  const places = new Map<string, Place[]>();
+  for (const { key, side } of targets) {
+    places.set(key, await makePlaces(side, config, (rounds + 1) * each, Date.now()));
   }
+  const found = new Map<string, Measurement[]>();
+  for (let round = 0; round <= rounds; round++) {
+    for (const { key, resourceOf, side } of targets) {
+      // What the last one set off burdens nobody else.
+      await (side === sides[0] && settle());
+      const measured = await measure(places.get(key)?.splice(0, each) ?? [], 1, async (place): Promise<Result> => {
+        const resource = resourceOf(place);
+        const { status } = await send('POST', `${medplum}/${resource.resourceType}`, side.tokens.staff, resource);
+        return status === 201 ? 'done' : 'failed';
+      });
+      // The first round warms up.
+      found.set(key, round === 0 ? [] : [...(found.get(key) ?? []), measured]);
+    }
+  }
+  const rows = Object.keys(kinds).map((name) => {
+    const both = sides.map((_, index) => found.get(`${name} ${index}`) ?? []);
+    const [within = '', beside = ''] = both.map((all) =>
+      rangeText(all.map(({ durations }) => quantile(durations, 0.5))),
+    );
+    const [before = 0, after = 0] = both.map((all) => quantile(all.reduce(together, nothing).durations, 0.5));
+    const failures = both.flat().reduce((sum, one) => sum + one.failures, 0);
+    return [name, before.toFixed(1), within, after.toFixed(1), beside, (after / before).toFixed(2), `${failures}`];
+  });
+  const columns = ['write', 'p50 ms without', 'of rounds', 'p50 ms with', 'of rounds', '×', 'failures'];
+  print({ what: `${count} of each in ${rounds} rounds`, columns, rows });
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { created, createSlots, post } from '../create.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { create, createSlots, freeSlot } from '../create.ts';
 import type { Installation } from '../installation.ts';
 
-const DAY = 24 * 3_600_000;
 const MINUTES_20 = 20 * 60_000;
 
 /** How many calendars the service has. */
@@ -33,11 +33,8 @@ export async function makeCalendars(
   config: BookingConfig,
   now: number,
 ): Promise<SearchedCalendars> {
-  const { medplum, tokens } = installation;
-  const create = async <T extends HealthcareService | Schedule>(resource: T): Promise<T> =>
-    created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), resource.resourceType);
   const coding = { system: 'urn:example:benchmark', code: randomUUID() };
-  const service = await create<HealthcareService>({
+  const service = await create<HealthcareService>(installation, {
     resourceType: 'HealthcareService',
     name: 'Benchmark of operations',
     type: [{ coding: [coding] }],
@@ -45,20 +42,18 @@ export async function makeCalendars(
   const first = Math.ceil(now / DAY) * DAY + DAY;
   let ofSchedule = '';
   for (let calendar = 0; calendar < CALENDARS; calendar += 1) {
-    const { id } = await create<Schedule>({
+    const schedule = await create<Schedule>(installation, {
       resourceType: 'Schedule',
       active: true,
       actor: [{ reference: `HealthcareService/${service.id}` }],
       extension: [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }],
     });
-    const schedule = { reference: `Schedule/${id}` };
-    const slots = Array.from({ length: DAYS * TIMES_A_DAY }, (_, index): Slot => {
+    const slots = Array.from({ length: DAYS * TIMES_A_DAY }, (_, index) => {
       const start = first + Math.floor(index / TIMES_A_DAY) * DAY + 8 * 3_600_000 + (index % TIMES_A_DAY) * MINUTES_20;
-      const [from, to] = [formatInstant(start), formatInstant(start + MINUTES_20)];
-      return { resourceType: 'Slot', schedule, status: 'free', start: from, end: to };
+      return freeSlot(schedule, start, MINUTES_20);
     });
     await createSlots(installation, slots);
-    ofSchedule = `schedule=${schedule.reference}`;
+    ofSchedule = `schedule=Schedule/${schedule.id}`;
   }
   return {
     ofService: `schedule.actor:HealthcareService.type=${encodeURIComponent(`${coding.system}|${coding.code}`)}`,

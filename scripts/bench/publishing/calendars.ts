@@ -1,11 +1,14 @@
 import type { Bundle, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
+import { portions } from '../../../core/booking/search.ts';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { lookIn } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
-import { created, post } from '../create.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { create } from '../create.ts';
+import { resourceIn, send } from '../http.ts';
 import type { Installation } from '../installation.ts';
 
 /** The calendars that are published. */
@@ -14,26 +17,8 @@ export interface Published {
   readonly schedules: readonly string[];
 }
 
-async function send(method: 'DELETE' | 'GET' | 'PUT', path: string, { medplum, tokens }: Installation, body?: unknown) {
-  const headers = { authorization: `Bearer ${tokens.staff}`, 'content-type': 'application/fhir+json' };
-  const response = await fetch(`${medplum}/${path}`, {
-    method,
-    headers,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  if (!response.ok) {
-    throw new Error(`${method} ${path.slice(0, 120)} was answered with ${response.status}.`);
-  }
-  return response.json() as Promise<unknown>;
-}
-
-async function search(path: string, installation: Installation): Promise<Bundle> {
-  const found = await send('GET', path, installation);
-  if (!isResource(found, 'Bundle')) {
-    throw new Error(`${path.slice(0, 120)} returned no Bundle.`);
-  }
-  return found;
-}
+const search = async (path: string, { medplum, tokens }: Installation): Promise<Bundle> =>
+  resourceIn('Bundle', await send('GET', `${medplum}/${path}`, tokens.staff));
 
 const total = async (path: string, installation: Installation): Promise<number> =>
   (await search(`${path}&_total=accurate&_count=1`, installation)).total ?? 0;
@@ -62,11 +47,8 @@ export async function makeCalendars(
   { schedules: count, slots }: { readonly schedules: number; readonly slots: number },
   { timeZone }: BookingConfig,
 ): Promise<Published> {
-  const { medplum, tokens } = installation;
-  const create = async <T extends HealthcareService | Practitioner | Schedule>(resource: T): Promise<T> =>
-    created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), resource.resourceType);
   const half = { value: 30, unit: 'min' };
-  const service = await create<HealthcareService>({
+  const service = await create<HealthcareService>(installation, {
     resourceType: 'HealthcareService',
     active: true,
     name: 'Benchmark of publishing',
@@ -86,8 +68,8 @@ export async function makeCalendars(
   const schedules: string[] = [];
   for (let index = 1; index <= count; index += 1) {
     const name = [{ family: `Publishing ${index}` }];
-    const { id } = await create<Practitioner>({ resourceType: 'Practitioner', name });
-    const schedule = await create<Schedule>({
+    const { id } = await create<Practitioner>(installation, { resourceType: 'Practitioner', name });
+    const schedule = await create<Schedule>(installation, {
       resourceType: 'Schedule',
       active: true,
       actor: [{ reference: `Practitioner/${id}` }],
@@ -99,28 +81,26 @@ export async function makeCalendars(
 }
 
 /** Changes the service's hours, so that a working day has this many Slots from now on. */
-export async function changeHours({ service }: Published, slots: number, installation: Installation): Promise<void> {
+export async function changeHours(
+  { service }: Published,
+  slots: number,
+  { medplum, tokens }: Installation,
+): Promise<void> {
   const changed = { ...service, availableTime: open(slots) };
-  await send('PUT', `HealthcareService/${service.id}`, installation, changed);
+  const url = `${medplum}/HealthcareService/${service.id}`;
+  resourceIn('HealthcareService', await send('PUT', url, tokens.staff, changed));
 }
 
 /** Deletes the Schedules: nothing more of them is published. */
-export async function removeCalendars({ schedules }: Published, installation: Installation): Promise<void> {
+export async function removeCalendars({ schedules }: Published, { medplum, tokens }: Installation): Promise<void> {
   for (const id of schedules) {
-    await send('DELETE', `Schedule/${id}`, installation);
+    await send('DELETE', `${medplum}/Schedule/${id}`, tokens.staff);
   }
 }
 
-/** How many Schedules are looked for at once. */
-const AT_ONCE = 50;
-
+/** References to Schedules, as many together as are looked for at once. */
 const inParts = (schedules: readonly string[]): string[] =>
-  Array.from({ length: Math.ceil(schedules.length / AT_ONCE) }, (_, index) =>
-    schedules
-      .slice(index * AT_ONCE, (index + 1) * AT_ONCE)
-      .map((id) => `Schedule/${id}`)
-      .join(','),
-  );
+  portions(schedules, 50).map((some) => some.map((id) => `Schedule/${id}`).join(','));
 
 /** How many free Slots they have. */
 export async function countFree({ schedules }: Published, installation: Installation): Promise<number> {
@@ -130,8 +110,6 @@ export async function countFree({ schedules }: Published, installation: Installa
   }
   return free;
 }
-
-const DAY = 86_400_000;
 
 /** How many free Slots a Schedule has in the nearest two weeks, from tomorrow on: on ten working days. */
 export function countNearest(schedule: string, installation: Installation): Promise<number> {

@@ -44,6 +44,7 @@ export async function startReceivers(): Promise<Receivers> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server.unref();
   const { port }: AddressInfo = Object.assign({ port: 0, address: '', family: '' }, server.address());
   return {
     url: `http://127.0.0.1:${port}`,

@@ -1,8 +1,7 @@
-import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Schedule } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../../core/config/config.ts';
-import { formatInstant } from '../../../core/fhir/instant.ts';
 import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
-import { created, createSlots, post } from '../create.ts';
+import { create, createPatient, createSlots, freeSlot } from '../create.ts';
 import type { Installation } from '../installation.ts';
 import { measure } from '../measure.ts';
 import { bookByTransaction } from '../targets.ts';
@@ -41,34 +40,25 @@ export async function makeWeek(
   count: number,
   now: number,
 ): Promise<Week> {
-  const { base, medplum, tokens } = installation;
   const monday = mondayAfter(now, config.timeZone);
-  const schedules: string[] = [];
+  const schedules: Schedule[] = [];
   for (let index = 1; index <= count; index += 1) {
     const actor = [{ display: `Dr. Benchmark ${String(index).padStart(2, '0')}` }];
-    const body: Schedule = { resourceType: 'Schedule', active: true, actor };
-    schedules.push(created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, body), 'A schedule').id ?? '');
+    schedules.push(await create<Schedule>(installation, { resourceType: 'Schedule', active: true, actor }));
   }
   const wanted = schedules.flatMap((schedule) =>
-    Array.from({ length: 5 * TIMES }, (_, index): Slot => {
+    Array.from({ length: 5 * TIMES }, (_, index) => {
       const local = Date.parse(`${monday}T00:00:00Z`) + Math.floor(index / TIMES) * DAY;
       const start = instantOf(config.timeZone, local + (OPENS + (index % TIMES)) * HALF_HOUR);
-      return {
-        resourceType: 'Slot',
-        schedule: { reference: `Schedule/${schedule}` },
-        status: 'free',
-        start: formatInstant(start),
-        end: formatInstant(start + HALF_HOUR),
-      };
+      return freeSlot(schedule, start, HALF_HOUR);
     }),
   );
   const slots = await createSlots(installation, wanted);
-  const body = { resourceType: 'Patient', name: [{ family: 'Benchmark', given: ['Robin'] }] };
-  const patient = created<Patient>(await post(`${base}/Patient`, tokens.portal, body), 'A patient');
+  const patient = await createPatient(installation);
   const places = slots.filter((_, index) => index % BOOKED === 0).map((slot) => ({ slot, patient }));
   const { conflicts, failures } = await measure(places, 4, (place) => bookByTransaction(place, installation, config));
   if (conflicts + failures > 0) {
     throw new Error(`${conflicts + failures} of ${places.length} times could not be booked.`);
   }
-  return { monday, schedules };
+  return { monday, schedules: schedules.map(({ id }) => id ?? '') };
 }

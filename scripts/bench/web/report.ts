@@ -1,5 +1,4 @@
-import { type Circumstances, circumstancesText, doubts } from '../machine.ts';
-import { quantile } from '../measure.ts';
+import { quantile, rangeText } from '../measure.ts';
 
 /** What is measured on a page, and in which unit. */
 const units = {
@@ -27,28 +26,6 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The values of all rounds. */
-interface WebRow {
-  readonly page: string;
-  readonly measure: Measure;
-  readonly unit: string;
-  readonly median: number;
-  /** The smallest and the largest value of a round. */
-  readonly spread: readonly [number, number];
-  /** The most that it should be. */
-  readonly goal?: number;
-}
-
-/** What `npm run bench -- web` has found. */
-export interface WebReport {
-  readonly circumstances: Circumstances;
-  readonly browser: string;
-  /** The load average before and after: if it exceeds the number of cores, the figures mean little. */
-  readonly load: readonly [number, number];
-  readonly rounds: number;
-  readonly rows: readonly WebRow[];
-}
-
 /** The most that pages should need. */
 const goals: readonly { readonly of: RegExp; readonly measure: Measure; readonly most: number }[] = [
   { of: /^portal/, measure: 'transferred', most: 60 },
@@ -57,10 +34,10 @@ const goals: readonly { readonly of: RegExp; readonly measure: Measure; readonly
   { of: /week, scrolling$/, measure: 'frame, 95 %, to an empty page', most: 1.2 },
 ];
 
-const rounded = (value: number): number => Math.round(value * 10) / 10;
+export const columns = ['page', 'measure', 'median', 'of rounds', 'goal'];
 
 /** Puts the samples of all rounds together, in the order in which they first appeared. */
-export function webRows(samples: readonly Sample[]): WebRow[] {
+export function rowsOf(samples: readonly Sample[]): string[][] {
   const groups = Map.groupBy(samples, ({ page, measure }) => `${page}\n${measure}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
@@ -69,37 +46,9 @@ export function webRows(samples: readonly Sample[]): WebRow[] {
     }
     const { page, measure } = first;
     const values = group.map(({ value }) => value);
+    const median = quantile(values, 0.5);
     const goal = goals.find(({ of, measure: about }) => about === measure && of.test(page))?.most;
-    return {
-      page,
-      measure,
-      unit: units[measure],
-      median: rounded(quantile(values, 0.5)),
-      spread: [rounded(Math.min(...values)), rounded(Math.max(...values))],
-      ...(goal !== undefined && { goal }),
-    };
+    const judged = goal === undefined ? '' : `≤ ${goal}${median > goal ? ', missed' : ''}`;
+    return [[page, measure, `${median.toFixed(1)} ${units[measure]}`, rangeText(values), judged]];
   });
-}
-
-/** The figures as a table. */
-export function webTable({ rows }: WebReport): { head: string[]; rows: string[][] } {
-  return {
-    head: ['page', 'measure', 'median', 'of rounds', 'goal'],
-    rows: rows.map(({ page, measure, unit, median, spread: [least, greatest], goal }) => [
-      page,
-      measure,
-      `${median.toFixed(1)} ${unit}`,
-      `${least.toFixed(1)}–${greatest.toFixed(1)}`,
-      goal === undefined ? '' : `≤ ${goal}${median > goal ? ', missed' : ''}`,
-    ]),
-  };
-}
-
-/** What the measurement ran on, and what makes the figures doubtful. */
-export function webRemarks({ circumstances, browser, load, rounds }: WebReport): string[] {
-  return [
-    circumstancesText(circumstances),
-    `Chromium ${browser}; ${rounds} rounds; load of the machine ${load[0]} before and ${load[1]} after`,
-    ...doubts(circumstances, load),
-  ];
 }
