@@ -6,6 +6,7 @@ import type { LocalDay } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
 import { periodText, typedPeriod } from '../../slots/blocks.ts';
 import { absence } from '../fhir/client.ts';
+import { Form, FromTo } from '../parts/form.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -98,32 +99,12 @@ export function AnnounceForm({
       onPlanned(absenceIn(answer));
     }
   };
-  const field = (name: 'from' | 'to') => (
-    <TextInput
-      type="datetime-local"
-      required
-      label={slot[name]}
-      value={draft[name]}
-      onChange={(event) => edit({ [name]: event.currentTarget.value })}
-    />
-  );
   return (
-    <form
-      noValidate
-      className="pane"
-      aria-label={words.announce}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void plan();
-      }}
-    >
+    <Form noValidate className="pane" aria-label={words.announce} onSend={() => void plan()}>
       <Stack gap="xs">
         <p className="help">{words.help}</p>
         <Choices schedules={schedules} label={words.who} chosen={known} onChoose={(ids) => edit({ schedules: ids })} />
-        <Group gap="xs" grow align="end">
-          {field('from')}
-          {field('to')}
-        </Group>
+        <FromTo type="datetime-local" value={draft} onChange={edit} />
         <TextInput
           label={slot.blockReason}
           description={slot.blockReasonHelp}
@@ -157,6 +138,6 @@ export function AnnounceForm({
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Loader, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -23,7 +23,9 @@ import { timeOf } from '../../day/entries.ts';
 import { titleOf } from '../../day/queries.ts';
 import { periodText, typedPeriod } from '../../slots/blocks.ts';
 import { searchAll, searchUrl, absence as send } from '../fhir/client.ts';
+import { Form } from '../parts/form.tsx';
 import { momentText } from '../parts/format.ts';
+import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
@@ -128,15 +130,15 @@ function OtherTimes({
   readonly name: string;
   readonly onChosen: (proposal: Proposal) => void;
 }) {
-  const { language, absences: words, loading } = useTexts();
-  const { value, refusal, reload } = useLoaded(`times ${absence.id}`, async () => {
+  const { language, absences: words } = useTexts();
+  const found = useLoaded(`times ${absence.id}`, async () => {
     const { type, query } = otherTimesSearch(absence, Date.now());
     return searchAll([searchUrl(type, query)]);
   });
-  if (!value) {
-    return refusal ? <Problem refusal={refusal} onReload={() => void reload()} /> : <Loader aria-label={loading} />;
+  if (!found.value) {
+    return <Loading of={[found]} />;
   }
-  const times = otherTimes(value.flat(), appointment, absence, known.schedules, used, config);
+  const times = otherTimes(found.value.flat(), appointment, absence, known.schedules, used, config);
   return times.length === 0 ? (
     <p role="status">{words.noneFree}</p>
   ) : (
@@ -188,12 +190,7 @@ function Plan({ absence, lines, known, onChanged }: CardProps) {
     await onChanged();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void confirm();
-      }}
-    >
+    <Form onSend={() => void confirm()}>
       <Stack gap="xs">
         <p>
           {words.planned(lines.length)} {words.toConfirm}
@@ -261,7 +258,7 @@ function Plan({ absence, lines, known, onChanged }: CardProps) {
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   );
 }
 
@@ -319,13 +316,7 @@ function EndEarly({ absence, onChanged }: Pick<CardProps, 'absence' | 'onChanged
     }
   };
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void end();
-      }}
-    >
+    <Form noValidate onSend={() => void end()}>
       <Stack gap="xs">
         <TextInput
           type="datetime-local"
@@ -346,7 +337,7 @@ function EndEarly({ absence, onChanged }: Pick<CardProps, 'absence' | 'onChanged
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   );
 }
 

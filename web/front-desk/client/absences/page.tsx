@@ -1,4 +1,4 @@
-import { Button, Loader, Stack } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
@@ -17,8 +17,7 @@ import { isLocalDay, localDayOf } from '../../day/local-day.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { useSchedules } from '../day/use-calendar.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
-import { Behind } from '../parts/behind.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { useFound } from '../parts/use-found.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { useNow } from '../parts/use-now.ts';
@@ -59,12 +58,10 @@ function AbsenceList({
   const rows = useFound(`affected ${ids.join()}`, [affectedSearch(ids, config)], (resources) => [...resources]);
   const lines = new Map(absences.map((one) => [one.id, linesOf(one, rows.value ?? [])]));
   const named = [...new Set([...lines.values()].flat().map(({ appointment }) => appointment))].toSorted();
-  const { value, refusal, reload } = useLoaded(`concerned ${named.join()}`, async () =>
-    named.length > 0 ? readConcerned(named) : nothing,
-  );
-  const concerned = value ?? nothing;
+  const read = useLoaded(`concerned ${named.join()}`, async () => (named.length > 0 ? readConcerned(named) : nothing));
+  const concerned = read.value ?? nothing;
   const reloadAll = async (): Promise<void> => {
-    await Promise.all([onChanged(), rows.reload(), reload()]);
+    await Promise.all([onChanged(), rows.reload(), read.reload()]);
   };
   const isThere = ids.includes(open ?? '');
   useEffect(() => {
@@ -74,11 +71,9 @@ function AbsenceList({
       heading?.scrollIntoView();
     }
   }, [open, isThere]);
-  const problem = rows.refusal ?? refusal;
   return (
     <>
-      <Behind isBehind={rows.isBehind} />
-      {problem && <Problem refusal={problem} onReload={() => void reloadAll()} />}
+      <Loading of={[{ ...rows, value: concerned, refusal: rows.refusal ?? read.refusal, reload: reloadAll }]} />
       {absences.map((one) => (
         <AbsenceCard
           key={one.id}
@@ -94,36 +89,23 @@ function AbsenceList({
 
 /** Who is absent: it is said, planned, confirmed and followed here. */
 export function AbsencesPage() {
-  const texts = useTexts();
-  const { absences: words } = texts;
+  const { absences: words } = useTexts();
   const now = useNow();
   const schedules = useSchedules();
-  const { value, refusal, reload, isBehind } = useFound('absences', [absenceSearch(config)], (found) =>
-    absencesIn(found, now, config),
-  );
+  const found = useFound('absences', [absenceSearch(config)], (resources) => absencesIn(resources, now, config));
+  const { value, reload } = found;
   const [, navigate] = useLocation();
   const query = new URLSearchParams(useSearch());
   const day = query.get('new');
   const today = localDayOf(now, config.timeZone);
   const byId = new Map((schedules.value ?? []).map((one) => [one.id ?? '', one]));
   const go = (address: string): void => navigate(address, { replace: true });
-  const problem = refusal ?? schedules.refusal;
   return (
     <>
       <h1>
         {words.title} {value && `(${value.length})`}
       </h1>
-      <Behind isBehind={isBehind} />
-      {problem && (
-        <Problem
-          refusal={problem}
-          onReload={() => {
-            void schedules.reload();
-            void reload();
-          }}
-        />
-      )}
-      {!(value && schedules.value) && !problem && <Loader aria-label={texts.loading} />}
+      <Loading of={[found, schedules]} />
       <Stack gap="md" className="absences">
         {schedules.value &&
           (day === null ? (

@@ -5,6 +5,7 @@ import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
 import { canCancel, cancelled, type StatusStep, stepsOf, withStatus } from '../../appointment/status-steps.ts';
 import { update } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
+import { Form } from '../parts/form.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useNow } from '../parts/use-now.ts';
@@ -54,12 +55,7 @@ export function DeclineForm({
   const { draft, change, clear } = useDraft(reasonKey(appointment.id), noReason);
   const isRequest = appointment.status === 'pending';
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void onDecline(cancelled(appointment, draft.reason)).then((isDone) => isDone && clear());
-      }}
-    >
+    <Form onSend={() => void onDecline(cancelled(appointment, draft.reason)).then((isDone) => isDone && clear())}>
       <Stack gap="xs">
         <Textarea
           data-autofocus
@@ -81,7 +77,7 @@ export function DeclineForm({
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   );
 }
 

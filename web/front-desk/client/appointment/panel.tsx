@@ -1,7 +1,6 @@
-import { Loader, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useState } from 'react';
-import { Problem } from '../parts/problem.tsx';
-import { useTexts } from '../parts/use-texts.ts';
+import { Loading } from '../parts/loading.tsx';
 import { Actions } from './actions.tsx';
 import { Answers, Facts, History } from './facts.tsx';
 import { MoveRest } from './move-rest.tsx';
@@ -20,15 +19,11 @@ export function AppointmentPanel({
   readonly onChanged: () => void;
   readonly onMove: () => void;
 }) {
-  const texts = useTexts();
-  const { value, refusal, reload } = useAppointment(id, version);
+  const found = useAppointment(id, version);
+  const { value, reload } = found;
   const [isMovingRest, setMovingRest] = useState(false);
   if (!value) {
-    return refusal ? (
-      <Problem refusal={refusal} onReload={() => void reload()} />
-    ) : (
-      <Loader aria-label={texts.loading} />
-    );
+    return <Loading of={[found]} />;
   }
   const { rest } = value;
   const changed = (): void => {
@@ -38,7 +33,7 @@ export function AppointmentPanel({
   };
   return (
     <Stack gap="md">
-      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      <Loading of={[found]} />
       <Facts details={value} />
       {rest && isMovingRest ? (
         <MoveRest details={value} rest={rest} onBack={() => setMovingRest(false)} onMoved={changed} />

@@ -1,7 +1,9 @@
-import { Button, Loader, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { Button, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { emptyPresentation, logoIn, type Presentation, presentationOf, wrongIn } from '../../clinic/presentation.ts';
 import { FRONT_DESK_PATH } from '../../settings.ts';
+import { Form } from '../parts/form.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -78,13 +80,7 @@ function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onS
   };
   return (
     <div className="two-panes clinic">
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form noValidate onSend={() => void save()}>
         <Stack gap="xs">
           {!organization.id && <p>{words.none}</p>}
           {fields.map(([name, type, autoComplete, maxLength]) => (
@@ -145,7 +141,7 @@ function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onS
             {words.save}
           </Button>
         </Stack>
-      </form>
+      </Form>
       {settings.hasPortal ? <Preview typed={typed} bring={brought} /> : <p className="help">{words.noPortal}</p>}
     </div>
   );
@@ -153,13 +149,13 @@ function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onS
 
 /** What patients see of the clinic: its own page, and the pictures of its people. */
 export function ClinicPage() {
-  const texts = useTexts();
-  const { value, refusal, reload } = useClinic();
+  const { clinic: words } = useTexts();
+  const clinic = useClinic();
+  const { value, reload } = clinic;
   return (
     <>
-      <h1>{texts.clinic.title}</h1>
-      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
-      {!value && !refusal && <Loader aria-label={texts.loading} />}
+      <h1>{words.title}</h1>
+      <Loading of={[clinic]} />
       {value && (
         <>
           <ClinicForm key={value.organization.meta?.versionId} data={value} onSaved={reload} />

@@ -5,6 +5,7 @@ import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { listOf } from '../../../portal/fhir/elements.ts';
 import { attachmentOf, dataUrl, uploadIn } from '../../clinic/presentation.ts';
 import { readFile, update } from '../fhir/client.ts';
+import { Form } from '../parts/form.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -99,12 +100,7 @@ export function People({
     }
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
-    >
+    <Form onSend={() => void save()}>
       <h2>{words.people}</h2>
       <NativeSelect
         label={words.person}
@@ -132,6 +128,6 @@ export function People({
       >
         {words.savePicture}
       </Button>
-    </form>
+    </Form>
   );
 }

@@ -1,4 +1,4 @@
-import { Alert, Button, Loader } from '@mantine/core';
+import { Alert, Button } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { type ReactNode, useCallback, useMemo } from 'react';
 import { Link } from 'wouter';
@@ -11,9 +11,8 @@ import { intervalOf } from '../../day/local-day.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { readAppointment } from '../appointment/use-appointment.ts';
 import { readBundle, resourcesIn, searchUrl } from '../fhir/client.ts';
-import { Behind } from '../parts/behind.tsx';
 import { dayText, timeText } from '../parts/format.ts';
-import { Problem } from '../parts/problem.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -130,21 +129,8 @@ export function CalendarPage() {
           </p>
         </Choosing>
       )}
-      <Behind isBehind={calendar.isBehind} />
-      {(schedules.refusal ?? calendar.refusal) && (
-        <Problem
-          refusal={
-            schedules.refusal ??
-            calendar.refusal ?? { refused: true, status: 0, codes: [], sentences: [], alternatives: [] }
-          }
-          onReload={() => {
-            void schedules.reload();
-            reload();
-          }}
-        />
-      )}
+      <Loading of={[schedules, calendar]} />
       {schedules.value?.length === 0 && <p>{texts.day.noCalendars}</p>}
-      {!data && !calendar.refusal && <Loader aria-label={texts.loading} />}
       {data && <WaitingRoom data={data} onOpen={open} />}
       {data && (
         <Grid

@@ -9,6 +9,7 @@ import {
 } from '../../../../core/calendar/change/closed-days-list.ts';
 import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
 import { isLocalDay, localDayOf } from '../../day/local-day.ts';
+import { Form } from '../parts/form.tsx';
 import { dateText } from '../parts/format.ts';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -66,23 +67,20 @@ export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readon
       void then(close(list, days));
     }
   };
+  const save = (): void =>
+    checked(async (resource) => {
+      if (await saving.save(resource)) {
+        clear();
+        change(empty);
+      }
+    });
   const field = (name: 'start' | 'end' | 'reason') => ({
     label: words.closedField[name],
     value: draft[name],
     onChange: (event: React.ChangeEvent<HTMLInputElement>) => edit({ [name]: event.currentTarget.value }),
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        checked(async (resource) => {
-          if (await saving.save(resource)) {
-            clear();
-            change(empty);
-          }
-        });
-      }}
-    >
+    <Form onSend={save}>
       <Stack gap="md">
         {coming.length === 0 && <p>{words.noClosed}</p>}
         <ul className="closed">
@@ -136,6 +134,6 @@ export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readon
           onReload={onSaved}
         />
       </Stack>
-    </form>
+    </Form>
   );
 }

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import type { HoursData, HoursHolder } from '../../../../core/calendar/opening-hours.ts';
 import { type LengthName, lengthNames } from '../../hours/lengths.ts';
 import { areSame, type Doubt, doubtsIn, type WeeklyRow } from '../../hours/weekly-rows.ts';
+import { Form } from '../parts/form.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { SavingPart } from './saving-part.tsx';
@@ -73,12 +74,7 @@ export function HoursForm({
 }) {
   const { hours: words } = useTexts();
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
-    >
+    <Form onSend={save}>
       <Stack gap="md">
         {children}
         {doubts && (
@@ -103,7 +99,7 @@ export function HoursForm({
           onReload={onReload}
         />
       </Stack>
-    </form>
+    </Form>
   );
 }
 

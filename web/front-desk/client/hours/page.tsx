@@ -1,8 +1,8 @@
-import { Loader, NativeSelect } from '@mantine/core';
+import { NativeSelect } from '@mantine/core';
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { inOrder, titleOf } from '../../day/queries.ts';
-import { Problem } from '../parts/problem.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { ClosedForm } from './closed-form.tsx';
 import { FeedLink } from './feed.tsx';
@@ -17,7 +17,8 @@ const CLOSED = 'closed-days';
 export function HoursPage() {
   const texts = useTexts();
   const { hours: words } = texts;
-  const { value: data, refusal, reload } = useHours();
+  const hours = useHours();
+  const { value: data, reload } = hours;
   const [, navigate] = useLocation();
   const wanted = new URLSearchParams(useSearch()).get('of') ?? '';
   const services = data?.services ?? [];
@@ -28,8 +29,7 @@ export function HoursPage() {
   return (
     <>
       <h1>{words.title}</h1>
-      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
-      {!data && !refusal && <Loader aria-label={texts.loading} />}
+      <Loading of={[hours]} />
       {data && (
         <div className="hours-page">
           <NativeSelect

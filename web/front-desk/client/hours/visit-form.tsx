@@ -16,6 +16,7 @@ import {
   withoutStep,
 } from '../../hours/visit-draft.ts';
 import { update } from '../fhir/client.ts';
+import { Form } from '../parts/form.tsx';
 import { Problem, ServerSays } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -115,12 +116,7 @@ export function VisitForm({
   return (
     <section aria-labelledby="visit-title">
       <h2 id="visit-title">{words.title}</h2>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form onSend={() => void save()}>
         <Stack gap="md">
           <NativeSelect
             label={words.kind}
@@ -175,7 +171,7 @@ export function VisitForm({
             </Button>
           </Group>
         </Stack>
-      </form>
+      </Form>
     </section>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Loader } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { Link } from 'wouter';
 import { endOf, isOffered } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
@@ -8,8 +8,8 @@ import { type Undelivered, undeliveredIn, undeliveredSearches } from '../../mess
 import { Phone } from '../appointment/facts.tsx';
 import { update } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
-import { Behind } from '../parts/behind.tsx';
 import { momentText } from '../parts/format.ts';
+import { Loading } from '../parts/loading.tsx';
 import { Problem, ServerSays } from '../parts/problem.tsx';
 import { useFound } from '../parts/use-found.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -75,18 +75,16 @@ function Card({ message, onChanged }: { readonly message: Undelivered; readonly 
 
 /** The people to call: a message did not arrive, as far as is known, an appointment falls into an absence, or a time is free. */
 export function MessagesPage() {
-  const texts = useTexts();
-  const { messages: words } = texts;
-  const { value, refusal, reload, isBehind } = useFound('messages', undeliveredSearches(config), undeliveredIn);
+  const { messages: words } = useTexts();
+  const found = useFound('messages', undeliveredSearches(config), undeliveredIn);
+  const { value, reload } = found;
   return (
     <>
       <h1>
         {words.title} {value && `(${value.length})`}
       </h1>
       <p className="help">{value?.length === 0 ? words.none : words.help}</p>
-      <Behind isBehind={isBehind} />
-      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
-      {!value && !refusal && <Loader aria-label={texts.loading} />}
+      <Loading of={[found]} />
       <ul className="deliveries">
         {value?.map((message) => (
           <Card key={message.task.id} message={message} onChanged={reload} />

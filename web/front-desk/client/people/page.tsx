@@ -1,4 +1,4 @@
-import { Button, Group, Loader } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import type { Appointment, Communication } from '@medplum/fhirtypes';
 import { useLocation, useParams, useSearch } from 'wouter';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
@@ -9,9 +9,8 @@ import { personIn, personSearches, writtenAt } from '../../people/person.ts';
 import { calendarsOf } from '../appointment/calendars.ts';
 import { Phone } from '../appointment/facts.tsx';
 import { AppointmentPanel } from '../appointment/panel.tsx';
-import { Behind } from '../parts/behind.tsx';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
-import { Problem } from '../parts/problem.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { SidePanel } from '../parts/side-panel.tsx';
 import { useFound } from '../parts/use-found.ts';
 import { useNow } from '../parts/use-now.ts';
@@ -74,26 +73,22 @@ export function PersonPage() {
   const query = new URLSearchParams(useSearch());
   const open = query.get('open') ?? undefined;
   const show = (appointment?: string) => navigate(`/people/${id}${appointment ? `?open=${appointment}` : ''}`);
-  const { value, refusal, reload, isBehind } = useFound(`person ${id}`, personSearches(id, config), async (found) => {
-    const person = personIn(found, Date.now());
-    return { found, calendars: await calendarsOf(Object.values(person.appointments).flat()) };
+  const found = useFound(`person ${id}`, personSearches(id, config), async (resources) => {
+    const person = personIn(resources, Date.now());
+    return { resources, calendars: await calendarsOf(Object.values(person.appointments).flat()) };
   });
+  const { value, reload } = found;
   if (!value) {
-    return refusal ? (
-      <Problem refusal={refusal} onReload={() => void reload()} />
-    ) : (
-      <Loader aria-label={texts.loading} />
-    );
+    return <Loading of={[found]} />;
   }
-  const { patient, appointments, messages } = personIn(value.found, now);
+  const { patient, appointments, messages } = personIn(value.resources, now);
   const opened = Object.values(appointments)
     .flat()
     .find((one) => one.id === open);
   return (
     <>
       <h1>{(patient && nameOf(patient)) || booking.unnamed}</h1>
-      <Behind isBehind={isBehind} />
-      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      <Loading of={[found]} />
       <p className="reach">
         {patient?.birthDate && <span>{dateText(patient.birthDate, texts.language)}</span>}
         <Phone number={contactOf(patient, 'phone')} />

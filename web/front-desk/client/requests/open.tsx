@@ -1,20 +1,20 @@
-import { Button, Group, Loader } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { timeOf } from '../../day/entries.ts';
 import type { Waiting } from '../../requests/waiting.ts';
 import { DeclineForm } from '../appointment/actions.tsx';
 import { Answers, Facts, History } from '../appointment/facts.tsx';
 import { useAppointment } from '../appointment/use-appointment.ts';
-import { Problem } from '../parts/problem.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 
 /** What is known of a request: its answers and history. */
 function Details({ request }: { readonly request: Waiting }) {
-  const texts = useTexts();
-  const { value, refusal, reload } = useAppointment(request.id, request.appointment.meta?.versionId);
+  const found = useAppointment(request.id, request.appointment.meta?.versionId);
+  const { value } = found;
   return (
     <>
-      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      <Loading of={[found]} />
       {value && (
         <>
           <Facts details={value} />
@@ -22,7 +22,6 @@ function Details({ request }: { readonly request: Waiting }) {
           <History details={value} />
         </>
       )}
-      {!value && !refusal && <Loader aria-label={texts.loading} />}
     </>
   );
 }

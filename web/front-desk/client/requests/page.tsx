@@ -1,4 +1,4 @@
-import { Button, Loader } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
@@ -11,8 +11,7 @@ import { nextAfter, requestSearches, requestsIn, type Waiting } from '../../requ
 import { UnsentReason } from '../appointment/actions.tsx';
 import { update } from '../fhir/client.ts';
 import { useAnnouncements } from '../parts/announce.tsx';
-import { Behind } from '../parts/behind.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { useFound } from '../parts/use-found.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useRefused } from '../parts/use-submit.ts';
@@ -52,9 +51,8 @@ export function RequestsPage() {
   const texts = useTexts();
   const { requests: words } = texts;
   const now = useNow();
-  const { value, refusal, reload, isBehind } = useFound('requests', requestSearches(config), (found) =>
-    requestsIn(found, config),
-  );
+  const found = useFound('requests', requestSearches(config), (resources) => requestsIn(resources, config));
+  const { value, reload } = found;
   const [, navigate] = useLocation();
   const { later, waiting: due } = useAnnouncements();
   const sayRefused = useRefused();
@@ -134,9 +132,7 @@ export function RequestsPage() {
       <h1>
         {words.title} {value && `(${waiting.length})`}
       </h1>
-      <Behind isBehind={isBehind} />
-      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
-      {!value && !refusal && <Loader aria-label={texts.loading} />}
+      <Loading of={[found]} />
       {value && waiting.length === 0 && <p>{words.none}</p>}
       <div className="two-panes">
         {value && waiting.length > 0 && (

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Button, NativeSelect, Stack, TextInput } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -11,6 +11,7 @@ import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { blockSlot, blockToken, coveredBy, periodText, typedPeriod } from '../../slots/blocks.ts';
 import { create, searchAll, searchUrl } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
+import { Form, FromTo } from '../parts/form.tsx';
 import { momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
@@ -133,15 +134,6 @@ export function BlockForm({
       }
     }
   };
-  const field = (name: 'from' | 'to') => (
-    <TextInput
-      type="datetime-local"
-      required
-      label={words[name]}
-      value={draft[name]}
-      onChange={(event) => edit({ [name]: event.currentTarget.value })}
-    />
-  );
   if (isDone && covered) {
     return (
       <Stack gap="xs">
@@ -152,13 +144,7 @@ export function BlockForm({
     );
   }
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void block();
-      }}
-    >
+    <Form noValidate onSend={() => void block()}>
       <Stack gap="xs">
         {schedules.length > 1 && (
           <NativeSelect
@@ -168,10 +154,7 @@ export function BlockForm({
             data={schedules.map((one) => ({ value: one.id ?? '', label: titleOf(one) }))}
           />
         )}
-        <Group gap="xs" grow align="end">
-          {field('from')}
-          {field('to')}
-        </Group>
+        <FromTo type="datetime-local" value={draft} onChange={edit} />
         <TextInput
           label={words.blockReason}
           description={words.blockReasonHelp}
@@ -188,6 +171,6 @@ export function BlockForm({
           </Button>
         </TakeBack>
       </Stack>
-    </form>
+    </Form>
   );
 }

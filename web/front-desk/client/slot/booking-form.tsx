@@ -22,6 +22,7 @@ import { timeOf } from '../../day/entries.ts';
 import { titleOf } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { book, create, resourcesIn, transaction, update } from '../fhir/client.ts';
+import { Form } from '../parts/form.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -198,9 +199,8 @@ export function BookingForm({
   };
 
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSend={() => {
         const isMissing = !interval || (!draft.isNew && !draft.patient);
         setMissing(isMissing);
         if (interval && !isMissing) {
@@ -264,6 +264,6 @@ export function BookingForm({
           {slotWords.book}
         </Button>
       </Stack>
-    </form>
+    </Form>
   );
 }

@@ -6,6 +6,7 @@ import { timeOf } from '../../day/entries.ts';
 import type { AppointmentDetails } from '../appointment/use-appointment.ts';
 import { book } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
+import { Form } from '../parts/form.tsx';
 import { shortDayText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -45,14 +46,7 @@ export function MovePanel({
     (answer && isShown() ? onMoved : onStale)();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (to) {
-          void move({ ...to, slot });
-        }
-      }}
-    >
+    <Form onSend={() => void (to && move({ ...to, slot }))}>
       <Stack gap="md">
         <p>{words.moving(patientName || words.noPatient)}</p>
         {calendars !== calendar && <strong>{words.otherCalendar}</strong>}
@@ -94,6 +88,6 @@ export function MovePanel({
           </Group>
         </TakeBack>
       </Stack>
-    </form>
+    </Form>
   );
 }

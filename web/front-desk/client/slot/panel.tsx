@@ -5,6 +5,7 @@ import { type Entry, timeOf } from '../../day/entries.ts';
 import { slotEntry, unblockingOf } from '../../slots/blocks.ts';
 import { transaction } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
+import { Form } from '../parts/form.tsx';
 import { dayText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
@@ -74,12 +75,7 @@ function BlockTab({ slot, schedules, onChanged }: SlotProps & { readonly schedul
           }}
         />
       ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void block(draft.reason).then((isDone) => isDone && clear());
-          }}
-        >
+        <Form onSend={() => void block(draft.reason).then((isDone) => isDone && clear())}>
           <Stack gap="xs">
             {refusal && <Problem refusal={refusal} />}
             <TextInput
@@ -95,7 +91,7 @@ function BlockTab({ slot, schedules, onChanged }: SlotProps & { readonly schedul
               </Button>
             </TakeBack>
           </Stack>
-        </form>
+        </Form>
       )}
     </Stack>
   );

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Stack } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { YEAR } from '../../../../core/booking/policy/policy.ts';
@@ -8,6 +8,7 @@ import { timeOf } from '../../day/entries.ts';
 import { addDays, intervalOf, isLocalDay, localDayOf } from '../../day/local-day.ts';
 import { joinRequest, placeIn, waitedFor, waitedSearches, waitedServices } from '../../waitlist/joining.ts';
 import { waitlist } from '../fhir/client.ts';
+import { Form, FromTo } from '../parts/form.tsx';
 import { momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
@@ -32,7 +33,7 @@ export function JoinForm({
   readonly onJoined: () => void;
   readonly onClose: () => void;
 }) {
-  const { language, waitlist: words, appointment: appointmentWords, slot: slotWords, close } = useTexts();
+  const { language, waitlist: words, appointment: appointmentWords, close } = useTexts();
   const today = localDayOf(Date.now(), config.timeZone);
   const { draft, change, clear } = useDraft(`wait ${who.id}`, {
     service: 0,
@@ -81,28 +82,11 @@ export function JoinForm({
       onJoined();
     }
   };
-  const day = (name: 'from' | 'to') => (
-    <TextInput
-      type="date"
-      required
-      label={slotWords[name]}
-      value={draft[name]}
-      onChange={(event) => change({ [name]: event.currentTarget.value })}
-    />
-  );
   if (found.value && services.length === 0) {
     return <p role="status">{words.noService}</p>;
   }
   return (
-    <form
-      noValidate
-      className="pane"
-      aria-label={words.join}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void join();
-      }}
-    >
+    <Form noValidate className="pane" aria-label={words.join} onSend={() => void join()}>
       <Stack gap="xs">
         <p className="help">{words.joinHelp}</p>
         {found.refusal && <Problem refusal={found.refusal} onReload={() => void found.reload()} />}
@@ -113,10 +97,7 @@ export function JoinForm({
           onChange={(event) => change({ service: Number(event.currentTarget.value), actor: '' })}
           data={services.map((one, index) => ({ value: String(index), label: conceptText(one) }))}
         />
-        <Group gap="xs" grow align="end">
-          {day('from')}
-          {day('to')}
-        </Group>
+        <FromTo type="date" value={draft} onChange={change} />
         {actors.length > 1 && (
           <NativeSelect
             label={words.with}
@@ -155,6 +136,6 @@ export function JoinForm({
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   );
 }
