@@ -1,13 +1,11 @@
 import type { Handler } from './handler.ts';
 import type { BodyKind } from './http/body.ts';
-import { answerMessage, calendarFeed, planAbsence } from './interactions/answer.ts';
+import { answerMessage, calendarFeed, findVisits, planAbsence } from './interactions/answer.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
-import { book } from './interactions/book.ts';
+import { book, hold, joinWaitlist } from './interactions/book.ts';
 import { type Named, readDefinition, searchDefinitions } from './interactions/definitions.ts';
-import { findVisits } from './interactions/find.ts';
 import { history, vread } from './interactions/history.ts';
-import { hold } from './interactions/hold.ts';
 import { limitingChanges } from './interactions/limiting-changes.ts';
 import { patchAppointment } from './interactions/patch.ts';
 import { createPatient, updatePatient } from './interactions/patient.ts';
@@ -19,7 +17,6 @@ import {
   subscriptionStatus,
   websocketToken,
 } from './interactions/subscription-operations.ts';
-import { joinWaitlist } from './interactions/waitlist.ts';
 import { searchByGet, searchByPost } from './search/search.ts';
 import {
   type DefinitionType,

@@ -77,7 +77,7 @@ export async function createAdmission(
     'Too many different credentials from this address.',
   );
   const countClient = perMinute(app, limits.requestsPerMinute, 'Too many requests from this client.', ({ caller }) =>
-    caller ? nameOf(caller) : '',
+    nameOf(caller),
   );
   const places = createClientPlaces({
     running: limits.concurrentRequests,

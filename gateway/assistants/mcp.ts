@@ -101,7 +101,7 @@ export function addAssistants(app: FastifyInstance, context: GatewayContext, adm
         if (!isObject(body) || Array.isArray(body)) {
           return answer(reply, problem('bad-request', 'Send one message of the protocol at a time.'));
         }
-        const client = caller ? nameOf(caller) : '';
+        const client = nameOf(caller);
         const seen: FhirResponse[] = [];
         const exchange = exchangeOf(request, admission);
         const tools: ToolContext = {

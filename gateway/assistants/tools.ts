@@ -10,17 +10,13 @@ import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { instantOf, offsetAt } from '../../core/time/time-zone.ts';
-import { bookingResponse } from '../bots/booking-response.ts';
-import { botProblem } from '../bots/call.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import type { FhirResponse } from '../http/response.ts';
-import { callInTurns } from '../interactions/book.ts';
-import { callHold } from '../interactions/hold.ts';
+import { bookingAnswer, callHold, callInTurns } from '../interactions/book.ts';
 import { limitingChanges } from '../interactions/limiting-changes.ts';
 import { read } from '../interactions/read.ts';
 import { nameOf } from '../medplum/current-profile.ts';
-import { bodyOf } from '../medplum/errors.ts';
 import { searchByGet } from '../search/search.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { actorIn, LONGEST_TOKEN, type OfferedTime, type Offers, offersService, timesIn, typeOf } from './offers.ts';
@@ -88,7 +84,7 @@ async function searchFor<T extends ServedTypeName & ResourceType>(
     : found;
 }
 
-const clientOf = ({ exchange: { caller } }: ToolContext): string => (caller ? nameOf(caller) : '');
+const clientOf = ({ exchange: { caller } }: ToolContext): string => nameOf(caller);
 
 /** An instant as the clocks of the clinic show it, with their offset: an assistant tells a person what it reads. */
 function local(instant: string | undefined, { gateway: { config } }: ToolContext): string | undefined {
@@ -324,7 +320,7 @@ function bodyFor(stored: Appointment, { person, note }: Book, context: ToolConte
 /** Books with the consent that a trusted assistant says it has. */
 const bookAgreed: Handler = async (exchange, gateway) => {
   const answer = await callInTurns(exchange, gateway, { [CONSENT_HEADER]: 'given' });
-  return bookingResponse(bodyOf(answer), gateway.config) ?? botProblem(answer, gateway);
+  return bookingAnswer(answer, exchange, gateway);
 };
 
 /** Asks the person, who books by answering. */

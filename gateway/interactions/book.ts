@@ -14,7 +14,8 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
-import { preferred } from '../http/response.ts';
+import { type FhirResponse, preferred } from '../http/response.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 import { enqueueBooking } from './async-book.ts';
@@ -28,7 +29,7 @@ export async function callInTurns(
   context: GatewayContext,
   headers: Readonly<Record<string, string>>,
 ) {
-  const name = exchange.caller ? nameOf(exchange.caller) : '';
+  const name = nameOf(exchange.caller);
   const keys = queueKeys(exchange.body, name);
   const call = (answer: string) =>
     callBot('book', exchange.body, exchange, context, {
@@ -40,6 +41,16 @@ export async function callInTurns(
   return isAskingForTurn(bodyOf(first))
     ? context.turns.take([...keys, `$book ${name}`], () => call(AS_PARAMETERS))
     : first;
+}
+
+/** The answer to a booking, a hold or an entry of the waitlist. */
+export function bookingAnswer(
+  answer: UpstreamAnswer | UpstreamFailure,
+  { returnPreference }: FhirRequest,
+  context: GatewayContext,
+): FhirResponse {
+  const booking = bookingResponse(bodyOf(answer), context.config);
+  return booking ? preferred(booking, returnPreference) : botProblem(answer, context);
 }
 
 const notLater: Issue = {
@@ -66,6 +77,40 @@ export const book: Handler = async (exchange, context) => {
   }
   const { version } = ifMatch;
   const answer = await callInTurns(exchange, context, version === undefined ? {} : { [VERSION_HEADER]: version });
-  const booking = bookingResponse(bodyOf(answer), context.config);
-  return booking ? preferred(booking, exchange.returnPreference) : botProblem(answer, context);
+  return bookingAnswer(answer, exchange, context);
+};
+
+/** @param headers - for the Bot, besides those of the request */
+export async function callHold(
+  exchange: FhirRequest,
+  context: GatewayContext,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<FhirResponse> {
+  const name = nameOf(exchange.caller);
+  const answer = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
+    callBot('hold', exchange.body, exchange, context, {
+      ...context.leads.headersFor(exchange.body),
+      [ANSWER_HEADER]: AS_PARAMETERS,
+      ...headers,
+    }),
+  );
+  return bookingAnswer(answer, exchange, context);
+}
+
+/**
+ * `POST /Appointment/$hold`: hands the body to the Bot `hold` with the caller's own token and answers with the result.
+ * Every rule is the Bot's. One caller's holds and bookings of the same slot take turns, and so do all its holds, which are
+ * counted.
+ */
+export const hold: Handler = (exchange, context) => callHold(exchange, context);
+
+/**
+ * `POST /Appointment/$waitlist`: puts a person on the waitlist. Every rule is the Bot's. One caller's requests take turns:
+ * entries are counted.
+ */
+export const joinWaitlist: Handler = async (exchange, context) => {
+  const answer = await context.turns.take([`$waitlist ${nameOf(exchange.caller)}`], () =>
+    callBot('join-waitlist', exchange.body, exchange, context, { [ANSWER_HEADER]: AS_PARAMETERS }),
+  );
+  return bookingAnswer(answer, exchange, context);
 };

@@ -1,7 +1,7 @@
 import type { Parameters } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { parametersIn } from '../../core/fhir/resource.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
@@ -22,8 +22,7 @@ const primitive = (value: unknown): string[] =>
 /** The values of an operation's parameter, from the query and from a Parameters resource in the body. */
 function valuesOf({ query, body }: FhirRequest, name: string): string[] {
   const asked = parseQuery(query).filter((parameter) => parameter.name === name);
-  const sent: Parameters['parameter'] = isResource(body, 'Parameters') ? body.parameter : undefined;
-  const given = (Array.isArray(sent) ? sent : []).filter((parameter) => isObject(parameter) && parameter.name === name);
+  const given = parametersIn(body).filter((parameter) => parameter.name === name);
   return [
     ...asked.flatMap(({ value }) => value.split(',')),
     ...given.flatMap((parameter) => primitive(Object.entries(parameter).find(([key]) => key.startsWith('value'))?.[1])),

@@ -82,10 +82,9 @@ export function isCaller(found: Identification): found is Caller {
   return 'profileId' in found;
 }
 
-/** The name by which limits count a caller. */
-export function nameOf({ profileType, profileId }: Caller): string {
-  return `${profileType}/${profileId}`;
-}
+/** The name by which limits count a caller; empty for nobody. */
+export const nameOf = (caller: Caller | undefined): string =>
+  caller ? `${caller.profileType}/${caller.profileId}` : '';
 
 const memorySize = 1_000;
 const verifiedMs = 60_000;
