@@ -2,7 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { endTask } from '../../core/booking/async/task.ts';
 import { isId } from '../../core/fhir/reference.ts';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { isResource, parametersIn } from '../../core/fhir/resource.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -14,14 +14,6 @@ const notFound: OperationOutcome = {
   id: 'not-found',
   issue: [{ severity: 'error', code: 'not-found', diagnostics: 'There is no such job.' }],
 };
-
-/** The job's id in the input, whose content is unchecked: every caller of the Bot can send anything. */
-function idIn(input: unknown): unknown {
-  const parameters: readonly unknown[] =
-    isResource(input, 'Parameters') && Array.isArray(input.parameter) ? input.parameter : [];
-  const found = parameters.find((parameter) => isObject(parameter) && parameter.name === 'id');
-  return isObject(found) ? found.valueId : undefined;
-}
 
 /** The job as its requestor sees it; only the Bots see the request that it sent. */
 async function readTask(
@@ -64,7 +56,7 @@ async function whileRequested(medplum: MedplumClient, task: Task, authorization:
  * @throws Error when Medplum does not answer
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
-  const id = idIn(event.input);
+  const id = parametersIn(event.input).find(({ name }) => name === 'id')?.valueId;
   const caller = callerOf(event);
   const task = isId(id) ? await readTask(medplum, id, caller.authorization) : undefined;
   if (!task || !belongsTo(task, caller.id, config)) {

@@ -3,7 +3,7 @@ import { portions, searchUrl } from '../booking/search.ts';
 import type { BookingConfig, PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn, isId } from '../fhir/reference.ts';
-import { isObject, isResource } from '../fhir/resource.ts';
+import { isObject, parametersIn } from '../fhir/resource.ts';
 import { calendarFeed, type FeedEvent } from '../messages/calendar-file.ts';
 import { messageTexts } from '../messages/texts.ts';
 import { newRow, rowSearch, valueIn } from '../rows/row.ts';
@@ -19,9 +19,8 @@ export type FeedRequest =
 
 /** Reads Parameters; `undefined` if they are something else. */
 export function parseFeed(input: unknown): FeedRequest | undefined {
-  const parameter: unknown = isResource(input, 'Parameters') ? input.parameter : undefined;
-  const all = Array.isArray(parameter) ? parameter.filter(isObject) : [];
-  const valueNamed = (name: string, type: string): unknown => all.find((one) => one.name === name)?.[type];
+  const valueNamed = (name: string, type: string): unknown =>
+    parametersIn(input).find((one) => one.name === name)?.[type];
   const token = valueNamed('token', 'valueString');
   if (token !== undefined) {
     const [row, key = ''] = typeof token === 'string' ? token.split('.', 2) : [];

@@ -13,6 +13,12 @@ export function isResource<T extends ResourceType>(value: unknown, type: T): val
   return isObject(value) && value.resourceType === type;
 }
 
+/** The parameters in what should be Parameters, of any content: whoever may call a Bot can send anything. */
+export function parametersIn(value: unknown): Readonly<Record<string, unknown>>[] {
+  const parameter: unknown = isResource(value, 'Parameters') ? value.parameter : undefined;
+  return Array.isArray(parameter) ? parameter.filter(isObject) : [];
+}
+
 function isEmpty(value: unknown): boolean {
   return value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 }

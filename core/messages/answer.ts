@@ -2,7 +2,7 @@ import type { Appointment, CodeableConcept, Parameters, ParametersParameter } fr
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isId } from '../fhir/reference.ts';
-import { isObject, isResource } from '../fhir/resource.ts';
+import { isObject, parametersIn } from '../fhir/resource.ts';
 import { ahead, type Known, knowledgeOf, type Thread } from './thread.ts';
 
 /** What a person can answer to a message: they come, they cannot, they need another time, they want no more messages. */
@@ -25,9 +25,8 @@ export interface AnswerRequest {
 
 /** Reads Parameters with `token` and, perhaps, `answer`, and to where; `undefined` if they are something else. */
 export function parseAnswer(input: unknown): AnswerRequest | undefined {
-  const parameter: unknown = isResource(input, 'Parameters') ? input.parameter : undefined;
   const valueNamed = (name: string, type: `value${'String' | 'Code' | 'Reference' | 'Instant'}`): unknown =>
-    (Array.isArray(parameter) ? parameter.filter(isObject) : []).find((one) => one.name === name)?.[type];
+    parametersIn(input).find((one) => one.name === name)?.[type];
   const [token, said] = [valueNamed('token', 'valueString'), valueNamed('answer', 'valueCode')];
   const [row, key = ''] = typeof token === 'string' ? token.split('.', 2) : [];
   const answer = answers.find((one) => one === said);

@@ -10,7 +10,7 @@ import { isOpen, mayBecome } from '../booking/appointment/status.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { backport, extensionValues, member } from '../notifications/subscription/extensions.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
-import { type History, isAbout, isForAnother, mentions, type PersonRecords, withoutEarlier } from './records.ts';
+import { type History, isAbout, isForAnother, mentions, only, type PersonRecords, withoutEarlier } from './records.ts';
 
 /** A resource that is removed with all its versions; `replacement` takes its place. */
 export interface Removal {
@@ -77,7 +77,7 @@ export function pseudonymous(
   appointment: Appointment & { readonly id: string },
   { config, hash }: Pick<ErasureContext, 'config' | 'hash'>,
 ): Appointment {
-  const { status, start, end, minutesDuration, slot, participant } = appointment;
+  const { slot, participant } = appointment;
   const [serviceCategory, serviceType, specialty] = [
     coded(appointment.serviceCategory),
     coded(appointment.serviceType),
@@ -85,12 +85,8 @@ export function pseudonymous(
   ];
   const [appointmentType] = coded(appointment.appointmentType && [appointment.appointmentType]) ?? [];
   return {
-    resourceType: 'Appointment',
+    ...only(appointment, 'resourceType', 'status', 'start', 'end', 'minutesDuration'),
     identifier: [{ system: artefactUri(config, 'LocalErased'), value: hash(appointment.id) }],
-    status,
-    ...(start && { start }),
-    ...(end && { end }),
-    ...(minutesDuration !== undefined && { minutesDuration }),
     ...(serviceCategory && { serviceCategory }),
     ...(serviceType && { serviceType }),
     ...(specialty && { specialty }),
@@ -120,12 +116,11 @@ function handedOn(
 ): Appointment {
   const its = versions.filter((one) => patientsOf(one).some((patient) => own.has(patient)));
   const { id: _, meta, identifier = [], supportingInformation = [], ...current } = withoutEarlier(newest, its);
-  const { profile, security, tag } = meta ?? {};
   const mark = { system: artefactUri(config, 'LocalErased'), value: hash(id) };
   const information = supportingInformation.filter((one) => !mentions(one, own));
   return {
     ...current,
-    meta: { ...(profile && { profile }), ...(security && { security }), ...(tag && { tag }) },
+    meta: only(meta ?? {}, 'profile', 'security', 'tag'),
     identifier: [mark, ...identifier],
     participant: current.participant.filter(({ actor }) => !mentions(actor, own)),
     ...(information.length > 0 && { supportingInformation: information }),

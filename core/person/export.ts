@@ -19,6 +19,7 @@ import {
   isHandedOn,
   isJobOf,
   mentions,
+  only,
   type Person,
   personsIn,
   withoutEarlier,
@@ -40,39 +41,29 @@ function ownMessage(message: Communication, person: Person): Communication {
  * A Subscription that names the person, without the address and secrets of the subscriber and without other people.
  */
 function ownSubscription(stored: Subscription): Subscription {
-  const { id, meta, status, criteria, channel } = stored;
-  return {
-    resourceType: 'Subscription',
-    ...(id && { id }),
-    ...(meta && { meta }),
-    status,
-    reason: 'Its filter names this patient.',
-    criteria,
-    channel: { type: channel.type },
-  };
+  const told = only(stored, 'resourceType', 'id', 'meta', 'status', 'criteria');
+  return { ...told, reason: 'Its filter names this patient.', channel: { type: stored.channel.type } };
 }
 
 /** What an appointment of several patients tells about each of them: no text, reason or answer that may be another's. */
-function sharedPart(appointment: Appointment): Appointment {
-  const { resourceType, id, meta, status, participant, start, end, minutesDuration, slot, created } = appointment;
-  const { serviceCategory, serviceType, specialty, appointmentType } = appointment;
-  return {
-    resourceType,
-    ...(id && { id }),
-    ...(meta && { meta }),
-    status,
-    ...(serviceCategory && { serviceCategory }),
-    ...(serviceType && { serviceType }),
-    ...(specialty && { specialty }),
-    ...(appointmentType && { appointmentType }),
-    ...(start && { start }),
-    ...(end && { end }),
-    ...(minutesDuration !== undefined && { minutesDuration }),
-    ...(slot && { slot }),
-    ...(created && { created }),
-    participant,
-  };
-}
+const sharedPart = (appointment: Appointment): Appointment =>
+  only(
+    appointment,
+    'resourceType',
+    'id',
+    'meta',
+    'status',
+    'serviceCategory',
+    'serviceType',
+    'specialty',
+    'appointmentType',
+    'start',
+    'end',
+    'minutesDuration',
+    'slot',
+    'created',
+    'participant',
+  );
 
 const isAppointment = (resource: Resource): resource is Appointment => resource.resourceType === 'Appointment';
 
@@ -111,18 +102,10 @@ function ownTask({ input, ...task }: Task, person: Person): Task {
 
 /** Who did what with the person's data, and when, without the logs of Bots: they may be about others. */
 function ownAudit(audit: AuditEvent, { ids }: Person): AuditEvent {
-  const { resourceType, id, meta, type, subtype, action, recorded, outcome, agent, source, entity = [] } = audit;
+  const { agent, entity = [] } = audit;
   return {
-    resourceType,
-    ...(id && { id }),
-    ...(meta && { meta }),
-    type,
-    ...(subtype && { subtype }),
-    ...(action && { action }),
-    recorded,
-    ...(outcome && { outcome }),
-    agent: agent.map(({ type: as, who, requestor }) => ({ ...(as && { type: as }), ...(who && { who }), requestor })),
-    source,
+    ...only(audit, 'resourceType', 'id', 'meta', 'type', 'subtype', 'action', 'recorded', 'outcome', 'source'),
+    agent: agent.map((one) => only(one, 'type', 'who', 'requestor')),
     entity: entity.flatMap(({ what }) =>
       what && mentions(what, ids) ? [{ what: { reference: what.reference } }] : [],
     ),
@@ -177,17 +160,10 @@ function isOwnVersion(version: Resource, person: Person): boolean {
 }
 
 /** `meta` without Medplum's own fields, which say nothing about the person. */
-function withoutInternals(resource: Resource): Resource {
-  const { versionId, lastUpdated, profile, security, tag } = resource.meta ?? {};
-  const meta = {
-    ...(versionId && { versionId }),
-    ...(lastUpdated && { lastUpdated }),
-    ...(profile && { profile }),
-    ...(security && { security }),
-    ...(tag && { tag }),
-  };
-  return { ...resource, meta };
-}
+const withoutInternals = (resource: Resource): Resource => ({
+  ...resource,
+  meta: only(resource.meta ?? {}, 'versionId', 'lastUpdated', 'profile', 'security', 'tag'),
+});
 
 /**
  * Everything that is stored about a person, as one Bundle: of each resource the versions in which the person takes part,

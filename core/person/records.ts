@@ -17,6 +17,10 @@ import { isObject, isSameToken } from '../fhir/resource.ts';
 
 type Stored<T extends Resource> = T & { readonly id: string };
 
+/** The members of these names that something has. */
+export const only = <T extends object, K extends keyof T>(from: T, ...names: readonly K[]) =>
+  Object.fromEntries(names.filter((name) => from[name] !== undefined).map((name) => [name, from[name]])) as Pick<T, K>;
+
 /** A resource with its stored versions, the newest first; of a deleted one, without the deletion itself. */
 export interface History<T extends Resource = Resource> {
   readonly id: string;

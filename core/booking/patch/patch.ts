@@ -4,7 +4,7 @@ import { parseJson } from '../../fhir/json.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { isId } from '../../fhir/reference.ts';
-import { isObject, isResource } from '../../fhir/resource.ts';
+import { isObject, isResource, parametersIn } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import { grownListIssues, unpatchableIssues } from '../appointment/elements.ts';
@@ -93,13 +93,11 @@ export interface PatchRequest {
  * Reads a request to patch an appointment from the form in which the Bot receives it: Parameters with `id` (valueId),
  * `ifMatch` (valueString, a version), and `patch` (a Parameters resource, or valueString with a JSON Patch).
  *
- * @param input - of any content, because whoever may call the Bot can send anything
+ * @param input - of any content
  * @returns the request, or `patch-invalid` for each problem of the patch
  */
 export function parsePatchRequest(input: unknown): PatchRequest | { readonly issues: readonly Issue[] } {
-  const parameters: readonly unknown[] =
-    isResource(input, 'Parameters') && Array.isArray(input.parameter) ? input.parameter : [];
-  const named = (name: string) => parameters.filter(isObject).find((one) => one.name === name) ?? {};
+  const named = (wanted: string) => parametersIn(input).find(({ name }) => name === wanted) ?? {};
   const [{ valueId: id }, { valueString: ifMatch }] = [named('id'), named('ifMatch')];
   const { resource, valueString: json } = named('patch');
   if (!isId(id)) {

@@ -16,7 +16,7 @@ import {
   withoutConsequences,
 } from '../../../fhir/outcome/outcome.ts';
 import { isId, parseReference } from '../../../fhir/reference.ts';
-import { isResource } from '../../../fhir/resource.ts';
+import { isResource, parametersIn } from '../../../fhir/resource.ts';
 import { conditionalReferenceIssues } from '../../../fhir/unsupported.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { requiredElements } from '../../appointment/elements.ts';
@@ -258,14 +258,12 @@ export const bodyFor = (appointments: readonly Appointment[]): Parameters => ({
 
 /** How many appointments a body of `$book` holds; the rest of it may be malformed. */
 export function appointmentsIn(body: unknown): number {
-  const parameters = isResource(body, 'Parameters') && Array.isArray(body.parameter) ? body.parameter : [];
-  return parameters.filter((one) => isResource(one?.resource, 'Appointment')).length;
+  return parametersIn(body).filter(({ resource }) => isResource(resource, 'Appointment')).length;
 }
 
 /** Whether a body of `$book` asks only for a decision; the rest of it may be malformed. */
 export function asksForDryRun(body: unknown): boolean {
-  const parameters = isResource(body, 'Parameters') && Array.isArray(body.parameter) ? body.parameter : [];
-  return parameters.some((one) => one?.name === 'dry-run' && one.valueBoolean === true);
+  return parametersIn(body).some(({ name, valueBoolean }) => name === 'dry-run' && valueBoolean === true);
 }
 
 /**
