@@ -27,6 +27,9 @@ const roots = [
   'ServiceRequest',
 ] as const;
 
+/** The types from which others inherit their first elements, the largest first. */
+const bases = ['DomainResource', 'BackboneElement', 'Element'] as const;
+
 const isRoot = (type: string): boolean => roots.some((root) => root === type);
 
 /** FHIR's own names for types that ElementDefinitions give in FHIRPath: ids, URLs of extensions. */
@@ -86,7 +89,7 @@ const isDataType = (type: string): boolean => /^[A-Z][A-Za-z]*$/.test(type) && t
 /** The elements of all types that are needed to write and read the roots, in FHIR's order. */
 function allTables(): Map<string, string[]> {
   const tables = new Map<string, string[]>();
-  const waiting: string[] = [...roots, 'DomainResource', 'Element'];
+  const waiting: string[] = [...roots, ...bases];
   for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
     if (tables.has(type)) {
       continue;
@@ -101,16 +104,26 @@ function allTables(): Map<string, string[]> {
   return new Map([...tables].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** The line of a type: what it inherits is named by the base alone. */
+function lineOf(path: string, elements: readonly string[], tables: ReadonlyMap<string, readonly string[]>): string {
+  const base = bases.find(
+    (one) => one !== path && tables.get(one)?.every((element, index) => element === elements[index]),
+  );
+  const own = base ? [base, ...elements.slice(tables.get(base)?.length)] : elements;
+  return [path, ...own].join(' ');
+}
+
 /** The module with the elements of each type, their order in XML and their codes. */
 export function elementsModule(): string {
-  const lines = [...allTables()].map(([path, elements]) => [path, ...elements].join(' '));
+  const tables = allTables();
+  const lines = [...tables].map(([path, elements]) => lineOf(path, elements, tables));
   const lists = [...codeLists].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, codes]) => [name, ...codes].join(' '));
   return `// Generated from the definitions of FHIR R4 by \`npm run generate\`.
 
 /**
- * The types on the wire, one a line, and their elements in FHIR's order: name, \`*\` if it repeats or \`@\` if it is an
- * attribute in XML, and after a colon its type; a type with a dot is defined in place. After an equals sign comes the list
- * that a code must be from.
+ * The types on the wire, one a line: the type whose elements they begin with, if there is one, and their own in FHIR's order.
+ * An element is a name, \`*\` if it repeats or \`@\` if it is an attribute in XML, and after a colon its type; a type with a dot
+ * is defined in place. After an equals sign comes the list that a code must be from.
  *
  * @see https://hl7.org/fhir/R4/xml.html
  */

@@ -58,7 +58,9 @@ export function elementsOf(type: string): Elements | undefined {
   if (known || line === undefined) {
     return known;
   }
-  const elements: Elements = new Map(line.split(' ').flatMap(parse));
+  const [first = '', ...others] = line.split(' ');
+  const base = elementsOf(first);
+  const elements: Elements = new Map([...(base ?? parse(first)), ...others.flatMap(parse)]);
   cache.set(type, elements);
   return elements;
 }
