@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import {
   type Adapter,
   type AttackFindings,
+  acts,
   adapters,
   attack,
   type Client,
@@ -81,19 +82,6 @@ const step = z.strictObject({
   done: answers,
   refused: z.array(answers).optional(),
 });
-
-const acts = [
-  'book',
-  'hold',
-  'move',
-  'replace',
-  'cancel',
-  'read',
-  'block',
-  'unblock',
-  'subscribe',
-  'unsubscribe',
-] as const;
 
 const adapterSchema = z.strictObject({
   title: z.string(),

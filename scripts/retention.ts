@@ -1,4 +1,4 @@
-import { getStatus, type MedplumClient, OperationOutcomeError, type WithId } from '@medplum/core';
+import type { MedplumClient, WithId } from '@medplum/core';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { type Command, InvalidArgumentError } from 'commander';
 import { mapConcurrently } from '../bots/lib/concurrency.ts';
@@ -17,6 +17,7 @@ import { type CredentialArguments, credentialsFrom, withCredentials } from './cl
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 import { connect } from './medplum/connect.ts';
+import { expunge } from './medplum/project.ts';
 
 const DAY = 24 * 60 * 60_000;
 
@@ -44,32 +45,20 @@ const noStore = { cache: 'no-store' } as const;
 const pagesOf = <T extends ResourceType>({ medplum }: Clearing, type: T, query: Readonly<Record<string, string>>) =>
   medplum.searchResourcePages(type, { ...query, _sort: '_lastUpdated', _count: String(PAGE) }, noStore);
 
-/**
- * Removes resources with all their versions: a plain deletion would leave their contents in the history.
- *
- * @throws Error if Medplum does not allow project administrators to do that
- */
-async function expunge(
+async function remove(
   { medplum, dryRun, onProgress }: Clearing,
   kind: Leftover,
   all: readonly WithId<Resource>[],
 ): Promise<void> {
   if (!dryRun) {
-    await mapConcurrently(all, AT_ONCE, ({ resourceType, id }) =>
-      medplum.post(medplum.fhirUrl(resourceType, id, '$expunge'), {}),
-    ).catch((error: unknown) => {
-      const isForbidden = error instanceof OperationOutcomeError && getStatus(error.outcome) === 403;
-      throw isForbidden
-        ? new Error('This Medplum does not allow project administrators to remove history ($expunge): upgrade it.')
-        : error;
-    });
+    await mapConcurrently(all, AT_ONCE, ({ resourceType, id }) => expunge(medplum, resourceType, id));
   }
   onProgress(kind, all.length);
 }
 
 async function clearTasks(clearing: Clearing, kind: Leftover, query: Readonly<Record<string, string>>): Promise<void> {
   for await (const page of pagesOf(clearing, 'Task', query)) {
-    await expunge(clearing, kind, page);
+    await remove(clearing, kind, page);
   }
 }
 
@@ -96,7 +85,7 @@ async function clearSlots(
   const { cutoff, config } = clearing;
   for await (const page of pagesOf(clearing, 'Slot', query)) {
     const referred = page.length > 0 ? await slotsOfAppointments(clearing, page) : new Set<string>();
-    await expunge(
+    await remove(
       clearing,
       kind,
       page.filter((slot) => isLeft(slot, referred, cutoff, config)),

@@ -2,7 +2,7 @@ import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Calendars, nameOf, readCalendars } from '../calendar/read.ts';
 import { reasonOf } from '../calendar/texts.ts';
-import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type Installation, named, ok, type Verdict, warning } from './check.ts';
 
 /** A schedule that looks bookable but has nothing to book. */
 interface Silent {
@@ -16,16 +16,8 @@ interface Shared {
   readonly schedules: readonly string[];
 }
 
-/** How many findings a line names. */
-const NAMED = 5;
-
 /** How many schedules are checked for slots made by hand. */
 const MOST_LOOKED_AT = 200;
-
-function named(texts: readonly string[]): string {
-  const more = texts.length - NAMED;
-  return [...texts.slice(0, NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
-}
 
 /** Schedules without anything to book. */
 export function assessSilent({ all, silent }: { readonly all: number; readonly silent: readonly Silent[] }): Verdict {

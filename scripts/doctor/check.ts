@@ -58,6 +58,10 @@ export function check<T>(
   return { name, run: async (installation) => assess(await read(installation), installation) };
 }
 
+/** The first few of some findings, and the number of the others. */
+export const named = (texts: readonly string[]): string =>
+  [...texts.slice(0, 3), ...(texts.length > 3 ? [`and ${texts.length - 3} more`] : [])].join('; ');
+
 /** Everything is as it should be. */
 export const ok = (found: string): Verdict => ({ level: 'ok', found });
 

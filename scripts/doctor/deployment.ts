@@ -3,7 +3,7 @@ import type { Finding } from '../../core/booking/consistency/check.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { findInconsistencies } from '../consistency/check.ts';
-import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, error, type Installation, named, ok, type Verdict, warning } from './check.ts';
 
 const PENDING = /^would be (created|updated|removed) {2}(.*)$/;
 
@@ -30,13 +30,7 @@ export function assessDryRun(lines: readonly string[], isMeant: (subject: string
   });
   return pending.length === 0
     ? ok(`all ${subjects.length} as in this version of the service`)
-    : error(`${pending.length} of ${subjects.length}: ${shorten(pending)}`, 'npm run deploy');
-}
-
-/** The first few of a list, and the number of the others. */
-function shorten(items: readonly string[]): string {
-  const shown = items.slice(0, 3).join(', ');
-  return items.length > 3 ? `${shown} and ${items.length - 3} more` : shown;
+    : error(`${pending.length} of ${subjects.length}: ${named(pending)}`, 'npm run deploy');
 }
 
 const isBot = (subject: string): boolean => subject.startsWith('Bot ');
@@ -50,7 +44,7 @@ function assessSubscriptions(found: FoundSubscriptions): Verdict {
   const texts = dead.map(({ name, stored }) => `${name} (${stored ? (stored.error ?? stored.status) : 'missing'})`);
   return dead.length === 0
     ? ok(`all ${found.length} active`)
-    : error(shorten(texts), 'npm run deploy sets them active; look at the logs of their Bots for the cause');
+    : error(named(texts), 'npm run deploy sets them active; look at the logs of their Bots for the cause');
 }
 
 async function readSubscriptions({ medplum, config }: Installation): Promise<FoundSubscriptions> {
@@ -91,7 +85,7 @@ async function countSubscriptions({ medplum }: Installation): Promise<number> {
 /** What the consistency check has found. */
 function assessConsistency(findings: readonly Finding[]): Verdict {
   const errors = findings.filter(({ severity }) => severity === 'error');
-  const text = shorten((errors.length > 0 ? errors : findings).map(({ rule, resource }) => `${rule} ${resource}`));
+  const text = named((errors.length > 0 ? errors : findings).map(({ rule, resource }) => `${rule} ${resource}`));
   const help = 'npm run check:consistency lists them all';
   if (findings.length === 0) {
     return ok('appointments and slots agree');

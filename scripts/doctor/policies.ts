@@ -9,16 +9,13 @@ import { byId } from '../../core/booking/resource-set.ts';
 import type { PublicConfig } from '../../core/config/config.ts';
 import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
 import { searchAll } from '../medplum/project.ts';
-import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
+import { type Check, check, error, type Installation, named, ok, type Verdict } from './check.ts';
 
 /** Everything that can carry a booking policy. */
 interface Holders {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
 }
-
-/** How many findings are named. */
-const MOST_NAMED = 3;
 
 function unreadable(holder: PolicyHolder, config: PublicConfig): string[] {
   const [issue] = readPolicy(holder, config).issues;
@@ -28,8 +25,8 @@ function unreadable(holder: PolicyHolder, config: PublicConfig): string[] {
 /** The policy that applies to a Schedule, as `$book` and the searches read it. */
 function policyOf(schedule: Schedule, services: ReadonlyMap<string, HealthcareService>, config: PublicConfig) {
   const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);
-  const named = [...new Set([...actors, ...serviceIdsOf(schedule)])].flatMap((id) => services.get(id) ?? []);
-  return effectivePolicy(schedule, named, config);
+  const own = [...new Set([...actors, ...serviceIdsOf(schedule)])].flatMap((id) => services.get(id) ?? []);
+  return effectivePolicy(schedule, own, config);
 }
 
 function contradictions({ schedules, services }: Holders, config: PublicConfig): string[] {
@@ -50,10 +47,9 @@ function contradictions({ schedules, services }: Holders, config: PublicConfig):
 export function assessPolicies(found: Holders, { config }: { readonly config: PublicConfig }): Verdict {
   const wrong = [...found.schedules, ...found.services].flatMap((holder) => unreadable(holder, config));
   const all = wrong.length > 0 ? wrong : contradictions(found, config);
-  const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';
   return all.length > 0
     ? error(
-        `${all.slice(0, MOST_NAMED).join('; ')}${more}: nothing can be booked there`,
+        `${named(all)}: nothing can be booked there`,
         'Correct the extension LocalBookingPolicy in Medplum (docs/clinics.md).',
       )
     : ok('all booking policies can be read');

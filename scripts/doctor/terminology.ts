@@ -2,7 +2,7 @@ import type { CodeableConcept, CodeSystem, HealthcareService, Schedule } from '@
 import type { BookingConfig } from '../../core/config/config.ts';
 import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 import { searchAll } from '../medplum/project.ts';
-import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type Installation, named, ok, type Verdict, warning } from './check.ts';
 
 /** The resources that code services, and the code systems that exist. */
 interface Coded {
@@ -10,9 +10,6 @@ interface Coded {
   readonly services: readonly HealthcareService[];
   readonly codeSystems: readonly CodeSystem[];
 }
-
-/** How many findings the line names. */
-const NAMED = 3;
 
 /** Whether a requestor finds a code system by the type in which its codes are used. */
 function isFoundFor(type: string, { useContext = [] }: CodeSystem, config: BookingConfig): boolean {
@@ -39,8 +36,8 @@ function systemsOf(
 }
 
 /** What is wrong with the code systems that one type names. */
-function problemsOf(type: string, named: ReadonlyMap<string, string>, found: Coded, config: BookingConfig): string[] {
-  return [...named].flatMap(([system, resource]) => {
+function problemsOf(type: string, systems: ReadonlyMap<string, string>, found: Coded, config: BookingConfig): string[] {
+  return [...systems].flatMap(([system, resource]) => {
     const known = found.codeSystems.filter(({ url }) => url === system);
     if (known.some((one) => isFoundFor(type, one, config))) {
       return [];
@@ -67,11 +64,10 @@ function assessTerminology(found: Coded, { config }: { readonly config: BookingC
     ...problemsOf('Schedule', ofSchedules, found, config),
     ...problemsOf('HealthcareService', ofServices, found, config),
   ];
-  const more = problems.length > NAMED ? `; and ${problems.length - NAMED} more` : '';
   return problems.length === 0
     ? ok(`${new Set([...ofSchedules.keys(), ...ofServices.keys()]).size} code systems of services are shown to portals`)
     : warning(
-        `${problems.slice(0, NAMED).join('; ')}${more}`,
+        named(problems),
         `Create the CodeSystem in Medplum with its url, and a useContext for each type: code ${config.contextTypeSystem}|${RESOURCE_USAGE}, value ${config.resourceTypesSystem}|Schedule (or HealthcareService).`,
       );
 }

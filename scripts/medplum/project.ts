@@ -1,4 +1,4 @@
-import type { MedplumClient, WithId } from '@medplum/core';
+import { getStatus, type MedplumClient, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
 import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
@@ -32,3 +32,15 @@ export function callBot(
   url.searchParams.set('identifier', `${artefactUri(config, 'LocalBot')}|${name}`);
   return medplum.post(url, input, 'application/fhir+json');
 }
+
+/**
+ * Removes a resource with all its versions: a plain deletion would leave its contents in the history.
+ *
+ * @throws Error if Medplum does not allow project administrators to do that
+ */
+export const expunge = (medplum: MedplumClient, type: string, id: string): Promise<unknown> =>
+  medplum.post(medplum.fhirUrl(type, id, '$expunge'), {}).catch((error: unknown) => {
+    throw error instanceof OperationOutcomeError && getStatus(error.outcome) === 403
+      ? new Error('This Medplum does not allow project administrators to remove history ($expunge): upgrade it.')
+      : error;
+  });

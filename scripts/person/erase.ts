@@ -4,7 +4,7 @@ import { getStatus, type MedplumClient, OperationOutcomeError } from '@medplum/c
 import type { Parameters } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { type Erasure, planErasure, type Removal } from '../../core/person/erasure.ts';
-import { callBot } from '../medplum/project.ts';
+import { callBot, expunge } from '../medplum/project.ts';
 import { countClinical, findPerson } from './read.ts';
 
 /** How to remove a person. */
@@ -74,12 +74,7 @@ async function remove(run: ErasureRun, { reference, replacement }: Removal): Pro
     await recordEvents(run, id);
     await medplum.createResourceIfNoneExist(replacement, String(query));
   }
-  await medplum.post(medplum.fhirUrl(type, id, '$expunge'), {}).catch((error: unknown) => {
-    if (statusOf(error) === 403) {
-      throw new Error('This Medplum does not allow project administrators to remove history ($expunge): upgrade it.');
-    }
-    throw error;
-  });
+  await expunge(medplum, type, id);
 }
 
 /** A Bot ends after ten seconds; the server may need some more to write what it has sent. */

@@ -1,17 +1,21 @@
 import { cancellation, parameters, proposal, subscription } from '../preparation/bodies.ts';
 
 /** What an actor may do at a calendar. */
-export type Act =
-  | 'book'
-  | 'hold'
-  | 'move'
-  | 'replace'
-  | 'cancel'
-  | 'read'
-  | 'block'
-  | 'unblock'
-  | 'subscribe'
-  | 'unsubscribe';
+export const acts = [
+  'book',
+  'hold',
+  'move',
+  'replace',
+  'cancel',
+  'read',
+  'block',
+  'unblock',
+  'subscribe',
+  'unsubscribe',
+] as const;
+
+/** One of these. */
+export type Act = (typeof acts)[number];
 
 /** Answers, told by status and by a FHIRPath expression that holds for the body. */
 export interface Answers {

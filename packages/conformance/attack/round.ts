@@ -136,10 +136,6 @@ export async function playRound(stage: Stage): Promise<Round> {
   /** The time that most ask for. */
   const hot = pick(ground.times);
 
-  function quiet({ client }: Party) {
-    return client;
-  }
-
   function chosenAct(party: Party, kind: keyof typeof shares): Act | undefined {
     const weighted = Object.entries(shares[kind]).flatMap(([act, share]) =>
       party.adapter.acts[act as Act] ? Array.from({ length: share }, () => act as Act) : [],
@@ -345,7 +341,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   async function inventory(): Promise<Map<string, { party: Party; appointment: Appointment & Thing }>> {
     const all = new Map<string, { party: Party; appointment: Appointment & Thing }>();
     for (const party of [...portals, ...staff]) {
-      for (const appointment of await appointmentsOf(quiet(party), party.patient)) {
+      for (const appointment of await appointmentsOf(party.client, party.patient)) {
         all.set(`Appointment/${appointment.id}`, { party, appointment });
       }
     }
@@ -519,7 +515,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   async function held(): Promise<Calendar> {
     const seen = await inventory();
     const open = [...seen].filter(([, { appointment }]) => isOpen(appointment));
-    const stored = staff[0] ? await blocksIn(quiet(staff[0]), ground) : [];
+    const stored = staff[0] ? await blocksIn(staff[0].client, ground) : [];
     const blocks = [...known].filter(([, { thing }]) => stored.some(({ id }) => id === thing.id));
     return new Map<string, Held>([
       ...open.map(([name, { party, appointment }]): [string, Held] => {
@@ -694,7 +690,7 @@ export async function playRound(stage: Stage): Promise<Round> {
     await world.wait(bounds.within);
   }
   const seen = await settled();
-  resolve(seen, staff[0] ? await blocksIn(quiet(staff[0]), ground) : []);
+  resolve(seen, staff[0] ? await blocksIn(staff[0].client, ground) : []);
   excuse(seen);
   const violations = compare(seen);
   await reset(await held());
