@@ -130,7 +130,8 @@ export function fhirRoutes(metadata: Handler, named: Named): readonly Route[] {
     const plain = served.interactions.flatMap((interaction) =>
       routesOf[interaction](type).map((path): Route => ({ ...path, type, interaction })),
     );
-    return [...plain, ...called];
+    // A batch takes the first that fits: no resource is called like an operation.
+    return [...called, ...plain];
   });
   const routes: readonly Route[] = [
     { method: 'GET', path: '/metadata', handler: metadata, isPublic: true, interaction: 'capabilities' },

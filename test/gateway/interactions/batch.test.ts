@@ -48,6 +48,13 @@ describe('a batch', () => {
     expect(fake.received[1]?.query.get('status')).toBe('busy?');
   });
 
+  test('an operation of a type is no resource of that type', async () => {
+    fake.answer = ({ path }) =>
+      path.endsWith('$execute') ? { body: { resourceType: 'Bundle', type: 'searchset' } } : undefined;
+    const { body } = await send(batchOf(get('Subscription/$status')));
+    expect(statuses(body)).toEqual(['200']);
+  });
+
   const needs = 'An entry needs request.method and request.url of at most 8192 characters.';
   test.each<[string, unknown, string, string]>([
     ['nothing', null, '400', needs],
