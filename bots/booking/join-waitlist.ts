@@ -6,7 +6,7 @@ import {
   requestorLimitIssues,
   requestorLimitReads,
 } from '../../core/booking/policy/requestor-limits.ts';
-import { isStillWaiting, MOST_ENTRIES, placeOf } from '../../core/booking/waitlist/entry.ts';
+import { isStillWaiting, MOST_ENTRIES, placeElements, placeOf } from '../../core/booking/waitlist/entry.ts';
 import {
   entriesOf,
   existingEntry,
@@ -80,7 +80,8 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
 
 /** The place of an entry, counted with the Bot's own rights: nothing else of the others is told. */
 async function placeIn(medplum: MedplumClient, entry: Appointment): Promise<number> {
-  return placeOf(entry, ofType('Appointment', await readAll(medplum, ['Appointment?status=waitlist'])), Date.now());
+  const others = await readAll(medplum, [`Appointment?status=waitlist&_fields=${placeElements}`]);
+  return placeOf(entry, ofType('Appointment', others), Date.now());
 }
 
 /**

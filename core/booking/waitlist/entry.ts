@@ -61,6 +61,9 @@ export function wishIssues({ value, path }: Located<Appointment>, now: number): 
 /** The elements of an entry that decide about its place: a portal that wants others joins again. */
 const ofOrder = ['priority', 'created', 'serviceType'] as const;
 
+/** The elements on which the place of an entry depends: of thousands of others nothing else is read. */
+export const placeElements = ['id', 'meta', 'status', 'requestedPeriod', ...ofOrder].join();
+
 /** What a portal may not change of an entry, and what is wrong with its new wishes. */
 export function entryChangeIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
   if (stored.status !== 'waitlist' || result.status !== 'waitlist') {
