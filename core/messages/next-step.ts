@@ -228,7 +228,8 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const sendAt = (kind: MessageKind): number =>
     kind === 'reminder' || isPhone ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
   if (isWanted && !isNews && thread?.claimed) {
-    return Math.max(thread.due ?? 0, sendAt(thread.claimed.kind)) > now ? nothing : again(next, context);
+    const due = Math.max(thread.due ?? 0, sendAt(thread.claimed.kind));
+    return due <= now ? again(next, context) : due === thread.due ? nothing : { do: 'keep', thread: { ...next, due } };
   }
   const isBooked = known.status === 'booked' && appointments.some(({ status }) => status === 'booked');
   const isSilent = isWanted && isBooked && !next.isComing;

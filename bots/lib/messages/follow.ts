@@ -113,7 +113,8 @@ function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, 
       undelivered(givenUp(step, unknown, appointments, (last?.about?.length ?? 0) > 1)),
     ];
   }
-  const isSuperseded = thread?.claimed && !(step.do === 'send' && !step.isNew);
+  const isAgain = step.do === 'send' ? !step.isNew : step.thread.claimed !== undefined;
+  const isSuperseded = thread?.claimed && !isAgain;
   return [...kept, ...(isSuperseded ? ended(last, 'stopped') : [])];
 }
 

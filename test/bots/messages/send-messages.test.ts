@@ -25,6 +25,7 @@ import { offerExtensions } from '../../../core/booking/appointment/expiry.ts';
 import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
+import { dueThreads } from '../../../core/messages/thread.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { atEnd } from '../../lib/at-end.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../../lib/mail-server.ts';
@@ -812,7 +813,10 @@ describe('without an e-mail address', () => {
     isDown = true;
     await later(until(night + 9 * HOUR), () => run());
     isDown = false;
-    await later(until(night + DAY), () => run());
+    await later(until(night + DAY), async () => {
+      await run();
+      expect(await found(dueThreads(Date.now(), config))).toEqual([]);
+    });
     expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([`${offered.id}/1`]);
     await later(until(night + DAY + 9 * HOUR), () => run());
     secrets = {};
