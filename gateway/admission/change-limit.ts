@@ -20,9 +20,9 @@ export const mostSubscriptionChanges = ({ notifications }: BookingConfig): numbe
 
 /**
  * How much a requestor can have Bots do within a minute that changes nothing: they read with rights, and from a quota of
- * Medplum's, that all requestors share.
+ * Medplum's, that all requestors share. Those who were not fast enough may try again, and one visitor of a portal stops no others.
  */
-export const mostInVain = ({ requestors }: BookingConfig): number => requestors.maxBookingsPerMinute + 600;
+export const mostInVain = ({ requestors }: BookingConfig): number => 5 * requestors.maxBookingsPerMinute;
 
 /** As how much of that a request counts: for what is refused more is read. */
 export const inVainWeights = { asked: 1, refused: 2 } as const;

@@ -31,8 +31,9 @@ export async function absence(
   if (!isUnknown || !isDeletable(type) || caller?.role !== 'requestor') {
     return upstreamProblem(answer, context.config);
   }
-  if (typeof takeInVain(nameOf(caller), 'asked', context) === 'number') {
-    return problem('not-found');
+  const asked = takeInVain(nameOf(caller), 'asked', context);
+  if (typeof asked === 'number') {
+    return problem('too-many-requests', undefined, { 'retry-after': String(asked) });
   }
   const parameter = [
     { name: 'type', valueCode: type },

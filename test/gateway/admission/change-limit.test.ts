@@ -180,7 +180,8 @@ test('patches of one appointment count one by one, a dry run does not; staff and
 });
 
 test('what changes nothing is refused, or asked, only so often in a minute, whatever was changed', async () => {
-  const gateway = gatewayTo(fake);
+  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 200 } });
+  const gateway = gatewayTo(fake, {}, { config: limited });
   fake.answer = () => ({ status: 404, body: {} });
   fake.received.length = 0;
   const ask = async (method: 'GET' | 'PATCH', token = 'portal-a') => {
@@ -192,12 +193,12 @@ test('what changes nothing is refused, or asked, only so often in a minute, what
   const statuses = (method: 'GET' | 'PATCH', count: number) =>
     Promise.all(Array.from({ length: count }, () => ask(method)));
   const runs = () => fake.received.filter(({ path }) => path.endsWith('/Bot/$execute')).length;
-  for (let count = 0; count < 8; count++) {
-    expect(new Set(await statuses('PATCH', 75))).toEqual(new Set([403]));
-    expect(new Set(await statuses('GET', 151))).toEqual(new Set([404]));
+  for (let count = 0; count < 10; count++) {
+    expect(new Set(await statuses('PATCH', 50))).toEqual(new Set([403]));
+    expect(new Set(await statuses('GET', 100))).toEqual(new Set([404]));
   }
-  // One that is not there is not looked for among the deleted ones any more.
-  expect(runs()).toBe(600 + 1_200);
+  expect(runs()).toBe(500 + 1_000);
+  expect([await ask('GET'), await ask('PATCH')]).toEqual([429, 429]);
   fake.answer = () => ({ body: appointment });
   expect([await ask('PATCH'), await ask('PATCH', 'portal-b')]).toEqual([429, 200]);
   expect(await posting(gateway, 'Appointment/$waitlist')({ resourceType: 'Appointment', id: 'a1' })).toBe(429);
