@@ -224,7 +224,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
       ];
       // All visitors share what the clinic's service answers the portal in a minute.
       const calls = [
-        pages.createRateLimit({ ...own, max: requestsPerMinute }),
+        pages.createRateLimit({ ...own, max: 2 * requestsPerMinute }),
         pages.createRateLimit({ ...network, max: PER_NETWORK * requestsPerMinute }),
       ];
       pages.removeAllContentTypeParsers();

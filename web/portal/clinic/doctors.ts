@@ -47,7 +47,10 @@ export async function readDoctors(
     people.length > 0 && client.search('PractitionerRole', { practitioner: people.join(','), ...included }),
     roles.length > 0 && client.search('PractitionerRole', { _id: roles.join(','), ...included }),
   ]);
-  const bundles = found.flatMap((one) => (one === false || isRefusal(one) ? [] : [one]));
+  // One that is refused says nothing about the others: who is known in part is not kept.
+  const bundles = found.some((one) => one && isRefusal(one))
+    ? []
+    : found.flatMap((one) => (one && !isRefusal(one) ? one : []));
   const all = <T extends 'Practitioner' | 'PractitionerRole' | 'Location'>(type: T) =>
     bundles.flatMap((bundle) => resourcesIn(bundle, type));
   const places = new Map(all('Location').map((one) => [`Location/${one.id}`, one]));

@@ -43,7 +43,7 @@ export function feedRoutes(portal: Portal): FastifyPluginAsync {
       const text = isTooMuch ? 429 : await read(portal, file);
       reply.header('cache-control', 'private, no-cache').header('x-robots-tag', 'noindex');
       if (typeof text === 'number') {
-        const said = text === 404 ? 'There is no such calendar.' : 'The clinic does not answer. Try again in a minute.';
+        const said = text === 404 ? 'There is no such calendar.' : 'Not to be had now. Try again in a minute.';
         return reply.code(text).type('text/plain; charset=utf-8').send(`${said}\n`);
       }
       const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;

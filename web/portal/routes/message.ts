@@ -31,7 +31,8 @@ const phoneOf = async ({ portal }: Visit) => (await portal.clinic()).phone;
 export const showMessage: PageHandler = async (visit) => {
   const found = await visit.portal.service.answer(visit.id);
   if (isRefusal(found)) {
-    return failurePage(visit, failureOf(found) === 'notFound' ? 'linkInvalid' : 'unavailable');
+    const failure = failureOf(found);
+    return failurePage(visit, failure === 'notFound' ? 'linkInvalid' : failure);
   }
   return messagePage(visit, answerable(found), await phoneOf(visit));
 };
