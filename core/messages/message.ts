@@ -38,7 +38,7 @@ const plain = (text: string | undefined): string =>
     .slice(0, LONGEST);
 
 /** A text that no program for mails makes a link of: what strangers have written leads nowhere. */
-const unlinked = (text: string): string => text.replace(/(?<=[\p{L}\p{N}])[.@](?=\p{L})|:(?=\/)/gu, '$& ');
+const unlinked = (text: string): string => text.replace(/(?<=[\p{L}\p{M}\p{N}\p{S}])[.@](?=\p{L})|:(?=\/)/gu, '$& ');
 
 const addressLine = ({ text, line = [], postalCode, city }: Address): string =>
   plain(text ?? [...line, [postalCode, city].filter((part) => part).join(' ')].filter((part) => part).join(', '));
