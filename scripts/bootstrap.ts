@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
@@ -139,7 +139,9 @@ export function writeSettings(file: string, lines: readonly string[]): void {
   const names = lines.map(nameOf);
   const before = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
   const kept = before.filter((line) => line !== '' && !names.includes(nameOf(line) ?? ''));
-  writeFileSync(file, `${[...kept, ...lines].join('\n')}\n`, { mode: 0o600 });
+  // Whatever happens meanwhile, the file is the one before or the one after: nobody else has its keys.
+  writeFileSync(`${file}.new`, `${[...kept, ...lines].join('\n')}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }
 
 interface Arguments {
