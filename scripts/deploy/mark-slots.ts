@@ -21,7 +21,9 @@ async function* pages(
   config: BookingConfig,
 ) {
   const mark = artefactUri(config, 'LocalOffered');
-  const isMarked = ({ extension = [] }: Slot): boolean => extension.some(({ url }) => url === mark);
+  // Versions before wrote the period alone, as its value.
+  const isMarked = ({ extension = [] }: Slot): boolean =>
+    extension.some(({ url, extension: parts }) => url === mark && parts !== undefined);
   let after = '';
   for (let isLast = false; !isLast; ) {
     const filter = [`end gt "${formatInstant(now)}"`, ...(after ? [`_lastUpdated ge "${after}"`] : [])].join(' and ');

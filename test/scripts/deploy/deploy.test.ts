@@ -51,7 +51,7 @@ test('a second deployment changes nothing, and says so', async () => {
   expect(await countAll(medplum)).toEqual(before);
 });
 
-test('asks for no mark of a Slot that has one, however many there are', async () => {
+test('asks for no mark of a Slot that has one, unless it is of an earlier version', async () => {
   const { baseUrl, clientId, clientSecret } = installation.sandbox;
   const [start, end] = [1, 2].map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
   const slot = await medplum.createResource<Slot>({
@@ -64,8 +64,11 @@ test('asks for no mark of a Slot that has one, however many there are', async ()
   });
   const code = { ...codeOf(trivial), reconcile: "exports.handler = async () => { throw new Error('Busy'); };" };
   await deploy({ baseUrl, clientId, clientSecret, config, code, log: () => undefined });
-  await medplum.updateResource({ ...slot, extension: [] });
-  await expect(deploy({ baseUrl, clientId, clientSecret, config, code, log: () => undefined })).rejects.toThrow();
+  const url = artefactUri(config, 'LocalOffered');
+  for (const extension of [[], [{ url, valuePeriod: { start: present(start), end: present(end) } }]]) {
+    await medplum.updateResource({ ...slot, extension });
+    await expect(deploy({ baseUrl, clientId, clientSecret, config, code, log: () => undefined })).rejects.toThrow();
+  }
   await medplum.deleteResource('Slot', slot.id);
   await installation.deploy({ code: trivial });
 });
