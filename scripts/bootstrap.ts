@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { keyBytes } from '../gateway/sealing/sealer.ts';
+import { writeSettings } from './cli/settings-file.ts';
 import { wholeNumber } from './cli/whole-number.ts';
 import { type Credentials, logIn } from './medplum/connect.ts';
 import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
@@ -126,22 +127,6 @@ export function credentialsKey({ CREDENTIALS_KEY }: { readonly CREDENTIALS_KEY?:
 export function environmentLines({ baseUrl, clientId, clientSecret }: Credentials, key: string): string {
   const administrator = `MEDPLUM_CLIENT_ID=${clientId}\nMEDPLUM_CLIENT_SECRET=${clientSecret}`;
   return `MEDPLUM_BASE_URL=${baseUrl}\n${administrator}\nCREDENTIALS_KEY=${key}\n`;
-}
-
-/**
- * Writes an environment file that only its owner can read. Settings of the same names are replaced; all others stay, since
- * an operator may keep those of a gateway in it.
- *
- * @param lines - `NAME=value`
- */
-export function writeSettings(file: string, lines: readonly string[]): void {
-  const nameOf = (line: string): string | undefined => /^(?:export )?(\w+)=/.exec(line)?.[1];
-  const names = lines.map(nameOf);
-  const before = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
-  const kept = before.filter((line) => line !== '' && !names.includes(nameOf(line) ?? ''));
-  // Whatever happens meanwhile, the file is the one before or the one after: nobody else has its keys.
-  writeFileSync(`${file}.new`, `${[...kept, ...lines].join('\n')}\n`, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
 }
 
 interface Arguments {

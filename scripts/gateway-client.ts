@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
-import { writeSettings } from './bootstrap.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { writeSettings } from './cli/settings-file.ts';
 import { findGatewayClient, GATEWAY_CLIENT } from './deploy/gateway-client.ts';
 import { connect } from './medplum/connect.ts';
 import { retireSecretOf, rotateSecretOf } from './requestor/change.ts';
@@ -23,7 +22,7 @@ async function rotate(given: CredentialArguments & { finish?: boolean; output?: 
   }
   // A file that cannot be written is noticed before the secret changes.
   if (given.output) {
-    closeSync(openSync(given.output, 'a', 0o600));
+    writeSettings(given.output, []);
   }
   const { id, secret, isOldSecretValid } = await rotateSecretOf(connection, client, () =>
     randomBytes(32).toString('hex'),

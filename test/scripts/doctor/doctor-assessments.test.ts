@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
-import { credentialsKey, environmentLines, waitForServer, writeSettings } from '../../../scripts/bootstrap.ts';
+import { credentialsKey, environmentLines, waitForServer } from '../../../scripts/bootstrap.ts';
+import { writeSettings } from '../../../scripts/cli/settings-file.ts';
 import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
 import { assessExposure, assessIssuer } from '../../../scripts/doctor/exposure.ts';
 import {
@@ -258,11 +259,14 @@ describe('a project for the service', () => {
 
   test('is written into a file whose other settings stay', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'settings-')), 'gateway.env');
-    writeFileSync(file, '# The gateway\nCREDENTIALS_KEY=k\nexport BOTS_CLIENT_SECRET=old\n\nPORT=1');
+    writeSettings(file, ['A=1']);
+    expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual(['A=1\n', 0o600]);
+    const before = '# The gateway\nCREDENTIALS_KEY=k\nexport BOTS_CLIENT_SECRET=a long one\n\nPORT=1';
+    writeFileSync(file, before);
+    chmodSync(file, 0o640);
     writeSettings(file, ['BOTS_CLIENT_ID=a', 'BOTS_CLIENT_SECRET=b']);
-    expect(readFileSync(file, 'utf8')).toBe(
-      '# The gateway\nCREDENTIALS_KEY=k\nPORT=1\nBOTS_CLIENT_ID=a\nBOTS_CLIENT_SECRET=b\n',
-    );
+    const after = '# The gateway\nCREDENTIALS_KEY=k\nPORT=1\nBOTS_CLIENT_ID=a\nBOTS_CLIENT_SECRET=b\n';
+    expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([after, 0o640]);
     rmSync(dirname(file), { recursive: true });
   });
 
