@@ -1,12 +1,12 @@
 import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { addressGroup, addressGroups, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
 import { serveAssets } from '../server/assets.ts';
 import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
-import { countedService } from './fhir/client.ts';
+import { type Count, isTooMuch } from './http/limits.ts';
 import { receiver } from './http/receiver.ts';
 import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
 import { type Failure, failurePage } from './pages/failure.ts';
@@ -124,23 +124,10 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
   }
 }
 
-type Count = ReturnType<FastifyInstance['createRateLimit']>;
-
-/** Counts something of a visitor; returns whether it is too much. */
-async function isTooMuch(request: FastifyRequest, counts: readonly Count[]): Promise<boolean> {
-  for (const count of counts) {
-    const counted = await count(request);
-    if (!counted.isAllowed && counted.isExceeded) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /** @param calls - count what is asked of the clinic's service */
 function handle(portal: Portal, handler: PageHandler, calls: readonly Count[] = []) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const service = countedService(portal.service, () => isTooMuch(request, calls));
+    const service = portal.service.countedBy(() => isTooMuch(request, calls));
     const visit = await visitOf({ ...portal, service }, request);
     return send(visit, reply, await handler(visit));
   };

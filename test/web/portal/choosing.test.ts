@@ -37,6 +37,8 @@ const serviceOf = (id: string) => ({
 
 let clinic: FastifyInstance;
 let app: FastifyInstance;
+/** Whether the clinic does not say where its people work. */
+let isRefused = false;
 
 beforeAll(async () => {
   clinic = aClinic();
@@ -62,16 +64,14 @@ beforeAll(async () => {
     ),
   );
   clinic.get('/fhir/R4/Practitioner', async () => bundle(...people));
-  clinic.get('/fhir/R4/PractitionerRole', async () =>
-    bundle(
-      {
-        resourceType: 'PractitionerRole',
-        id: 'r',
-        practitioner: { reference: 'Practitioner/anna' },
-        location: [{ reference: 'Location/l' }],
-      },
-      { resourceType: 'Location', id: 'l', name: 'House 3' },
-    ),
+  const role = {
+    resourceType: 'PractitionerRole',
+    id: 'r',
+    practitioner: { reference: 'Practitioner/anna' },
+    location: [{ reference: 'Location/l' }],
+  };
+  clinic.get('/fhir/R4/PractitionerRole', async (_, reply) =>
+    isRefused ? reply.code(403).send({}) : bundle(role, { resourceType: 'Location', id: 'l', name: 'House 3' }),
   );
   clinic.get<{ Params: { id: string } }>('/fhir/R4/Practitioner/:id', async ({ params }) =>
     people.find(({ id }) => id === params.id),
@@ -112,6 +112,13 @@ afterAll(async () => {
 });
 
 const get = async (query = '') => aBrowser(app, '192.0.2.1').send(`/portal/times?service=urn%3As%7Cc${query}`);
+
+test('people of whom only a part could be read are read again for the next visitor', async () => {
+  isRefused = true;
+  expect((await get()).body).not.toContain('House 3');
+  isRefused = false;
+  expect((await get()).body).toContain('House 3');
+});
 
 test('the earliest times of any doctor are on top, and who is free first is the first to choose', async () => {
   const { body } = await get();

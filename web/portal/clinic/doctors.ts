@@ -47,10 +47,9 @@ export async function readDoctors(
     people.length > 0 && client.search('PractitionerRole', { practitioner: people.join(','), ...included }),
     roles.length > 0 && client.search('PractitionerRole', { _id: roles.join(','), ...included }),
   ]);
-  // One that is refused says nothing about the others: who is known in part is not kept.
-  const bundles = found.some((one) => one && isRefusal(one))
-    ? []
-    : found.flatMap((one) => (one && !isRefusal(one) ? one : []));
+  // What is known only in part is not kept for other visitors.
+  const isWhole = found.every((one) => !one || !isRefusal(one));
+  const bundles = found.flatMap((one) => (isWhole && one && !isRefusal(one) ? one : []));
   const all = <T extends 'Practitioner' | 'PractitionerRole' | 'Location'>(type: T) =>
     bundles.flatMap((bundle) => resourcesIn(bundle, type));
   const places = new Map(all('Location').map((one) => [`Location/${one.id}`, one]));

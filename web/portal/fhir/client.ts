@@ -62,6 +62,8 @@ export interface BookingService {
   /** The calendar of a secret link. */
   readonly feed: (token: string) => Promise<Answer<'Parameters'>>;
   readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
+  /** The same for one visitor; `isEnough` says before each request whether the visitor may ask for no more now. */
+  readonly countedBy: (isEnough: () => Promise<boolean>) => BookingService;
 }
 
 /** What a client of the service needs to know. */
@@ -123,13 +125,22 @@ async function send(call: Call, tokens: AccessTokens, signal: AbortSignal): Prom
   }
 }
 
+/** For whom the service is called. */
+interface Visitor {
+  readonly tokens: AccessTokens;
+  readonly isEnough: () => Promise<boolean>;
+}
+
 /** A client of the booking service: the only part of the portal that calls it. */
-export function bookingService(options: ServiceOptions): BookingService {
+export function bookingService(options: ServiceOptions, visitor?: Visitor): BookingService {
   const { baseUrl, extensions, timeout = 20_000, now } = options;
   const tokenUrl = new URL('/oauth2/token', baseUrl).href;
-  const tokens = accessTokens({ ...options, tokenUrl }, timeout, now);
+  const tokens = visitor?.tokens ?? accessTokens({ ...options, tokenUrl }, timeout, now);
 
   async function call<T extends ResourceType>(type: T, request: Call, isRepeatable: boolean): Promise<Answer<T>> {
+    if (await visitor?.isEnough()) {
+      return { refused: true, status: 429, problems: [] };
+    }
     const signal = AbortSignal.timeout(timeout);
     for (const pause of isRepeatable ? [...pauses, undefined] : [undefined]) {
       const { status, body } = await send(request, tokens, signal);
@@ -213,21 +224,8 @@ export function bookingService(options: ServiceOptions): BookingService {
         },
         false,
       ),
+    countedBy: (isEnough) => bookingService(options, { tokens, isEnough }),
   };
-}
-
-/**
- * The same service for one visitor.
- *
- * @param isEnough - asked before each request: whether the visitor may ask for no more now
- */
-export function countedService(service: BookingService, isEnough: () => Promise<boolean>): BookingService {
-  const enough: Refusal = { refused: true, status: 429, problems: [] };
-  const counted = Object.entries(service).map(([name, ask]) => [
-    name,
-    async (...sent: unknown[]) => ((await isEnough()) ? enough : Reflect.apply(ask, undefined, sent)),
-  ]);
-  return Object.fromEntries(counted);
 }
 
 /** The resources of one type that a search has found; what is broken beyond its type is for the caller to judge. */

@@ -4,6 +4,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { addressGroup, addressNetwork, PER_NETWORK } from '../../../core/address-group.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import { isRefusal } from '../fhir/client.ts';
+import { isTooMuch } from '../http/limits.ts';
 import type { Portal } from '../portal.ts';
 
 /** Requests for calendars from one address in a minute: programs ask a few times in an hour. */
@@ -37,14 +38,17 @@ export function feedRoutes(portal: Portal): FastifyPluginAsync {
       keyGenerator: ({ ip }) => addressNetwork(ip),
     });
     scope.get('/calendar/:file', async (request, reply) => {
-      const { isAllowed, ...counted } = await network(request);
-      const isTooMuch = !isAllowed && 'isExceeded' in counted && counted.isExceeded;
       const file = isObject(request.params) ? String(request.params.file) : '';
-      const text = isTooMuch ? 429 : await read(portal, file);
+      const text = (await isTooMuch(request, [network])) ? 429 : await read(portal, file);
       reply.header('cache-control', 'private, no-cache').header('x-robots-tag', 'noindex');
       if (typeof text === 'number') {
-        const said = text === 404 ? 'There is no such calendar.' : 'Not to be had now. Try again in a minute.';
-        return reply.code(text).type('text/plain; charset=utf-8').send(`${said}\n`);
+        const said =
+          text === 404 ? 'There is no such calendar.' : 'The calendar cannot be read now. Try again in a minute.';
+        return reply
+          .code(text)
+          .headers(text === 404 ? {} : { 'retry-after': '60' })
+          .type('text/plain; charset=utf-8')
+          .send(`${said}\n`);
       }
       const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
       reply.header('etag', etag);
