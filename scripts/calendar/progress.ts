@@ -32,7 +32,7 @@ const POLL = 1_000;
 /** A minute of Medplum's clock, and some seconds: no publication begins later. */
 const PATIENCE = 90_000;
 
-const isOver = ({ status }: Task): boolean => /^(?:completed|failed|cancelled)$/.test(status ?? '');
+const isOver = ({ status }: Task): boolean => ['completed', 'failed', 'cancelled'].includes(status);
 
 async function readTasks(medplum: MedplumClient, config: BookingConfig): Promise<Map<string, Task>> {
   const tasks = await searchAll(medplum, 'Task', { code: rowCodes(['publish'], config) });

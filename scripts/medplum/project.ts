@@ -15,7 +15,7 @@ export async function searchAll<T extends ResourceType>(
   if (!parameters.has('_count')) {
     parameters.set('_count', '1000');
   }
-  for await (const page of medplum.searchResourcePages(type, parameters, { cache: 'no-store' })) {
+  for await (const page of medplum.searchResourcePages(type, parameters, { cache: 'reload' })) {
     found.push(...page.filter(isWanted));
   }
   return found;
