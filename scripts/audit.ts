@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { audit, type Finding, logIn, readHistories, readTerms } from '@appointment-booking/conformance';
 import type { Command } from 'commander';
+import { isLocalDay } from '../core/time/local-day.ts';
 import { formatTable } from './cli/table.ts';
 import { wholeNumber } from './cli/whole-number.ts';
 
@@ -30,8 +31,7 @@ function rowOf({ kind, from, until, schedule, time, resources, says }: Finding):
 
 async function main(given: Arguments): Promise<void> {
   const { baseUrl, clientId, tokenUrl, from, to, schedule, limit, json } = given;
-  const day = /^\d{4}-\d\d-\d\d$/;
-  if ([from, to].some((text) => text !== undefined && !day.test(text))) {
+  if ([from, to].some((text) => text !== undefined && !isLocalDay(text))) {
     throw new Error('--from and --to must be days such as 2027-01-31.');
   }
   const client = await logIn({

@@ -9,7 +9,8 @@ import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { instantOf, offsetAt } from '../../core/time/time-zone.ts';
+import { instantAt } from '../../core/time/local-day.ts';
+import { offsetAt } from '../../core/time/time-zone.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import type { FhirResponse } from '../http/response.ts';
@@ -163,7 +164,7 @@ const findTimes: Tool<typeof timesInput> = {
     const isWanted = (one: Schedule) =>
       offersService(one, named) && (!wanted || actorIn(one)?.toLowerCase().includes(wanted.toLowerCase()) === true);
     const own = new Map((schedules as Found<Schedule>).filter(isWanted).map((one) => [`Schedule/${one.id}`, one]));
-    const first = Math.max(now(), from === undefined ? 0 : instantOf(config.timeZone, Date.parse(`${from}T00:00:00Z`)));
+    const first = Math.max(now(), from === undefined ? 0 : instantAt(from, '00:00', config.timeZone));
     const slots =
       own.size === 0
         ? []

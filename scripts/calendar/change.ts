@@ -40,7 +40,7 @@ async function printPreview(session: Session, target: Target, calendars: Calenda
       const now = Date.now();
       const slots = await readSlots(session.medplum, schedule.id, now - DAY);
       const found = await preview(session.medplum, schedule, slots, calendars, now, session.config);
-      for (const line of previewText(found)) {
+      for (const line of previewText(found, session.config)) {
         console.log(`  ${line}`);
       }
     }

@@ -11,17 +11,12 @@ import { holidaysOf } from '../../core/calendar/change/public-holidays.ts';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { periodInterval } from '../../core/calendar/time/not-available.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { isLocalDay } from '../../core/time/local-day.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
 import { searchAll } from '../medplum/project.ts';
 import { findTarget } from './find.ts';
 import { follow, open, type Session, save, type WritingArguments } from './session.ts';
-
-const datePattern = /^\d{4}-\d{2}-\d{2}$/;
-
-function isDate(text: string): boolean {
-  return datePattern.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text);
-}
 
 /**
  * Reads the days to close.
@@ -31,8 +26,8 @@ function isDate(text: string): boolean {
  */
 export function closedDay(start: string, last: string | undefined, reason: string): ClosedDay {
   const end = last ?? start;
-  if (!isDate(start) || !isDate(end)) {
-    throw new Error(`Write days as 2027-12-24, not '${isDate(start) ? end : start}'.`);
+  if (!isLocalDay(start) || !isLocalDay(end)) {
+    throw new Error(`Write days as 2027-12-24, not '${isLocalDay(start) ? end : start}'.`);
   }
   if (end < start) {
     throw new Error(`The last day, ${end}, is before the first, ${start}.`);
@@ -140,7 +135,7 @@ async function closeSchedule(session: Session, name: string, day: ClosedDay, giv
   };
   if (!given.dryRun) {
     const { id } = await medplum.createResource(slot);
-    console.log(`Slot/${id} takes the time from ${slot.start} to ${slot.end}. Delete it to take this back.`);
+    console.log(`Slot/${id} takes the time from ${day.start} to ${day.end}. Delete it to take this back.`);
   }
   await warnOfBookings(session, day, target.schedule.id);
 }

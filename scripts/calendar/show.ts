@@ -4,6 +4,7 @@ import { openingHoursOf, servicesOf } from '../../core/calendar/opening-hours.ts
 import { lookTask, publicationTask } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { rowCodes } from '../../core/rows/row.ts';
+import { localDayOf } from '../../core/time/local-day.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
 import { searchAll } from '../medplum/project.ts';
@@ -18,7 +19,7 @@ type StoredSchedule = Calendars['schedules'][number];
 function listRow(schedule: StoredSchedule, { calendars, config }: Session): string[] {
   const services = servicesOf(schedule, calendars).map(serviceName);
   const reason = reasonOf(openingHoursOf(schedule, calendars, config).publishing, schedule);
-  const state = stateOf(calendars.publications.get(schedule.id));
+  const state = stateOf(calendars.publications.get(schedule.id), config);
   return [nameOf(schedule, calendars), services.join(', '), reason ?? state, `Schedule/${schedule.id}`];
 }
 
@@ -63,7 +64,7 @@ async function showSchedule(schedule: StoredSchedule, session: Session): Promise
     }
   }
   console.log(`  horizon: ${horizon ? `until ${horizon}` : `${config.calendar.horizonWeeks} weeks, rolling`}`);
-  console.log(`  state: ${stateOf(calendars.publications.get(schedule.id))}`);
+  console.log(`  state: ${stateOf(calendars.publications.get(schedule.id), config)}`);
   console.log(`  free slots: ${await countFree(session, schedule, Date.now())}`);
   if (reason) {
     console.log(`  nothing is published: ${reason}`);
@@ -86,7 +87,7 @@ export async function show(name: string, given: CredentialArguments): Promise<vo
   }
   const days = session.calendars.closed
     .flatMap(closedDaysIn)
-    .filter(({ end }) => end >= formatInstant(Date.now()).slice(0, 10));
+    .filter(({ end }) => end >= localDayOf(Date.now(), session.config.timeZone));
   if (days.length > 0) {
     console.log(`  closed days to come: ${days.length}, the next ${days[0]?.start} ${days[0]?.reason}`);
   }

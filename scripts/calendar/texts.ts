@@ -3,7 +3,8 @@ import type { Publishing } from '../../core/calendar/parameters/schedule-calenda
 import type { Preview } from '../../core/calendar/publish/preview.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import { dayNames, type WeeklyHours } from '../../core/calendar/time/weekly-hours.ts';
-import { formatInstant } from '../../core/fhir/instant.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { localDayOf } from '../../core/time/local-day.ts';
 
 const two = (value: number): string => String(value).padStart(2, '0');
 const clock = (milliseconds: number): string =>
@@ -28,14 +29,14 @@ export function reasonOf(publishing: Publishing, { active }: Schedule): string |
   return problem ? `${problem.expression}: ${problem.diagnostics}` : active === false ? 'is not active' : undefined;
 }
 
-/** How far a schedule is published, in words. */
-export function stateOf(task: Task | undefined): string {
+/** How far a schedule is published, in words, with days of the clinic. */
+export function stateOf(task: Task | undefined, { timeZone }: BookingConfig): string {
   const publication = task && publicationIn(task);
   if (!publication) {
     return 'not yet published';
   }
   const { status, from } = publication;
-  const until = from === undefined ? '' : ` to ${new Date(from).toISOString().slice(0, 10)}`;
+  const until = from === undefined ? '' : ` to ${localDayOf(from, timeZone)}`;
   const words = {
     requested: `about to be published${until && `, done${until}`}`,
     accepted: `is being published or waits for its turn${until && `, done${until}`}`,
@@ -47,18 +48,21 @@ export function stateOf(task: Task | undefined): string {
   return words[status];
 }
 
-const range = (starts: readonly number[]): string => {
-  const days = starts.map((start) => formatInstant(start).slice(0, 10));
+const range = (starts: readonly number[], timeZone: string): string => {
+  const days = starts.map((start) => localDayOf(start, timeZone));
   return days.length > 0 ? ` (${days[0]} to ${days.at(-1)})` : '';
 };
 
-/** What a preview says, one line for each kind of change. */
-export function previewText({ published, withdrawn, changed, free, problems }: Preview): string[] {
+/** What a preview says, one line for each kind of change, with days of the clinic. */
+export function previewText(
+  { published, withdrawn, changed, free, problems }: Preview,
+  { timeZone }: BookingConfig,
+): string[] {
   return [
     `free now: ${free}`,
-    `would be published: ${published.length}${range(published)}`,
-    `would be withdrawn: ${withdrawn.length}${range(withdrawn)}`,
-    ...(changed.length > 0 ? [`would be changed: ${changed.length}${range(changed)}`] : []),
+    `would be published: ${published.length}${range(published, timeZone)}`,
+    `would be withdrawn: ${withdrawn.length}${range(withdrawn, timeZone)}`,
+    ...(changed.length > 0 ? [`would be changed: ${changed.length}${range(changed, timeZone)}`] : []),
     ...problems.map((problem) => `problem: ${problem}`),
   ];
 }

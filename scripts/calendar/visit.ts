@@ -2,7 +2,7 @@ import type { Extension, HealthcareService, Slot } from '@medplum/fhirtypes';
 import { schedulesOf } from '../../core/calendar/opening-hours.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { localTimeOf } from '../../core/time/time-zone.ts';
+import { clockTimeOf, localDayOf } from '../../core/time/local-day.ts';
 import { visitPreview } from '../../core/visits/preview.ts';
 import type { Proposal } from '../../core/visits/search.ts';
 import { readVisit, type Visit } from '../../core/visits/visit.ts';
@@ -149,15 +149,14 @@ async function offered(visit: Visit, { medplum, calendars, config }: Session): P
 }
 
 function proposalText(proposal: Proposal, { timeZone }: BookingConfig, calendars: Calendars): string {
-  const local = (time: number): string => new Date(localTimeOf(timeZone, time)).toISOString();
   return proposal
     .map(({ step, start, end, fillers }) => {
       const names = fillers.map(({ schedule }) => {
         const found = calendars.schedules.find(({ id }) => id === schedule);
         return found ? nameOf(found, calendars) : schedule;
       });
-      const day = local(start).slice(0, 10);
-      return `${day} ${local(start).slice(11, 16)}-${local(end).slice(11, 16)} ${step} (${names.join(', ')})`;
+      const [from, to] = [start, end].map((time) => clockTimeOf(time, timeZone));
+      return `${localDayOf(start, timeZone)} ${from}-${to} ${step} (${names.join(', ')})`;
     })
     .join('; ');
 }

@@ -2,7 +2,7 @@ import type { WithId } from '@medplum/core';
 import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { instantOf, localTimeOf } from '../../core/time/time-zone.ts';
+import { instantAt, localDayOf } from '../../core/time/local-day.ts';
 import type { Connection } from '../medplum/connect.ts';
 import { DEMO_SYSTEM, demoIdentifier } from './clinic.ts';
 import type { StoredSchedule } from './slots.ts';
@@ -75,9 +75,7 @@ export async function busyDay(
     return undefined;
   }
   const slots = await nextTimes(connection, first.reference, Date.now(), 4 * FULL);
-  const dayOf = ({ start }: Slot): string =>
-    new Date(localTimeOf(timeZone, Date.parse(start))).toISOString().slice(0, 10);
-  const days = [...Map.groupBy(slots, dayOf)];
+  const days = [...Map.groupBy(slots, ({ start }) => localDayOf(Date.parse(start), timeZone))];
   return (days.find(([, times]) => times.length >= FULL) ?? days[0])?.[0];
 }
 
@@ -130,7 +128,7 @@ export async function bookDay(
   day: string,
 ): Promise<void> {
   const { medplum } = connection;
-  const from = Math.max(Date.now(), instantOf(config.timeZone, Date.parse(`${day}T00:00:00Z`)));
+  const from = Math.max(Date.now(), instantAt(day, '00:00', config.timeZone));
   const calendars = schedules.filter(({ practitioner }) => practitioner);
   const share = Math.ceil(people.length / calendars.length);
   const bookCalendar = async ({ reference }: StoredSchedule, place: number): Promise<void> => {

@@ -9,7 +9,7 @@ import { requestorQuery } from '../../fhir/tags.ts';
 import { isRow, newRow, rowSearch, valueIn } from '../../rows/row.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import type { Interval } from '../../time/interval.ts';
-import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
+import { intervalOf, localDayOf } from '../../time/local-day.ts';
 import { hasEnded, isHold, isHolding } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
@@ -85,12 +85,12 @@ function dayQuota(
   context: QuotaContext,
 ): Quota[] {
   const { timeZone } = context.config;
-  const midnight = Math.floor(localTimeOf(timeZone, start) / DAY) * DAY;
-  const date = formatInstant(midnight).slice(0, 10);
+  const date = localDayOf(start, timeZone);
+  const day = intervalOf(date, timeZone);
   const query: SearchQuery = [
     ['status', statusQuery(holdsSlots)],
-    ['date', `ge${formatInstant(instantOf(timeZone, midnight))}`],
-    ['date', `lt${formatInstant(instantOf(timeZone, midnight + DAY))}`],
+    ['date', `ge${formatInstant(day.start)}`],
+    ['date', `lt${formatInstant(day.end)}`],
   ];
   return limit === undefined
     ? []

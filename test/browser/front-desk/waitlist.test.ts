@@ -1,6 +1,6 @@
 /** At the telephone: no time fits, the patient waits, a time is freed, and staff say what the patient has answered. */
 import { expect, test } from '@playwright/test';
-import { localDayOf, mondayOf } from '../../../web/front-desk/day/local-day.ts';
+import { localDayOf, mondayOf } from '../../../core/time/local-day.ts';
 import { stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
 import { cancellation, patch } from '../../contract/patch/fixtures.ts';

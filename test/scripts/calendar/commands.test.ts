@@ -92,6 +92,7 @@ it('days are closed and opened again', async () => {
   await listClosedDays(given);
   expect(text()).not.toContain('Christmas');
   await closeDays('2027-08-02', '2027-08-20', { ...given, reason: 'leave', schedule: 'Dr. Ada Moreau' });
+  expect(text()).toContain('from 2027-08-02 to 2027-08-20. Delete it');
   const [slot] = await medplum.searchResources('Slot', { status: 'busy-unavailable' }, { cache: 'reload' });
   expect([slot?.start, slot?.end]).toEqual(['2027-08-01T22:00:00.000Z', '2027-08-20T22:00:00.000Z']);
 });

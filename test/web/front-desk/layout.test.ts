@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { overlaps } from '../../../core/time/interval.ts';
-import { hoursOf, inLanes, pixelsPerMinute, shownHours } from '../../../web/front-desk/day/layout.ts';
 import {
   addDays,
   besideOthers,
@@ -12,7 +11,8 @@ import {
   isLocalDay,
   localDayOf,
   mondayOf,
-} from '../../../web/front-desk/day/local-day.ts';
+} from '../../../core/time/local-day.ts';
+import { hoursOf, inLanes, pixelsPerMinute, shownHours } from '../../../web/front-desk/day/layout.ts';
 import { type Arrow, focusAfter } from '../../../web/front-desk/day/move-focus.ts';
 
 const HOUR = 3_600_000;

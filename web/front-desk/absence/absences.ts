@@ -18,9 +18,9 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { isRow, rowCodes } from '../../../core/rows/row.ts';
 import { calendarSlot, isSameService, offersService } from '../../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import { addDays, instantAt, intervalOf, type LocalDay, localDayOf } from '../../../core/time/local-day.ts';
 import { visitGroupOf } from '../../../core/visits/group.ts';
 import { timeOf } from '../day/entries.ts';
-import { addDays, instantAt, intervalOf, type LocalDay, localDayOf } from '../day/local-day.ts';
 
 /** An absence that is not over. */
 export interface OpenAbsence extends Absence {

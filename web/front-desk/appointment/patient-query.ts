@@ -1,3 +1,5 @@
+import { isLocalDay } from '../../../core/time/local-day.ts';
+
 /** One letter, and how else it may be written in a name that sounds the same. */
 const spellings: readonly (readonly [string, readonly string[]])[] = [
   ['ä', ['ae', 'a']],
@@ -31,9 +33,9 @@ function spellingsOf(word: string): string[] {
 function datesIn(word: string, year: number): string[] {
   const [, day = '', month = '', end = ''] = word.match(/^(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})$/) ?? [];
   const years = end.length === 4 ? [end] : [`20${end}`, `19${end}`].filter((one) => Number(one) <= year);
-  return day
-    ? years.map((one) => `${one}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)
-    : (word.match(/^\d{4}-\d\d-\d\d$/) ?? []).slice(0, 1);
+  return (day ? years.map((one) => `${one}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`) : [word]).filter(
+    isLocalDay,
+  );
 }
 
 /** The code of a country at the beginning of a number: no code begins with another one (ITU-T E.164). */

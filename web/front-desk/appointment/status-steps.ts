@@ -1,7 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { mayBecome } from '../../../core/booking/appointment/status.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { localDayOf } from '../day/local-day.ts';
+import { localDayOf } from '../../../core/time/local-day.ts';
 
 /** What staff do with an appointment by changing its status. */
 const steps = ['arrived', 'checked-in', 'fulfilled', 'noshow', 'booked'] as const;

@@ -1,9 +1,9 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import { besideOthers, intervalOf, type LocalDay } from '../../../core/time/local-day.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { type CalendarData, type Entry, entriesOf } from './entries.ts';
 import { pixelsPerMinute, shownHours } from './layout.ts';
-import { besideOthers, intervalOf, type LocalDay } from './local-day.ts';
 
 /** One calendar on one day. */
 interface ColumnData {

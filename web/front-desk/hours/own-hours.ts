@@ -6,7 +6,7 @@ import {
   ownParameters,
 } from '../../../core/calendar/change/opening-hours.ts';
 import { isWeekday } from '../../../core/calendar/time/weekly-hours.ts';
-import { localDayOf } from '../day/local-day.ts';
+import { localDayOf } from '../../../core/time/local-day.ts';
 import { type LengthName, lengthIn, lengthNames } from './lengths.ts';
 import { areSame, availableTimes, rowsOf, type WeeklyRow } from './weekly-rows.ts';
 

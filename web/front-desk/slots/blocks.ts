@@ -3,8 +3,8 @@ import type { PublicConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isMarked, publishedKeyOf } from '../../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import { instantAt, isLocalDay, localDayOf } from '../../../core/time/local-day.ts';
 import type { Entry } from '../day/entries.ts';
-import { instantAt, isLocalDay, localDayOf } from '../day/local-day.ts';
 
 /** A time as it is typed: two local times, `2027-01-11T09:30`. */
 interface TypedPeriod {

@@ -5,9 +5,9 @@ import type { PublicConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { addDays, intervalOf, localDayOf, mondayOf } from '../../../core/time/local-day.ts';
 import { otherNamesIn, patientIdOf } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
-import { addDays, intervalOf, localDayOf, mondayOf } from '../day/local-day.ts';
 
 /** Somebody who waits. */
 export interface Entry {

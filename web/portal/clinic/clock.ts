@@ -1,3 +1,4 @@
+import { isLocalDay, localDayOf } from '../../../core/time/local-day.ts';
 import { DAY, instantOf, isShownTwice, localTimeOf } from '../../../core/time/time-zone.ts';
 
 /** The local time of the clinic, as patients read it. */
@@ -30,7 +31,7 @@ const MONDAY = Date.UTC(2024, 0, 1);
 
 /** Whether a text is a day as `dayOf` gives it. */
 export function isDay(text: unknown): text is string {
-  return typeof text === 'string' && /^20\d\d-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+  return isLocalDay(text) && text.startsWith('20');
 }
 
 function makeClock(timeZone: string, locale: string): Clock {
@@ -45,7 +46,7 @@ function makeClock(timeZone: string, locale: string): Clock {
   const zone = format({ timeZoneName: 'long' });
   return {
     timeZone,
-    dayOf: (time) => new Date(localTimeOf(timeZone, time)).toISOString().slice(0, 10),
+    dayOf: (time) => localDayOf(time, timeZone),
     hourOf: (time) => new Date(localTimeOf(timeZone, time)).getUTCHours(),
     startOf: (day, daysLater = 0) => instantOf(timeZone, Date.parse(`${day}T00:00:00Z`) + daysLater * DAY),
     month: (time) => month.format(time),

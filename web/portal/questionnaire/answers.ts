@@ -4,6 +4,7 @@ import type {
   QuestionnaireResponseItemAnswer,
 } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { isLocalDay } from '../../../core/time/local-day.ts';
 import { instantOf } from '../../../core/time/time-zone.ts';
 import { html } from '../../server/html.ts';
 import type { FieldProblem } from '../texts/texts.ts';
@@ -24,11 +25,6 @@ function numberIn(text: string, pattern: RegExp): number | undefined {
   return pattern.test(plain) ? Number(plain) : undefined;
 }
 
-function dateIn(text: string): string | undefined {
-  const isReal = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`));
-  return isReal && new Date(`${text}T00:00:00Z`).toISOString().startsWith(text) ? text : undefined;
-}
-
 /** Reads the value of a field as the answer to a question. */
 const parsers: Readonly<Partial<Record<Control, (text: string, question: Question, timeZone: string) => Parsed>>> = {
   boolean: (text) => (text === 'true' || text === 'false' ? { valueBoolean: text === 'true' } : 'choice'),
@@ -41,7 +37,7 @@ const parsers: Readonly<Partial<Record<Control, (text: string, question: Questio
     return valueInteger === undefined ? 'number' : { valueInteger };
   },
   date: (text) => {
-    const valueDate = dateIn(text);
+    const valueDate = isLocalDay(text) ? text : undefined;
     return valueDate === undefined ? 'date' : { valueDate };
   },
   dateTime: (text, _, timeZone) => {

@@ -1,4 +1,5 @@
 import type { Coding, ContactPoint, Patient, RelatedPerson } from '@medplum/fhirtypes';
+import { isLocalDay } from '../../../core/time/local-day.ts';
 import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from './form.ts';
 
@@ -41,8 +42,7 @@ const relationIn = (form: FormValues) => relations.find((one) => one === form.ge
 const EARLIEST = '1880-01-01';
 
 function birthDateProblem(text: string, today: string): FieldProblem | undefined {
-  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text || text < EARLIEST) {
+  if (!isLocalDay(text) || text < EARLIEST) {
     return 'date';
   }
   return text > today ? 'dateInFuture' : undefined;

@@ -1,8 +1,8 @@
 import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
+import type { LocalDay } from '../../../../core/time/local-day.ts';
 import { absenceIn, announcement, possibleSubstitutes, usualPeriod } from '../../absence/absences.ts';
-import type { LocalDay } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
 import { periodText, typedPeriod } from '../../slots/blocks.ts';
 import { absence } from '../fhir/client.ts';

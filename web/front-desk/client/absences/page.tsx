@@ -3,6 +3,7 @@ import type { Schedule } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { portions } from '../../../../core/booking/search.ts';
+import { isLocalDay, localDayOf } from '../../../../core/time/local-day.ts';
 import {
   absenceSearch,
   absencesIn,
@@ -13,7 +14,6 @@ import {
   linesOf,
   type OpenAbsence,
 } from '../../absence/absences.ts';
-import { isLocalDay, localDayOf } from '../../day/local-day.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { useSchedules } from '../day/use-calendar.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';

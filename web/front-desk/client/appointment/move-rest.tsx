@@ -1,10 +1,10 @@
 import { Button, Loader, Stack, TextInput } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { useState } from 'react';
+import { instantAt, localDayOf } from '../../../../core/time/local-day.ts';
 import { moveAllRequest } from '../../appointment/booking.ts';
 import { findRestRequest, insteadOf, proposalsFor, type RestOfSeries } from '../../appointment/series.ts';
 import { timeOf } from '../../day/entries.ts';
-import { instantAt, localDayOf } from '../../day/local-day.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { bookAll, find } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';

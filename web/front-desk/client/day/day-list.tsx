@@ -1,9 +1,9 @@
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { type ReactNode, useMemo } from 'react';
+import { intervalOf, type LocalDay } from '../../../../core/time/local-day.ts';
 import { contactOf, patientIdOf, patientNameOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { columnsOf } from '../../day/columns.ts';
 import { type CalendarData, cancelledIn, timeOf } from '../../day/entries.ts';
-import { intervalOf, type LocalDay } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';

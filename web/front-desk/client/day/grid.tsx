@@ -10,11 +10,11 @@ import {
   useRef,
   useState,
 } from 'react';
+import { intervalOf, type LocalDay } from '../../../../core/time/local-day.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { columnsOf, layoutOf, withoutPast } from '../../day/columns.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
 import { hoursOf } from '../../day/layout.ts';
-import { intervalOf, type LocalDay } from '../../day/local-day.ts';
 import { focusAfter, isArrow } from '../../day/move-focus.ts';
 import { titleOf } from '../../day/queries.ts';
 import { shortDayText, timeText } from '../parts/format.ts';

@@ -1,9 +1,9 @@
 import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useEffect, useRef } from 'react';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
+import { instantAt } from '../../../../core/time/local-day.ts';
 import { patientNameOf } from '../../appointment/people.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
-import { instantAt } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
 import { AppointmentPanel } from '../appointment/panel.tsx';
 import type { AppointmentDetails } from '../appointment/use-appointment.ts';

@@ -1,6 +1,6 @@
 import { useCallback } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { addDays, isLocalDay, type LocalDay, localDayOf, mondayOf } from '../../day/local-day.ts';
+import { addDays, isLocalDay, type LocalDay, localDayOf, mondayOf } from '../../../../core/time/local-day.ts';
 import { config } from '../settings.ts';
 
 /** Where the user is in the calendar: all of it is in the address, so that one can come back to it. */

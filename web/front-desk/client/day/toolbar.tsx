@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Popover, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
-import { addDays, instantAt, isLocalDay, type LocalDay, localDayOf } from '../../day/local-day.ts';
+import { addDays, instantAt, isLocalDay, type LocalDay, localDayOf } from '../../../../core/time/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';

@@ -1,7 +1,7 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import { isResource } from '../../../../core/fhir/resource.ts';
+import { intervalOf, type LocalDay } from '../../../../core/time/local-day.ts';
 import { type CalendarData, calendarData } from '../../day/entries.ts';
-import { intervalOf, type LocalDay } from '../../day/local-day.ts';
 import { calendarSearches, inOrder } from '../../day/queries.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';

@@ -8,7 +8,7 @@ import {
   reopen,
 } from '../../../../core/calendar/change/closed-days-list.ts';
 import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
-import { isLocalDay, localDayOf } from '../../day/local-day.ts';
+import { isLocalDay, localDayOf } from '../../../../core/time/local-day.ts';
 import { Form } from '../parts/form.tsx';
 import { dateText } from '../parts/format.ts';
 import { useDraft } from '../parts/use-draft.ts';

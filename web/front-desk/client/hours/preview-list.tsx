@@ -1,8 +1,8 @@
 import { Link } from 'wouter';
 import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
+import { localDayOf } from '../../../../core/time/local-day.ts';
 import { patientNameOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
-import { localDayOf } from '../../day/local-day.ts';
 import { titleOf } from '../../day/queries.ts';
 import type { ChangePreview } from '../../hours/preview.ts';
 import { momentText } from '../parts/format.ts';

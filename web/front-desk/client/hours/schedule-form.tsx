@@ -2,7 +2,7 @@ import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { type HoursData, servicesOf } from '../../../../core/calendar/opening-hours.ts';
-import { isLocalDay } from '../../day/local-day.ts';
+import { isLocalDay } from '../../../../core/time/local-day.ts';
 import { lengthsOf } from '../../hours/lengths.ts';
 import { hasClosures, type OwnHours, ownHoursOf, scheduleWith } from '../../hours/own-hours.ts';
 import { areComplete, rowsOf } from '../../hours/weekly-rows.ts';

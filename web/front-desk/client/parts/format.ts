@@ -1,7 +1,7 @@
 import type { Interval } from '../../../../core/time/interval.ts';
+import { isLocalDay, localDayOf } from '../../../../core/time/local-day.ts';
 import { isShownTwice } from '../../../../core/time/time-zone.ts';
 import type { Language } from '../../../server/language.ts';
-import { isLocalDay, localDayOf } from '../../day/local-day.ts';
 import { config } from '../settings.ts';
 
 const { timeZone } = config;

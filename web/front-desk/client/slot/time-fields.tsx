@@ -1,8 +1,8 @@
 import { Group, TextInput } from '@mantine/core';
 import type { Slot } from '@medplum/fhirtypes';
 import type { Interval } from '../../../../core/time/interval.ts';
+import { clockTimeOf, instantWithin } from '../../../../core/time/local-day.ts';
 import { timeOf } from '../../day/entries.ts';
-import { clockTimeOf, instantWithin } from '../../day/local-day.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 

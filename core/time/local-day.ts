@@ -1,5 +1,5 @@
-import type { Interval } from '../../../core/time/interval.ts';
-import { DAY, instantOf, localTimeOf, offsetAt } from '../../../core/time/time-zone.ts';
+import type { Interval } from './interval.ts';
+import { DAY, instantOf, localTimeOf, offsetAt } from './time-zone.ts';
 
 /** A day of the clinic's calendar, as `2027-01-11`. */
 export type LocalDay = string;
@@ -7,8 +7,8 @@ export type LocalDay = string;
 const pattern = /^\d{4}-\d\d-\d\d$/;
 
 /** Whether a text is a day that exists. */
-export function isLocalDay(text: string | null | undefined): text is LocalDay {
-  if (!text || !pattern.test(text)) {
+export function isLocalDay(text: unknown): text is LocalDay {
+  if (typeof text !== 'string' || !pattern.test(text)) {
     return false;
   }
   const time = Date.parse(`${text}T00:00:00Z`);
