@@ -2,6 +2,8 @@ import type { Schedule } from '@medplum/fhirtypes';
 import { changeSchedule, changeService, type HoursChange } from '../../core/calendar/change/opening-hours.ts';
 import { servicesOf, withChange } from '../../core/calendar/opening-hours.ts';
 import { DAY } from '../../core/time/time-zone.ts';
+import { doubtsIn, rowsOf } from '../../web/front-desk/hours/weekly-rows.ts';
+import { english } from '../../web/front-desk/texts/en.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { findService, findTarget, labelOf, type Target } from './find.ts';
 import { parseHours } from './hours-text.ts';
@@ -21,12 +23,23 @@ export interface HoursArguments {
   readonly timeZone?: string;
 }
 
+/** Opening hours as they are stored. What may be a mistake in them is said, as the front desk asks about it. */
+function readHours(text: string): NonNullable<HoursChange['hours']> {
+  const hours = parseHours(text);
+  const { overnight, overlap } = english.hours;
+  for (const doubt of doubtsIn(rowsOf(hours))) {
+    const { line } = doubt;
+    console.log(doubt.kind === 'overnight' ? overnight(line, doubt.end, doubt.hours) : overlap(line, doubt.other));
+  }
+  return hours;
+}
+
 /** What the options ask for. */
 export function hoursChange({ hours, ...others }: HoursArguments): HoursChange {
   const { duration, every, bufferBefore, bufferAfter, places, timeZone } = others;
   const change = { duration, every, bufferBefore, bufferAfter, places, timeZone };
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(given), ...(hours !== undefined && { hours: parseHours(hours) }) };
+  return { ...Object.fromEntries(given), ...(hours !== undefined && { hours: readHours(hours) }) };
 }
 
 async function printPreview(session: Session, target: Target, calendars: Calendars): Promise<void> {

@@ -57,6 +57,8 @@ it('a clinic is set up, shown and previewed', async () => {
 it('hours are tried before they are set, and what cannot be used is refused', async () => {
   await changeHours('Visit', { ...given, hours: 'mon 09:00-10:00', dryRun: true });
   expect(text()).toMatch(/would be published: 2[3-6]/);
+  await changeHours('Visit', { ...given, hours: 'mon 20:00-08:00', dryRun: true });
+  expect(text()).toContain('run until 08:00 on the next day: 12 hours');
   await expect(changeHours('Visit', { ...given, every: 50 })).rejects.toThrow('divide a day');
   await expect(changeHours('Visit', given)).rejects.toThrow('--hours');
   await expect(changeHours('Nobody', { ...given, duration: 5 })).rejects.toThrow('calendar -- list');
