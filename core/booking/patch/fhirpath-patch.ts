@@ -178,18 +178,24 @@ function locate(document: unknown, elementPath: string): Location {
   return location;
 }
 
+/** All that a path leads to. Of what `extension(url)` finds Medplum does not know the place: it is asked what this stands for. */
+function locations(document: unknown, path: string, evaluate: Evaluate): readonly Location[] {
+  const plain = path.replace(/\bextension\s*\(\s*('(?:[^'\\]|\\.)*')\s*\)/g, 'extension.where(url = $1)');
+  return evaluate(plain, asSeenByFhirPath(document, path)).map((one) => locate(document, one));
+}
+
 /** The one element that a path leads to. */
 function single(document: unknown, path: string, evaluate: Evaluate): Location | EditProblem {
-  const found = evaluate(path, asSeenByFhirPath(document, path));
+  const found = locations(document, path, evaluate);
   const [first] = found;
   return first !== undefined && found.length === 1
-    ? locate(document, first)
+    ? first
     : { problem: `The path ${path} leads to ${found.length} elements; it must lead to exactly one.` };
 }
 
 /** The whole list that a path leads to. */
 function collection(document: unknown, path: string, evaluate: Evaluate): Location | EditProblem {
-  const found = evaluate(path, asSeenByFhirPath(document, path)).map((one) => locate(document, one));
+  const found = locations(document, path, evaluate);
   const list = found[0]?.slice(0, -1) ?? [];
   const entries = valueAt(document, list);
   const isWhole =

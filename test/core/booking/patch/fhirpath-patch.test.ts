@@ -65,6 +65,11 @@ describe('an operation of FHIRPath Patch', () => {
       { identifier: [{ value: '1', type: {} }] },
     ],
     [
+      'finds an extension by its address',
+      operation('replace', "Appointment.extension('a').value", value({ valueBoolean: false })),
+      { extension: [{ url: 'a', valueBoolean: false }] },
+    ],
+    [
       'gives an extension a value of its type',
       operation('replace', 'Appointment.extension[0].value', value({ valueBoolean: false })),
       { extension: [{ url: 'a', valueBoolean: false }] },
