@@ -18,7 +18,7 @@ HTTP status is that of the most serious one (400 before 422 before 409). In each
   \`http.\` and a name is a header or a search parameter,
 - \`diagnostics\` says what was sent and what is allowed.
 
-HTTP errors (401, 403, 404, 405, 406, 410, 413, 415, 429, 502) are OperationOutcomes, too, without such a code. For a PATCH,
+HTTP errors (401, 403, 404, 405, 406, 410, 412, 413, 415, 429, 502) may have no such code. For a PATCH,
 \`profile-violation\` has the status 400. Only \`/oauth2\` answers with OAuth errors: JSON with \`error\` and
 \`error_description\` (RFC 6749, section 5.2).
 

@@ -115,12 +115,7 @@ export const bookingErrors = {
     display: 'The portal makes too many bookings in too short a time',
   },
   'version-conflict': { status: 412, type: 'conflict', display: 'The resource has changed in the meantime' },
-  'schedule-overbooked': {
-    status: 409,
-    statusInPatch: 400,
-    type: 'conflict',
-    display: 'The time is already taken',
-  },
+  'schedule-overbooked': { status: 400, type: 'conflict', display: 'The time is already taken' },
   'upstream-unavailable': { status: 503, type: 'transient', display: 'The FHIR server cannot be reached' },
   'upstream-timeout': { status: 504, type: 'timeout', display: 'The FHIR server did not answer in time' },
 } as const satisfies Record<string, BookingError>;

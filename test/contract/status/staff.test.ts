@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
+import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { until } from '../../lib/until.ts';
 import {
@@ -142,7 +143,8 @@ describe('an appointment that staff write in Medplum', () => {
   it('on a slot that another one holds: refused, nothing is written', async () => {
     const { slot, patient } = await aBooking();
     const answer = await write(proposed(patient, [slot]));
-    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'schedule-overbooked Appointment.slot[0]']);
+    const { status } = bookingErrors['schedule-overbooked'];
+    expect([answer.status, ...issuesOf(answer)]).toEqual([status, 'schedule-overbooked Appointment.slot[0]']);
     expect(answer.text).toContain('LocalOverbooking');
     expect(await appointmentsOn(slot)).toHaveLength(1);
   });
