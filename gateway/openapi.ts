@@ -11,8 +11,16 @@ import { definitionTypes, isServedType, type ServedTypeName, servedTypeNames } f
 /** A part of an OpenAPI description; its content is JSON. */
 type Json = Readonly<Record<string, unknown>>;
 
+/** The headers that change what a request does. */
+const headers = {
+  Prefer: 'return=minimal, representation or OperationOutcome; handling=strict or lenient; respond-async',
+  'If-Match': 'The version that is changed, as its ETag',
+  'If-None-Exist': 'A search: what it finds is answered, and nothing created',
+} as const;
+
 /** What an interaction does, and the answers when it succeeds: their status, and what they hold. */
 interface InteractionText {
+  readonly heeds?: readonly (keyof typeof headers)[];
   readonly summary: string;
   readonly answers: Readonly<Record<string, string>>;
   /** The types of the answer's resource, if it is not the type of the route. */
@@ -32,20 +40,27 @@ const interactions: Readonly<Record<string, InteractionText>> = {
   read: { summary: 'Read', answers: { ...found, '304': 'The client has the current version' } },
   vread: { summary: 'Read a version', answers: found },
   'history-instance': { summary: 'The versions, the newest first', answers: found, gives: 'Bundle' },
-  'search-type': { summary: 'Search', answers: found, gives: 'Bundle' },
-  create: { summary: 'Create', answers: { '200': 'It existed already (If-None-Exist)', '201': 'Created' } },
-  update: { summary: 'Replace', answers: { '200': 'Replaced' } },
-  patch: { summary: 'Change parts, or cancel', answers: { '200': 'Changed' } },
+  'search-type': { summary: 'Search', answers: found, gives: 'Bundle', heeds: ['Prefer'] },
+  create: { summary: 'Create', answers: { '201': 'Created' }, heeds: ['Prefer'] },
+  'create Patient': {
+    summary: 'Create',
+    answers: { '200': 'It existed already', '201': 'Created' },
+    heeds: ['Prefer', 'If-None-Exist'],
+  },
+  update: { summary: 'Replace', answers: { '200': 'Replaced' }, heeds: ['Prefer', 'If-Match'] },
+  patch: { summary: 'Change parts, or cancel', answers: { '200': 'Changed' }, heeds: ['Prefer', 'If-Match'] },
   delete: { summary: 'Delete', answers: { '204': 'Deleted' } },
   $book: {
     summary: 'Book, move or replace an appointment, or several together',
     gives: booked,
     answers: { '200': 'Booked before, or a dry run', '201': 'Confirmed', '202': 'Waiting for the clinic, or accepted' },
+    heeds: ['Prefer', 'If-Match'],
   },
   $hold: {
     summary: 'Hold a time, or several together, for some minutes',
     gives: booked,
-    answers: { '200': 'Held before', '201': 'Held' },
+    answers: { '200': 'Held before, or a dry run', '201': 'Held' },
+    heeds: ['Prefer'],
   },
   $find: {
     summary: 'Visits that can be booked now, each with all of its appointments',
@@ -55,6 +70,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
   $waitlist: {
     summary: 'Wait for a time, or learn at which place somebody waits',
     answers: { '200': 'Waiting before', '201': 'Waiting' },
+    heeds: ['Prefer'],
   },
   $absence: { summary: 'Say that somebody is absent, for staff', answers: done, gives: 'Parameters' },
   $answer: { summary: 'What a person answers to a message', answers: done, gives: 'Parameters' },
@@ -105,20 +121,32 @@ function searchQuery(type: ServedTypeName): readonly Json[] {
   ];
 }
 
-function parametersOf({ path, interaction, type, method }: RouteDescription): readonly Json[] {
+const textOf = ({ interaction, type }: RouteDescription): InteractionText =>
+  interactions[`${interaction} ${type}`] ?? interactions[interaction] ?? { summary: interaction, answers: done };
+
+/** The parameters of an address, besides those of searches. */
+const asked: Readonly<Record<string, readonly string[]>> = {
+  'history-instance': ['_count', '_offset'],
+  $events: ['eventsSinceNumber', 'eventsUntilNumber', 'content'],
+};
+
+function parametersOf(route: RouteDescription): readonly Json[] {
+  const { path, interaction, type, method } = route;
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
   const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string', maxLength: 64 } }));
   const isSearch = interaction === 'search-type' && method === 'GET' && isServedType(type) && type;
   const byUrl = interaction === 'search-type' && !isServedType(type) ? [query('url', 'Canonical URL')] : [];
-  const paging = interaction === 'history-instance' ? [query('_count', 'At most 100'), query('_offset', 'From')] : [];
-  return [...inPath, ...(isSearch ? searchQuery(isSearch) : []), ...byUrl, ...paging];
+  const more = asked[interaction]?.map((name) => query(name, 'Shapes the result')) ?? [];
+  const sent = (textOf(route).heeds ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return [...inPath, ...(isSearch ? searchQuery(isSearch) : []), ...byUrl, ...more, ...sent];
 }
 
 /** What a request sends, by the kind of its body. */
 function bodyOf({ body, interaction, type }: RouteDescription): Json {
   const sent = interaction === 'batch' ? ref('Bundle') : ref(type ?? 'Bundle');
   const parameters = ref('Parameters');
-  const operation = type === 'Schedule' ? parameters : { oneOf: [ref('Appointment'), parameters] };
+  const isAppointment = ['$book', '$hold', '$waitlist'].includes(interaction);
+  const operation = isAppointment ? { oneOf: [ref('Appointment'), parameters] } : parameters;
   const contents: Readonly<Record<BodyKind, Json>> = {
     fhir: contentOf(fhirTypes, interaction.startsWith('$') ? operation : sent),
     patch: {
@@ -132,8 +160,10 @@ function bodyOf({ body, interaction, type }: RouteDescription): Json {
 
 function operationOf(route: RouteDescription): Json {
   const { interaction, type, isPublic, method, path } = route;
-  const { summary = interaction, answers = done, gives } = interactions[interaction] ?? {};
-  const [given = 'OperationOutcome', ...more] = [gives ?? type ?? []].flat();
+  const { summary, answers, gives, heeds } = textOf(route);
+  // A write is answered as `Prefer` asks; so is what is done later, and a dry run.
+  const outcome = interaction !== 'search-type' && heeds?.includes('Prefer') ? ['OperationOutcome'] : [];
+  const [given = 'OperationOutcome', ...more] = [gives ?? type ?? [], outcome].flat();
   const schema = more.length > 0 ? { oneOf: [given, ...more].map(ref) } : ref(given);
   const content = contentOf(fhirTypes, schema);
   const succeeded = Object.entries(answers).map(([status, description]): [string, Json] => [
@@ -195,7 +225,10 @@ export function openApi(config: Pick<BookingConfig, 'baseUrl'>, routes: readonly
       schemas: Object.fromEntries(
         [...servedTypeNames, ...definitionTypes, ...others].map((type) => [type, schemaOf(type)]),
       ),
-      parameters: Object.fromEntries(controls.map((name) => [nameOf(name), query(name, 'Shapes the result')])),
+      parameters: Object.fromEntries([
+        ...controls.map((name) => [nameOf(name), query(name, 'Shapes the result')]),
+        ...Object.entries(headers).map(([name, text]) => [name, { ...query(name, text), in: 'header' }]),
+      ]),
       responses: {
         Refused: {
           description: 'Every problem that was found',

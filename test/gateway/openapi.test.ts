@@ -43,6 +43,23 @@ test('a search has the parameters that are checked', () => {
   expect(names).toEqual(expect.arrayContaining([...Object.keys(searchParameters.Slot), '_id']));
 });
 
+test.each([
+  ['/Appointment/$book', 'post', ['Prefer', 'If-Match'], ['Appointment', 'Bundle', 'OperationOutcome'], '202'],
+  ['/Appointment/$find', 'post', [], ['Bundle'], '200'],
+  ['/Patient', 'post', ['Prefer', 'If-None-Exist'], ['Patient', 'OperationOutcome'], '200'],
+  ['/Subscription', 'post', ['Prefer'], ['Subscription', 'OperationOutcome'], '201'],
+  ['/Subscription/{id}/$events', 'get', ['id', 'eventsSinceNumber', 'eventsUntilNumber', 'content'], ['Bundle'], '200'],
+])('%s %s takes and gives what the service does', (path, method, takes, gives, status) => {
+  const operation = member(description, 'paths', path, method);
+  const last = (found: unknown): string[] =>
+    [...JSON.stringify(found).matchAll(/(\w[\w-]*)"\}/g)].map(([, name]) => name ?? '');
+  const given = member(operation, 'parameters') ?? [];
+  const names = Array.isArray(given) ? given.map((one) => member(one, 'name') ?? last(one)[0]) : [];
+  const answer = member(operation, 'responses', status, 'content', 'application/fhir+json');
+  expect([names, last(answer)]).toEqual([takes, gives]);
+  expect(Object.keys(Object(member(operation, 'responses')))[0]).toBe(path === '/Subscription' ? '201' : '200');
+});
+
 test('the gateway serves it with its own address, to whoever has a token', async () => {
   expect((await inject('/fhir/R4/openapi.json')).statusCode).toBe(401);
   const answer = await inject({ url: '/fhir/R4/openapi.json', headers: bearer });
