@@ -5,10 +5,18 @@ import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
-import { takingSlot } from '../../core/slots/guard.ts';
-import { calendarSlot, isBooked, isBuffer, isOverbooking, isTaken, withMarks } from '../../core/slots/slot.ts';
+import { givesBack, takingSlot } from '../../core/slots/guard.ts';
+import {
+  calendarOf,
+  calendarSlot,
+  isBooked,
+  isBuffer,
+  isOverbooking,
+  isTaken,
+  withMarks,
+} from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
-import { announce, announcementSearches, contested, isDeletion } from '../lib/calendar/guard.ts';
+import { announce, announcementSearches, aroundUrl, contested, isDeletion } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readAhead, readInTransaction } from '../lib/read.ts';
 
@@ -54,6 +62,17 @@ async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | u
   return [announced.kind === 'taken' ? overbooked(slot, announced.by) : contested('Slot')];
 }
 
+/** A Slot that is set free as it is to be stored: void where it gives its time back to offers. */
+async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise<Slot> {
+  const taking = slot.status === 'free' ? calendarSlot(stored, config) : undefined;
+  if (!taking || taking.role === 'offer') {
+    return slot;
+  }
+  const [around] = await readInTransaction(medplum, [aroundUrl(taking.schedule, slot)]);
+  const isVoid = givesBack(taking, slot, calendarOf(ofType('Slot', around), config), config);
+  return isVoid ? { ...slot, status: 'entered-in-error' } : slot;
+}
+
 /**
  * Before Medplum stores it, checks a Slot that somebody else writes: a person, an import, or Medplum's own `$book` and
  * `$hold`. Medplum runs this Bot before the write, so that if a booking and another write take the same time, one of them
@@ -84,5 +103,5 @@ export async function handler(
   if (all.length > 0) {
     return toOperationOutcome(all, config, 'patch');
   }
-  return stored ? withMarks(slot, stored, config) : true;
+  return stored ? withMarks(await opened(reader, slot, stored), stored, config) : true;
 }

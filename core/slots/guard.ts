@@ -1,4 +1,5 @@
-import type { BookingConfig } from '../config/config.ts';
+import type { Slot } from '@medplum/fhirtypes';
+import type { BookingConfig, PublicConfig } from '../config/config.ts';
 import { isByService } from '../fhir/tags.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
 import type { TermsOf } from './settle.ts';
@@ -9,7 +10,9 @@ import {
   isBooked,
   isBuffer,
   isTaken,
+  newCalendarSlot,
   occupies,
+  publishedKeyOf,
   takesTimeOf,
 } from './slot.ts';
 
@@ -59,6 +62,25 @@ export function planTaking(taking: Taking, calendar: Calendar, termsOf: TermsOf,
 /** Whether what is taken from one Slot could already be taken by another: of its place, or of every place. */
 function concerns(from: CalendarSlot, taken: CalendarSlot): boolean {
   return taken.role === 'taking' ? takesTimeOf(taken, from) : takesTimeOf(from, taken);
+}
+
+/**
+ * Whether a Slot that never was on offer gives its time back when somebody sets it free: an offer of its own beside those
+ * that it was taken from would sell that time twice. Where there are none it becomes an offer.
+ *
+ * @param opened - as it is about to be stored
+ * @param calendar - the Slots around it
+ */
+export function givesBack(taking: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
+  const time = newCalendarSlot(taking.id, opened, config);
+  const isUnder = (slot: CalendarSlot): boolean =>
+    slot.role === 'offer' &&
+    slot.id !== taking.id &&
+    time !== undefined &&
+    overlaps(slot.whole, time) &&
+    takesTimeOf(taking, slot);
+  const isOurs = taking.role === 'buffer' || publishedKeyOf(taking.resource, config)?.kind === 'closed';
+  return isOurs || (taking.role === 'taking' && [...calendar.values()].some(isUnder));
 }
 
 /** A Slot that is about to take time from every place, as if it were stored. */

@@ -18,7 +18,7 @@ import {
 } from '../fixtures.ts';
 import { issuesOf, medplum } from '../http.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
-import { aCalendar, aService, at, proposedAt, untilFree } from './fixtures.ts';
+import { aCalendar, aService, at, open, proposedAt, untilFree } from './fixtures.ts';
 
 const other = { coding: [{ system: 'urn:services', code: 'mri' }] };
 
@@ -121,6 +121,41 @@ it('what took the time is gone: within seconds it can be booked again', async ()
 });
 
 const write = (body: Slot) => medplum('front-desk', 'PUT', `/Slot/${body.id}`, { body });
+
+describe('what staff set free although it never was on offer is no second place', () => {
+  it.each<Slot['status']>(['busy', 'busy-unavailable'])(
+    '%s over a free slot: that is offered again',
+    async (status) => {
+      const { schedule } = await aClinic();
+      const taking = await takes(schedule, status, 0, 30);
+      expect(await write({ ...taking, status: 'free' })).toMatchObject({ body: { status: 'entered-in-error' } });
+      await until(
+        () => slotsOf(schedule),
+        (slots) => slots.join() === 'free 0-30',
+      );
+    },
+  );
+
+  it('a buffer: its published slot is offered again', async () => {
+    const service = await aService(open('09:00', '10:30'), 30, { after: 30 });
+    const schedule = await aCalendar(service);
+    await untilFree(schedule, ['09:00-09:30', '09:30-10:00']);
+    const [slot] = await stored('Slot', `schedule=Schedule/${schedule.id}&start=${at('09:00')}`);
+    const wish = proposedAt(service, await aPatient(), '09:00', '09:30', slot ? [slot] : []);
+    succeeded('Appointment', await book(wish));
+    await untilFree(schedule, []);
+    const [buffer] = await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy-unavailable`);
+    const freed = await (buffer && write({ ...buffer, status: 'free' }));
+    expect(freed).toMatchObject({ body: { status: 'entered-in-error' } });
+    await untilFree(schedule, ['09:30-10:00']);
+  });
+
+  it('where nothing was on offer it becomes an offer', async () => {
+    const { schedule } = await aClinic();
+    const taking = await takes(schedule, 'busy', 60, 90);
+    expect(await write({ ...taking, status: 'free' })).toMatchObject({ body: { status: 'free' } });
+  });
+});
 const read = async (id: string | undefined) => succeeded('Slot', await medplum('front-desk', 'GET', `/Slot/${id}`));
 
 /** A booked Slot made by hand, as it was before and as it is now. */
