@@ -14,7 +14,7 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { isByService, ownerOf } from '../../core/fhir/tags.ts';
 import { OVERLAP } from '../../core/notifications/delivery/checkpoint.ts';
 import { isRow } from '../../core/rows/row.ts';
-import { type CalendarSlot, calendarOf, takesTimeOf } from '../../core/slots/slot.ts';
+import { type CalendarSlot, calendarOf, isTaken, takesTimeOf } from '../../core/slots/slot.ts';
 import { slotIdsOf } from '../../core/slots/slot-use.ts';
 import { handler as handlePatientChange } from '../booking/handle-patient-change.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
@@ -38,8 +38,8 @@ const PAGE = 100;
 /** How old a change is before its job counts as lost, in milliseconds: the next run sees those that are younger. */
 const LATE = 30_000;
 
-/** The Slots among some that others have taken and whose job is late. */
-function takenByOthers(slots: readonly Slot[]): CalendarSlot[] {
+/** The Slots among some that others have written and whose job, if they have one, is late. */
+function writtenByOthers(slots: readonly Slot[]): CalendarSlot[] {
   const now = Date.now();
   const isLate = (slot: Slot): boolean => now - changedAt(slot) >= LATE;
   const found = slots.filter((slot) => !isByService(slot.meta, config) && isLate(slot));
@@ -48,23 +48,28 @@ function takenByOthers(slots: readonly Slot[]): CalendarSlot[] {
 
 const changedAt = ({ meta }: Slot): number => Date.parse(meta?.lastUpdated ?? '');
 
-/** The search for what is still offered at the time of a Slot: of very much, some. */
-const offersAt = (taken: CalendarSlot): string =>
+/** The statuses of Slots that take time. */
+const TAKEN = 'busy,busy-tentative,busy-unavailable';
+
+/** The search for what is still offered at the time of a Slot, or takes that of an offer: of very much, some. */
+const othersAt = (slot: CalendarSlot): string =>
   searchUrl('Slot', [
-    ['schedule', `Schedule/${taken.schedule}`],
-    ['status', 'free'],
-    ...atTime(taken),
+    ['schedule', `Schedule/${slot.schedule}`],
+    ['status', isTaken(slot) ? 'free' : TAKEN],
+    ...atTime(slot),
     ['_count', '50'],
   ]);
 
 /**
- * Publishes around those Slots whose time is still on offer, unless their whole calendar is published since they were taken:
- * that must not begin anew.
+ * Publishes around those Slots that offer what is taken, or take what is offered, unless their whole calendar is published
+ * since they were written: that must not begin anew.
  */
-async function followTakings(medplum: MedplumClient, takings: readonly CalendarSlot[], end: number): Promise<void> {
-  const found = await readInBatch(medplum, takings.map(offersAt));
-  const offers = found.map((slots) => [...calendarOf(ofType('Slot', slots), config).values()]);
-  const offered = takings.filter((taken, index) => offers[index]?.some((one) => takesTimeOf(taken, one)));
+async function followSlots(medplum: MedplumClient, written: readonly CalendarSlot[], end: number): Promise<void> {
+  const found = await readInBatch(medplum, written.map(othersAt));
+  const others = found.map((slots) => [...calendarOf(ofType('Slot', slots), config).values()]);
+  const isAgainst = (slot: CalendarSlot, other: CalendarSlot): boolean =>
+    isTaken(slot) ? takesTimeOf(slot, other) : takesTimeOf(other, slot);
+  const offered = written.filter((slot, index) => others[index]?.some((one) => isAgainst(slot, one)));
   const follow = async ({ schedule, resource }: CalendarSlot): Promise<void> => {
     const row = await publicationRow(medplum, schedule);
     const began = (row && publicationIn(row)?.began) ?? 0;
@@ -163,7 +168,7 @@ export async function handler(medplum: MedplumClient, event?: BotEvent<unknown>)
 
 /** Up to which moment all changes were read with these pages, each of which may be the last of its search. */
 function readUpTo(pages: readonly Resource[][], now: number): number {
-  const types = ['Appointment', 'Patient', 'Encounter', 'Patient', 'Slot'] as const;
+  const types = ['Appointment', 'Patient', 'Encounter', 'Patient', 'Slot', 'Slot'] as const;
   const own = pages.map((page, index) => page.filter(({ resourceType }) => resourceType === types[index]));
   const ends = own.flatMap((page) => (page.length < PAGE ? [] : [Date.parse(page.at(-1)?.meta?.lastUpdated ?? '')]));
   return Math.min(now, ...ends);
@@ -178,7 +183,7 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
   // The clock may have been ahead.
   const before = Math.min(stored, start);
   let reached = before;
-  // What others take costs a search at each look: so it is looked at once.
+  // What others write costs a search at each look: so it is looked at once.
   let step = STEP;
   async function* acts() {
     // Holds and requests that are over. Their time counts as free already; here they are only tidied up. Requests are
@@ -200,14 +205,16 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       `Patient?${lately}`,
       `Encounter?${lately}&_include=Encounter:appointment`,
       `Patient?${lately}&_deleted=true`,
-      `Slot?_lastUpdated=ge${formatInstant(before - LATE)}&status=busy,busy-tentative,busy-unavailable`,
+      `Slot?_lastUpdated=ge${formatInstant(before - LATE)}&status=${TAKEN}`,
+      // New free Slots start no Bot. Of the service's own, which are many, each has an identifier.
+      `Slot?_lastUpdated=ge${formatInstant(before - LATE)}&status=free&identifier:missing=true`,
     ];
     for await (const pages of readPages(medplum, searches, { count: PAGE, end })) {
-      const takings = takenByOthers(ofType('Slot', pages.at(-1)));
+      const written = writtenByOthers(ofType('Slot', pages.slice(-2).flat()));
       const acts = leftIn(medplum, pages, holders);
-      if (takings.length > 0) {
+      if (written.length > 0) {
         step = 0;
-        acts.push(() => followTakings(medplum, takings, end));
+        acts.push(() => followSlots(medplum, written, end));
       }
       yield* acts.map((act) => () => act().catch(failed));
       reached = isWhole ? readUpTo(pages, start) : reached;

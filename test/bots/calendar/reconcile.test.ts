@@ -5,7 +5,7 @@ import type { Appointment, Encounter, Extension, Patient, Reference, Slot, Task 
 import { handler } from '../../../bots/calendar/reconcile.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { later } from '../clock.ts';
+import { later, nextMoment } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { at, type Stored, withCalendars } from './fixtures.ts';
 
@@ -67,6 +67,16 @@ describe('what was changed lately', () => {
     await medplum().appointment(status, [slot]);
     await reconcile();
     expect(await statusOf(slot)).toBe(expected);
+  });
+
+  it('is not offered where it is taken already: a new free slot', async () => {
+    const schedule = await medplum().schedule();
+    await medplum().slot(schedule, 'busy-unavailable', '09:00', '10:00');
+    await nextMoment();
+    await later(30_000, reconcile);
+    const offer = await medplum().slot(schedule, 'free', '09:30', '10:30');
+    await later(31_000, reconcile);
+    expect(await medplum().read<Slot>(`Slot/${offer.id}`)).toMatchObject({ status: 'free', start: at('10:00') });
   });
 
   it('gives its slots back: an appointment that was cancelled', async () => {
