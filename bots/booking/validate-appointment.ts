@@ -1,6 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, OperationOutcome, Resource } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../core/booking/appointment/change.ts';
+import { leftCalendarIssues } from '../../core/booking/appointment/elements.ts';
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { mustBeAlone, overbookingIssue, takesTime, timesTaken } from '../../core/booking/appointment/overbooking.ts';
 import { holdsSlots, mayBecome } from '../../core/booking/appointment/status.ts';
@@ -102,6 +103,18 @@ async function untoldEntries(medplum: MedplumClient, deleted: Appointment): Prom
   });
 }
 
+/** What an appointment that stays open may not leave: the calendars that its Slots are in. */
+async function leavingIssues(medplum: MedplumClient, stored: Appointment, input: Appointment): Promise<Issue[]> {
+  const actors = ({ participant }: Appointment) => participant.map(({ actor }) => actor?.reference);
+  return takesTime(input) && !isSameJson(actors(stored), actors(input))
+    ? leftCalendarIssues(
+        stored,
+        input,
+        (await readTaken(medplum, stored)).schedules.map(({ schedule }) => schedule),
+      )
+    : [];
+}
+
 /** What is wrong with a write, and what is to be stored instead where it changes what the requestor had sent. */
 async function judge(
   medplum: MedplumClient,
@@ -114,7 +127,8 @@ async function judge(
   const { stored, patients, taken } = await readForChange(medplum, input);
   if (stored) {
     const noted = withSubmitted(input, stored, NOBODY, config);
-    const issues = validateChange(stored, input, 'repository', patients, Date.now(), config);
+    const changes = validateChange(stored, input, 'repository', patients, Date.now(), config);
+    const issues = changes.length > 0 ? changes : await leavingIssues(medplum, stored, input);
     return { issues, ...(!isSameJson(noted.meta, input.meta) && { noted }) };
   }
   const issues = validateCreation(input, patients, config);

@@ -1,4 +1,4 @@
-import type { Appointment, AppointmentParticipant, Reference } from '@medplum/fhirtypes';
+import type { Appointment, AppointmentParticipant, Reference, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
 import { parseInstant } from '../../fhir/instant.ts';
@@ -229,6 +229,22 @@ export function immutableIssues(stored: Appointment, result: Appointment, baseUr
       .map(unchangeable),
     ...patientIssues(stored, result, baseUrl),
   ];
+}
+
+/**
+ * Finds whose calendar an appointment would leave although its Slots stay there: whoever steps in would be booked twice.
+ *
+ * @param calendars - the Schedules that it takes time from
+ * @returns an `immutable-element` for each actor that is no longer named
+ */
+export function leftCalendarIssues(stored: Appointment, result: Appointment, calendars: readonly Schedule[]): Issue[] {
+  const named = new Set(result.participant.map(({ actor }) => actor?.reference));
+  const owners = new Set(calendars.flatMap(({ actor }) => actor.flatMap(({ reference }) => reference ?? [])));
+  return stored.participant.flatMap(({ actor: { reference = '', display } = {} }, index) =>
+    owners.has(reference) && !named.has(reference)
+      ? [immutable(`Appointment.participant[${index}].actor`, `It takes the time of ${display ?? reference}.`)]
+      : [],
+  );
 }
 
 /**

@@ -71,6 +71,26 @@ describe('what clinic staff cannot do in Medplum', () => {
     expect(await inMedplum(id)).toEqual(before);
   });
 
+  it('give it to another doctor, who would still be on offer', async () => {
+    const doctors = await Promise.all(
+      [1, 2].map(async () => {
+        const made = await medplum('front-desk', 'POST', '/Practitioner', { body: { resourceType: 'Practitioner' } });
+        return {
+          actor: { reference: `Practitioner/${succeeded('Practitioner', made).id}` },
+          status: 'accepted' as const,
+        };
+      }),
+    );
+    const [one, other] = doctors;
+    const { slot, patient } = await aClinic({ actor: one ? [one.actor] : [] });
+    const { participant, ...rest } = proposed(patient, [slot]);
+    const body = { ...rest, status: 'booked', participant: [...participant, one] };
+    const { id = '' } = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
+    const given = { participant: [...participant, ...(other ? [other] : [])] };
+    expect(issuesOf(await edit(id, given))).toEqual(['immutable-element Appointment.participant[1].actor']);
+    expect((await edit(id, { participant: [...participant, ...doctors] })).status).toBe(200);
+  });
+
   it('make an appointment for an inactive patient', async () => {
     const { schedule } = await aBooking();
     const [later, patient] = [await aSlot(schedule, 60, 90), await aPatient()];
