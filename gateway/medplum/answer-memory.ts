@@ -17,6 +17,7 @@ export interface MemoryLimits {
 
 /** What sends the answer to a client. */
 interface Sender {
+  readonly closed: boolean;
   once(event: 'finish' | 'close', listener: () => void): unknown;
   destroy(): unknown;
 }
@@ -32,8 +33,8 @@ interface Held {
  */
 export interface AnswerMemory {
   /**
-   * Begins a request. What it holds is given back once its client has received the answer, or has gone: one that takes too
-   * long to receive it is cut off.
+   * Begins a request. What it holds is given back once it was carried out and its client has received the answer, or has
+   * gone: one that takes too long to receive it is cut off.
    */
   readonly hold: (client: string, sender: Sender) => Held;
   /**
@@ -50,7 +51,6 @@ interface State {
   readonly client: string;
   bytes: number;
   place?: Promise<(() => void) | undefined>;
-  isOver: boolean;
 }
 
 export function createAnswerMemory(limits: MemoryLimits): AnswerMemory {
@@ -77,23 +77,23 @@ export function createAnswerMemory(limits: MemoryLimits): AnswerMemory {
   };
   return {
     hold: (client, sender) => {
-      const state: State = { client, bytes: 0, isOver: false };
-      let deadline: NodeJS.Timeout | undefined;
-      const release = (): void => {
-        clearTimeout(deadline);
-        if (!state.isOver) {
-          state.isOver = true;
-          void state.place?.then((giveBack) => giveBack?.());
-        }
-      };
-      sender.once('finish', release);
-      sender.once('close', release);
+      const state: State = { client, bytes: 0 };
+      const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+      sender.once('finish', leave);
+      sender.once('close', leave);
+      if (sender.closed) {
+        leave();
+      }
       return {
         run: async (act) => {
           try {
             return await current.run(state, act);
           } finally {
-            deadline = state.isOver ? undefined : setTimeout(() => sender.destroy(), requestTimeoutMs);
+            const deadline = setTimeout(() => sender.destroy(), requestTimeoutMs);
+            void left.then(async () => {
+              clearTimeout(deadline);
+              (await state.place)?.();
+            });
           }
         },
       };

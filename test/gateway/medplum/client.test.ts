@@ -217,7 +217,7 @@ const allHaveRun = async (): Promise<void> => new Promise((resolve) => setImmedi
 
 /** A request of a client that reads so many bytes, and keeps its answer until it is released. */
 function reading(memory: ReturnType<typeof createAnswerMemory>, client: string, bytes: number) {
-  const sender = Object.assign(new EventEmitter(), { destroy: () => sender.emit('close') });
+  const sender = Object.assign(new EventEmitter(), { closed: false, destroy: () => sender.emit('close') });
   const held = memory.hold(client, sender);
   const state = { release: () => sender.emit('finish'), outcome: 'waits' };
   void held.run(async () => {
@@ -290,3 +290,35 @@ test('who does not receive an answer is cut off, and gives its place back', asyn
   const waits = reading(memory, 'b', 101);
   await until(() => waits.outcome === 'reads');
 });
+
+test.each(['before it is carried out', 'before its answer grows large'])(
+  'a request whose client goes %s keeps its place until it was carried out, and no longer',
+  async (when) => {
+    const memory = createAnswerMemory({
+      largeBytes: 100,
+      largePerClient: 1,
+      large: 1,
+      placeMs: 5_000,
+      requestTimeoutMs: 10_000,
+    });
+    const sender = new PassThrough();
+    const leave = async () => {
+      sender.destroy();
+      await allHaveRun();
+    };
+    await (when === 'before it is carried out' && leave());
+    const read = Promise.withResolvers<void>();
+    const carriedOut = memory.hold('a', sender).run(async () => {
+      await leave();
+      await memory.grow(101);
+      await read.promise;
+    });
+    await allHaveRun();
+    const waits = reading(memory, 'b', 101);
+    await allHaveRun();
+    expect(waits.outcome).toBe('waits');
+    read.resolve();
+    await carriedOut;
+    await until(() => waits.outcome === 'reads');
+  },
+);
