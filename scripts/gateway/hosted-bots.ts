@@ -1,6 +1,7 @@
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
 import type { CallableBot } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { timeLimits } from '../../core/config/time-limits.ts';
 import type { BotHandler, HostedBots } from '../../gateway/bots/in-gateway.ts';
 
 /** The client with which the gateway writes. */
@@ -63,9 +64,17 @@ export async function hostBots(
   return {
     handlers: await loadHandlers({ ...config, gatewayClient: clientId }),
     clientFor: (connections) =>
-      Object.assign(new MedplumClient({ baseUrl, cacheTime: 0, storage: new ClientStorage(new MemoryStorage()) }), {
-        connections,
-      }),
+      Object.assign(
+        new MedplumClient({
+          baseUrl,
+          cacheTime: 0,
+          storage: new ClientStorage(new MemoryStorage()),
+          // All bookings wait for a login: it is tried once, by the next of them again.
+          maxRetries: 0,
+          fetch: (url, options) => fetch(url, { ...options, signal: AbortSignal.timeout(timeLimits(config).exchange) }),
+        }),
+        { connections },
+      ),
     logIn: async (client, anew) => {
       if (anew || !client.isAuthenticated(GRACE)) {
         await client.startClientLogin(clientId, clientSecret);

@@ -23,6 +23,7 @@ import {
   type UpstreamFailure,
 } from '../../../gateway/medplum/client.ts';
 import type { Caller, Callers, Identification } from '../../../gateway/medplum/current-profile.ts';
+import { hostBots } from '../../../scripts/gateway/hosted-bots.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { base, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
 
@@ -315,6 +316,27 @@ describe('the token of the gateway itself', () => {
     await run();
     expect(logins).toEqual(expected);
   });
+});
+
+test('a login that Medplum does not answer ends in time, and the next one can succeed', async () => {
+  const fake = await startFakeMedplum();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  fake.answer = () => promise;
+  const { clientFor, logIn } = await hostBots({ ...config, timeout: 5 }, fake.url, {
+    clientId: 'a',
+    clientSecret: 'b',
+  });
+  const client = clientFor({} as BotClient['connections']);
+  await expect(logIn(client, false)).rejects.toThrow();
+  expect(fake.received).toHaveLength(1);
+  const claims = { exp: Math.floor(Date.now() / 1_000) + 3_600, client_id: 'a', login_id: 'c' };
+  const token = `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
+  const profile = { reference: 'ClientApplication/a' };
+  fake.answer = () => ({ body: { access_token: token, refresh_token: 'x', project: {}, profile } });
+  await logIn(client, false);
+  expect(client.getAccessToken()).toBe(token);
+  resolve(undefined);
+  await fake.close();
 });
 
 const limits = {
