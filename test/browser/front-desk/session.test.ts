@@ -37,3 +37,26 @@ test('who is signed out while typing comes back to the same place, and nothing t
   await form.getByRole('button', { name: 'Book', exact: true }).click();
   await expect(form.locator('.facts')).toContainText('Toni Tippt');
 });
+
+test('a server that is restarted while a token is renewed signs nobody out', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(6), 2) });
+  await visitDesk(page, calendarOf(service));
+  let count = 0;
+  await page.route('**/oauth2/token', async (route) => {
+    count += 1;
+    await route.fulfill({
+      status: 503,
+      headers: {
+        'access-control-allow-origin': new URL(page.url()).origin,
+        'access-control-allow-credentials': 'true',
+      },
+    });
+  });
+  // Some minutes before the token ends.
+  await page.clock.setSystemTime(Date.now() + 57 * 60_000);
+  // As often as Medplum's client tries it by itself, and once more.
+  await expect.poll(() => count).toBeGreaterThan(3);
+  await page.unroute('**/oauth2/token');
+  await page.waitForResponse((response) => /oauth2\/token/.test(response.url()) && response.ok());
+  await expect(page.getByText('You are signed out')).toHaveCount(0);
+});

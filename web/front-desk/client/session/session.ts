@@ -22,6 +22,14 @@ const medplum = new MedplumClient({
   clientId: settings.clientId,
   storage,
   cacheTime: 0,
+  // A server that cannot answer now has refused nobody: Medplum's client would end the session.
+  fetch: async (url, options) => {
+    const answer = await fetch(url, options);
+    if (answer.status === 429 || answer.status >= 500) {
+      throw new Error(`Medplum has answered with status ${answer.status}.`);
+    }
+    return answer;
+  },
   onUnauthenticated: () => expire(),
 });
 
