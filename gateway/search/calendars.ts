@@ -128,10 +128,16 @@ async function searchAll(
     return searchAll(upstream, urls, headers);
   }
   const answered = (isSuccess(answer) && isBundle(answer.body) && answer.body.entry) || [];
-  const found = answered.slice(0, urls.length).flatMap(foundBy);
+  const wanted = answered.slice(0, urls.length);
+  const found = wanted.flatMap(foundBy);
   const bundle = answered[urls.length]?.resource;
   const searched = more !== undefined && isBundle(bundle) ? { url: more, bundle } : undefined;
-  return found.length === urls.length ? { found, searched } : answer;
+  if (found.length === urls.length) {
+    return { found, searched };
+  }
+  const statuses = wanted.map(({ response }) => Number(response?.status?.slice(0, 3)));
+  const status = statuses.find((one) => one === 429 || one >= 500);
+  return status === undefined ? answer : { status, headers: {}, body: undefined };
 }
 
 /**

@@ -206,6 +206,18 @@ describe('a search for free Slots', () => {
       await own.close();
     });
 
+    test.each([
+      ['429', 429, '60'],
+      ['500', 503, '5'],
+      ['400', 502, undefined],
+    ])('is answered so where Medplum answers what it depends on with %s: %i', async (said, status, retryAfter) => {
+      answering((body) =>
+        answeredBatch(body, (url) => (url.startsWith('Schedule') ? { response: { status: said } } : entryOf(url))),
+      );
+      const answer = await gateway.inject({ url: '/fhir/R4/Slot?status=free', headers: bearer });
+      expect([answer.statusCode, answer.headers['retry-after']]).toEqual([status, retryAfter]);
+    });
+
     test('where there are too many Schedules, some have to be named', async () => {
       const link = [{ relation: 'next', url: 'x' }];
       answering((body) => answeredBatch(body, (url) => entryOf(url, url.startsWith('Schedule') ? { link } : {})));
@@ -356,7 +368,7 @@ describe('calendars', () => {
     ['too few entries', batch([foundEntry({})]), { status: 200 }],
     ['an entry that says nothing', batch([foundEntry({}), {}]), { status: 200 }],
     ['an entry without a status', batch([foundEntry({}), { response: {} }]), { status: 200 }],
-    ['an entry that failed', batch([foundEntry({}), { response: { status: '500' } }]), { status: 200 }],
+    ['an entry that failed', batch([foundEntry({}), { response: { status: '500' } }]), { status: 500 }],
   ])('where the answer of Medplum is %s there is no list', async (_, reply, expected) => {
     fake.answer = () => reply;
     const found = await createCalendars(upstream, () => now).read(undefined, {});
