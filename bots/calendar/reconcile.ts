@@ -26,7 +26,7 @@ import { ofType, readInBatch, readInTransaction, readPages } from '../lib/read.t
 import { carryOut, checkpointSearch, moveCheckpoint, RUN_LIMIT, reachedIn } from '../lib/rows.ts';
 import { handler as publishSlots } from './publish-slots.ts';
 
-/** How far it looks back at most, in milliseconds. Anything older is found by `npm run check:consistency`. */
+/** How far it looks back at first, and where something fails, in milliseconds; `npm run check:consistency` finds the rest. */
 const HORIZON = 60 * 60_000;
 
 /** How far it has to get before that is written down, in milliseconds. */
@@ -220,11 +220,13 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       reached = isWhole ? readUpTo(pages, start) : reached;
     }
   }
+  let hasFailed = true;
   try {
     await carryOut(acts(), end);
+    hasFailed = false;
   } finally {
     // What fails for long does not hold up the others.
-    const until = Math.max(reached, start - HORIZON);
+    const until = hasFailed ? Math.max(reached, start - HORIZON) : reached;
     if (!row || until < stored || until - before > step) {
       await moveCheckpoint(medplum, 'reconcile', row, until);
     }

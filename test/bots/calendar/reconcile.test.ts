@@ -5,7 +5,7 @@ import type { Appointment, Encounter, Extension, Patient, Reference, Slot, Task 
 import { handler } from '../../../bots/calendar/reconcile.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { later, nextMoment } from '../clock.ts';
+import { later, nextMoment, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { at, type Stored, withCalendars } from './fixtures.ts';
 
@@ -216,6 +216,27 @@ describe('how far it has come', () => {
     expect(await reached()).toBe(before);
     await expect(later(2 * 3_600_000, reconcile)).rejects.toThrow();
     expect(await reached()).toBeGreaterThan(before);
+  });
+
+  it('leaves out nothing where there is more to look at than a run has time for, however long ago it was', async () => {
+    await forget();
+    await reconcile();
+    for (let count = 0; count < 100; count++) {
+      await medplum().appointment('booked', []);
+    }
+    const slot = await freeSlot();
+    await medplum().appointment('booked', [slot]);
+    await withClock(async (skip) => {
+      skip(2 * 3_600_000);
+      medplum().interfere(({ entries }) => {
+        skip(entries.some((one) => one.startsWith('GET Encounter?')) ? 7_000 : 0);
+        return undefined;
+      });
+      await reconcile();
+    });
+    medplum().interfere(() => undefined);
+    await later(2 * 3_600_000 + 60_000, reconcile);
+    expect(await statusOf(slot)).toBe('busy');
   });
 
   it('goes back where the clock was ahead: what fails then is looked at again', async () => {
