@@ -146,20 +146,28 @@ async function lookOn(medplum: MedplumClient, row: Task, until: number): Promise
 async function readLine(medplum: MedplumClient): Promise<Line & { readonly busy: number }> {
   const now = Date.now();
   const due = { 'due-date': `le${formatInstant(now)}`, _sort: 'due-date', _count: `${PAGE}` };
-  const [nearest, others, busy = [], booked = []] = await readInBatch(medplum, [
+  const [nearest, others, claimed, booked = []] = await readInBatch(medplum, [
     rowSearch(['publish', 'publish-all'], { status: 'requested,accepted', ...due }, config),
     rowSearch(['publish', 'publish-all'], { status: 'in-progress,completed,failed', ...due }, config),
     rowSearch(
       ['publish', 'publish-all'],
-      { status: 'accepted,in-progress', 'due-date': `gt${formatInstant(now)}`, _count: `${BY_ALL}` },
+      {
+        status: 'accepted,in-progress',
+        'due-date': `gt${formatInstant(now)}`,
+        _sort: 'due-date',
+        _count: `${BY_ALL}`,
+      },
       config,
     ),
     `Appointment?${new URLSearchParams({ _lastUpdated: `gt${formatInstant(now - QUIET_AFTER)}`, _count: '1', _fields: 'id' })}`,
   ]);
+  const claims = ofType('Task', claimed);
+  // Longer than a claim lasts is the claim of a run whose clock was ahead.
+  const dead = claims.filter(({ restriction }) => Date.parse(restriction?.period?.start ?? '') > now + 2 * LEASE);
   return {
-    nearest: ofType('Task', nearest),
+    nearest: [...ofType('Task', nearest), ...dead],
     others: ofType('Task', others),
-    busy: busy.length,
+    busy: claims.length - dead.length,
     isBooked: booked.length > 0,
   };
 }

@@ -24,8 +24,9 @@ export function withNewEvents(outbox: Outbox, count: number): Outbox {
   return { ...outbox, status, events: outbox.events + count };
 }
 
-/** Whether a delivery may take the outboxes of a subscriber now. */
-export const isFree = ({ lease }: Outboxes, now: number): boolean => lease === undefined || lease.until <= now;
+/** Whether a delivery may take the outboxes of a subscriber now: the clock of one that has them too long was ahead. */
+export const isFree = ({ lease }: Outboxes, now: number): boolean =>
+  lease === undefined || lease.until <= now || lease.until > now + 2 * LEASE;
 
 /** A delivery takes the outboxes of a subscriber, or keeps them. */
 export const claimed = (outboxes: Outboxes, lease: string, now: number): Outboxes => ({

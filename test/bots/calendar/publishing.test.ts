@@ -303,6 +303,16 @@ describe('a run that dies', () => {
     expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 
+  it('holds up nothing for longer, although the clock was ahead', async () => {
+    await medplum().look();
+    const { schedule } = await medplum().calendar();
+    for (const one of [schedule.id, 'two', 'three', 'four']) {
+      await medplum().publication({ schedule: one, status: 'accepted', due: Date.now() + 60 * MINUTE });
+    }
+    await tick();
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+  });
+
   it('holds up no other calendar', async () => {
     const { service, schedule } = await medplum().calendar();
     const second = await medplum().schedule({ serviceType: [offering(service)] });

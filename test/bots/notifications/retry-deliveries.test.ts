@@ -2,7 +2,7 @@ import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
 import { checkpointSearch } from '../../../core/notifications/delivery/checkpoint.ts';
-import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
+import { LEASE, OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { portal } from '../../core/notifications/support.ts';
 import { later } from '../clock.ts';
@@ -64,7 +64,7 @@ describe('a delivery is started', () => {
     ['before the next attempt is due', () => ({ outbox: { status: 'on-hold', until: Date.now() + hour } })],
     [
       'while one is under way',
-      () => ({ outbox: { status: 'ready' }, row: { lease: { id: 'alive', until: Date.now() + hour } } }),
+      () => ({ outbox: { status: 'ready' }, row: { lease: { id: 'alive', until: Date.now() + LEASE } } }),
     ],
     ['that was just requested', () => ({ outbox: { status: 'ready' }, status: 'requested' })],
     ['for nothing', () => ({})],

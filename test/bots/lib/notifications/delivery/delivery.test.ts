@@ -88,6 +88,13 @@ describe('events', () => {
     expect(await state(subscribed)).toMatchObject({ outboxes: { lease }, outbox: { delivered: 0 } });
   });
 
+  it('are sent although one whose clock was ahead has died with them', async () => {
+    const subscribed = await withEvents(1);
+    await changeOutbox(medplum(), subscribed, {}, { lease: { id: 'of another', until: Date.now() + 3_600_000 } });
+    await deliver(subscribed);
+    expect(numbers()).toEqual(['1']);
+  });
+
   it('that come meanwhile start another delivery', async () => {
     const subscribed = await withEvents(1);
     const next = await addAppointment(medplum());
