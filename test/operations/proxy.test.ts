@@ -178,3 +178,13 @@ test('while no gateway runs, that is answered as an OperationOutcome', async () 
     'transient',
   ]);
 });
+
+test('while no gateway runs, patients read that in words', async () => {
+  for (const one of portals) {
+    one.close();
+    one.closeAllConnections();
+  }
+  const answer = await ask('/portal/appointments');
+  expect([answer.status, answer.headers['content-type']]).toEqual([503, 'text/html; charset=utf-8']);
+  expect(answer.text).toMatch(/lang="de".*lang="en"/);
+});
