@@ -49,7 +49,8 @@ export function createChangeLimit(most: number, now: () => number): ChangeLimit 
   };
   return {
     take: (requestor, weight) => {
-      const recent = forget(requestor, ({ at }) => at <= now() - MINUTE);
+      // Where the clock was set back, it is not known how long ago a change was.
+      const recent = forget(requestor, ({ at }) => at <= now() - MINUTE || at > now());
       let sum = [...recent].reduce((all, one) => all + one.weight, 0);
       // Those that must have ended first; what is heavier than the limit waits for all of them.
       const before = [...recent].filter((one) => {

@@ -31,6 +31,9 @@ test('so many changes within a minute, each requestor by itself', () => {
   expect([take('a'), take('a')]).toEqual([taken, 60]);
   expect(typeof takeBack === 'function' && takeBack()).toBeUndefined();
   expect([take('a'), take('a')]).toEqual([taken, 60]);
+  // The clock is set back.
+  time = -3_600_000;
+  expect([take('a'), take('a'), take('a')]).toEqual([taken, taken, 60]);
 });
 
 test('what is large counts several times; what is larger than the limit is allowed by itself', () => {
