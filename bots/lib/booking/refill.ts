@@ -51,7 +51,7 @@ import type { Visit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
 import { ofType, readAll, readByIds, readInTransaction } from '../read.ts';
-import { writeRows } from '../rows.ts';
+import { RUN_LIMIT, writeRows } from '../rows.ts';
 import { readVisits } from './affected-visits.ts';
 import { bookAppointment, isTransient } from './book.ts';
 import { firstVisit, searchEnd } from './offered-visit.ts';
@@ -63,9 +63,6 @@ const MOST_SLOTS = 50;
 
 /** For how many of those who wait something is looked for before the first of them is asked. */
 const TOGETHER = 20;
-
-/** How many of those who wait may turn out not to be able to take a time, before it is left to everybody. */
-const MOST_REFUSED = 5;
 
 /** After how long a time is offered to those again who had another offer and may have declined it, in milliseconds. */
 const DECLINED_WITHIN = 15 * 60_000;
@@ -207,6 +204,8 @@ interface Freed extends Refill {
   readonly now: number;
   /** Until when visits are looked for. */
   readonly deadline: number;
+  /** Until when one after the other is tried who may not have a time. */
+  readonly limit: number;
 }
 
 /** The next visit that somebody waits for and that takes released time. */
@@ -267,7 +266,9 @@ function candidate(
 /**
  * Offers a free Slot to the first whom it fits and who was not asked for it yet.
  *
- * @returns after how many milliseconds to offer it again; `undefined` if nothing is left to do
+ * @param freed - with the entry after which to go on, if a run has passed over those before
+ * @returns after how many milliseconds to offer it again, or the id of the entry after which the next run goes on;
+ *   `undefined` if nothing is left to do
  */
 async function offerSlot(
   medplum: MedplumClient,
@@ -275,16 +276,18 @@ async function offerSlot(
   offered: Offered,
   { entries, asked }: Waiting,
   candidateFor: ReturnType<typeof candidates>,
+  freed: Freed,
   secrets: BotEvent['secrets'],
-): Promise<number | undefined> {
+): Promise<number | string | undefined> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
   const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
-  const isOver = new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED;
-  const left = isOver ? [] : entries.filter(({ id = '' }) => !askedForIt.has(id));
-  const others = left.filter(({ id = '' }) => !asked.has(id));
-  const busy = left.filter(({ id = '' }) => asked.has(id));
-  let refused = 0;
+  if (new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED) {
+    return undefined;
+  }
+  const passed = offered.start === freed.start ? entries.findIndex(({ id }) => id === freed.after) + 1 : 0;
+  const others = entries.slice(passed).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
+  const busy = entries.filter(({ id = '' }) => !askedForIt.has(id) && asked.has(id));
   // Nobody waits for what is looked for on behalf of those far behind.
   for (const some of portions(others, TOGETHER)) {
     const wanted: Candidate[] = [];
@@ -297,10 +300,12 @@ async function offerSlot(
       if (result === 'offered') {
         asked.add(one.entry.id ?? '');
       }
-      refused += 1;
-      if (result !== 'not-theirs' || refused >= MOST_REFUSED) {
+      if (result !== 'not-theirs') {
         // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
         return result === 'taken' ? INTENT_LIFETIME : undefined;
+      }
+      if (Date.now() >= freed.limit) {
+        return one.entry.id;
       }
     }
   }
@@ -330,9 +335,9 @@ export async function refill(medplum: MedplumClient, id: string, secrets: BotEve
   if (!row || !freed?.due || freed.due > now) {
     return;
   }
-  const close = (due: number | undefined, end = freed.end) => {
-    const rest = end < freed.end ? [creation(refillRow({ ...freed, start: end, due: now }, config))] : [];
-    const closed = updateEntry<Task>(row, refillRow({ ...freed, end, due }, config, row));
+  const close = (due: number | undefined, end = freed.end, after?: string) => {
+    const rest = end < freed.end ? [creation(refillRow({ ...freed, start: end, due: now, after }, config))] : [];
+    const closed = updateEntry<Task>(row, refillRow({ ...freed, end, due, after: undefined }, config, row));
     return writeRows(medplum, [closed, ...rest], `Task/${id}`);
   };
   const [calendar] = somebody.length > 0 ? await readSchedules(medplum, [freed.schedule]) : [];
@@ -357,23 +362,25 @@ export async function refill(medplum: MedplumClient, id: string, secrets: BotEve
   ]);
   const slots = ofType('Slot', found);
   const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
-  const released = { ...freed, calendar, policy, now, deadline: searchEnd(now) };
+  const released = { ...freed, calendar, policy, now, deadline: searchEnd(now), limit: now + RUN_LIMIT };
   const candidateFor = waiting && candidates(medplum, waiting, released);
   const again: number[] = [];
+  const due = () => (again.length > 0 ? now + Math.min(...again) : undefined);
   for (const slot of waiting && waiting.entries.length > 0 ? slots : []) {
     const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
     if (time && waiting && candidateFor) {
       const whole = { ...time, schedule: calendar.schedule };
-      const delay = await offerSlot(medplum, slot, whole, waiting, candidateFor, secrets);
-      again.push(...(delay === undefined ? [] : [delay]));
+      const next = await offerSlot(medplum, slot, whole, waiting, candidateFor, released, secrets);
+      if (typeof next === 'string') {
+        await close(due(), time.start, next);
+        return;
+      }
+      again.push(...(next === undefined ? [] : [next]));
     }
   }
   const last = parseInstant(slots.at(-1)?.start) ?? freed.start;
   const ends = slots.map(({ end }) => parseInstant(end) ?? freed.end);
   // Of places at one time, so many are enough.
   const next = last > freed.start ? last : Math.min(...ends);
-  await close(
-    again.length > 0 ? now + Math.min(...again) : undefined,
-    slots.length < MOST_SLOTS ? undefined : Math.min(next, freed.end),
-  );
+  await close(due(), slots.length < MOST_SLOTS ? undefined : Math.min(next, freed.end));
 }

@@ -2,7 +2,7 @@ import type { Appointment, BundleEntry, CodeableConcept, Period, Slot, Task } fr
 import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
-import { creation, newRow, rowSearch } from '../../rows/row.ts';
+import { creation, newRow, rowSearch, valueIn } from '../../rows/row.ts';
 import type { SlotChange } from '../../slots/entries.ts';
 import { isTaken } from '../../slots/slot.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
@@ -71,26 +71,29 @@ export interface Refill extends Interval {
   readonly schedule: string;
   /** Milliseconds since 1970 UTC; `undefined` if there is nothing left to do. */
   readonly due: number | undefined;
+  /** Id of the entry up to which all were passed over for what begins first. */
+  readonly after?: string | undefined;
 }
 
 /** The row of a release. */
-export function refillRow({ schedule, due, start, end }: Refill, config: PublicConfig, stored?: Task): Task {
+export function refillRow({ schedule, due, after, start, end }: Refill, config: PublicConfig, stored?: Task): Task {
   const more = {
     status: due === undefined ? ('completed' as const) : ('requested' as const),
     description: 'Offer released time to those who wait for it',
     focus: { reference: `Schedule/${schedule}` },
     executionPeriod: { start: formatInstant(start), end: formatInstant(end) },
     ...(due !== undefined && { restriction: { period: { start: formatInstant(due) } } }),
+    ...(after !== undefined && { input: [{ type: { text: 'after' }, valueString: after }] }),
   };
   return newRow('refill', more, config, stored);
 }
 
 /** What a row says; `undefined` if there is nothing left to do. */
-export function refillOf({ status, focus, executionPeriod, restriction }: Task): Refill | undefined {
+export function refillOf({ status, focus, executionPeriod, restriction, input }: Task): Refill | undefined {
   const schedule = idIn(focus, 'Schedule');
   const due = parseInstant(restriction?.period?.start);
   return status === 'requested' && schedule !== undefined && due !== undefined
-    ? { schedule, due, ...intervalOf(executionPeriod ?? {}) }
+    ? { schedule, due, after: valueIn(input, 'after')?.valueString, ...intervalOf(executionPeriod ?? {}) }
     : undefined;
 }
 

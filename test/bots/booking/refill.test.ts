@@ -4,10 +4,10 @@ import type { Appointment, Bot, Task } from '@medplum/fhirtypes';
 import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler } from '../../../bots/booking/refill.ts';
 import { refillRow } from '../../../core/booking/waitlist/refill.ts';
-import { later } from '../clock.ts';
+import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import { bookable, cancelling, eventOf, extension, patchOf, tagsOf } from './fixtures.ts';
+import { aPatient, bookable, cancelling, eventOf, extension, patchOf, tagsOf } from './fixtures.ts';
 
 const medplum = withMedplum();
 
@@ -24,14 +24,16 @@ async function released(minutes: readonly number[], from: number, to: number) {
   for (const minute of minutes) {
     await medplum().create({ ...free, start: time(minute), end: time(minute + 10) });
   }
-  await medplum().create<Appointment>({
+  const of = (id: string | undefined) => ({ actor: { reference: `Patient/${id}` }, status: 'accepted' as const });
+  const entry: Appointment = {
     resourceType: 'Appointment',
     status: 'waitlist',
     serviceType: schedule.serviceType ?? [],
     meta: tagsOf(portal),
     requestedPeriod: [{ start: time(from), end: time(to) }],
-    participant: [{ actor: { reference: `Patient/${patient.id}` }, status: 'accepted' }],
-  });
+    participant: [of(patient.id)],
+  };
+  await medplum().create<Appointment>(entry);
   const end = first + ((minutes.at(-1) ?? 0) + 10) * MINUTE;
   await medplum().create<Task>(
     refillRow({ schedule: schedule.id, due: Date.now() - MINUTE, start: first, end }, config),
@@ -39,6 +41,13 @@ async function released(minutes: readonly number[], from: number, to: number) {
   return {
     portal,
     time,
+    /** So many who cannot be offered anything, ahead of everybody. */
+    ahead: async (count: number) => {
+      const { id } = await aPatient(medplum(), portal, { active: false });
+      for (let index = 0; index < count; index++) {
+        await medplum().create<Appointment>({ ...entry, priority: 1, participant: [of(id)] });
+      }
+    },
     offers: () => medplum().find<Appointment>(`Appointment?patient=Patient/${patient.id}&status=proposed`),
   };
 }
@@ -63,4 +72,19 @@ it('whoever declines one time is offered another that was released with it', asy
   await patch(medplum().medplum, eventOf(patchOf(first?.id, [cancelling]), portal));
   await tick(16);
   expect((await offers()).map(({ start }) => start)).toEqual([time(300)]);
+});
+
+it('whoever may not have a time holds up nobody behind, however many there are', async () => {
+  const { time, ahead, offers } = await released([], 0, 30);
+  await ahead(7);
+  await withClock(async (skip) => {
+    medplum().interfere(({ entries }) => {
+      skip(entries.some((entry) => entry.includes('Patient?')) ? 2_000 : 0);
+      return undefined;
+    });
+    for (let run = 0; run < 3; run++) {
+      await handler(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' }));
+    }
+  });
+  expect((await offers()).map(({ start }) => start)).toEqual([time(0)]);
 });
