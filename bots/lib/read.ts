@@ -163,6 +163,22 @@ export const readByIds = async (medplum: MedplumClient, type: string, ids: reado
     )
   ).flat();
 
+/** They find who has left the clinic: memberships, which say it at once, Medplum shows to administrators alone. */
+const gone = [
+  ...['ClientApplication', 'Patient', 'Practitioner', 'RelatedPerson'].map((type) => `${type}?_deleted=true`),
+  'Practitioner?active=false',
+];
+
+/** Who of some profiles has left the clinic: they were deleted, or are practitioners who are no longer active. */
+export async function readFormer(medplum: MedplumClient, profiles: readonly string[]): Promise<string[]> {
+  const former: string[] = [];
+  for (const ids of portions(profiles)) {
+    const searches = gone.map((one) => `${one}&_id=${ids.join(',')}&_count=${ids.length}&_fields=id`);
+    former.push(...(await readInTransaction(medplum, searches)).flat().flatMap(({ id }) => id ?? []));
+  }
+  return former;
+}
+
 /**
  * The answers to a batch that is sent with somebody's rights, whatever they say.
  *

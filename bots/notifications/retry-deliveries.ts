@@ -1,6 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Resource, Task } from '@medplum/fhirtypes';
-import { portions } from '../../core/booking/search.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
@@ -38,7 +37,7 @@ import {
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { ofType, readAll, readInTransaction } from '../lib/read.ts';
+import { ofType, readAll, readFormer, readInTransaction } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */
@@ -90,25 +89,12 @@ async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<Due
   return { checkpoint, listening, subscribers: await readSubscribers(medplum, subscribers) };
 }
 
-/** They find who has left the clinic: memberships, which say it at once, Medplum shows to administrators alone. */
-const gone = [
-  ...['ClientApplication', 'Patient', 'Practitioner', 'RelatedPerson'].map((type) => `${type}?_deleted=true`),
-  'Practitioner?active=false',
-];
-
 /**
  * Switches off the Subscriptions of those who were deleted, and of practitioners who are no longer active: what they could
  * read once would be told them for ever.
  */
 async function endThoseOfFormer(medplum: MedplumClient, listening: readonly string[]): Promise<void> {
-  const some = portions(listening).map((ids) =>
-    gone.map((one) => `${one}&_id=${ids.join(',')}&_count=${ids.length}&_fields=id`),
-  );
-  const found = (await mapConcurrently(some, 1, (searches) => readInTransaction(medplum, searches))).flat(2);
-  const former = await readSubscribers(
-    medplum,
-    found.flatMap(({ id }) => id ?? []),
-  );
+  const former = await readSubscribers(medplum, await readFormer(medplum, listening));
   await mapConcurrently(former, AT_ONCE, ({ row, subscriptions }) =>
     writeOutboxes(
       medplum,

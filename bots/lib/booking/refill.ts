@@ -50,7 +50,7 @@ import type { Proposal } from '../../../core/visits/search.ts';
 import type { Visit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
-import { ofType, readAll, readByIds, readInTransaction } from '../read.ts';
+import { ofType, readAll, readByIds, readFormer, readInTransaction } from '../read.ts';
 import { RUN_LIMIT, writeRows } from '../rows.ts';
 import { readVisits } from './affected-visits.ts';
 import { bookAppointment, isTransient } from './book.ts';
@@ -155,8 +155,10 @@ async function offer(
   { entry, appointments, until, standing }: Candidate,
   secrets: BotEvent['secrets'],
 ): Promise<'offered' | 'not-theirs' | 'taken' | 'gone'> {
-  // A portal that puts somebody on the list knows how to tell them.
-  const [reach] = isOfClinic(entry, config) ? await readReaches(medplum, [entry], secrets) : [];
+  // A portal that puts somebody on the list knows how to tell them, as long as there is one.
+  const isTold =
+    !isOfClinic(entry, config) && (await readFormer(medplum, [ownerOf(entry, config) ?? []].flat())).length === 0;
+  const [reach] = isTold ? [] : await readReaches(medplum, [entry], secrets);
   const result = await bookAppointment(
     medplum,
     parseBookRequest(bodyFor(offeredTo(entry, appointments)), config),

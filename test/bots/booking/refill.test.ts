@@ -4,6 +4,7 @@ import type { Appointment, Bot, Task } from '@medplum/fhirtypes';
 import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler } from '../../../bots/booking/refill.ts';
 import { refillRow } from '../../../core/booking/waitlist/refill.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
@@ -87,4 +88,14 @@ it('whoever may not have a time holds up nobody behind, however many there are',
     }
   });
   expect((await offers()).map(({ start }) => start)).toEqual([time(0)]);
+});
+
+it('staff call whoever waits by a portal that was removed: nobody else would tell them', async () => {
+  const { portal, offers } = await released([], 0, 30);
+  await medplum().fhir('DELETE', `ClientApplication/${portal.id}`);
+  await tick(0);
+  const [offer] = await offers();
+  const code = `${artefactUri(config, 'LocalTask')}|undelivered`;
+  const calls = await medplum().find<Task>(`Task?code=${code}&focus=Appointment/${offer?.id}`);
+  expect(calls).toMatchObject([{ status: 'requested' }]);
 });
