@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Resource, Task } from '@medplum/fhirtypes';
+import { portions } from '../../core/booking/search.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
@@ -161,13 +162,21 @@ async function recordMissing(medplum: MedplumClient, missing: Set<Appointment>, 
     }
   };
   function* acts() {
-    for (let looked = 0; looked < all.length; looked += BATCH_SIZE) {
-      yield record(all.slice(looked, looked + BATCH_SIZE));
+    for (const some of portions(all, BATCH_SIZE)) {
+      let hasFailed = false;
+      yield () =>
+        record(some)().catch(() => {
+          hasFailed = true;
+        });
+      yield* hasFailed ? some.map((one) => record([one])) : [];
     }
     yield* [...missing].map((one) => record([one], () => Date.now() < end));
   }
   await carryOut(acts(), end);
 }
+
+/** For how long one that fails holds up more than a run reads, in milliseconds. */
+const PATIENCE = 60 * 60_000;
 
 /** Records missing events of recent changes whose jobs never ran, failed, or left some. */
 async function recordMissedEvents(
@@ -182,8 +191,11 @@ async function recordMissedEvents(
   try {
     await recordMissing(medplum, missing, start + RUN_LIMIT);
   } finally {
-    const isAll = missing.size === 0 && changed.length < CHANGED_AT_ONCE;
-    const next = changed.find((one) => missing.has(one)) ?? changed.at(-1);
+    const isWhole = changed.length < CHANGED_AT_ONCE;
+    const isAll = missing.size === 0 && isWhole;
+    const left = changed.filter((one) => missing.has(one));
+    const isStuck = !isWhole && Date.parse(checkpoint?.meta?.lastUpdated ?? '') < start - PATIENCE;
+    const next = (isStuck ? left[1] : left[0]) ?? changed.at(-1);
     const until = Math.min(Date.parse(next?.meta?.lastUpdated ?? '') + OVERLAP, start);
     await moveCheckpoint(
       medplum,

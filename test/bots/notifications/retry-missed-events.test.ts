@@ -143,6 +143,26 @@ describe('missing events', () => {
     expect((await state(one)).outbox.events).toBe(7);
   });
 
+  it('are recorded behind more than one run reads, and one whose history cannot be read for an hour', async () => {
+    await add();
+    const broken = await addAppointment(medplum());
+    const appointment = await addAppointment(medplum());
+    const last = await addAppointment(medplum());
+    await medplum().create<Task>(checkpointTask({ until: changedAt(broken), settled: 5_000 }, config));
+    const page = searchesAnswer([broken, ...Array<Appointment>(CHANGED_AT_ONCE - 1).fill(appointment)]);
+    medplum().interfere(({ entries: [url = ''] }) => {
+      const [, from = ''] = /^GET Appointment\?_lastUpdated=ge([^&]+)/.exec(url) ?? [];
+      const isHeld = Date.parse(decodeURIComponent(from)) <= changedAt(broken);
+      const isBroken = url.startsWith(`GET Appointment/${broken.id}/_history`);
+      return isBroken ? { status: 500, body: {} } : isHeld ? page : undefined;
+    });
+    await expect(later(10 * minutes, run)).rejects.toThrow('500');
+    expect(aboutOf(await events())).not.toContain(last.id);
+    await expect(later(70 * minutes, run)).rejects.toThrow('500');
+    await later(71 * minutes, run);
+    expect(aboutOf(await events())).toContain(last.id);
+  });
+
   it('may be of more changes than one run reads', async () => {
     await add({ row: { readable: ['Appointment?_tag=https://example.org|other'] } });
     await medplum().create<Task>(checkpointTask({ until: Date.now(), settled: 5_000 }, config));
