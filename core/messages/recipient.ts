@@ -6,10 +6,10 @@ import {
   messageLanguages,
   type PublicConfig,
 } from '../config/config.ts';
-import { parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 import { ownerOf } from '../fhir/tags.ts';
+import { dateRange } from '../time/date-range.ts';
 
 /** How a person is reached. */
 export type Medium = 'email' | 'sms';
@@ -53,14 +53,17 @@ function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'mediu
   return isPhone ? { medium: 'sms', address: text.replace(/^00/, '+').replace(/[^+0-9]/g, '') } : undefined;
 }
 
-const isOld = ({ use, period }: ContactPoint, now: number): boolean =>
-  use === 'old' || (parseInstant(period?.end) ?? Number.POSITIVE_INFINITY) < now;
+/** Whether an address is no longer that of its person, or not yet: the last day of a period, or month, belongs to it. */
+function isOld({ use, period }: ContactPoint, now: number, timeZone: string): boolean {
+  const [from, to] = [dateRange(period?.start ?? '', timeZone), dateRange(period?.end ?? '', timeZone)];
+  return use === 'old' || (from !== undefined && from.start > now) || (to !== undefined && to.end <= now);
+}
 
 /** The address that a person prefers: by rank, then e-mail before telephone. */
-function bestAddress(telecom: readonly ContactPoint[], media: readonly Medium[], now: number) {
+function bestAddress(telecom: readonly ContactPoint[], media: readonly Medium[], now: number, timeZone: string) {
   const byRank = (one: ContactPoint, other: ContactPoint): number => (one.rank ?? 1_000) - (other.rank ?? 1_000);
   const found = [...telecom]
-    .filter((one) => !isOld(one, now))
+    .filter((one) => !isOld(one, now, timeZone))
     .sort(byRank)
     .flatMap((one) => (addressIn(one) ? [{ rank: one.rank, ...addressIn(one) }] : []));
   const [first] = found.filter(({ medium }) => media.some((one) => one === medium));
@@ -97,7 +100,7 @@ const isThere = (person: Patient | RelatedPerson): boolean =>
 export const canBeAsked = (patient: Patient, media: readonly Medium[], now: number, config: BookingConfig): boolean =>
   isThere(patient) &&
   saidIn(patient, config) !== false &&
-  bestAddress(patient.telecom ?? [], media, now)?.address !== undefined;
+  bestAddress(patient.telecom ?? [], media, now, config.timeZone)?.address !== undefined;
 
 /**
  * Who is told about an appointment: somebody who takes part for the patient, else the patient; the first who wants to be and
@@ -120,7 +123,7 @@ export function recipientOf(
   const related = people.filter((one) => isResource(one, 'RelatedPerson'));
   for (const person of [...related, patient]) {
     const takesPart = participant.some(({ actor }) => idIn(actor, person.resourceType) === person.id);
-    const address = bestAddress(person.telecom ?? [], media, now);
+    const address = bestAddress(person.telecom ?? [], media, now, config.timeZone);
     if (takesPart && address?.medium && address.address && isThere(person) && saidIn(person, config) !== false) {
       const { medium, address: to } = address;
       return {

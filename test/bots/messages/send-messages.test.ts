@@ -645,6 +645,7 @@ describe('a request', () => {
 
 describe('who is told', () => {
   const tag = [requestorTag('portal', config)];
+  const somebody = { system: 'email' as const, value: 'somebody@example.org' };
   it.each<[string, Partial<Patient>, Partial<Appointment>, number]>([
     ['the patient of a portal is told by that portal', {}, { meta: { tag } }, 0],
     ['unless it leaves that to the clinic', {}, { meta: { tag }, extension: says(true) }, 1],
@@ -653,6 +654,8 @@ describe('who is told', () => {
     ['a person who has died', { deceasedBoolean: true }, {}, 0],
     ['an inactive record', { active: false }, {}, 0],
     ['an old address', { telecom: [{ system: 'email', use: 'old', value: 'old@example.org' }] }, {}, 0],
+    ['an address until a day', { telecom: [{ ...somebody, period: { end: '2020-05-01' } }] }, {}, 0],
+    ['an address from a year on', { telecom: [{ ...somebody, period: { start: '2999' } }] }, {}, 0],
     ['a list of addresses', { telecom: [{ system: 'email', value: 'a@example.org, b@example.org' }] }, {}, 0],
     [
       'an address with a header',
