@@ -247,6 +247,16 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   };
 }
 
+/** By what all messages to an address are known, whoever has it. */
+const addressNumber = (address: string): string => `to/${address.toLowerCase()}`;
+
+/** How many messages a day an address is sent of what portals book: anybody can give the address of anybody. */
+export const MOST_A_DAY = 20;
+
+/** The search for the last messages that were sent to an address since a moment. */
+export const lastSentSearch = (address: string, since: number, config: BookingConfig): string =>
+  `${numberSearch(addressNumber(address), config)}&sent=ge${formatInstant(since)}&_sort=-sent&_count=${MOST_A_DAY}`;
+
 /** The codes of how a message is sent. */
 const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;
 
@@ -256,10 +266,10 @@ export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingCo
   const { reference, medium, language } = recipient;
   return {
     resourceType: 'Communication',
-    identifier: [thread, ...members.map((one) => one.thread)].map((one) => ({
-      system: artefactUri(config, 'LocalSentMessage'),
-      value: messageNumber(one),
-    })),
+    identifier: [
+      ...[thread, ...members.map((one) => one.thread)].map(messageNumber),
+      addressNumber(recipient.address),
+    ].map((value) => ({ system: artefactUri(config, 'LocalSentMessage'), value })),
     status: 'in-progress',
     category: [{ coding: [rowCoding('message', config)] }],
     medium: [

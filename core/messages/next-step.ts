@@ -44,7 +44,8 @@ interface StepContext {
   readonly isWanted: boolean;
   /** Whether a telephone would ring. */
   readonly isPhone: boolean;
-  /** Milliseconds since 1970 UTC. */
+  /** Before when nothing is said that a portal can bring about again and again; milliseconds since 1970 UTC, like `now`. */
+  readonly earliest: number;
   readonly now: number;
   readonly timeZone: string;
   readonly config: PublicConfig;
@@ -155,6 +156,9 @@ export const saidAtOnce: readonly MessageKind[] = [
   ...(['offer', 'consent'] as const),
 ];
 
+/** The kinds that a portal can bring about again and again. */
+const atWill: readonly MessageKind[] = ['confirmation', 'change', 'offer', 'consent'];
+
 /** What is to be done about a message that was claimed before, is due again, and is still true. */
 function again(thread: Thread, { now }: StepContext): Step {
   const { kind = 'confirmation', attempts = 0, isUnderWay = false } = thread.claimed ?? {};
@@ -200,7 +204,7 @@ const none: Omit<Thread, 'appointment' | 'group' | 'key'> = {
  * @param appointments - as they are stored: one, or those of a visit in the order of time; none if they were deleted
  */
 export function nextStep(thread: Thread | undefined, appointments: readonly Appointment[], context: StepContext): Step {
-  const { group, isWanted, isPhone, now, timeZone, config, newKey } = context;
+  const { group, isWanted, isPhone, earliest, now, timeZone, config, newKey } = context;
   const known = knownNext(thread?.known, appointments, context);
   const left = known && ahead(known, now);
   const isOver = left?.steps.length === 0;
@@ -225,8 +229,11 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const unanswered = isNews && { answerBy: undefined, isComing: false };
   const next: Thread = { ...stored, known, ...(patient && { patient }), ...unanswered };
   const ends = appointments.flatMap((one) => (isOffered(one, now, config) ? (endOf('offer', one, config) ?? []) : []));
-  const sendAt = (kind: MessageKind): number =>
-    kind === 'reminder' || isPhone ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
+  const sendAt = (kind: MessageKind): number => {
+    const byDay = kind === 'reminder' || isPhone;
+    const time = byDay ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
+    return atWill.includes(kind) ? Math.max(time, earliest) : time;
+  };
   if (isWanted && !isNews && thread?.claimed) {
     const due = Math.max(thread.due ?? 0, sendAt(thread.claimed.kind));
     return due <= now ? again(next, context) : due === thread.due ? nothing : { do: 'keep', thread: { ...next, due } };

@@ -2,15 +2,19 @@ import { randomUUID } from 'node:crypto';
 import '../crypto.ts';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
+import { offerReason } from '../../../core/booking/appointment/expiry.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
 import { byPatient } from '../../../core/messages/answer.ts';
 import {
   communicationOf,
   communicationSearch,
   type Ending,
   endedCommunication,
+  lastSentSearch,
+  MOST_A_DAY,
   messageNumber,
   messageOf,
 } from '../../../core/messages/message.ts';
@@ -26,6 +30,7 @@ import {
   visitThreadSearch,
 } from '../../../core/messages/thread.ts';
 import { creation } from '../../../core/rows/row.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
 import { toldGroupOf } from '../../../core/visits/group.ts';
 import { cancelEntries, policiesOf } from '../booking/cancel.ts';
 import { groupSearch, readTold } from '../booking/companions.ts';
@@ -173,6 +178,13 @@ async function send(
   await writeRows(medplum, entry, what(thread.appointment));
 }
 
+/** When an address may be sent more that a portal brings about; milliseconds since 1970 UTC. */
+async function readTurn(medplum: MedplumClient, { address }: Recipient, now: number): Promise<number> {
+  const [sent] = await readInTransaction(medplum, [lastSentSearch(address, now - DAY, config)]);
+  const last = ofType('Communication', sent)[MOST_A_DAY - 1];
+  return last ? (parseInstant(last.sent) ?? now) + DAY : now;
+}
+
 /** The first that is booked and has not begun. */
 const nextOf = (appointments: readonly Appointment[]): Appointment | undefined =>
   appointments.find(({ status, start }) => status === 'booked' && (parseInstant(start) ?? 0) > Date.now());
@@ -241,16 +253,24 @@ export async function followAppointment(
     };
   const others = await readOthers(medplum, [told, ...appointments]);
   const recipient = isOfClinic(told, config) ? recipientOf(told, others, media, now, config) : undefined;
+  let earliest = now;
   const next = (known: Thread | undefined, about = appointments): Step =>
     nextStep(known, about, {
       group,
       isWanted: recipient !== undefined,
       isPhone: recipient?.medium === 'sms',
+      earliest,
       now,
       timeZone: config.timeZone,
       config,
       newKey: () => randomUUID().replaceAll('-', ''),
     });
+  const wanted = next(thread);
+  // In an absence silence is an answer: whoever is asked then is told at once.
+  const isAtWill = ownerOf(told, config) !== undefined && offerReason(told, config) !== 'absence';
+  if (wanted.do === 'send' && wanted.isNew && recipient && isAtWill) {
+    earliest = await readTurn(medplum, recipient, now);
+  }
   const first = next(thread);
   if (first.do === 'nothing') {
     return;

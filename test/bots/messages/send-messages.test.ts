@@ -554,7 +554,7 @@ describe('a visit of several steps', () => {
     expect([confirmation?.status, confirmation?.about?.length, confirmation?.identifier?.length]).toEqual([
       'completed',
       3,
-      3,
+      4,
     ]);
     await later(until(noon(10) - DAY + MINUTE), () => run());
     await later(until(noon(17) - DAY + MINUTE), () => run());
@@ -669,6 +669,27 @@ describe('who is told', () => {
     await anAppointment(patient, noon(10), appointment);
     await run();
     expect(mail.offered).toHaveLength(count);
+  });
+
+  it('an address at most twenty times a day of what portals book, however it is written and whoever has it', async () => {
+    const meta = { tag };
+    for (let count = 0; count < 26; count++) {
+      const value = count % 2 === 0 ? somebody.value : somebody.value.toUpperCase();
+      const { patient } = await aPatient({ telecom: [{ ...somebody, value }] });
+      await anAppointment(patient, noon(10), { meta, extension: says(true) });
+      await (count % 5 === 0 && run());
+    }
+    await run();
+    const { length } = mail.mails;
+    // Those that are sent at the same moment do not count each other.
+    expect([20, 21, 22, 23]).toContain(length);
+    const { patient } = await aPatient({ telecom: [somebody] });
+    await anAppointment(patient);
+    await run();
+    expect(mail.mails).toHaveLength(length + 1);
+    await later(25 * HOUR, run);
+    await later(25 * HOUR, run);
+    expect(mail.mails).toHaveLength(27);
   });
 
   it('nobody, and nothing is written, without an address of the clinic', async () => {
