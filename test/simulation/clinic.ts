@@ -13,6 +13,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';
+import { subscription } from '../core/notifications/support.ts';
 import { config } from './config.ts';
 import type { Snapshot } from './medplum.ts';
 import { createWorld, type World } from './world.ts';
@@ -242,11 +243,7 @@ export async function createClinic(installed: Snapshot, plans: Readonly<Record<s
   // The people of portal A hear of what is offered; those of portal B are called.
   const [, listener = ''] = medplum.profileOf('portal-a').split('/');
   await medplum.system.createResource<Subscription>({
-    resourceType: 'Subscription',
-    status: 'active',
-    reason: 'offers',
-    criteria: topicUrl('appointment-offer', config),
-    channel: { type: 'rest-hook', endpoint: 'https://portal.example/events' },
+    ...subscription({ status: 'active', criteria: topicUrl('appointment-offer', config) }),
     meta: {
       profile: [artefactUri(config, 'LocalSubscriptionTermin')],
       tag: [requestorTag(listener, config)],

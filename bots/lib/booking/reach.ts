@@ -5,19 +5,27 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { isOfClinic, recipientOf } from '../../../core/messages/recipient.ts';
-import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
+import { matchesFilter } from '../../../core/notifications/subscription/filter.ts';
+import { storedParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../config.ts';
 import { mediaOf } from '../messages/send.ts';
 import { ofType, readByIds, readInTransaction } from '../read.ts';
 
-/** Whose Subscriptions are told of offers. */
-async function readListeners(medplum: MedplumClient): Promise<Set<string>> {
+/** Whether the portal of an appointment is told of what is offered in its place. */
+async function readListening(medplum: MedplumClient): Promise<(one: Appointment) => boolean> {
   const profile = encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'));
   const [found] = await readInTransaction(medplum, [`Subscription?status=active&_profile=${profile}&_count=1000`]);
-  const topic = topicUrl('appointment-offer', config);
-  return new Set(
-    ofType('Subscription', found).flatMap((one) => (one.criteria === topic ? (ownerOf(one, config) ?? []) : [])),
-  );
+  const listening = ofType('Subscription', found).flatMap((stored) => {
+    const { topic, conditions = [] } = storedParameters(stored, config) ?? {};
+    return topic === 'appointment-offer' ? [{ owner: ownerOf(stored, config), conditions }] : [];
+  });
+  return (one) =>
+    listening.some(
+      ({ owner, conditions }) =>
+        owner !== undefined &&
+        owner === ownerOf(one, config) &&
+        matchesFilter({ ...one, status: 'proposed' }, conditions),
+    );
 }
 
 /** How the people of some appointments hear of an offer. */
@@ -27,7 +35,7 @@ export async function readReaches(
   secrets: BotEvent['secrets'],
 ): Promise<Reach[]> {
   const now = Date.now();
-  const listeners = await readListeners(medplum);
+  const isListening = await readListening(medplum);
   const idsOf = (type: 'Patient' | 'RelatedPerson') =>
     appointments.flatMap(({ participant }) => participant.flatMap(({ actor }) => idIn(actor, type) ?? []));
   const people = [
@@ -37,7 +45,7 @@ export async function readReaches(
   const byReference = new Map(people.map((one) => [`${one.resourceType}/${one.id}`, one]));
   const media = config.messages.from ? mediaOf(secrets) : [];
   return appointments.map((one): Reach => {
-    if (listeners.has(ownerOf(one, config) ?? '')) {
+    if (isListening(one)) {
       return 'portal';
     }
     const own = one.participant.flatMap(({ actor }) => byReference.get(actor?.reference ?? '') ?? []);

@@ -14,7 +14,6 @@ import type {
   Project,
   RelatedPerson,
   Slot,
-  Subscription,
   Task,
 } from '@medplum/fhirtypes';
 import { handler as guard } from '../../../bots/booking/validate-appointment.ts';
@@ -26,12 +25,14 @@ import { artefactUri, type MessageSettings } from '../../../core/config/config.t
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { dueThreads } from '../../../core/messages/thread.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { atEnd } from '../../lib/at-end.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../../lib/mail-server.ts';
 import { aSchedule, booked, policy } from '../booking/fixtures.ts';
 import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
+import { subscribe } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
 
 const medplum = withMedplum();
@@ -169,19 +170,16 @@ describe('an offer whose mail comes back', () => {
     expect(await rowOf(appointment, 'undelivered')).toHaveLength(1);
   });
 
-  it('stands if a portal was told of it, too', async () => {
-    const { appointment, slot, back } = await offered('waitlist', randomUUID());
-    await medplum().create<Subscription>({
-      resourceType: 'Subscription',
-      meta: { profile: [artefactUri(config, 'LocalSubscriptionTermin')], tag: [requestorTag('portal', config)] },
-      status: 'active',
-      reason: 'Offers',
-      criteria: topicUrl('appointment-offer', config),
-      channel: { type: 'rest-hook', endpoint: 'https://portal.example.org/' },
-    });
+  it.each([
+    ['stands if a portal was told of it, too', 'Appointment?status=proposed', 'proposed'],
+    ['is over if its portal asks about somebody else', 'Appointment?patient=Patient/other', 'cancelled'],
+  ])('%s', async (_, valueString, status) => {
+    const { appointment, back } = await offered('waitlist', randomUUID());
+    const criteria = topicUrl('appointment-offer', config);
+    const filter = { extension: [{ url: backport.filterCriteria, valueString }] };
+    await subscribe(medplum(), { changes: { criteria, _criteria: filter } });
     expect((await back())?.parameter).toEqual([outcome]);
-    expect((await medplum().read<Appointment>(`Appointment/${appointment.id}`))?.status).toBe('proposed');
-    expect((await medplum().read<Slot>(`Slot/${slot.id}`))?.status).toBe('busy-tentative');
+    expect((await medplum().read<Appointment>(`Appointment/${appointment.id}`))?.status).toBe(status);
     expect(await rowOf(appointment, 'undelivered')).toHaveLength(1);
   });
 
