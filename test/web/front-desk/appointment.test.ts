@@ -12,7 +12,7 @@ import {
 } from '../../../web/front-desk/appointment/booking.ts';
 import { historyOf } from '../../../web/front-desk/appointment/history.ts';
 import { patientQuery } from '../../../web/front-desk/appointment/patient-query.ts';
-import { patientNameOf } from '../../../web/front-desk/appointment/people.ts';
+import { contactOf, patientNameOf } from '../../../web/front-desk/appointment/people.ts';
 import { canCancel, cancelled, stepsOf } from '../../../web/front-desk/appointment/status-steps.ts';
 import { refusalOf, situationOf } from '../../../web/front-desk/fhir/refusal.ts';
 
@@ -186,6 +186,14 @@ test('names come from the record, then from the appointment, and may be missing'
   ).toBe('Kim Muster');
   expect(patientNameOf(booked, new Map())).toBe('Kim Muster');
   expect(patientNameOf({ ...booked, participant: [] }, new Map())).toBe('');
+});
+
+test('whoever is to be called is called by no old number', () => {
+  const numbers = [
+    { system: 'phone', use: 'old', value: '030 1' } as const,
+    { system: 'phone', value: '030 2' } as const,
+  ];
+  expect(contactOf({ resourceType: 'Patient', telecom: numbers }, 'phone')).toBe('030 2');
 });
 
 test.each([

@@ -28,9 +28,10 @@ export function otherNamesIn({ participant }: Appointment): string {
   return others.flatMap((one) => one?.actor?.display ?? []).join(', ');
 }
 
-/** How a patient is reached. */
+/** How a patient is reached: an old number may be somebody else's by now. */
 export const contactOf = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
-  (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system)?.value;
+  (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system && one.use !== 'old')
+    ?.value;
 
 /** A concept as people read it. */
 export function conceptText(concept: CodeableConcept | undefined): string {
