@@ -24,20 +24,15 @@ function before(now: number, { notifications }: BookingConfig): string {
 }
 
 /**
- * The search for events that are no longer kept, the oldest first.
+ * The search for events that are no longer kept.
  *
  * @param now - milliseconds since 1970 UTC
- * @param count - the most that are wanted
- * @param skipped - how many of the oldest are left out
  */
-export function oldEventsQuery(now: number, count: number, skipped: number, config: BookingConfig): string {
+export function oldEventsQuery(now: number, config: BookingConfig): string {
   const query = new URLSearchParams([
     ['identifier', `${artefactUri(config, 'LocalEvent')}|`],
     ['sent', before(now, config)],
-    ['_sort', 'sent'],
-    ['_count', String(count)],
-    ['_offset', String(skipped)],
-    ['_fields', 'id,identifier'],
+    ['_fields', 'id,identifier,meta'],
   ]);
   return `Communication?${query}`;
 }

@@ -8,6 +8,7 @@ import { messageResource } from '../../../core/notifications/delivery/message.ts
 import { outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
 import type { Event } from '../../../core/notifications/events/event.ts';
 import { portal } from '../../core/notifications/support.ts';
+import { invalid } from '../booking/fixtures.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import {
@@ -60,6 +61,15 @@ describe('delivered events', () => {
     await removeOldEvents(medplum().medplum, always);
     expect(await left()).toEqual([...young, ...ids(other, waiting as Communication & { id: string })].sort());
   });
+});
+
+it('delivered events are removed however many wait for a Subscription in error, also where a server counts no further', async () => {
+  const [dead, one] = [await add({ outbox: { events: 150 } }), await add({ outbox: { events: 1, delivered: 1 } })];
+  await delivered(dead, ...Array.from({ length: 150 }, (_, index) => event(index + 1, kept + 9)));
+  const [removed] = await delivered(one, event(1, kept + 2));
+  medplum().interfere(({ entries }) => (entries.some((url) => /_offset=[1-9]/.test(url)) ? invalid() : undefined));
+  await removeOldEvents(medplum().medplum, always);
+  expect(await left('Communication?_count=1000')).not.toContain(removed);
 });
 
 describe('what a Subscription has left', () => {

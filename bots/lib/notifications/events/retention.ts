@@ -1,12 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
+import { portions } from '../../../../core/booking/search.ts';
 import { messageQuery } from '../../../../core/notifications/delivery/message.ts';
 import { withoutOutbox } from '../../../../core/notifications/delivery/outbox.ts';
 import { isAwaited, oldEventsQuery } from '../../../../core/notifications/delivery/retention.ts';
 import { rowSearch } from '../../../../core/rows/row.ts';
 import { config } from '../../config.ts';
 import { sendBundle } from '../../medplum.ts';
-import { ofType, readAll, readInTransaction } from '../../read.ts';
+import { ofType, readAll, readInTransaction, readPages } from '../../read.ts';
 import { type OutboxRow, readSubscribers, rowsIn, type SubscriberState, writeOutboxes } from '../outbox-store.ts';
 
 /** How many resources one batch deletes: the server has others to serve. */
@@ -37,12 +38,13 @@ const readAllRows = async (medplum: MedplumClient): Promise<OutboxRow[]> =>
  */
 export async function removeOldEvents(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
   const outboxes = new Map((await readAllRows(medplum)).flatMap((row) => [...row.outboxes.of]));
-  let [isMore, kept] = [true, 0];
-  while (isMore && isTime()) {
-    const [found = []] = await readInTransaction(medplum, [oldEventsQuery(Date.now(), AT_ONCE, kept, config)]);
+  for await (const [found = []] of readPages(medplum, [oldEventsQuery(Date.now(), config)])) {
     const old = ofType('Communication', found).filter((one) => !isAwaited(one, outboxes, config));
-    kept += found.length - old.length;
-    isMore = (await remove(medplum, old)) && found.length === AT_ONCE;
+    for (const some of [...portions(old, AT_ONCE), []]) {
+      if (!isTime() || !(await remove(medplum, some))) {
+        return;
+      }
+    }
   }
 }
 
