@@ -44,6 +44,18 @@ const nothing: BundleEntry = { request: { method: 'GET', url: 'Slot?_count=1' } 
 
 export const leavesOut = (entries: Entries): Mistake => ({ spoilt: changing(entries, () => nothing) });
 
+/** Leaves out the one at a place, if there are several. */
+const leavesOneOut = (place: number, entries: Entries): Mistake => ({
+  spoilt(occasion, request) {
+    const { body } = request;
+    const all = isResource(body, 'Bundle') ? (body.entry ?? []) : [];
+    const meant = all.filter((one) => isMeant(one, entries));
+    return occasion === entries.by && isResource(body, 'Bundle') && meant.length > 1
+      ? { ...request, body: { ...body, entry: all.map((one) => (one === meant.at(place) ? nothing : one)) } }
+      : request;
+  },
+});
+
 const forgetsVersion = (entries: Entries): Mistake => ({
   spoilt: changing(entries, ({ request, ...entry }) => {
     const { ifMatch: _, ...rest } = request ?? { method: 'GET', url: '' };
@@ -161,28 +173,13 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
     methods: put,
     status: 'cancelled',
   }),
-  'a cancellation of a visit leaves a step': {
-    spoilt: (occasion, request) => {
-      const { body } = request;
-      const ended = (isResource(body, 'Bundle') ? (body.entry ?? []) : []).filter((one) =>
-        isMeant(one, { by: 'call', type: 'Appointment', methods: put, status: 'cancelled' }),
-      );
-      return occasion === 'call' && isResource(body, 'Bundle') && ended.length > 1
-        ? { ...request, body: { ...body, entry: body.entry?.map((one) => (one === ended[1] ? nothing : one)) } }
-        : request;
-    },
-  },
-  'a booking of a visit forgets its last step': {
-    spoilt: (occasion, request) => {
-      const { body } = request;
-      const made = (isResource(body, 'Bundle') ? (body.entry ?? []) : []).filter((one) =>
-        isMeant(one, { by: 'call', type: 'Appointment', methods: post }),
-      );
-      return occasion === 'call' && isResource(body, 'Bundle') && made.length > 1
-        ? { ...request, body: { ...body, entry: body.entry?.map((one) => (one === made.at(-1) ? nothing : one)) } }
-        : request;
-    },
-  },
+  'a cancellation of a visit leaves a step': leavesOneOut(1, {
+    by: 'call',
+    type: 'Appointment',
+    methods: put,
+    status: 'cancelled',
+  }),
+  'a booking of a visit forgets its last step': leavesOneOut(-1, { by: 'call', type: 'Appointment', methods: post }),
   'an offer of an absence is written without its row': leavesOut({
     by: 'call',
     type: 'Task',

@@ -48,6 +48,40 @@ export const calendars: Readonly<Record<string, Calendar>> = {
 const a = (time: string, more: Partial<Booking> = {}): Act => ({ does: 'book', time, ...more });
 const b = (time: string, more: Partial<Booking> = {}): Act => a(time, { portal: 'B', ...more });
 
+type Given<D extends Act['does']> = Omit<Extract<Act, { does: D }>, 'does'>;
+
+/** Acts on something that has a name, and acts at a time, with whatever else is said of them. */
+const on =
+  <D extends 'cancel' | 'accept' | 'take' | 'decline' | 'confirm' | 'unblock' | 'staff-cancel' | 'native-cancel'>(
+    does: D,
+  ) =>
+  (what: string, more: Partial<Given<D>> = {}): Act =>
+    ({ does, what, ...more }) as Act;
+const during =
+  <D extends 'hold' | 'write' | 'block' | 'occupy' | 'native-book' | 'native-hold'>(does: D) =>
+  (time: string, more: Partial<Given<D>> = {}): Act =>
+    ({ does, time, ...more }) as Act;
+const to =
+  <D extends 'move' | 'replace'>(does: D) =>
+  (what: string, time: string, more: Partial<Given<D>> = {}): Act =>
+    ({ does, what, time, ...more }) as Act;
+
+const [cancel, staffCancel, nativeCancel] = [on('cancel'), on('staff-cancel'), on('native-cancel')];
+const [accept, confirm, unblock] = [on('accept'), on('confirm'), on('unblock')];
+const [take, decline] = [on('take'), on('decline')];
+const [hold, nativeBook, nativeHold] = [during('hold'), during('native-book'), during('native-hold')];
+const [write, block, occupy] = [during('write'), during('block'), during('occupy')];
+const [move, replace] = [to('move'), to('replace')];
+const pass = (minutes: number): Act => ({ does: 'pass', minutes });
+const open = (hours: string): Act => ({ does: 'open', hours });
+
+const scene = (
+  name: string,
+  calendars: Scene['calendars'],
+  acts: Scene['acts'],
+  more: Pick<Scene, 'before' | 'faults'> = {},
+): Scene => ({ name, calendars, ...more, acts });
+
 const refilled: Calendar = { ...plain, refill: true };
 
 const join = (time: string, as: string, more: { portal?: 'A' | 'B'; standing?: string; visit?: true } = {}): Act => ({
@@ -65,23 +99,19 @@ export const waiting = ({ refill }: Calendar): readonly Act[] =>
         a('09:30-10:00', { as: 'y' }),
         join('09:00-11:00', 'w'),
         join('09:00-10:00', 'v', { portal: 'B' }),
-        { does: 'cancel', portal: 'B', what: 'x' },
+        cancel('x', { portal: 'B' }),
       ]
     : [];
 
 /** Somebody waits (`w`), and is offered the first time. */
-const offered: readonly Act[] = [
-  b('09:00-09:30', { as: 'x' }),
-  join('09:00-10:00', 'w'),
-  { does: 'cancel', portal: 'B', what: 'x' },
-];
+const offered: readonly Act[] = [b('09:00-09:30', { as: 'x' }), join('09:00-10:00', 'w'), cancel('x', { portal: 'B' })];
 
 /** The same, instead of an appointment that stands until then (`s`). */
 const replacing: readonly Act[] = [
   b('09:00-09:30', { as: 'x' }),
   a('10:00-10:30', { as: 's' }),
   join('09:00-10:00', 'w', { standing: 's' }),
-  { does: 'cancel', portal: 'B', what: 'x' },
+  cancel('x', { portal: 'B' }),
 ];
 
 /** The second calendar may take the place of the first. */
@@ -133,907 +163,309 @@ const visit = (...steps: readonly Step[]): Extract<Act, { does: 'visit' }> => ({
 });
 const visitB = (...steps: readonly Step[]): Act => ({ ...visit(...steps), portal: 'B', as: 'w' });
 
+// biome-ignore format: a scene a line, or two
 export const scenes: readonly Scene[] = [
   // One offer and its neighbours
-  { name: 'two portals book the same slot', calendars: { c: plain }, acts: [[a('09:00-09:30')], [b('09:00-09:30')]] },
-  {
-    name: 'two portals book overlapping slots',
-    calendars: { c: dense },
-    acts: [[a('09:00-09:30')], [b('09:15-09:45')]],
-  },
-  {
-    name: 'two portals book neighbours of a third slot',
-    calendars: { c: dense },
-    acts: [[a('09:00-09:30')], [b('09:30-10:00')], [a('09:15-09:45')]],
-  },
-  {
-    name: 'two portals book a slot that is made by hand',
-    calendars: { c: byHand },
-    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
-  },
-  {
-    name: 'two portals name the schedule only',
-    calendars: { c: dense },
-    acts: [[a('09:00-09:30', { by: 'schedule' })], [b('09:15-09:45', { by: 'schedule' })]],
-  },
-  {
-    name: 'a hold and a booking of overlapping slots',
-    calendars: { c: dense },
-    acts: [[{ does: 'hold', time: '09:00-09:30' }], [b('09:15-09:45')]],
-  },
-  {
-    name: 'a hold and a booking of the same slot',
-    calendars: { c: plain },
-    acts: [[{ does: 'hold', time: '09:00-09:30' }], [b('09:00-09:30')]],
-  },
-  {
-    name: 'two holds of the same slot',
-    calendars: { c: byHand },
-    acts: [[{ does: 'hold', time: '09:00-09:30' }], [{ does: 'hold', portal: 'B', time: '09:00-09:30' }]],
-  },
+  scene('two portals book the same slot', { c: plain }, [[a('09:00-09:30')], [b('09:00-09:30')]]),
+  scene('two portals book overlapping slots', { c: dense }, [[a('09:00-09:30')], [b('09:15-09:45')]]),
+  scene('two portals book neighbours of a third slot', { c: dense },
+    [[a('09:00-09:30')], [b('09:30-10:00')], [a('09:15-09:45')]]),
+  scene('two portals book a slot that is made by hand', { c: byHand }, [[a('09:00-09:30')], [b('09:00-09:30')]]),
+  scene('two portals name the schedule only', { c: dense },
+    [[a('09:00-09:30', { by: 'schedule' })], [b('09:15-09:45', { by: 'schedule' })]]),
+  scene('a hold and a booking of overlapping slots', { c: dense }, [[hold('09:00-09:30')], [b('09:15-09:45')]]),
+  scene('a hold and a booking of the same slot', { c: plain }, [[hold('09:00-09:30')], [b('09:00-09:30')]]),
+  scene('two holds of the same slot', { c: byHand }, [[hold('09:00-09:30')], [hold('09:00-09:30', { portal: 'B' })]]),
   // Parts of slots
-  {
-    name: 'a part of a published slot, its rest, and the neighbour',
-    calendars: { c: dense },
-    acts: [[a('09:00-09:05', { slot: '09:00-09:30' }), a('09:05-09:30')], [b('09:15-09:45')]],
-  },
-  {
-    name: 'two parts of one slot',
-    calendars: { c: long },
-    acts: [[a('09:00-09:30')], [b('09:30-10:00')]],
-  },
-  {
-    name: 'overlapping parts of one slot',
-    calendars: { c: long },
-    acts: [[a('09:00-09:30')], [b('09:20-09:50')]],
-  },
-  {
-    name: 'a part of a slot whose service needs time after it',
-    calendars: { c: longBuffered },
-    acts: [[a('09:00-09:15')], [b('09:30-09:45')]],
-  },
-  {
-    name: 'a part is cancelled while its neighbour is booked',
-    calendars: { c: long },
-    before: [a('09:00-09:20', { as: 'x' })],
-    acts: [[{ does: 'cancel', what: 'x' }], [b('09:20-09:40')]],
-  },
-  {
-    name: 'a cancelled slot is booked in part at once',
-    calendars: { c: dense },
-    before: [a('09:00-09:30', { as: 'x' })],
-    acts: [[{ does: 'cancel', what: 'x' }, b('09:00-09:20', { slot: '09:00-09:30' })]],
-  },
+  scene('a part of a published slot, its rest, and the neighbour', { c: dense },
+    [[a('09:00-09:05', { slot: '09:00-09:30' }), a('09:05-09:30')], [b('09:15-09:45')]]),
+  scene('two parts of one slot', { c: long }, [[a('09:00-09:30')], [b('09:30-10:00')]]),
+  scene('overlapping parts of one slot', { c: long }, [[a('09:00-09:30')], [b('09:20-09:50')]]),
+  scene('a part of a slot whose service needs time after it', { c: longBuffered },
+    [[a('09:00-09:15')], [b('09:30-09:45')]]),
+  scene('a part is cancelled while its neighbour is booked', { c: long }, [[cancel('x')], [b('09:20-09:40')]],
+    { before: [a('09:00-09:20', { as: 'x' })] }),
+  scene('a cancelled slot is booked in part at once', { c: dense },
+    [[cancel('x'), b('09:00-09:20', { slot: '09:00-09:30' })]], { before: [a('09:00-09:30', { as: 'x' })] }),
   // Time around appointments
-  {
-    name: 'hand-made neighbours that need time between them',
-    calendars: { c: byHandBuffered },
-    acts: [[a('09:00-09:30')], [b('09:30-10:00')]],
-  },
-  {
-    name: 'published neighbours that need time between them',
-    calendars: { c: { ...buffered, grid: 15 } },
-    acts: [[a('09:15-09:45')], [b('09:45-10:15')]],
-  },
-  {
-    name: 'a booking with time around it is cancelled while its neighbour is booked',
-    calendars: { c: { ...buffered, grid: 15 } },
-    before: [a('09:15-09:45', { as: 'x' })],
-    acts: [[{ does: 'cancel', what: 'x' }], [b('10:15-10:45')]],
-  },
-  {
-    name: 'one booking after the other, with time around them',
-    calendars: { c: { ...buffered, grid: 15 } },
-    acts: [[a('09:15-09:45'), { does: 'clock' }, b('10:00-10:30')]],
-  },
-  {
-    name: 'staff cancel a booking with time around it',
-    calendars: { c: { ...buffered, grid: 15 } },
-    before: [a('09:15-09:45', { as: 'x' })],
-    acts: [[{ does: 'staff-cancel', what: 'x' }]],
-  },
+  scene('hand-made neighbours that need time between them', { c: byHandBuffered },
+    [[a('09:00-09:30')], [b('09:30-10:00')]]),
+  scene('published neighbours that need time between them', { c: { ...buffered, grid: 15 } },
+    [[a('09:15-09:45')], [b('09:45-10:15')]]),
+  scene('a booking with time around it is cancelled while its neighbour is booked', { c: { ...buffered, grid: 15 } },
+    [[cancel('x')], [b('10:15-10:45')]], { before: [a('09:15-09:45', { as: 'x' })] }),
+  scene('one booking after the other, with time around them', { c: { ...buffered, grid: 15 } },
+    [[a('09:15-09:45'), { does: 'clock' }, b('10:00-10:30')]]),
+  scene('staff cancel a booking with time around it', { c: { ...buffered, grid: 15 } }, [[staffCancel('x')]],
+    { before: [a('09:15-09:45', { as: 'x' })] }),
   // Several places
-  {
-    name: 'two places at once',
-    calendars: { c: twoPlaces },
-    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
-  },
-  {
-    name: 'two places with time after each appointment',
-    calendars: { c: { ...twoPlaces, after: 10 } },
-    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
-  },
-  {
-    name: 'two places with overlapping slots',
-    calendars: { c: { ...dense, capacity: 2 } },
-    acts: [[a('09:00-09:30')], [b('09:15-09:45')], [a('09:15-09:45')]],
-  },
-  {
-    name: 'two hand-made places with time after each appointment',
-    calendars: { c: { offers: [['09:00-09:30', '09:30-10:00'], ['09:00-09:30']], duration: 30, grid: 15, after: 10 } },
-    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
-  },
+  scene('two places at once', { c: twoPlaces }, [[a('09:00-09:30')], [b('09:00-09:30')]]),
+  scene('two places with time after each appointment', { c: { ...twoPlaces, after: 10 } },
+    [[a('09:00-09:30')], [b('09:00-09:30')]]),
+  scene('two places with overlapping slots', { c: { ...dense, capacity: 2 } },
+    [[a('09:00-09:30')], [b('09:15-09:45')], [a('09:15-09:45')]]),
+  scene('two hand-made places with time after each appointment',
+    { c: { offers: [['09:00-09:30', '09:30-10:00'], ['09:00-09:30']], duration: 30, grid: 15, after: 10 } },
+    [[a('09:00-09:30')], [b('09:00-09:30')]]),
   // Several calendars
-  {
-    name: 'surgeon and room, and the room alone',
-    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
-    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room'] })]],
-  },
-  {
-    name: 'two pairs crosswise',
-    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
-    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room', 'surgeon'] })]],
-  },
+  scene('surgeon and room, and the room alone', { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    [[a('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room'] })]]),
+  scene('two pairs crosswise', { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    [[a('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room', 'surgeon'] })]]),
   // Moves and cancellations
-  {
-    name: 'a cancelled slot is booked at once',
-    calendars: { c: dense },
-    before: [a('09:00-09:30', { as: 'x' })],
-    acts: [[{ does: 'cancel', what: 'x' }, b('09:00-09:30')]],
-  },
-  {
-    name: 'a neighbour is booked while a booking is cancelled',
-    calendars: { c: dense },
-    before: [a('09:00-09:30', { as: 'x' })],
-    acts: [[{ does: 'cancel', what: 'x' }], [b('09:30-10:00')]],
-  },
-  {
-    name: 'a move and a booking of where it goes',
-    calendars: { c: dense },
-    before: [a('09:00-09:30', { as: 'x' })],
-    acts: [[{ does: 'move', what: 'x', time: '09:30-10:00' }], [b('09:45-10:15')]],
-  },
-  {
-    name: 'a move and the cancellation of the same booking',
-    calendars: { c: dense },
-    before: [a('09:00-09:30', { as: 'x' })],
-    acts: [[{ does: 'move', what: 'x', time: '10:00-10:30' }], [{ does: 'cancel', what: 'x' }]],
-  },
-  {
-    name: 'a replacement and the cancellation of what it replaces',
-    calendars: { c: dense },
-    before: [a('09:00-09:30', { as: 'x' })],
-    acts: [[{ does: 'replace', what: 'x', time: '10:00-10:30' }], [{ does: 'cancel', what: 'x' }]],
-  },
-  {
-    name: 'two bookings change places',
-    calendars: { c: plain },
-    before: [a('09:00-09:30', { as: 'x' }), a('10:00-10:30', { as: 'y' })],
-    acts: [
-      [{ does: 'move', what: 'x', time: '09:30-10:00' }, b('09:00-09:30')],
-      [{ does: 'move', what: 'y', time: '10:30-11:00' }],
-    ],
-  },
+  scene('a cancelled slot is booked at once', { c: dense }, [[cancel('x'), b('09:00-09:30')]],
+    { before: [a('09:00-09:30', { as: 'x' })] }),
+  scene('a neighbour is booked while a booking is cancelled', { c: dense }, [[cancel('x')], [b('09:30-10:00')]],
+    { before: [a('09:00-09:30', { as: 'x' })] }),
+  scene('a move and a booking of where it goes', { c: dense }, [[move('x', '09:30-10:00')], [b('09:45-10:15')]],
+    { before: [a('09:00-09:30', { as: 'x' })] }),
+  scene('a move and the cancellation of the same booking', { c: dense }, [[move('x', '10:00-10:30')], [cancel('x')]],
+    { before: [a('09:00-09:30', { as: 'x' })] }),
+  scene('a replacement and the cancellation of what it replaces', { c: dense },
+    [[replace('x', '10:00-10:30')], [cancel('x')]], { before: [a('09:00-09:30', { as: 'x' })] }),
+  scene('two bookings change places', { c: plain },
+    [[move('x', '09:30-10:00'), b('09:00-09:30')], [move('y', '10:30-11:00')]],
+    { before: [a('09:00-09:30', { as: 'x' }), a('10:00-10:30', { as: 'y' })] }),
   // Holds and requests
-  {
-    name: 'a hold ends',
-    calendars: { c: dense },
-    acts: [
-      [
-        { does: 'hold', time: '09:00-09:30' },
-        { does: 'pass', minutes: 11 },
-      ],
-    ],
-  },
-  {
-    name: 'a hold ends while it is accepted',
-    calendars: { c: dense },
-    before: [{ does: 'hold', time: '09:00-09:30', as: 'x' }],
-    acts: [[{ does: 'accept', what: 'x' }], [{ does: 'pass', minutes: 11 }, b('09:00-09:30', { slot: '09:00-09:30' })]],
-  },
-  {
-    name: 'a hold ends, and the clock tidies up while others book',
-    calendars: { c: dense },
-    before: [{ does: 'hold', time: '09:00-09:30', as: 'x' }],
-    acts: [[{ does: 'pass', minutes: 11 }, { does: 'clock' }], [b('09:30-10:00')]],
-  },
-  {
-    name: 'staff confirm a request that its portal cancels',
-    calendars: { c: { ...dense, confirmation: 'manual' } },
-    before: [a('09:00-09:30', { as: 'x' })],
-    acts: [[{ does: 'confirm', what: 'x' }], [{ does: 'cancel', what: 'x' }]],
-  },
+  scene('a hold ends', { c: dense }, [[hold('09:00-09:30'), pass(11)]]),
+  scene('a hold ends while it is accepted', { c: dense },
+    [[accept('x')], [pass(11), b('09:00-09:30', { slot: '09:00-09:30' })]],
+    { before: [hold('09:00-09:30', { as: 'x' })] }),
+  scene('a hold ends, and the clock tidies up while others book', { c: dense },
+    [[pass(11), { does: 'clock' }], [b('09:30-10:00')]], { before: [hold('09:00-09:30', { as: 'x' })] }),
+  scene('staff confirm a request that its portal cancels', { c: { ...dense, confirmation: 'manual' } },
+    [[confirm('x')], [cancel('x')]], { before: [a('09:00-09:30', { as: 'x' })] }),
   // Staff in Medplum
-  {
-    name: 'staff write an appointment on a published slot that a portal books',
-    calendars: { c: plain },
-    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }], [b('09:00-09:30')]],
-  },
-  {
-    name: 'staff write an appointment on a hand-made slot that a portal books',
-    calendars: { c: byHand },
-    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }], [b('09:00-09:30')]],
-  },
-  {
-    name: 'staff write an appointment that is longer than its slot',
-    calendars: { c: plain },
-    acts: [[{ does: 'write', time: '10:00-11:00', slot: '10:00-10:30' }], [b('10:30-11:00')]],
-  },
-  {
-    name: 'staff write an appointment that names the practitioner only',
-    calendars: { c: plain },
-    acts: [[{ does: 'write', time: '10:00-11:00' }], [b('10:30-11:00')]],
-  },
-  {
-    name: 'staff write two appointments side by side where nothing is offered, with time after them',
-    calendars: { c: longBuffered },
-    acts: [[{ does: 'write', time: '09:45-10:15' }], [{ does: 'write', time: '10:15-10:45' }]],
-  },
-  {
-    name: 'two of the staff write an appointment on one slot',
-    calendars: { c: plain },
-    acts: [
-      [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
-      [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
-    ],
-  },
-  {
-    name: 'staff overbook a slot on purpose',
-    calendars: { c: plain },
-    before: [a('09:00-09:30')],
-    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', overbooks: true }], [b('09:30-10:00')]],
-  },
-  {
-    name: 'staff store a cancelled appointment on a slot that a portal has booked',
-    calendars: { c: plain },
-    before: [a('09:00-09:30')],
-    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', status: 'cancelled' }]],
-  },
-  {
-    name: 'staff store a cancelled appointment on a busy slot',
-    calendars: { c: plain },
-    before: [{ does: 'block', time: '09:00-09:30' }],
-    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', status: 'cancelled' }]],
-  },
-  {
-    name: 'staff write an appointment into a block, and another after it',
-    calendars: { c: longBuffered },
-    before: [{ does: 'block', time: '09:15-09:45' }],
-    acts: [[{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }], [{ does: 'write', time: '09:45-10:15' }]],
-  },
-  {
-    name: 'staff block time that a portal books',
-    calendars: { c: dense },
-    acts: [[{ does: 'block', time: '09:10-09:20', status: 'busy-unavailable' }], [b('09:15-09:45')]],
-  },
-  {
-    name: 'staff block time of hand-made slots that a portal books',
-    calendars: { c: byHand },
-    acts: [[{ does: 'block', time: '09:20-09:40' }], [b('09:30-10:00')]],
-  },
-  {
-    name: 'staff take a block away while a portal books beside it',
-    calendars: { c: dense },
-    before: [{ does: 'block', time: '09:30-10:00', as: 'x' }],
-    acts: [[{ does: 'unblock', what: 'x' }], [b('09:00-09:30')]],
-  },
-  {
-    name: 'staff set a free slot busy that a portal books',
-    calendars: { c: dense },
-    acts: [[{ does: 'occupy', time: '09:00-09:30' }], [b('09:15-09:45')]],
-  },
-  {
-    name: 'staff set a slot busy from a page of before a portal requested it, and the portal moves',
-    calendars: { c: { ...plain, confirmation: 'manual' } },
-    acts: [
-      [{ does: 'occupy', time: '10:00-10:30' }],
-      [a('10:00-10:30', { as: 'x' }), { does: 'move', what: 'x', time: '09:00-09:30' }],
-    ],
-  },
-  {
-    name: 'staff delete a free slot that a portal books',
-    calendars: { c: byHand },
-    acts: [[{ does: 'remove', time: '09:00-09:30' }], [b('09:00-09:30')]],
-  },
-  {
-    name: 'staff cancel what a portal moves',
-    calendars: { c: dense },
-    before: [a('09:00-09:30', { as: 'x' })],
-    acts: [[{ does: 'staff-cancel', what: 'x' }], [{ does: 'move', what: 'x', time: '10:00-10:30' }]],
-  },
+  scene('staff write an appointment on a published slot that a portal books', { c: plain },
+    [[write('09:00-09:30', { slot: '09:00-09:30' })], [b('09:00-09:30')]]),
+  scene('staff write an appointment on a hand-made slot that a portal books', { c: byHand },
+    [[write('09:00-09:30', { slot: '09:00-09:30' })], [b('09:00-09:30')]]),
+  scene('staff write an appointment that is longer than its slot', { c: plain },
+    [[write('10:00-11:00', { slot: '10:00-10:30' })], [b('10:30-11:00')]]),
+  scene('staff write an appointment that names the practitioner only', { c: plain },
+    [[write('10:00-11:00')], [b('10:30-11:00')]]),
+  scene('staff write two appointments side by side where nothing is offered, with time after them', { c: longBuffered },
+    [[write('09:45-10:15')], [write('10:15-10:45')]]),
+  scene('two of the staff write an appointment on one slot', { c: plain },
+    [[write('09:00-09:30', { slot: '09:00-09:30' })], [write('09:00-09:30', { slot: '09:00-09:30' })]]),
+  scene('staff overbook a slot on purpose', { c: plain },
+    [[write('09:00-09:30', { slot: '09:00-09:30', overbooks: true })], [b('09:30-10:00')]],
+    { before: [a('09:00-09:30')] }),
+  scene('staff store a cancelled appointment on a slot that a portal has booked', { c: plain },
+    [[write('09:00-09:30', { slot: '09:00-09:30', status: 'cancelled' })]], { before: [a('09:00-09:30')] }),
+  scene('staff store a cancelled appointment on a busy slot', { c: plain },
+    [[write('09:00-09:30', { slot: '09:00-09:30', status: 'cancelled' })]], { before: [block('09:00-09:30')] }),
+  scene('staff write an appointment into a block, and another after it', { c: longBuffered },
+    [[write('09:15-09:45', { slot: '09:15-09:45' })], [write('09:45-10:15')]], { before: [block('09:15-09:45')] }),
+  scene('staff block time that a portal books', { c: dense },
+    [[block('09:10-09:20', { status: 'busy-unavailable' })], [b('09:15-09:45')]]),
+  scene('staff block time of hand-made slots that a portal books', { c: byHand },
+    [[block('09:20-09:40')], [b('09:30-10:00')]]),
+  scene('staff take a block away while a portal books beside it', { c: dense }, [[unblock('x')], [b('09:00-09:30')]],
+    { before: [block('09:30-10:00', { as: 'x' })] }),
+  scene('staff set a free slot busy that a portal books', { c: dense }, [[occupy('09:00-09:30')], [b('09:15-09:45')]]),
+  scene('staff set a slot busy from a page of before a portal requested it, and the portal moves',
+    { c: { ...plain, confirmation: 'manual' } },
+    [[occupy('10:00-10:30')], [a('10:00-10:30', { as: 'x' }), move('x', '09:00-09:30')]]),
+  scene('staff delete a free slot that a portal books', { c: byHand },
+    [[{ does: 'remove', time: '09:00-09:30' }], [b('09:00-09:30')]]),
+  scene('staff cancel what a portal moves', { c: dense }, [[staffCancel('x')], [move('x', '10:00-10:30')]],
+    { before: [a('09:00-09:30', { as: 'x' })] }),
   // Medplum's own scheduling
-  {
-    name: "Medplum's $book and a portal",
-    calendars: { c: dense },
-    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [b('09:15-09:45')]],
-  },
-  {
-    name: "Medplum's $hold and a portal, with time around appointments",
-    calendars: { c: { ...buffered, grid: 15 } },
-    acts: [[{ does: 'native-hold', time: '09:15-09:45' }], [b('09:45-10:15')]],
-  },
-  {
-    name: "Medplum's $hold, and staff set the slot busy",
-    calendars: { c: plain },
-    acts: [[{ does: 'native-hold', time: '09:00-09:30' }], [{ does: 'occupy', time: '09:00-09:30' }]],
-  },
-  {
-    name: "Medplum's $cancel and a portal",
-    calendars: { c: dense },
-    before: [{ does: 'native-book', time: '09:00-09:30', as: 'x' }],
-    acts: [[{ does: 'native-cancel', what: 'x' }], [b('09:30-10:00')]],
-  },
-  {
-    name: "Medplum's $book and two places",
-    calendars: { c: twoPlaces },
-    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [b('09:00-09:30')]],
-  },
-  {
-    name: "Medplum's $book of surgeon and room, and the room alone",
-    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
-    acts: [
-      [{ does: 'native-book', time: '09:00-09:30', in: ['surgeon', 'room'] }],
-      [b('09:00-09:30', { in: ['room'] })],
-    ],
-  },
-  {
-    name: "Medplum's $book and $hold",
-    calendars: { c: plain },
-    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [{ does: 'native-hold', time: '09:00-09:30' }]],
-  },
-  {
-    name: "Medplum's $confirm of a hold that Medplum cancels",
-    calendars: { c: plain },
-    before: [{ does: 'native-hold', time: '09:00-09:30', as: 'x' }],
-    acts: [[{ does: 'native-confirm', what: 'x' }], [{ does: 'native-cancel', what: 'x' }], [b('09:30-10:00')]],
-  },
-  {
-    name: "Medplum's $book, and a portal before anything has followed",
-    calendars: { c: dense },
-    acts: [[{ does: 'native-book', time: '09:00-09:30' }, { does: 'pass', minutes: 1 }, b('09:15-09:45')]],
-  },
-  {
-    name: "Medplum's $hold, and a portal before anything has followed",
-    calendars: { c: dense },
-    acts: [[{ does: 'native-hold', time: '09:00-09:30' }, { does: 'pass', minutes: 1 }, b('09:15-09:45')]],
-  },
+  scene("Medplum's $book and a portal", { c: dense }, [[nativeBook('09:00-09:30')], [b('09:15-09:45')]]),
+  scene("Medplum's $hold and a portal, with time around appointments", { c: { ...buffered, grid: 15 } },
+    [[nativeHold('09:15-09:45')], [b('09:45-10:15')]]),
+  scene("Medplum's $hold, and staff set the slot busy", { c: plain },
+    [[nativeHold('09:00-09:30')], [occupy('09:00-09:30')]]),
+  scene("Medplum's $cancel and a portal", { c: dense }, [[nativeCancel('x')], [b('09:30-10:00')]],
+    { before: [nativeBook('09:00-09:30', { as: 'x' })] }),
+  scene("Medplum's $book and two places", { c: twoPlaces }, [[nativeBook('09:00-09:30')], [b('09:00-09:30')]]),
+  scene("Medplum's $book of surgeon and room, and the room alone",
+    { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    [[nativeBook('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room'] })]]),
+  scene("Medplum's $book and $hold", { c: plain }, [[nativeBook('09:00-09:30')], [nativeHold('09:00-09:30')]]),
+  scene("Medplum's $confirm of a hold that Medplum cancels", { c: plain },
+    [[{ does: 'native-confirm', what: 'x' }], [nativeCancel('x')], [b('09:30-10:00')]],
+    { before: [nativeHold('09:00-09:30', { as: 'x' })] }),
+  scene("Medplum's $book, and a portal before anything has followed", { c: dense },
+    [[nativeBook('09:00-09:30'), pass(1), b('09:15-09:45')]]),
+  scene("Medplum's $hold, and a portal before anything has followed", { c: dense },
+    [[nativeHold('09:00-09:30'), pass(1), b('09:15-09:45')]]),
   // Nights
-  {
-    name: 'over midnight',
-    calendars: { c: { ...dense, hours: '23:00-25:00' } },
-    acts: [[a('23:45-24:15')], [{ does: 'native-book', time: '24:00-24:30' }]],
-  },
-  {
-    name: 'the night in spring that lacks an hour',
-    calendars: { c: { ...dense, hours: '00:00-03:00', date: '2027-03-28', zone: 'Europe/Berlin' } },
-    before: [a('00:45-01:15', { as: 'x' })],
-    acts: [[{ does: 'cancel', what: 'x' }], [b('01:15-01:45')]],
-  },
-  {
-    name: 'the night in autumn that has an hour twice',
-    calendars: { c: { ...dense, hours: '23:00-27:00', date: '2027-10-30', zone: 'Europe/Berlin' } },
-    before: [a('24:30-25:00', { as: 'x' })],
-    acts: [[{ does: 'move', what: 'x', time: '25:30-26:00' }], [b('25:15-25:45')]],
-  },
+  scene('over midnight', { c: { ...dense, hours: '23:00-25:00' } }, [[a('23:45-24:15')], [nativeBook('24:00-24:30')]]),
+  scene('the night in spring that lacks an hour',
+    { c: { ...dense, hours: '00:00-03:00', date: '2027-03-28', zone: 'Europe/Berlin' } },
+    [[cancel('x')], [b('01:15-01:45')]], { before: [a('00:45-01:15', { as: 'x' })] }),
+  scene('the night in autumn that has an hour twice',
+    { c: { ...dense, hours: '23:00-27:00', date: '2027-10-30', zone: 'Europe/Berlin' } },
+    [[move('x', '25:30-26:00')], [b('25:15-25:45')]], { before: [a('24:30-25:00', { as: 'x' })] }),
   // Actors that die, and answers that are lost
-  {
-    name: 'faults: two portals book overlapping slots',
-    calendars: { c: dense },
-    faults: 1,
-    acts: [[a('09:00-09:30')], [b('09:15-09:45')]],
-  },
-  {
-    name: 'faults: a booking with time around it, and its cancellation',
-    calendars: { c: { ...buffered, grid: 15 } },
-    faults: 1,
-    acts: [[a('09:15-09:45', { as: 'x' }), { does: 'cancel', what: 'x' }]],
-  },
-  {
-    name: 'faults: a move',
-    calendars: { c: dense },
-    before: [a('09:00-09:30', { as: 'x' })],
-    faults: 1,
-    acts: [[{ does: 'move', what: 'x', time: '10:00-10:30' }]],
-  },
-  {
-    name: 'faults: a replacement',
-    calendars: { c: plain },
-    before: [a('09:00-09:30', { as: 'x' })],
-    faults: 1,
-    acts: [[{ does: 'replace', what: 'x', time: '10:00-10:30', as: 'y' }]],
-  },
-  {
-    name: 'faults: a hold that is accepted',
-    calendars: { c: dense },
-    faults: 1,
-    acts: [
-      [
-        { does: 'hold', time: '09:00-09:30', as: 'x' },
-        { does: 'accept', what: 'x' },
-      ],
-    ],
-  },
-  {
-    name: 'faults: a hold that is given up',
-    calendars: { c: dense },
-    faults: 1,
-    acts: [
-      [
-        { does: 'hold', time: '09:00-09:30', as: 'x' },
-        { does: 'cancel', what: 'x' },
-      ],
-    ],
-  },
-  {
-    name: 'faults: surgeon and room',
-    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
-    faults: 1,
-    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'], as: 'x' }), { does: 'cancel', what: 'x' }]],
-  },
-  {
-    name: 'faults: staff block time',
-    calendars: { c: dense },
-    faults: 1,
-    acts: [[{ does: 'block', time: '09:30-10:00' }]],
-  },
-  {
-    name: "faults: Medplum's $book",
-    calendars: { c: { ...buffered, grid: 15 } },
-    faults: 1,
-    acts: [[{ does: 'native-book', time: '09:15-09:45' }]],
-  },
-  {
-    name: 'faults: staff block time and open it again',
-    calendars: { c: dense },
-    faults: 1,
-    acts: [
-      [
-        { does: 'block', time: '09:30-10:00', as: 'x' },
-        { does: 'unblock', what: 'x' },
-      ],
-    ],
-  },
-  {
-    name: 'faults: staff block time of hand-made slots and open it again',
-    calendars: { c: byHand },
-    faults: 1,
-    acts: [
-      [
-        { does: 'block', time: '09:20-09:40', as: 'x' },
-        { does: 'unblock', what: 'x' },
-      ],
-    ],
-  },
-  {
-    name: 'faults: staff write an appointment and cancel it',
-    calendars: { c: dense },
-    faults: 1,
-    acts: [
-      [
-        { does: 'write', time: '09:00-09:30', slot: '09:00-09:30', as: 'x' },
-        { does: 'staff-cancel', what: 'x' },
-      ],
-    ],
-  },
-  {
-    name: 'faults: staff write an appointment that names no Slot',
-    calendars: { c: plain },
-    faults: 1,
-    acts: [[{ does: 'write', time: '09:15-09:45' }]],
-  },
-  {
-    name: 'faults: staff confirm a request',
-    calendars: { c: { ...dense, confirmation: 'manual' } },
-    before: [a('09:00-09:30', { as: 'x' })],
-    faults: 1,
-    acts: [[{ does: 'confirm', what: 'x' }]],
-  },
-  {
-    name: "faults: Medplum's $book and $cancel",
-    calendars: { c: { ...buffered, grid: 15 } },
-    faults: 1,
-    acts: [
-      [
-        { does: 'native-book', time: '09:15-09:45', as: 'x' },
-        { does: 'native-cancel', what: 'x' },
-      ],
-    ],
-  },
-  {
-    name: 'faults: opening hours change',
-    calendars: { c: plain },
-    faults: 1,
-    acts: [[{ does: 'open', hours: '09:30-11:00' }]],
-  },
-  {
-    name: "staff write on a slot that a portal books and Medplum's $cancel deletes",
-    calendars: { c: plain },
-    acts: [
-      [a('09:30-10:00', { as: 'z' }), { does: 'native-cancel', what: 'z' }],
-      [{ does: 'write', time: '09:30-10:00', slot: '09:30-10:00' }],
-    ],
-  },
-  {
-    name: 'staff set a slot busy that a portal books and moves',
-    calendars: { c: dense },
-    acts: [
-      [{ does: 'occupy', time: '10:15-10:45' }],
-      [b('10:15-10:45', { as: 'y' }), { does: 'move', portal: 'B', what: 'y', time: '09:45-10:15' }],
-    ],
-  },
-  {
-    name: 'staff write an appointment and a block, with time around appointments',
-    calendars: { c: { ...buffered, grid: 15 } },
-    acts: [[{ does: 'block', time: '09:00-09:20' }], [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }]],
-  },
-  {
-    name: 'staff write two overlapping appointments at one of two places',
-    calendars: { c: { ...dense, capacity: 2 } },
-    acts: [
-      [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
-      [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }],
-    ],
-  },
-  {
-    name: 'staff take a time and write an appointment into it, at one of two places',
-    calendars: { c: { ...dense, capacity: 2 } },
-    acts: [[{ does: 'occupy', time: '09:00-09:30' }], [{ does: 'write', time: '09:15-09:45', slot: '09:15-09:45' }]],
-  },
-  {
-    name: 'two of the staff take one Slot in Medplum, and one cancels at once',
-    calendars: { c: plain },
-    acts: [
-      [{ does: 'native-book', time: '10:00-10:30', as: 'y' }],
-      [
-        { does: 'write', time: '10:00-10:30', slot: '10:00-10:30', as: 'x' },
-        { does: 'staff-cancel', what: 'x' },
-      ],
-    ],
-  },
+  scene('faults: two portals book overlapping slots', { c: dense }, [[a('09:00-09:30')], [b('09:15-09:45')]],
+    { faults: 1 }),
+  scene('faults: a booking with time around it, and its cancellation', { c: { ...buffered, grid: 15 } },
+    [[a('09:15-09:45', { as: 'x' }), cancel('x')]], { faults: 1 }),
+  scene('faults: a move', { c: dense }, [[move('x', '10:00-10:30')]],
+    { faults: 1, before: [a('09:00-09:30', { as: 'x' })] }),
+  scene('faults: a replacement', { c: plain }, [[replace('x', '10:00-10:30', { as: 'y' })]],
+    { faults: 1, before: [a('09:00-09:30', { as: 'x' })] }),
+  scene('faults: a hold that is accepted', { c: dense }, [[hold('09:00-09:30', { as: 'x' }), accept('x')]],
+    { faults: 1 }),
+  scene('faults: a hold that is given up', { c: dense }, [[hold('09:00-09:30', { as: 'x' }), cancel('x')]],
+    { faults: 1 }),
+  scene('faults: surgeon and room', { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    [[a('09:00-09:30', { in: ['surgeon', 'room'], as: 'x' }), cancel('x')]], { faults: 1 }),
+  scene('faults: staff block time', { c: dense }, [[block('09:30-10:00')]], { faults: 1 }),
+  scene("faults: Medplum's $book", { c: { ...buffered, grid: 15 } }, [[nativeBook('09:15-09:45')]], { faults: 1 }),
+  scene('faults: staff block time and open it again', { c: dense }, [[block('09:30-10:00', { as: 'x' }), unblock('x')]],
+    { faults: 1 }),
+  scene('faults: staff block time of hand-made slots and open it again', { c: byHand },
+    [[block('09:20-09:40', { as: 'x' }), unblock('x')]], { faults: 1 }),
+  scene('faults: staff write an appointment and cancel it', { c: dense },
+    [[write('09:00-09:30', { slot: '09:00-09:30', as: 'x' }), staffCancel('x')]], { faults: 1 }),
+  scene('faults: staff write an appointment that names no Slot', { c: plain }, [[write('09:15-09:45')]], { faults: 1 }),
+  scene('faults: staff confirm a request', { c: { ...dense, confirmation: 'manual' } }, [[confirm('x')]],
+    { faults: 1, before: [a('09:00-09:30', { as: 'x' })] }),
+  scene("faults: Medplum's $book and $cancel", { c: { ...buffered, grid: 15 } },
+    [[nativeBook('09:15-09:45', { as: 'x' }), nativeCancel('x')]], { faults: 1 }),
+  scene('faults: opening hours change', { c: plain }, [[open('09:30-11:00')]], { faults: 1 }),
+  scene("staff write on a slot that a portal books and Medplum's $cancel deletes", { c: plain },
+    [[a('09:30-10:00', { as: 'z' }), nativeCancel('z')], [write('09:30-10:00', { slot: '09:30-10:00' })]]),
+  scene('staff set a slot busy that a portal books and moves', { c: dense },
+    [[occupy('10:15-10:45')], [b('10:15-10:45', { as: 'y' }), move('y', '09:45-10:15', { portal: 'B' })]]),
+  scene('staff write an appointment and a block, with time around appointments', { c: { ...buffered, grid: 15 } },
+    [[block('09:00-09:20')], [write('09:15-09:45', { slot: '09:15-09:45' })]]),
+  scene('staff write two overlapping appointments at one of two places', { c: { ...dense, capacity: 2 } },
+    [[write('09:00-09:30', { slot: '09:00-09:30' })], [write('09:15-09:45', { slot: '09:15-09:45' })]]),
+  scene('staff take a time and write an appointment into it, at one of two places', { c: { ...dense, capacity: 2 } },
+    [[occupy('09:00-09:30')], [write('09:15-09:45', { slot: '09:15-09:45' })]]),
+  scene('two of the staff take one Slot in Medplum, and one cancels at once', { c: plain },
+    [[nativeBook('10:00-10:30', { as: 'y' })],
+     [write('10:00-10:30', { slot: '10:00-10:30', as: 'x' }), staffCancel('x')]]),
   // Those who wait
-  {
-    name: 'waitlist: freed time is offered while another portal books it',
-    calendars: { c: refilled },
-    before: [b('09:00-09:30', { as: 'x' }), join('09:00-11:00', 'w')],
-    acts: [[{ does: 'cancel', portal: 'B', what: 'x' }], [b('09:00-09:30', { by: 'schedule' })]],
-  },
-  {
-    name: 'waitlist: freed time is offered while staff take it in Medplum and are refused',
-    calendars: { c: refilled },
-    before: [...waiting(refilled)],
-    acts: [
-      [{ does: 'block', time: '10:15-10:45' }],
-      [
-        { does: 'cancel', what: 'y' },
-        { does: 'native-hold', time: '09:30-10:00' },
-      ],
-    ],
-  },
-  {
-    name: 'Medplum cancels, and somebody writes an appointment there while the clock publishes, without a Slot',
-    calendars: { c: refilled },
-    before: [...waiting(refilled)],
-    acts: [
-      [{ does: 'native-cancel', what: 'y' }, { does: 'write', time: '09:30-10:00' }, { does: 'clock' }],
-      [b('09:30-10:00', { by: 'schedule' })],
-    ],
-  },
-  {
-    name: 'waitlist: two times are freed for one who waits',
-    calendars: { c: refilled },
-    before: [b('09:00-09:30', { as: 'x' }), b('09:30-10:00', { as: 'y' }), join('09:00-10:00', 'w')],
-    acts: [
-      [{ does: 'cancel', portal: 'B', what: 'x' }],
-      [{ does: 'cancel', portal: 'B', what: 'y' }, { does: 'clock' }],
-    ],
-  },
-  {
-    name: 'waitlist: an offer is accepted while its time runs out and another portal books',
-    calendars: { c: refilled },
-    before: [...offered, join('09:00-10:00', 'v', { portal: 'B' })],
-    acts: [[{ does: 'take', what: 'w' }], [{ does: 'pass', minutes: 1_500 }, b('09:00-09:30', { by: 'schedule' })]],
-  },
-  {
-    name: 'waitlist: an offer is accepted and declined',
-    calendars: { c: refilled },
-    before: [...offered, join('09:00-10:00', 'v', { portal: 'B' })],
-    acts: [[{ does: 'take', what: 'w' }], [{ does: 'decline', what: 'w' }]],
-  },
-  {
-    name: 'waitlist: an offer is accepted while what it replaces is cancelled or moved',
-    calendars: { c: refilled },
-    before: replacing,
-    acts: [[{ does: 'take', what: 'w' }], [{ does: 'cancel', what: 's' }]],
-  },
-  {
-    name: 'waitlist: whoever is offered a time leaves',
-    calendars: { c: refilled },
-    before: offered,
-    acts: [[{ does: 'take', what: 'w' }], [{ does: 'cancel', what: 'w' }]],
-  },
-  {
-    name: 'waitlist: faults: freed time is offered, declined, and offered again',
-    calendars: { c: refilled },
-    faults: 1,
-    before: [b('09:00-09:30', { as: 'x' }), join('09:00-10:00', 'w'), join('09:00-10:00', 'v', { portal: 'B' })],
-    acts: [
-      [
-        { does: 'cancel', portal: 'B', what: 'x' },
-        { does: 'decline', what: 'w' },
-        { does: 'take', portal: 'B', what: 'v' },
-      ],
-    ],
-  },
-  {
-    name: 'waitlist: faults: an accepted offer frees what it replaces, for the next',
-    calendars: { c: refilled },
-    faults: 1,
-    before: [...replacing, join('09:00-11:00', 'v', { portal: 'B' })],
-    acts: [
-      [
-        { does: 'take', what: 'w' },
-        { does: 'take', portal: 'B', what: 'v' },
-      ],
-    ],
-  },
+  scene('waitlist: freed time is offered while another portal books it', { c: refilled },
+    [[cancel('x', { portal: 'B' })], [b('09:00-09:30', { by: 'schedule' })]],
+    { before: [b('09:00-09:30', { as: 'x' }), join('09:00-11:00', 'w')] }),
+  scene('waitlist: freed time is offered while staff take it in Medplum and are refused', { c: refilled },
+    [[block('10:15-10:45')], [cancel('y'), nativeHold('09:30-10:00')]], { before: [...waiting(refilled)] }),
+  scene('Medplum cancels, and somebody writes an appointment there while the clock publishes, without a Slot',
+    { c: refilled },
+    [[nativeCancel('y'), write('09:30-10:00'), { does: 'clock' }], [b('09:30-10:00', { by: 'schedule' })]],
+    { before: [...waiting(refilled)] }),
+  scene('waitlist: two times are freed for one who waits', { c: refilled },
+    [[cancel('x', { portal: 'B' })], [cancel('y', { portal: 'B' }), { does: 'clock' }]],
+    { before: [b('09:00-09:30', { as: 'x' }), b('09:30-10:00', { as: 'y' }), join('09:00-10:00', 'w')] }),
+  scene('waitlist: an offer is accepted while its time runs out and another portal books', { c: refilled },
+    [[take('w')], [pass(1_500), b('09:00-09:30', { by: 'schedule' })]],
+    { before: [...offered, join('09:00-10:00', 'v', { portal: 'B' })] }),
+  scene('waitlist: an offer is accepted and declined', { c: refilled }, [[take('w')], [decline('w')]],
+    { before: [...offered, join('09:00-10:00', 'v', { portal: 'B' })] }),
+  scene('waitlist: an offer is accepted while what it replaces is cancelled or moved', { c: refilled },
+    [[take('w')], [cancel('s')]], { before: replacing }),
+  scene('waitlist: whoever is offered a time leaves', { c: refilled }, [[take('w')], [cancel('w')]],
+    { before: offered }),
+  scene('waitlist: faults: freed time is offered, declined, and offered again', { c: refilled },
+    [[cancel('x', { portal: 'B' }), decline('w'), take('v', { portal: 'B' })]],
+    { faults: 1, before: [b('09:00-09:30', { as: 'x' }), join('09:00-10:00', 'w'),
+     join('09:00-10:00', 'v', { portal: 'B' })] }),
+  scene('waitlist: faults: an accepted offer frees what it replaces, for the next', { c: refilled },
+    [[take('w'), take('v', { portal: 'B' })]],
+    { faults: 1, before: [...replacing, join('09:00-11:00', 'v', { portal: 'B' })] }),
   // Absences
-  {
-    name: 'absence: staff give what it offers to somebody else, and nobody is kept from theirs',
-    calendars: { c: plain },
-    before: [a('09:30-10:00', { as: 'y' })],
-    acts: [
-      [{ does: 'absence', time: '09:00-10:00', silence: 'keep' }],
-      [{ does: 'write', time: '10:00-10:30', slot: '10:00-10:30' }],
-    ],
-  },
-  {
-    name: 'absence: announced and confirmed while portals book into it',
-    calendars: withSubstitute,
-    before: [a('09:00-09:30', { in: ['c'], as: 'x' })],
-    acts: [[absence('keep')], [a('09:30-10:00', { in: ['c'] })], [b('10:00-10:30', { in: ['c'] })]],
-  },
-  {
-    name: 'absence: what it offers is booked, or its time is blocked',
-    calendars: withSubstitute,
-    before: [a('09:00-09:30', { in: ['c'], as: 'x' })],
-    acts: [[absence('cancel')], [b('09:00-09:30', { in: ['s'] })], [{ does: 'block', time: '09:30-10:00', in: ['s'] }]],
-  },
-  {
-    name: 'absence: an offer is accepted while its time runs out, and nobody is kept',
-    calendars: withSubstitute,
-    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('cancel')],
-    acts: [[{ does: 'take', what: 'x' }], [{ does: 'pass', minutes: 4_000 }, carriedOut]],
-  },
-  {
-    name: 'absence: an offer is accepted while its time runs out, and all are moved',
-    calendars: withSubstitute,
-    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('move')],
-    acts: [
-      [{ does: 'take', what: 'x' }],
-      [{ does: 'pass', minutes: 4_000 }, carriedOut],
-      [b('09:00-09:30', { in: ['s'] })],
-    ],
-  },
-  {
-    name: 'absence: an offer is declined while it is accepted, and its appointment is cancelled',
-    calendars: withSubstitute,
-    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('keep')],
-    acts: [
-      [{ does: 'decline', what: 'x' }, carriedOut],
-      [{ does: 'take', what: 'x' }],
-      [{ does: 'cancel', what: 'x' }],
-    ],
-  },
-  {
-    name: 'absence: it ends early while an offer is accepted',
-    calendars: withSubstitute,
-    before: [...bothBooked, absence('move')],
-    acts: [[{ does: 'end-absence', time: '09:00-11:00', in: ['c'], at: '09:00' }], [{ does: 'take', what: 'x' }]],
-  },
-  {
-    name: 'absence: two overlap, and one is that of the substitute',
-    calendars: withSubstitute,
-    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), a('10:00-10:30', { in: ['s'], as: 'y' })],
-    acts: [
-      [absence('keep')],
-      [{ does: 'absence', time: '09:00-10:00', in: ['c', 's'], silence: 'cancel' }, carriedOut],
-    ],
-  },
-  {
-    name: 'absence: faults: confirmed, with nobody answering: kept',
-    calendars: withSubstitute,
-    faults: 1,
-    before: [a('09:00-09:30', { in: ['c'], as: 'x' }), b('09:30-10:00', { in: ['c'] })],
-    acts: [[absence('keep', '09:00-10:00')]],
-  },
-  ...(['keep', 'cancel', 'move'] as const).map(
-    (silence): Scene => ({
-      name: `absence: faults: carried out by the clock, nobody answers: ${silence}`,
-      calendars: withSubstitute,
-      faults: 1,
-      before: [...bothBooked, absence(silence, '09:00-10:00')],
-      acts: [[{ does: 'take', what: 'y' }, { does: 'pass', minutes: 4_000 }, carriedOut, carriedOut]],
-    }),
+  scene('absence: staff give what it offers to somebody else, and nobody is kept from theirs', { c: plain },
+    [[{ does: 'absence', time: '09:00-10:00', silence: 'keep' }], [write('10:00-10:30', { slot: '10:00-10:30' })]],
+    { before: [a('09:30-10:00', { as: 'y' })] }),
+  scene('absence: announced and confirmed while portals book into it', withSubstitute,
+    [[absence('keep')], [a('09:30-10:00', { in: ['c'] })], [b('10:00-10:30', { in: ['c'] })]],
+    { before: [a('09:00-09:30', { in: ['c'], as: 'x' })] }),
+  scene('absence: what it offers is booked, or its time is blocked', withSubstitute,
+    [[absence('cancel')], [b('09:00-09:30', { in: ['s'] })], [block('09:30-10:00', { in: ['s'] })]],
+    { before: [a('09:00-09:30', { in: ['c'], as: 'x' })] }),
+  scene('absence: an offer is accepted while its time runs out, and nobody is kept', withSubstitute,
+    [[take('x')], [pass(4_000), carriedOut]],
+    { before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('cancel')] }),
+  scene('absence: an offer is accepted while its time runs out, and all are moved', withSubstitute,
+    [[take('x')], [pass(4_000), carriedOut], [b('09:00-09:30', { in: ['s'] })]],
+    { before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('move')] }),
+  scene('absence: an offer is declined while it is accepted, and its appointment is cancelled', withSubstitute,
+    [[decline('x'), carriedOut], [take('x')], [cancel('x')]],
+    { before: [a('09:00-09:30', { in: ['c'], as: 'x' }), absence('keep')] }),
+  scene('absence: it ends early while an offer is accepted', withSubstitute,
+    [[{ does: 'end-absence', time: '09:00-11:00', in: ['c'], at: '09:00' }], [take('x')]],
+    { before: [...bothBooked, absence('move')] }),
+  scene('absence: two overlap, and one is that of the substitute', withSubstitute,
+    [[absence('keep')], [{ does: 'absence', time: '09:00-10:00', in: ['c', 's'], silence: 'cancel' }, carriedOut]],
+    { before: [a('09:00-09:30', { in: ['c'], as: 'x' }), a('10:00-10:30', { in: ['s'], as: 'y' })] }),
+  scene('absence: faults: confirmed, with nobody answering: kept', withSubstitute, [[absence('keep', '09:00-10:00')]],
+    { faults: 1, before: [a('09:00-09:30', { in: ['c'], as: 'x' }), b('09:30-10:00', { in: ['c'] })] }),
+  ...(['keep', 'cancel', 'move'] as const).map((silence) =>
+    scene(`absence: faults: carried out by the clock, nobody answers: ${silence}`, withSubstitute,
+      [[take('y'), pass(4_000), carriedOut, carriedOut]],
+      { faults: 1, before: [...bothBooked, absence(silence, '09:00-10:00')] })
   ),
-  {
-    name: 'absence: faults: it ends early',
-    calendars: withSubstitute,
-    faults: 1,
-    before: [...bothBooked, absence('move', '09:00-10:00')],
-    acts: [[{ does: 'end-absence', time: '09:00-10:00', in: ['c'], at: '09:00' }, carriedOut]],
-  },
-  {
-    name: 'absence: another whole visit is offered while others book a step of it, or its time is blocked',
-    calendars: inTwo,
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
-    acts: [
-      [bothAbsent('cancel')],
-      [b('10:00-10:30', { in: ['c'], by: 'schedule' })],
-      [{ does: 'block', time: '10:30-11:00', in: ['d'] }],
-    ],
-  },
-  {
-    name: 'absence: another whole visit is accepted while it is declined, and staff take the time of a step',
-    calendars: inTwo,
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent('keep')],
-    acts: [
-      [{ does: 'take', what: 'v' }],
-      [{ does: 'decline', what: 'v' }, carriedOut],
-      [{ does: 'block', time: '10:00-10:30', in: ['c'] }],
-    ],
-  },
-  ...(['keep', 'cancel', 'move'] as const).map(
-    (silence): Scene => ({
-      name: `absence: faults: another whole visit, carried out by the clock, nobody answers: ${silence}`,
-      calendars: inTwo,
-      faults: 1,
-      before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent(silence)],
-      acts: [[{ does: 'pass', minutes: 4_000 }, carriedOut, carriedOut]],
-    }),
+  scene('absence: faults: it ends early', withSubstitute,
+    [[{ does: 'end-absence', time: '09:00-10:00', in: ['c'], at: '09:00' }, carriedOut]],
+    { faults: 1, before: [...bothBooked, absence('move', '09:00-10:00')] }),
+  scene('absence: another whole visit is offered while others book a step of it, or its time is blocked', inTwo,
+    [[bothAbsent('cancel')], [b('10:00-10:30', { in: ['c'], by: 'schedule' })], [block('10:30-11:00', { in: ['d'] })]],
+    { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])] }),
+  scene('absence: another whole visit is accepted while it is declined, and staff take the time of a step', inTwo,
+    [[take('v')], [decline('v'), carriedOut], [block('10:00-10:30', { in: ['c'] })]],
+    { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent('keep')] }),
+  ...(['keep', 'cancel', 'move'] as const).map((silence) =>
+    scene(`absence: faults: another whole visit, carried out by the clock, nobody answers: ${silence}`, inTwo,
+      [[pass(4_000), carriedOut, carriedOut]],
+      { faults: 1, before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent(silence)] })
   ),
-  {
-    name: 'absence: another whole visit is accepted while its time runs out, and all are moved',
-    calendars: inTwo,
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent('move')],
-    acts: [
-      [{ does: 'take', what: 'v' }],
-      [{ does: 'pass', minutes: 4_000 }, carriedOut],
-      [b('10:00-10:30', { in: ['c'], by: 'schedule' })],
-    ],
-  },
+  scene('absence: another whole visit is accepted while its time runs out, and all are moved', inTwo,
+    [[take('v')], [pass(4_000), carriedOut], [b('10:00-10:30', { in: ['c'], by: 'schedule' })]],
+    { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), bothAbsent('move')] }),
   // Visits of several steps
-  {
-    name: 'visits: two cross each other in two calendars',
-    calendars: inTwo,
-    acts: [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])], [visitB(['09:00-09:30', 'd'], ['09:30-10:00', 'c'])]],
-  },
-  {
-    name: 'visits: two want each step of the other, in another order',
-    calendars: inTwo,
-    acts: [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])], [visitB(['09:30-10:00', 'd'], ['10:00-10:30', 'c'])]],
-  },
-  {
-    name: 'visits: one of three steps, and bookings of two of them',
-    calendars: inTwo,
-    acts: [
-      [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'], ['10:00-10:30', 'c'])],
-      [b('10:00-10:30', { in: ['c'] })],
-      [b('09:30-10:00', { in: ['d'] })],
-    ],
-  },
-  {
-    name: 'visits: faults: one is booked, moved and cancelled, while others book what it leaves',
-    calendars: inTwo,
-    faults: 1,
-    acts: [
-      [
-        visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']),
-        { ...visit(['09:30-10:00', 'c'], ['10:00-10:30', 'd']), what: 'v', as: 'v' },
-        { does: 'cancel', what: 'v2' },
-      ],
-      [b('09:00-09:30', { in: ['c'] })],
-    ],
-  },
-  {
-    name: 'visits: cancelled from both ends, and booked anew',
-    calendars: inTwo,
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
-    acts: [
-      [{ does: 'cancel', what: 'v' }],
-      [{ does: 'cancel', what: 'v2' }],
-      [visitB(['09:30-10:00', 'd'], ['10:00-10:30', 'c'])],
-    ],
-  },
-  {
-    name: 'visits: staff block a step while it is booked',
-    calendars: inTwo,
-    acts: [
-      [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
-      [{ does: 'block', time: '09:30-10:00', in: ['d'], status: 'busy-unavailable' }],
-    ],
-  },
-  {
-    name: 'visits: staff cancel a step while it is moved',
-    calendars: inTwo,
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
-    acts: [
-      [{ ...visit(['09:30-10:00', 'c'], ['10:00-10:30', 'd']), what: 'v', as: 'v' }],
-      [{ does: 'staff-cancel', what: 'v2' }],
-    ],
-  },
-  {
-    name: 'visits: staff confirm a step while it is cancelled',
-    calendars: { c: { ...plain, visit: true, confirmation: 'manual' }, d: { ...plain, visit: true } },
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
-    acts: [[{ does: 'confirm', what: 'v' }], [{ does: 'cancel', what: 'v2' }]],
-  },
-  {
-    name: 'visits: two that cross are cancelled, and others wait for either',
-    calendars: inTwoRefilled,
-    before: [
-      visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']),
-      visitB(['09:00-09:30', 'd'], ['09:30-10:00', 'c']),
-      ...bothWaitForVisits,
-    ],
-    acts: [[{ does: 'cancel', what: 'v2' }], [{ does: 'cancel', portal: 'B', what: 'w' }]],
-  },
-  {
-    name: 'visits: freed time is one offer, while others book a step of it',
-    calendars: inTwoRefilled,
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), ...bothWaitForVisits],
-    acts: [[{ does: 'cancel', what: 'v' }], [b('09:30-10:00', { in: ['d'], by: 'schedule' })]],
-  },
-  {
-    name: 'visits: staff block a step while a whole is offered',
-    calendars: inTwoRefilled,
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), join('09:00-10:00', 'x', { visit: true })],
-    acts: [
-      [{ does: 'cancel', what: 'v' }],
-      [{ does: 'block', time: '09:30-10:00', in: ['d'], status: 'busy-unavailable' }],
-    ],
-  },
-  {
-    name: 'visits: faults: one offer of a whole is declined, and the next is taken',
-    calendars: inTwoRefilled,
-    faults: 1,
-    before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), ...bothWaitForVisits],
-    acts: [
-      [
-        { does: 'cancel', what: 'v' },
-        { does: 'decline', what: 'x' },
-        { does: 'take', portal: 'B', what: 'y' },
-      ],
-    ],
-  },
-  {
-    name: 'visits: a whole is offered in place of another, and taken while its time runs out and another books a step',
-    calendars: inTwoRefilled,
-    before: [
-      visitB(['09:00-09:30', 'c'], ['09:30-10:00', 'd']),
-      visit(['10:00-10:30', 'c'], ['10:30-11:00', 'd']),
-      join('09:00-10:00', 'x', { visit: true, standing: 'v' }),
-      { does: 'cancel', portal: 'B', what: 'w' },
-    ],
-    acts: [
-      [{ does: 'take', what: 'x' }],
-      [{ does: 'pass', minutes: 1_500 }, b('09:00-09:30', { in: ['c'], by: 'schedule' })],
-    ],
-  },
+  scene('visits: two cross each other in two calendars', inTwo,
+    [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])], [visitB(['09:00-09:30', 'd'], ['09:30-10:00', 'c'])]]),
+  scene('visits: two want each step of the other, in another order', inTwo,
+    [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])], [visitB(['09:30-10:00', 'd'], ['10:00-10:30', 'c'])]]),
+  scene('visits: one of three steps, and bookings of two of them', inTwo,
+    [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'], ['10:00-10:30', 'c'])], [b('10:00-10:30', { in: ['c'] })],
+     [b('09:30-10:00', { in: ['d'] })]]),
+  scene('visits: faults: one is booked, moved and cancelled, while others book what it leaves', inTwo,
+    [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']),
+     { ...visit(['09:30-10:00', 'c'], ['10:00-10:30', 'd']), what: 'v', as: 'v' }, cancel('v2')],
+     [b('09:00-09:30', { in: ['c'] })]], { faults: 1 }),
+  scene('visits: cancelled from both ends, and booked anew', inTwo,
+    [[cancel('v')], [cancel('v2')], [visitB(['09:30-10:00', 'd'], ['10:00-10:30', 'c'])]],
+    { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])] }),
+  scene('visits: staff block a step while it is booked', inTwo,
+    [[visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])],
+     [block('09:30-10:00', { in: ['d'], status: 'busy-unavailable' })]]),
+  scene('visits: staff cancel a step while it is moved', inTwo,
+    [[{ ...visit(['09:30-10:00', 'c'], ['10:00-10:30', 'd']), what: 'v', as: 'v' }], [staffCancel('v2')]],
+    { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])] }),
+  scene('visits: staff confirm a step while it is cancelled',
+    { c: { ...plain, visit: true, confirmation: 'manual' }, d: { ...plain, visit: true } },
+    [[confirm('v')], [cancel('v2')]], { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd'])] }),
+  scene('visits: two that cross are cancelled, and others wait for either', inTwoRefilled,
+    [[cancel('v2')], [cancel('w', { portal: 'B' })]],
+    { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), visitB(['09:00-09:30', 'd'], ['09:30-10:00', 'c']),
+     ...bothWaitForVisits] }),
+  scene('visits: freed time is one offer, while others book a step of it', inTwoRefilled,
+    [[cancel('v')], [b('09:30-10:00', { in: ['d'], by: 'schedule' })]],
+    { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), ...bothWaitForVisits] }),
+  scene('visits: staff block a step while a whole is offered', inTwoRefilled,
+    [[cancel('v')], [block('09:30-10:00', { in: ['d'], status: 'busy-unavailable' })]],
+    { before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), join('09:00-10:00', 'x', { visit: true })] }),
+  scene('visits: faults: one offer of a whole is declined, and the next is taken', inTwoRefilled,
+    [[cancel('v'), decline('x'), take('y', { portal: 'B' })]],
+    { faults: 1, before: [visit(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), ...bothWaitForVisits] }),
+  scene('visits: a whole is offered in place of another, and taken while its time runs out and another books a step',
+    inTwoRefilled, [[take('x')], [pass(1_500), b('09:00-09:30', { in: ['c'], by: 'schedule' })]],
+    { before: [visitB(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), visit(['10:00-10:30', 'c'], ['10:30-11:00', 'd']),
+     join('09:00-10:00', 'x', { visit: true, standing: 'v' }), cancel('w', { portal: 'B' })] }),
   // Draws
-  {
-    name: 'draw: two ask for one time, and a third comes while it is drawn',
-    calendars: { c: drawn },
-    acts: [
-      [ask('A')],
-      [ask('B')],
-      [{ does: 'pass', minutes: 1 }, { does: 'clock', only: 'process-booking' }, b('09:00-09:30')],
-    ],
-  },
-  {
-    name: 'draw: faults: two ask for one time',
-    calendars: { c: drawn },
-    faults: 1,
-    acts: [[ask('A')], [ask('B'), { does: 'pass', minutes: 1 }, { does: 'clock', only: 'process-booking' }]],
-  },
+  scene('draw: two ask for one time, and a third comes while it is drawn', { c: drawn },
+    [[ask('A')], [ask('B')], [pass(1), { does: 'clock', only: 'process-booking' }, b('09:00-09:30')]]),
+  scene('draw: faults: two ask for one time', { c: drawn },
+    [[ask('A')], [ask('B'), pass(1), { does: 'clock', only: 'process-booking' }]], { faults: 1 }),
   // Publishing
-  {
-    name: 'opening hours change while a portal books',
-    calendars: { c: dense },
-    acts: [[{ does: 'open', hours: '09:30-11:00' }], [b('09:00-09:30')]],
-  },
-  {
-    name: 'the clock publishes while a portal books',
-    calendars: { c: dense },
-    acts: [[{ does: 'clock' }], [b('09:00-09:30')]],
-  },
+  scene('opening hours change while a portal books', { c: dense }, [[open('09:30-11:00')], [b('09:00-09:30')]]),
+  scene('the clock publishes while a portal books', { c: dense }, [[{ does: 'clock' }], [b('09:00-09:30')]]),
 ];
