@@ -23,10 +23,10 @@ const release = [
 const slow = [
   '/test/faults/.*[.]test[.]ts$',
   '/test/contract/races/.*[.]test[.]ts$',
-  '/test/contract/(absence|book/simultaneous|requests|status/table)[.]test[.]ts$',
+  '/test/contract/(absence|requests|status/table)[.]test[.]ts$',
   '/test/contract/access/isolation-of-searches[.]test[.]ts$',
   '/test/contract/calendar/services[.]test[.]ts$',
-  '/test/contract/notifications/(deliver|delivery|limit|own-subscriptions|who-is-told)[.]test[.]ts$',
+  '/test/contract/notifications/(deliver|delivery|own-subscriptions|who-is-told)[.]test[.]ts$',
   '/test/contract/patient/personal-data[.]test[.]ts$',
   '/test/contract/visits/(find|several|waitlist)[.]test[.]ts$',
   '/test/scripts/consistency/repair[.]test[.]ts$',

@@ -49,8 +49,7 @@ import {
 } from './booking/fixtures.ts';
 import { later, withClock } from './clock.ts';
 import { config, configured } from './config.ts';
-import { anAppointment, toPortal } from './lib/notifications/events/fixtures.ts';
-import { addAppointment, addEvents, eventAbout, subscribe, subscribeLongAgo } from './lib/notifications/outboxes.ts';
+import { addEvents, anAppointment, eventAbout, subscribe, toPortal } from './lib/notifications/outboxes.ts';
 import { type Asked, withMedplum } from './medplum.ts';
 import { administrator, eventOf as called, knownCaller } from './notifications/callers.ts';
 
@@ -186,7 +185,7 @@ const inOne: Readonly<Record<string, Act>> = {
     return () => validateSlot(server(), event({ ...over, start: free?.start, end: free?.end }));
   },
   'record-events': async () => {
-    await subscribe(medplum(), { outbox: { since: 0 } });
+    await subscribe(medplum());
     const appointment = await anAppointment(medplum());
     return () => recordEvents(server(), event(appointment));
   },
@@ -241,21 +240,21 @@ const inSteps: Readonly<Record<string, Act>> = {
     return () => reconcile(server());
   },
   'follow deletions': async () => {
-    await subscribeLongAgo(medplum());
-    const appointment = await addAppointment(medplum());
+    await subscribe(medplum());
+    const appointment = await anAppointment(medplum());
     await medplum().create<Task>(deletionTask(appointment.id, config));
     await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
     return () => later(6_000, () => followDeletions(server(), Date.now() + 6_000));
   },
   'remove-old-events': async () => {
     const one = await subscribe(medplum(), { outbox: { events: 1, delivered: 1 } });
-    const old = { ...eventAbout(await addAppointment(medplum()), 1), timestamp: '2020-01-01T00:00:00Z' };
+    const old = { ...eventAbout(await anAppointment(medplum()), 1), timestamp: '2020-01-01T00:00:00Z' };
     await addEvents(medplum(), one, old);
     return () => later(LEASE + 1_000, () => removeOldEvents(server()));
   },
   'retry-deliveries': async () => {
-    await subscribeLongAgo(medplum(), { outbox: { status: 'on-hold', until: 0 } });
-    await addAppointment(medplum());
+    await subscribe(medplum(), { outbox: { status: 'on-hold', until: 0 } });
+    await anAppointment(medplum());
     return () => retryDeliveries(server());
   },
 };
@@ -388,8 +387,9 @@ const { 'record-events': _events, ...others } = inOne;
 const synced = Object.entries(inSteps).filter(([name]) => name.startsWith('sync-slots'));
 const bounded = { ...others, ...Object.fromEntries(synced) };
 
-describe('others who are faster each time', () => {
-  it.each(Object.entries({ ...bounded, ...jobs }))('have %s give up in the end, with nothing done', async (_, act) => {
+it.each(Object.entries({ ...bounded, ...jobs }))(
+  'others who are faster each time have %s give up in the end, with nothing done',
+  async (_, act) => {
     const run = await act();
     const before = await stored();
     medplum().interfere((asked) =>
@@ -399,5 +399,5 @@ describe('others who are faster each time', () => {
     medplum().interfere(() => undefined);
     expect(why ?? 'Left to others.').toMatch(/\w{3}.*\.$/s);
     expect(await stored()).toEqual(before);
-  });
-});
+  },
+);

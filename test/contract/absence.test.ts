@@ -4,12 +4,13 @@ import { offeredFor } from '../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { seriesOf, visitGroupOf } from '../../core/visits/group.ts';
 import { stepExtension } from '../../core/visits/visit.ts';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 import {
   aBooked,
   absence,
   absent,
   aCalendar,
+  aReachable,
   aService,
   at,
   blocksIn,
@@ -18,12 +19,13 @@ import {
   offerOf,
   outcomeOf,
   planned,
+  proposedFor,
   rowOnce,
   rowsOf,
   silence,
   substitute,
 } from './absence/fixtures.ts';
-import { aPatient, book, parameters, proposed, several, stored, succeeded } from './fixtures.ts';
+import { aPatient, book, parameters, several, stored, succeeded } from './fixtures.ts';
 import { hold } from './holds/fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from './http.ts';
 import { config } from './installation.ts';
@@ -54,32 +56,15 @@ const statusesOn = async (schedule: { readonly id?: string }): Promise<string[]>
 /** A calendar with an appointment at nine, and a substitute who is free then and at ten. */
 async function aClinicWithSubstitute(role: 'portal-a' | 'portal-b' = 'portal-a', more = {}) {
   const service = aService();
-  const [own, other] = [
-    await aCalendar(service, [[0, 9]]),
-    await aCalendar(
-      service,
-      [
-        [0, 9],
-        [0, 10],
-      ],
-      more,
-    ),
-  ];
+  const [own, other] = [await aCalendar(service, [9]), await aCalendar(service, [9, 10], more)];
   return { service, own, other, ...(await aBooked(own.slots, service, role)) };
 }
 
 describe('planning', () => {
   it('takes the least change: a substitute at the same time, then the same person another day', async () => {
     const service = aService();
-    const own = await aCalendar(service, [
-      [0, 9],
-      [0, 10],
-      [2, 9],
-    ]);
-    const other = await aCalendar(service, [
-      [0, 9],
-      [5, 9],
-    ]);
+    const own = await aCalendar(service, [9, 10, [2, 9]]);
+    const other = await aCalendar(service, [9, [5, 9]]);
     const [first, second] = [
       await aBooked(own.slots.slice(0, 1), service),
       await aBooked(own.slots.slice(1, 2), service),
@@ -108,24 +93,12 @@ describe('planning', () => {
 
   it('keeps to the other appointments of the patient, to the policy and to the service', async () => {
     const service = aService();
-    const own = await aCalendar(service, [[0, 9]]);
-    const far = await aCalendar(service, [[0, 11]], policy(length('window', 1, 'h')));
-    const [elsewhere, foreign] = [await aCalendar(service, [[0, 10]]), await aCalendar(aService(), [[0, 9]])];
-    const { patient, appointment } = await aBooked(own.slots, service);
-    const there = await aCalendar(service, [[0, 10]]);
-    const more = { serviceType: [service], start: at(0, 10), end: at(0, 10.5), participant: appointment.participant };
-    expect(
-      (
-        await book({
-          ...appointment,
-          id: undefined,
-          ...more,
-          status: 'proposed',
-          slot: [{ reference: `Slot/${there.slots[0]?.id}` }],
-        })
-      ).status,
-    ).toBe(201);
-    expect(patient.id).toBeDefined();
+    const own = await aCalendar(service, [9]);
+    const far = await aCalendar(service, [11], policy(length('window', 1, 'h')));
+    const [elsewhere, foreign] = [await aCalendar(service, [10]), await aCalendar(aService(), [9])];
+    const { patient } = await aBooked(own.slots, service);
+    const there = await aCalendar(service, [10]);
+    expect((await book(proposedFor(patient, there.slots, service))).status).toBe(201);
     const dry = [substitute(far.schedule), substitute(elsewhere.schedule), { name: 'dry-run', valueBoolean: true }];
     expect(linesIn(await planned(absent([own.schedule], dry))).map(({ schedule }) => schedule)).toEqual([undefined]);
     const refused = await absence(absent([own.schedule], [substitute(foreign.schedule)]));
@@ -134,7 +107,7 @@ describe('planning', () => {
 
   it('of all calendars at once, over a night of daylight saving, by days of the clinic', async () => {
     const service = aService();
-    const calendars = [await aCalendar(service, [[0, 9]]), await aCalendar(service, [[0, 9]])];
+    const calendars = [await aCalendar(service, [9]), await aCalendar(service, [9])];
     const booked = await Promise.all(calendars.map(({ slots }) => aBooked(slots, service)));
     const period = { start: at(0, 0).slice(0, 10), end: at(0, 0).slice(0, 10) };
     const all = await planned(
@@ -197,16 +170,9 @@ describe('a plan that is confirmed', () => {
 
   it('of several steps of a visit is one line and one call; of what is left of it, another one', async () => {
     const service = aService();
-    const { schedule, slots } = await aCalendar(service, [
-      [0, 9],
-      [0, 10],
-      [0, 11],
-    ]);
+    const { schedule, slots } = await aCalendar(service, [9, 10, 11]);
     const patient = await aPatient();
-    const steps = slots.map((slot, index) => ({
-      ...proposed(patient, [slot]),
-      ...{ serviceType: [service], start: at(0, 9 + index), end: at(0, 9.5 + index) },
-    }));
+    const steps = slots.map((slot) => proposedFor(patient, [slot], service));
     expect((await book(several(...steps))).status).toBe(201);
     const [first, second] = await stored('Appointment', `patient=Patient/${patient.id}&_sort=date`);
     if (!first || !second) {
@@ -233,16 +199,9 @@ describe('a plan that is confirmed', () => {
     /** Blood at nine, the ECG at ten within two hours of it; the ECG could also be at eleven, or at one. */
     async function aVisit(...more: readonly [number, number][]) {
       const [blood, ecg] = [aService(), aService()];
-      const first = await aCalendar(blood, [[0, 9], [0, 10.5], ...more]);
-      const second = await aCalendar(ecg, [
-        [0, 10],
-        [0, 13],
-        [1, 11],
-      ]);
-      const other = await aCalendar(ecg, [
-        [0, 11],
-        [0, 13],
-      ]);
+      const first = await aCalendar(blood, [9, 10.5, ...more]);
+      const second = await aCalendar(ecg, [10, 13, [1, 11]]);
+      const other = await aCalendar(ecg, [11, 13]);
       const part = (name: string, { id }: Schedule, ...more: Extension[]): Extension => ({
         url: 'step',
         extension: [
@@ -276,12 +235,9 @@ describe('a plan that is confirmed', () => {
         'HealthcareService',
         await medplum('front-desk', 'POST', '/HealthcareService', { body }),
       );
-      const patient = await aPatient('portal-a', { telecom: [{ system: 'phone', value: '+49 30 1234567' }] });
-      const steps = [first, second].map(({ slots: [slot] }, index) => ({
-        ...proposed(patient, slot ? [slot] : []),
-        serviceType: [index === 0 ? blood : ecg],
-        start: at(0, 9 + index),
-        end: at(0, 9.5 + index),
+      const patient = await aReachable();
+      const steps = [first, second].map(({ slots }, index) => ({
+        ...proposedFor(patient, slots.slice(0, 1), index === 0 ? blood : ecg),
         extension: [stepExtension({ service: service.id ?? '', step: index === 0 ? 'Blood' : 'ECG' }, config)],
       }));
       const booked = await book(several(...steps));
@@ -345,13 +301,10 @@ describe('a plan that is confirmed', () => {
       await endsAs('declined', 'cancelled', 'cancelled', 'cancelled', 'cancelled');
       const ended = await aWholeOffer('cancel');
       await planned(absent([ended.first.schedule, ended.second.schedule], [{ name: 'end', valueInstant: at(0, 0) }]));
-      const rows = await until(
-        async () => {
-          await runBot('end-requests');
-          return rowsOf(ended.steps[0]);
-        },
-        ([row]) => row?.status === 'cancelled',
-      );
+      const rows = await eventually(async () => {
+        await runBot('end-requests');
+        return rowsOf(ended.steps[0]);
+      }).is(([row]) => row?.status === 'cancelled');
       expect(rows).toHaveLength(1);
       const all = await Promise.all([...ended.steps, ...ended.offers].map(now));
       expect(all.map(({ status }) => status)).toEqual(['booked', 'booked', 'cancelled', 'cancelled']);
@@ -387,21 +340,12 @@ describe('a plan that is confirmed', () => {
       'HealthcareService',
       await medplum('front-desk', 'POST', '/HealthcareService', { body }),
     );
-    const { schedule, slots } = await aCalendar(
-      service,
-      [
-        [0, 9],
-        [1, 9],
-        [1, 14],
-      ],
-      { actor: [{ reference: `HealthcareService/${visiting.id}` }] },
-    );
-    const patient = await aPatient('portal-a', { telecom: [{ system: 'phone', value: '+49 30 1234567' }] });
+    const { schedule, slots } = await aCalendar(service, [9, [1, 9], [1, 14]], {
+      actor: [{ reference: `HealthcareService/${visiting.id}` }],
+    });
+    const patient = await aReachable();
     const series = slots.slice(0, 2).map((slot, index) => ({
-      ...proposed(patient, [slot]),
-      serviceType: [service],
-      start: at(index, 9),
-      end: at(index, 9.5),
+      ...proposedFor(patient, [slot], service),
       extension: [stepExtension({ service: visiting.id ?? '', step: String(index + 1) }, config)],
     }));
     const booked = await book(several(...series));
@@ -465,14 +409,8 @@ describe('a plan that is confirmed', () => {
 
   it('leaves no time that somebody holds to be booked', async () => {
     const service = aService();
-    const own = await aCalendar(service, [[0, 9]]);
-    const patient = await aPatient();
-    const wanted = {
-      ...proposed(patient, own.slots),
-      serviceType: [service],
-      start: own.slots[0]?.start ?? '',
-      end: own.slots[0]?.end ?? '',
-    };
+    const own = await aCalendar(service, [9]);
+    const wanted = proposedFor(await aPatient(), own.slots, service);
     const held = resourceIn('Appointment', await hold(wanted));
     await planned(absent([own.schedule], [silence('keep')]));
     const refused = await book({ ...wanted, id: held.id });
@@ -505,23 +443,19 @@ describe('an absence', () => {
     const [start, end] = [0, 2_000].map((time) => new Date(Date.now() + time).toISOString());
     const { parameter = [] } = await planned(absent([own.schedule], [], { start: start ?? '', end: end ?? '' }));
     const id = parameter.find(({ name }) => name === 'absence')?.valueReference?.reference?.split('/')[1];
-    const [row] = await until(
-      async () => {
-        await runBot('end-requests');
-        return stored('Task', `_id=${id}`);
-      },
-      ([one]) => one?.status !== 'draft',
-    );
+    const [row] = await eventually(async () => {
+      await runBot('end-requests');
+      return stored('Task', `_id=${id}`);
+    }).is(([one]) => one?.status !== 'draft');
     expect(row?.status).toBe('cancelled');
   });
 
   it('is replaced by its person: moved', async () => {
-    const { own, other, appointment, patient } = await aClinicWithSubstitute();
+    const { service, own, other, appointment, patient } = await aClinicWithSubstitute();
     await planned(absent([own.schedule], [substitute(other.schedule), silence('keep')]));
     const [slot] = await stored('Slot', `schedule=Schedule/${other.schedule.id}&status=free&_sort=-start`);
-    const instead = { ...proposed(patient, slot ? [slot] : []), serviceType: appointment.serviceType ?? [] };
     const replaced = { name: 'cancelled-appt-id', valueUri: `Appointment/${appointment.id}` };
-    const body = parameters({ ...instead, start: slot?.start ?? '', end: slot?.end ?? '' });
+    const body = parameters(proposedFor(patient, slot ? [slot] : [], service));
     const made = await book({ ...body, parameter: [...body.parameter, replaced] });
     expect(made.status).toBe(201);
     expect(outcomeOf(await rowOnce(appointment, (one) => outcomeOf(one) !== undefined))).toBe('moved');
@@ -530,9 +464,9 @@ describe('an absence', () => {
   it('over another one: each appointment has one row, and an offer in the second is renewed', async () => {
     const service = aService();
     const [own, first, second] = [
-      await aCalendar(service, [[0, 9]]),
-      await aCalendar(service, [[0, 9]]),
-      await aCalendar(service, [[0, 9]]),
+      await aCalendar(service, [9]),
+      await aCalendar(service, [9]),
+      await aCalendar(service, [9]),
     ];
     const { appointment } = await aBooked(own.slots, service);
     const substitutes = [substitute(first.schedule), substitute(second.schedule)];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 import { accepting, alternativesIn, proposals, referencesTo, timesIn } from './alternatives/fixtures.ts';
 import {
   aClinic,
@@ -212,8 +212,7 @@ describe('a slot that is taken', () => {
     const accepted = await book(proposed(patient, [slot], type), 'portal-a', { prefer: 'respond-async' });
     expect(accepted.status).toBe(202);
     const location = accepted.headers.get('content-location') ?? '';
-    const result = await until(
-      () => request('portal-a', 'GET', location.slice(location.indexOf('/async/'))),
+    const result = await eventually(() => request('portal-a', 'GET', location.slice(location.indexOf('/async/')))).is(
       ({ status }) => status !== 202,
     );
     expect([result.status, timesIn(result)]).toEqual([409, ['60-90']]);
@@ -245,10 +244,7 @@ describe('what a policy refuses', () => {
       'Appointment',
       await hold(proposed(patient, slots.slice(0, 1), { ...type, from: 60, to: 90 })),
     );
-    await until(
-      async () => Date.now(),
-      (now) => now > Date.parse(heldUntil(held) ?? ''),
-    );
+    await eventually(async () => Date.now()).is((now) => now > Date.parse(heldUntil(held) ?? ''));
     expect((await book(proposed(patient, slots.slice(0, 1), { ...type, from: 60, to: 90 }))).status).toBe(201);
     const late = await book(proposed(patient, slots.slice(0, 1), { ...type, id: held.id, from: 60, to: 90 }));
     expect([late.status, issuesOf(late), timesIn(late)]).toEqual([

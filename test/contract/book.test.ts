@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Bundle, Meta, Patient, QuestionnaireResponse, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Meta, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
@@ -11,6 +11,7 @@ import { toXml } from '../../core/fhir/xml/write.ts';
 import { readXml } from '../lib/read-xml.ts';
 import {
   aClinic,
+  answers,
   aPatient,
   appointmentsOn,
   aSchedule,
@@ -18,6 +19,7 @@ import {
   book,
   ct,
   minutes,
+  onSchedule,
   parameters,
   proposed,
   slotsOf,
@@ -180,14 +182,6 @@ describe('patient in the operation', () => {
   });
 });
 
-const answers: QuestionnaireResponse = {
-  resourceType: 'QuestionnaireResponse',
-  status: 'completed',
-  questionnaire: 'https://example.org/Questionnaire/anamnesis',
-  text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">Allergies: none</div>' },
-  item: [{ linkId: '1', text: 'Allergies', answer: [{ valueString: 'none' }] }],
-};
-
 describe('patient-submitted answers', () => {
   it('are stored with the patient as subject, and linked from the appointment', async () => {
     const { slot, patient } = await aClinic();
@@ -222,14 +216,8 @@ describe('patient-submitted answers', () => {
   });
 });
 
-const bookOn = (scheduleId: string | undefined, appointment: object) =>
-  book({
-    resourceType: 'Parameters',
-    parameter: [
-      { name: 'appt-resource', resource: { ...appointment, slot: undefined } },
-      { name: 'schedule', valueReference: { reference: `Schedule/${scheduleId}` } },
-    ],
-  });
+const bookOn = (id: string | undefined, appointment: object) =>
+  book(onSchedule(id, { ...appointment, slot: undefined }));
 
 /** Free slots of one minute each, from a minute on. */
 async function minuteSlots({ id }: Schedule, from: number, count: number): Promise<void> {

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Appointment, Patient, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  Patient,
+  QuestionnaireResponse,
+  Resource,
+  ResourceType,
+  Schedule,
+  Slot,
+} from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type Answer, medplum, request, resourceIn } from './http.ts';
@@ -100,6 +108,24 @@ export const several = (...appointments: readonly unknown[]) => ({
   resourceType: 'Parameters',
   parameter: appointments.map((resource) => ({ name: 'appt-resource', resource })),
 });
+
+/** Parameters of `$book` that name a schedule. */
+export const onSchedule = (id: string | undefined, resource: unknown) => ({
+  resourceType: 'Parameters',
+  parameter: [
+    { name: 'appt-resource', resource },
+    { name: 'schedule', valueReference: { reference: `Schedule/${id}` } },
+  ],
+});
+
+/** What a patient has answered before a visit. */
+export const answers: QuestionnaireResponse = {
+  resourceType: 'QuestionnaireResponse',
+  status: 'completed',
+  questionnaire: 'https://example.org/Questionnaire/anamnesis',
+  text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">Allergies: none</div>' },
+  item: [{ linkId: '1', text: 'Allergies', answer: [{ valueString: 'none' }] }],
+};
 
 /** `$book` as a requestor. */
 export function book(body: unknown, role: Role = 'portal-a', headers: Readonly<Record<string, string>> = {}) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { until } from '../lib/until.ts';
+import { eventually, until } from '../lib/until.ts';
 import {
   aClinic,
   aPatient,
@@ -41,10 +41,7 @@ describe('a portal that makes its patient inactive', () => {
   it('cancels the open appointments that it could cancel itself', async () => {
     const { patient, id } = await aBooking();
     expect((await deactivate(patient)).status).toBe(200);
-    await until(
-      () => read(id),
-      ({ status }) => status === 'cancelled',
-    );
+    await eventually(() => read(id)).is(({ status }) => status === 'cancelled');
   });
 
   it('is refused while one may no longer be cancelled (422); staff are not', async () => {
@@ -53,10 +50,7 @@ describe('a portal that makes its patient inactive', () => {
     expect([answer.status, issuesOf(answer)]).toEqual([422, ['cancellation-closed Patient.active']]);
     await isStillBooked(id);
     await editPatient(patient, { active: false });
-    await until(
-      () => read(id),
-      ({ status }) => status === 'cancelled',
-    );
+    await eventually(() => read(id)).is(({ status }) => status === 'cancelled');
   });
 
   it('is refused at Medplum itself, too, by PUT and by PATCH', async () => {
@@ -102,14 +96,8 @@ describe.each(goes)('a patient who %s', (_, go) => {
     const later = await aSlot(schedule, 60, 90);
     const second = succeeded('Appointment', await book(proposed(patient, [later], { from: 60, to: 90 })));
     await go(patient);
-    await until(
-      () => read(id),
-      ({ status }) => status === 'cancelled',
-    );
-    await until(
-      () => read(second.id ?? ''),
-      ({ status }) => status === 'cancelled',
-    );
+    await eventually(() => read(id)).is(({ status }) => status === 'cancelled');
+    await eventually(() => read(second.id ?? '')).is(({ status }) => status === 'cancelled');
     expect(await slotsOf(schedule)).toEqual(['free 0-30', 'free 60-90']);
   });
 
@@ -120,10 +108,7 @@ describe.each(goes)('a patient who %s', (_, go) => {
     const later = await aSlot(over.schedule, 60, 90);
     const open = succeeded('Appointment', await book(proposed(over.patient, [later], { from: 60, to: 90 })));
     await go(over.patient);
-    await until(
-      () => read(open.id ?? ''),
-      ({ status }) => status === 'cancelled',
-    );
+    await eventually(() => read(open.id ?? '')).is(({ status }) => status === 'cancelled');
     expect(await inMedplum(over.id)).toEqual(before);
     expect(await slotsOf(over.schedule)).toEqual(['busy 0-30', 'free 60-90']);
   });
@@ -131,10 +116,7 @@ describe.each(goes)('a patient who %s', (_, go) => {
   it('takes a request along that waits for confirmation', async () => {
     const { schedule, patient, id } = await aPending();
     await go(patient);
-    await until(
-      () => read(id),
-      ({ status }) => status === 'cancelled',
-    );
+    await eventually(() => read(id)).is(({ status }) => status === 'cancelled');
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
     const late = await edit(id, { status: 'booked' });
     expect(issuesOf(late)[0]).toBe('transition-not-allowed Appointment.status');
@@ -156,10 +138,7 @@ describe('a patient who is merged into another one', () => {
     const { schedule, patient, booked, id } = await aBooking();
     const survivor = await aPatient();
     await merge(patient, survivor);
-    await until(
-      () => patientOf(id),
-      (reference) => reference === `Patient/${survivor.id}`,
-    );
+    await eventually(() => patientOf(id)).is((reference) => reference === `Patient/${survivor.id}`);
     expect(await read(id)).toMatchObject({ status: 'booked', start: booked.start, slot: booked.slot });
     expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
   });
@@ -169,10 +148,7 @@ describe('a patient who is merged into another one', () => {
     const [first, second] = [await aPatient(), await aPatient()];
     await merge(first, second);
     await merge(patient, first);
-    await until(
-      () => patientOf(id),
-      (reference) => reference === `Patient/${second.id}`,
-    );
+    await eventually(() => patientOf(id)).is((reference) => reference === `Patient/${second.id}`);
   });
 
   it('into one who is inactive: the appointment is cancelled', async () => {
@@ -180,10 +156,7 @@ describe('a patient who is merged into another one', () => {
     const survivor = await aPatient();
     await editPatient(survivor, { active: false });
     await merge(patient, survivor);
-    await until(
-      () => read(id),
-      ({ status }) => status === 'cancelled',
-    );
+    await eventually(() => read(id)).is(({ status }) => status === 'cancelled');
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
   });
 
@@ -194,10 +167,7 @@ describe('a patient who is merged into another one', () => {
     const survivor = await aPatient();
     await merge(patient, survivor);
     await merge(open.patient, survivor);
-    await until(
-      () => patientOf(open.id),
-      (reference) => reference === `Patient/${survivor.id}`,
-    );
+    await eventually(() => patientOf(open.id)).is((reference) => reference === `Patient/${survivor.id}`);
     expect(await patientOf(id)).toBe(`Patient/${patient.id}`);
   });
 });
@@ -213,10 +183,7 @@ async function aMergedBooking() {
   const booking = await aBooking({ identifier: [{ system: 'urn:portal-a', value: randomUUID() }] });
   const record = await aRecord();
   await merge(booking.patient, record);
-  await until(
-    () => patientOf(booking.id),
-    (reference) => reference === `Patient/${record.id}`,
-  );
+  await eventually(() => patientOf(booking.id)).is((reference) => reference === `Patient/${record.id}`);
   return { ...booking, record, later: await aSlot(booking.schedule, 60, 90) };
 }
 
@@ -278,10 +245,7 @@ describe('an appointment whose patient the clinic has merged into its own record
     const record = await aRecord();
     await merge(between, record);
     await merge(booking.patient, between);
-    await until(
-      () => patientOf(booking.id),
-      (reference) => reference === `Patient/${record.id}`,
-    );
+    await eventually(() => patientOf(booking.id)).is((reference) => reference === `Patient/${record.id}`);
     expect(await found(`patient=Patient/${booking.patient.id}`)).toEqual([booking.id]);
   });
 });
@@ -294,10 +258,9 @@ describe('nothing else of the record', () => {
     const theirs = await aClinic();
     const foreign = succeeded('Appointment', await book(proposed(mine, [theirs.slot]), 'portal-b'));
     await merge(mine, record);
-    await until(
-      async () => resourceIn('Appointment', await request('portal-b', 'GET', `/Appointment/${foreign.id}`)),
-      ({ participant }) => participant[0]?.actor?.reference === `Patient/${record.id}`,
-    );
+    await eventually(async () =>
+      resourceIn('Appointment', await request('portal-b', 'GET', `/Appointment/${foreign.id}`)),
+    ).is(({ participant }) => participant[0]?.actor?.reference === `Patient/${record.id}`);
     expect(await found(`patient=Patient/${record.id}`)).toEqual([id]);
     expect(await found(`patient=Patient/${mine.id}`)).toEqual([]);
     expect(await found(`patient=Patient/${record.id}`, 'portal-b')).toEqual([foreign.id]);

@@ -6,6 +6,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import {
   aClinic,
+  answers,
   aPatient,
   appointmentsOn,
   aSchedule,
@@ -13,6 +14,7 @@ import {
   book,
   minutes,
   once,
+  onSchedule,
   parameters,
   proposed,
   slotsOf,
@@ -80,13 +82,6 @@ const handing =
   (a) =>
     parameters({ ...a, participant: undefined }, ['patient', { resourceType: 'Patient', ...patient }]);
 
-const answers = {
-  resourceType: 'QuestionnaireResponse',
-  status: 'completed',
-  questionnaire: 'https://example.org/Questionnaire/anamnesis',
-  text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">Allergies: none</div>' },
-  item: [{ linkId: '1', text: 'Allergies', answer: [{ valueString: 'none' }] }],
-};
 const answering =
   (more: object): Change =>
   (a) =>
@@ -190,9 +185,9 @@ const bookings: readonly Row[] = [
   ['slots that only touch the time', (a, { slot, next }) => ({ ...a, ...slotsAt([slot.id, next.id], 30) }), 422, 'slot-mismatch .slot[1]'],
   ['slots that overlap the time', (a, { slot, overlapping }) => ({ ...a, ...slotsAt([slot.id, overlapping.id], 30) }), 422, 'slot-mismatch .slot[1]'],
   ['a schedule that is closed', (a, { closed }) => ({ ...a, ...slotsAt([closed.id], 30) }), 422, 'schedule-inactive .slot[0]'],
-  ['another schedule than that of the slot', (a, { elsewhere }) => on(elsewhere.id, a), 422, 'slot-mismatch Parameters.parameter[0].resource.slot[0]'],
-  ['an unknown schedule', (a) => on(randomUUID(), { ...a, slot: undefined }), 422, 'schedule-not-found Parameters.parameter[1].valueReference'],
-  ['a schedule without that time', (a, { elsewhere }) => on(elsewhere.id, { ...a, slot: undefined }), 409, 'slot-not-free Parameters.parameter[1].valueReference'],
+  ['another schedule than that of the slot', (a, { elsewhere }) => onSchedule(elsewhere.id, a), 422, 'slot-mismatch Parameters.parameter[0].resource.slot[0]'],
+  ['an unknown schedule', (a) => onSchedule(randomUUID(), { ...a, slot: undefined }), 422, 'schedule-not-found Parameters.parameter[1].valueReference'],
+  ['a schedule without that time', (a, { elsewhere }) => onSchedule(elsewhere.id, { ...a, slot: undefined }), 409, 'slot-not-free Parameters.parameter[1].valueReference'],
   ['a service that is not offered', but({ serviceType: [{ coding: [{ system: 'urn:other', code: 'haircut' }] }] }), 422, 'service-type-not-offered .serviceType[0]'],
   ['a slot that is taken', (a, { busy }) => ({ ...a, start: minutes(120), ...slotsAt([busy.id], 150) }), 409, 'slot-not-free .slot[0]'],
   // Patients.
@@ -278,14 +273,6 @@ const bookings: readonly Row[] = [
 const slotsAt = (ids: readonly (string | undefined)[], to: number) => ({
   slot: ids.map((id) => ({ reference: `Slot/${id}` })),
   end: minutes(to),
-});
-
-const on = (id: string | undefined, resource: unknown) => ({
-  resourceType: 'Parameters',
-  parameter: [
-    { name: 'appt-resource', resource },
-    { name: 'schedule', valueReference: { reference: `Schedule/${id}` } },
-  ],
 });
 
 const never = {} as Known;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Task } from '@medplum/fhirtypes';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 import { aClinic, aPatient, aSchedule, aSlot, book, parameters, proposed, slotsOf, succeeded } from './fixtures.ts';
 import { isActionable, issuesOf, medplum, request, resourceIn } from './http.ts';
 import { about, subscribed } from './notifications/fixtures.ts';
@@ -208,10 +208,7 @@ const statuses = (tasks: readonly Task[]): string => tasks.map(({ status }) => s
 
 /** Waits until the Task of a request has a status: what staff do in Medplum is followed a moment later. */
 const turnsTo = (status: Task['status'], { id }: Waiting) =>
-  until(
-    () => tasksOf(id),
-    (tasks) => statuses(tasks) === status,
-  );
+  eventually(() => tasksOf(id)).is((tasks) => statuses(tasks) === status);
 
 const changeTask = async (task: Task | undefined, changes: Partial<Task>) =>
   medplum('front-desk', 'PUT', `/Task/${task?.id}`, { body: { ...task, ...changes } });
@@ -284,8 +281,7 @@ describe('the Task of a request is over whenever it leaves waiting', () => {
     const waiting = await aRequest(2, 'd');
     const survivor = await aPatient();
     await merge(waiting.patient, survivor);
-    await until(
-      () => tasksOf(waiting.id),
+    await eventually(() => tasksOf(waiting.id)).is(
       ([task]) => task?.for?.reference === `Patient/${survivor.id}` && task.status === 'requested',
     );
   });
@@ -320,10 +316,7 @@ describe('a booking that becomes a request', () => {
     const [slot, patient] = [await aSlot(schedule, 0, 30), await aPatient()];
     const accepted = await book(proposed(patient, [slot]), 'portal-a', { prefer: 'respond-async' });
     const path = (accepted.headers.get('content-location') ?? '').replace(/^.*(?=\/async\/)/, '');
-    const answer = await until(
-      () => request('portal-a', 'GET', path),
-      ({ status }) => status !== 202,
-    );
+    const answer = await eventually(() => request('portal-a', 'GET', path)).is(({ status }) => status !== 202);
     const pending = resourceIn('Appointment', answer);
     const [task, ...more] = await tasksOf(pending.id);
     expect([task?.status, task?.requester?.reference?.split('/')[0], more.length]).toEqual([
@@ -358,46 +351,42 @@ describe('what staff do with the Task', () => {
   });
 });
 
-describe('the reminder', () => {
-  it('comes once most of the time is over: the Task is urgent; what staff set stays', async () => {
-    const [waiting, early, taken] = [await aRequest(2, 'd'), await aRequest(2, 'd'), await aRequest(2, 'd')];
-    const authoredOn = new Date(Date.now() - 30 * 86_400_000).toISOString();
-    await changeTask((await tasksOf(waiting.id))[0], { authoredOn });
-    await changeTask((await tasksOf(taken.id))[0], { authoredOn, priority: 'asap' });
-    await runBot('end-requests');
-    const priorities = async () =>
-      (await Promise.all([waiting, early, taken].map(({ id }) => tasksOf(id)))).map(([task]) => task?.priority);
-    expect(await priorities()).toEqual(['urgent', 'routine', 'asap']);
-    await changeTask((await tasksOf(waiting.id))[0], { priority: 'routine' });
-    await runBot('end-requests');
-    expect(await priorities()).toEqual(['routine', 'routine', 'asap']);
-    expect((await request('portal-a', 'GET', `/Appointment/${waiting.id}`)).status).toBe(200);
-  });
+it('the reminder comes once most of the time is over: the Task is urgent; what staff set stays', async () => {
+  const [waiting, early, taken] = [await aRequest(2, 'd'), await aRequest(2, 'd'), await aRequest(2, 'd')];
+  const authoredOn = new Date(Date.now() - 30 * 86_400_000).toISOString();
+  await changeTask((await tasksOf(waiting.id))[0], { authoredOn });
+  await changeTask((await tasksOf(taken.id))[0], { authoredOn, priority: 'asap' });
+  await runBot('end-requests');
+  const priorities = async () =>
+    (await Promise.all([waiting, early, taken].map(({ id }) => tasksOf(id)))).map(([task]) => task?.priority);
+  expect(await priorities()).toEqual(['urgent', 'routine', 'asap']);
+  await changeTask((await tasksOf(waiting.id))[0], { priority: 'routine' });
+  await runBot('end-requests');
+  expect(await priorities()).toEqual(['routine', 'routine', 'asap']);
+  expect((await request('portal-a', 'GET', `/Appointment/${waiting.id}`)).status).toBe(200);
 });
 
-describe('told', () => {
-  it.each<[string, (body: ReturnType<typeof proposed>) => Promise<unknown>]>([
-    ['when the deadline is over', () => runBot('end-requests')],
-    [
-      'when somebody else takes the time first',
-      async ({ slot, start, end }) => {
-        const others = await aPatient('portal-b');
-        await book({ ...proposed(others, []), slot, start, end }, 'portal-b');
-      },
-    ],
-  ])('the portal is told, %s: cancelled, with the reason', async (_, end) => {
-    const listener = await aListener();
-    const { slot, patient } = await aClinic(byHandWithin(1, 's'));
-    await subscribed(listener, { ...about(patient), content: 'full-resource' });
-    const body = proposed(patient, [slot]);
-    const pending = succeeded('Appointment', await book(body));
-    await over(pending);
-    await end(body);
-    const told = (await events(listener, 1))
-      .flatMap(({ bundle }) => eventEntries(bundle))
-      .map(({ resource }) => resource);
-    expect(told).toMatchObject([
-      { id: pending.id, status: 'cancelled', cancelationReason: { coding: [{ code: 'confirmation-expired' }] } },
-    ]);
-  });
+it.each<[string, (body: ReturnType<typeof proposed>) => Promise<unknown>]>([
+  ['when the deadline is over', () => runBot('end-requests')],
+  [
+    'when somebody else takes the time first',
+    async ({ slot, start, end }) => {
+      const others = await aPatient('portal-b');
+      await book({ ...proposed(others, []), slot, start, end }, 'portal-b');
+    },
+  ],
+])('the portal is told, %s: cancelled, with the reason', async (_, end) => {
+  const listener = await aListener();
+  const { slot, patient } = await aClinic(byHandWithin(1, 's'));
+  await subscribed(listener, { ...about(patient), content: 'full-resource' });
+  const body = proposed(patient, [slot]);
+  const pending = succeeded('Appointment', await book(body));
+  await over(pending);
+  await end(body);
+  const told = (await events(listener, 1))
+    .flatMap(({ bundle }) => eventEntries(bundle))
+    .map(({ resource }) => resource);
+  expect(told).toMatchObject([
+    { id: pending.id, status: 'cancelled', cancelationReason: { coding: [{ code: 'confirmation-expired' }] } },
+  ]);
 });

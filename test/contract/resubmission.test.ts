@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { REPLACES } from '../../core/fhir/reserved.ts';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 import { change } from './calendar/fixtures.ts';
 import {
   aClinic,
+  answers,
   aPatient,
   appointmentsOn,
   aSchedule,
@@ -137,13 +138,6 @@ describe('If-Match', () => {
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
   });
 });
-
-const answers = {
-  resourceType: 'QuestionnaireResponse',
-  status: 'completed',
-  text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">Allergies: none</div>' },
-  item: [{ linkId: '1', text: 'Allergies', answer: [{ valueString: 'none' }] }],
-};
 
 const said: Partial<Appointment> = {
   comment: 'By the lift, please',
@@ -417,10 +411,7 @@ describe('retry by Appointment.identifier', () => {
     expect(byOther.status).toBe(409);
     expect((await book({ ...body, start: minutes(60), end: minutes(90) })).status).toBe(201);
     expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
-    const again = await until(
-      () => book(body),
-      ({ status }) => status !== 409,
-    );
+    const again = await eventually(() => book(body)).is(({ status }) => status !== 409);
     expect([again.status, resourceIn('Appointment', again).id === id]).toEqual([201, false]);
   });
 });

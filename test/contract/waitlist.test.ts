@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 import { aPatient, aSchedule, book, parameters, stored, succeeded } from './fixtures.ts';
 import { heldUntil, hold } from './holds/fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from './http.ts';
@@ -127,14 +127,12 @@ describe('freed time', () => {
     await cancel(booked.id, 'portal-b');
     await cancel((await offerFor(first.entry, first.patient)).id);
     await cancel((await offerFor(second.entry, second.patient)).id, 'portal-b');
-    const rows = await until(
-      () =>
-        stored(
-          'Task',
-          `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|refill`)}&focus=Schedule/${schedule.id}`,
-        ),
-      (found) => found.length === 3 && found.every(({ status }) => status === 'completed'),
-    );
+    const rows = await eventually(() =>
+      stored(
+        'Task',
+        `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|refill`)}&focus=Schedule/${schedule.id}`,
+      ),
+    ).is((found) => found.length === 3 && found.every(({ status }) => status === 'completed'));
     expect(rows).toHaveLength(3);
     expect(await statusesOf(schedule)).toEqual(['free']);
     expect(await offersFor(first.entry, first.patient)).toHaveLength(1);
@@ -148,10 +146,7 @@ describe('freed time', () => {
     // The next offer must stand while the answer to this one comes.
     const body = { ...schedule, ...refilling(shortly), meta: undefined };
     expect((await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body })).status).toBe(200);
-    await until(
-      async () => Date.now(),
-      (now) => now > Date.parse(heldUntil(offer) ?? ''),
-    );
+    await eventually(async () => Date.now()).is((now) => now > Date.parse(heldUntil(offer) ?? ''));
     await runBot('reconcile');
     const next = await offerFor(second.entry, second.patient);
     expect(next.start).toBe(offer.start);

@@ -13,7 +13,7 @@ import { type Running, start } from '../../scripts/start.ts';
 import { freePort } from '../lib/free-port.ts';
 import { FUZZ } from '../lib/hostile-texts.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../lib/mail-server.ts';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 
 let mail: MailServer;
 let running: Running;
@@ -119,10 +119,9 @@ async function aHold(token: string): Promise<{ readonly hold: string; readonly o
 
 /** The link that was sent to an address, once it was. */
 async function linkTo(email: string): Promise<string> {
-  const [first] = await until(
-    () => mail.mails.filter(({ to }) => to?.some(({ address }) => address === email)),
-    (found) => found.length > 0,
-  );
+  const [first] = await eventually(() =>
+    mail.mails.filter(({ to }) => to?.some(({ address }) => address === email)),
+  ).is((found) => found.length > 0);
   expect(first?.subject).toContain('Do you agree?');
   return (
     /https:\S+/
@@ -370,32 +369,30 @@ async function attack(seed: number, world: World): Promise<void> {
   }
 }
 
-describe('hostile scripts', () => {
-  it('book nothing without consent, nothing twice, and see nobody else', async () => {
-    const tokens = await Promise.all(Array.from({ length: 4 }, () => aClient('asks')));
-    const offers = (
-      await Promise.all(tokens.map(async (token) => (await timesFor(token)).map(({ offer }) => offer)))
-    ).flat();
-    const world: World = { tokens, offers, holds: [], answers: [], asked: [] };
-    for (let seed = 1; seed <= 200 * FUZZ; seed += 10) {
-      await Promise.all(Array.from({ length: 10 }, (_, index) => attack(seed + index, world)));
-    }
-    for (const { email, text } of world.answers) {
-      expect(text.match(/(?:victim|swapped)-\d+@/g)?.filter((one) => !email.startsWith(one)) ?? []).toEqual([]);
-    }
-    const agreeing = [...new Set(world.asked)].slice(0, 10);
-    for (const email of agreeing) {
-      await answer(await linkTo(email), 'come');
-    }
-    const emails: string[] = [];
-    const times: string[] = [];
-    for (const one of await medplum.searchResources('Patient', 'email:contains=victim&_count=1000')) {
-      const booked = await medplum.searchResources('Appointment', `patient=Patient/${one.id}&status=booked,pending`);
-      emails.push(...booked.map(() => one.telecom?.[0]?.value ?? ''));
-      times.push(...booked.flatMap(({ slot = [] }) => slot.map(({ reference }) => reference ?? '')));
-    }
-    expect(emails.toSorted()).toEqual(agreeing.toSorted());
-    expect(new Set(times).size).toBe(times.length);
-    expect(agreeing.length).toBe(10);
-  });
+it('hostile scripts book nothing without consent, nothing twice, and see nobody else', async () => {
+  const tokens = await Promise.all(Array.from({ length: 4 }, () => aClient('asks')));
+  const offers = (
+    await Promise.all(tokens.map(async (token) => (await timesFor(token)).map(({ offer }) => offer)))
+  ).flat();
+  const world: World = { tokens, offers, holds: [], answers: [], asked: [] };
+  for (let seed = 1; seed <= 200 * FUZZ; seed += 10) {
+    await Promise.all(Array.from({ length: 10 }, (_, index) => attack(seed + index, world)));
+  }
+  for (const { email, text } of world.answers) {
+    expect(text.match(/(?:victim|swapped)-\d+@/g)?.filter((one) => !email.startsWith(one)) ?? []).toEqual([]);
+  }
+  const agreeing = [...new Set(world.asked)].slice(0, 10);
+  for (const email of agreeing) {
+    await answer(await linkTo(email), 'come');
+  }
+  const emails: string[] = [];
+  const times: string[] = [];
+  for (const one of await medplum.searchResources('Patient', 'email:contains=victim&_count=1000')) {
+    const booked = await medplum.searchResources('Appointment', `patient=Patient/${one.id}&status=booked,pending`);
+    emails.push(...booked.map(() => one.telecom?.[0]?.value ?? ''));
+    times.push(...booked.flatMap(({ slot = [] }) => slot.map(({ reference }) => reference ?? '')));
+  }
+  expect(emails.toSorted()).toEqual(agreeing.toSorted());
+  expect(new Set(times).size).toBe(times.length);
+  expect(agreeing.length).toBe(10);
 });

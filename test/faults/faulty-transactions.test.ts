@@ -95,17 +95,15 @@ describe('what happens to the transaction of a Bot', () => {
   });
 });
 
-describe('what happens to the reads of a Bot', () => {
-  it.each(['cut', 'half', 'done, but 502', 429, 500] as const)(
-    '%s: 503, nothing booked, the retry books',
-    async (fault) => {
-      const { slot, patient } = await fixtures.aClinic();
-      proxy.choose = once(faults[fault], about(slot, isRead));
-      const body = fixtures.proposed(patient, [slot]);
-      const answer = await fixtures.book(body);
-      expect([answer.status, ...http.issuesOf(answer)]).toEqual([503, 'upstream-unavailable']);
-      expect(await fixtures.appointmentsOn(slot)).toEqual([]);
-      expect((await fixtures.book(body)).status).toBe(201);
-    },
-  );
-});
+it.each(['cut', 'half', 'done, but 502', 429, 500] as const)(
+  'what happens to the reads of a Bot: %s: 503, nothing booked, the retry books',
+  async (fault) => {
+    const { slot, patient } = await fixtures.aClinic();
+    proxy.choose = once(faults[fault], about(slot, isRead));
+    const body = fixtures.proposed(patient, [slot]);
+    const answer = await fixtures.book(body);
+    expect([answer.status, ...http.issuesOf(answer)]).toEqual([503, 'upstream-unavailable']);
+    expect(await fixtures.appointmentsOn(slot)).toEqual([]);
+    expect((await fixtures.book(body)).status).toBe(201);
+  },
+);

@@ -5,7 +5,7 @@ import { loadConfig } from '../../scripts/cli/load-config.ts';
 import { sealedTokens } from '../../scripts/demo/sealed-tokens.ts';
 import { freePort } from '../lib/free-port.ts';
 import type { Service } from '../lib/service.ts';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 import { gatewayClient } from './gateway-client.ts';
 import { prepareInstallation, serviceOf } from './installation.ts';
 import { type FaultyProxy, isTransaction, type Passing, startProxy } from './proxy.ts';
@@ -105,10 +105,7 @@ it.each(['when its booking reaches Medplum', 'when Medplum has booked'] as const
         : undefined;
     await sendAndLeave(body, left.promise);
     proxy.choose = () => undefined;
-    await until(
-      () => fixtures.appointmentsOn(slot),
-      (found) => found.length === 1,
-    );
+    await eventually(() => fixtures.appointmentsOn(slot)).is((found) => found.length === 1);
     expect((await fixtures.book(body)).status).toBe(200);
     expect(http.resourceIn('Appointment', await fixtures.book(body)).status).toBe('booked');
     expect(await consistent.inconsistencies(schedule)).toEqual([]);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Installation } from '../lib/installation.ts';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 import { prepareInstallation } from './installation.ts';
 
 let installation: Installation;
@@ -86,8 +86,7 @@ it.each([1, 7, 23])(
     await installation.start();
 
     for (const { job } of sent.filter((one) => one.job)) {
-      const answer = await until(
-        () => http.request('portal-a', 'GET', job ?? ''),
+      const answer = await eventually(() => http.request('portal-a', 'GET', job ?? '')).is(
         ({ status }) => status !== 202,
       );
       expect(answer.status).toBe(200);

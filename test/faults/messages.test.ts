@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import type { ClientApplication, Patient, Project } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../lib/mail-server.ts';
-import { until } from '../lib/until.ts';
+import { eventually } from '../lib/until.ts';
 import { prepareInstallation } from './installation.ts';
 
 let mail: MailServer;
@@ -50,10 +50,7 @@ it('a booking is confirmed by one mail, through a kill; its link shows, and canc
   const body = fixtures.proposed(patient, [slot], { extension: [{ url: messages, valueBoolean: true }] });
   const booked = fixtures.succeeded('Appointment', await fixtures.book(body));
   await restart();
-  const [first] = await until(
-    () => mailsTo(value),
-    (found) => found.length > 0,
-  );
+  const [first] = await eventually(() => mailsTo(value)).is((found) => found.length > 0);
   expect(mail.calendarOf(first as NonNullable<typeof first>)).toContain(`UID:${booked.id}@clinic.example`);
   const link = address(/https:\S+/.exec(first?.text ?? '')?.[0] ?? '');
   // Programs that look at links use GET and HEAD.
@@ -69,10 +66,7 @@ it('a booking is confirmed by one mail, through a kill; its link shows, and canc
   const done = await post(link, 'cancel', { 'sec-fetch-site': 'same-origin' });
   expect([done.status, await read()]).toEqual([200, 'cancelled']);
   expect(await fixtures.slotsOf(schedule)).toEqual(['free 0-30']);
-  await until(
-    () => mailsTo(value),
-    (found) => found.length > 1,
-  );
+  await eventually(() => mailsTo(value)).is((found) => found.length > 1);
   expect(mailsTo(value).map(({ subject }) => subject?.split(' on ')[0])).toEqual([
     'Your appointment',
     'Cancelled: your appointment',

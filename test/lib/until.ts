@@ -36,3 +36,8 @@ export async function until<T>(
     await setTimeout(pause);
   }
 }
+
+/** Looks until what it sees is as wanted: `eventually(() => slotsOf(schedule)).is(isFree)`. */
+export const eventually = <T>(look: () => T | Promise<T>, limit?: number) => ({
+  is: (isWanted: (seen: T) => boolean): Promise<T> => until(look, isWanted, limit),
+});

@@ -7,7 +7,13 @@ import { withAlternatives } from '../../../bots/lib/booking/alternatives.ts';
 import { bookAppointment } from '../../../bots/lib/booking/book.ts';
 import { type DecisionOptions, decideBooking, type Requestor } from '../../../bots/lib/booking/decide.ts';
 import type { Unanswered } from '../../../bots/lib/medplum.ts';
-import { ANSWER_HEADER, AS_PARAMETERS, askForTurn, OFFERING_A_TURN } from '../../../core/booking/book/answer.ts';
+import {
+  ANSWER_HEADER,
+  AS_PARAMETERS,
+  askForTurn,
+  LEADS_HEADER,
+  OFFERING_A_TURN,
+} from '../../../core/booking/book/answer.ts';
 import { type Purpose, parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import {
   limitsReached,
@@ -17,7 +23,9 @@ import {
 import { artefactUri } from '../../../core/config/config.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
 import type { BookingErrorCode } from '../../../core/fhir/outcome/errors.ts';
+import { createMemory } from '../../../gateway/medplum/memory.ts';
 import { told } from '../../lib/told.ts';
+import { withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { type Asked, withMedplum } from '../medplum.ts';
 import {
@@ -34,11 +42,13 @@ import {
   eventOf,
   extension,
   inMinutes,
+  meanwhile,
   only,
   overtaken,
   type Portal,
   parameters,
   policy,
+  problems,
   proposed,
   requestorOf,
   tagsOf,
@@ -108,29 +118,18 @@ describe('book', () => {
   describe('a write that fails', () => {
     it('is not tried again when the gateway does not wait any more', async () => {
       const given = await setting();
-      const { now } = Date;
-      medplum().interfere((asked) => {
-        if (!writes(asked)) {
-          return undefined;
-        }
-        Date.now = () => now() + timeLimits(config).decide + 1;
-        return overtaken();
-      });
-      try {
+      await withClock(async (skip) => {
+        medplum().interfere((asked) => {
+          skip(writes(asked) ? timeLimits(config).decide + 1 : 0);
+          return writes(asked) ? overtaken() : undefined;
+        });
         expect(issuesIn(await book(given))).toEqual(['booking-conflict']);
-      } finally {
-        Date.now = now;
-      }
+      });
     });
 
     it('because the slot was just taken is refused as such', async () => {
       const given = await setting();
-      medplum().interfere(
-        only(writes, async () => {
-          await medplum().change(given.slot, { status: 'busy' });
-          return undefined;
-        }),
-      );
+      meanwhile(medplum(), writes, () => medplum().change(given.slot, { status: 'busy' }));
       expect(issuesIn(await book(given))).toEqual(['slot-not-free Appointment.slot[0]']);
     });
 
@@ -242,23 +241,11 @@ describe('book', () => {
 
     it('says nothing of it when the decision took long', async () => {
       const { given } = await taken();
-      const { now } = Date;
-      medplum().interfere(
-        only(
-          () => true,
-          () => {
-            Date.now = () => begin + timeLimits(config).propose;
-            return undefined;
-          },
-        ),
-      );
-      const begin = now();
-      Date.now = () => begin;
-      try {
+      await withClock(async (skip) => {
+        const isAny = () => true;
+        meanwhile(medplum(), isAny, async () => skip(timeLimits(config).propose));
         expect(alternativesIn(await book(given))).toEqual([]);
-      } finally {
-        Date.now = now;
-      }
+      });
     });
 
     it('of a hold proposes what can be held', async () => {
@@ -314,22 +301,20 @@ describe('decide', () => {
     });
   });
 
-  describe('what cannot be read', () => {
-    it('is more that takes the time than Medplum finds at once: the rest is read with the rights of the caller', async () => {
-      const { portal, patient, slot } = await setting();
-      medplum().interfere(
-        only(asks(/Slot\?/), async ({ bundle }) => {
-          const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization: portal.authorization });
-          const [first, ...others] = body.entry ?? [];
-          const found = {
-            ...(first?.resource as Bundle),
-            link: [{ relation: 'next', url: 'https://medplum.example/' }],
-          };
-          return { status: 200, body: { ...body, entry: [{ ...first, resource: found }, ...others] } };
-        }),
-      );
-      expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
-    });
+  it('what cannot be read is more that takes the time than Medplum finds at once: the rest is read with the rights of the caller', async () => {
+    const { portal, patient, slot } = await setting();
+    medplum().interfere(
+      only(asks(/Slot\?/), async ({ bundle }) => {
+        const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization: portal.authorization });
+        const [first, ...others] = body.entry ?? [];
+        const found = {
+          ...(first?.resource as Bundle),
+          link: [{ relation: 'next', url: 'https://medplum.example/' }],
+        };
+        return { status: 200, body: { ...body, entry: [{ ...first, resource: found }, ...others] } };
+      }),
+    );
+    expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
   });
 
   describe('a patient who is submitted', () => {
@@ -399,37 +384,33 @@ describe('alternatives', () => {
     return { portal, schedule, patient, slot, body: proposed(patient, [slot]), free };
   }
 
-  describe('what could be booked instead', () => {
-    it('is permitted by the policy of the services: of its actor, and those that it names', async () => {
-      const leadTime = (Date.parse(at('10:45')) - Date.now()) / 3_600_000;
-      const service = await aService(medplum(), { extension: [policy({ leadTime })] });
-      for (const more of [
-        { serviceType: [typeOf(service)] },
-        { actor: [{ reference: `HealthcareService/${service.id}` }] },
-      ]) {
-        const { portal, body, free } = await setting(more);
-        await free('10:00', '10:30');
-        const later = await free('11:00', '11:30');
-        const given = await proposals(portal, body);
-        expect(given).toEqual([`${later.id} 11:00`]);
-      }
-    });
+  it('what could be booked instead is permitted by the policy of the services: of its actor, and those that it names', async () => {
+    const leadTime = (Date.parse(at('10:45')) - Date.now()) / 3_600_000;
+    const service = await aService(medplum(), { extension: [policy({ leadTime })] });
+    for (const more of [
+      { serviceType: [typeOf(service)] },
+      { actor: [{ reference: `HealthcareService/${service.id}` }] },
+    ]) {
+      const { portal, body, free } = await setting(more);
+      await free('10:00', '10:30');
+      const later = await free('11:00', '11:30');
+      const given = await proposals(portal, body);
+      expect(given).toEqual([`${later.id} 11:00`]);
+    }
   });
 
-  describe('the same service elsewhere', () => {
-    it('is bound by the policies there', async () => {
-      const type = aType();
-      const service = await aService(medplum(), { extension: [policy({ leadTime: 8_000 })] });
-      const { portal, body, free } = await setting({ serviceType: [type] });
-      const other = await aSchedule(medplum(), {
-        serviceType: [type],
-        actor: [{ reference: `HealthcareService/${service.id}` }],
-      });
-      await free('10:00', '10:30', other);
-      const given = await proposals(portal, body);
-      expect(given).toEqual([]);
-      expect(await proposals(portal, body, { requestor: { role: 'repository' } })).toHaveLength(1);
+  it('the same service elsewhere is bound by the policies there', async () => {
+    const type = aType();
+    const service = await aService(medplum(), { extension: [policy({ leadTime: 8_000 })] });
+    const { portal, body, free } = await setting({ serviceType: [type] });
+    const other = await aSchedule(medplum(), {
+      serviceType: [type],
+      actor: [{ reference: `HealthcareService/${service.id}` }],
     });
+    await free('10:00', '10:30', other);
+    const given = await proposals(portal, body);
+    expect(given).toEqual([]);
+    expect(await proposals(portal, body, { requestor: { role: 'repository' } })).toHaveLength(1);
   });
 
   describe('no alternatives', () => {
@@ -533,4 +514,67 @@ it('a limit is reached by as many as are allowed, those of others do not count',
 
 it('what a portal may not search for does not limit it', () => {
   expect(limitsReached(['open'], [{ response: { status: '403' } }])).toEqual(new Set());
+});
+
+/** Notes what is asked from now on. */
+function listen(): Asked[] {
+  const heard: Asked[] = [];
+  medplum().interfere((asked) => void heard.push(asked));
+  return heard;
+}
+
+describe('what a booking leads to', () => {
+  it('is read at once: a booking under a policy is one read and one write', async () => {
+    const service = await aService(medplum(), { extension: [policy({ leadTime: 1 })] });
+    const { portal, patient, schedule, slot } = await bookable(medplum(), { serviceType: [typeOf(service)] });
+    const leads = { [LEADS_HEADER]: `Schedule/${schedule.id},HealthcareService/${service.id}` };
+    const heard = listen();
+    expect(problems(await book(medplum().medplum, eventOf(proposed(patient, [slot]), portal, leads)))).toEqual([]);
+    expect(heard.map(({ type }) => type)).toEqual(['batch', 'transaction']);
+  });
+
+  it('is not believed: a slot that is in another calendar meanwhile is judged there', async () => {
+    const { portal, patient, schedule, slot } = await bookable(medplum());
+    const other = await aSchedule(medplum());
+    await aSlot(medplum(), other, '09:00', '09:30', { status: 'busy' });
+    await medplum().change<Slot>(slot, { schedule: { reference: `Schedule/${other.id}` } });
+    const leads = { [LEADS_HEADER]: `Schedule/${schedule.id}` };
+    const answer = await book(medplum().medplum, eventOf(proposed(patient, [slot]), portal, leads));
+    expect(problems(answer)).toEqual(['slot-not-free Appointment.slot[0]']);
+  });
+});
+
+describe('the limits of a requestor', () => {
+  /** Books six times; whether each was booked, and whether limits were asked for. */
+  async function six(maxOpenAppointments: number): Promise<string[]> {
+    const { portal, patient, schedule } = await bookable(medplum());
+    const leeways = createMemory<{ left: number }>(9, 10_000, Date.now);
+    Object.assign(medplum().medplum.connections, { leeways });
+    const found: string[] = [];
+    await configured({ requestors: { maxOpenAppointments, maxBookingsPerMinute: 100 } }, async () => {
+      for (const hour of ['10', '11', '12', '13', '14', '15']) {
+        const slot = await aSlot(medplum(), schedule, `${hour}:00`, `${hour}:30`);
+        const heard = listen();
+        const asked = proposed(patient, [slot], { start: at(`${hour}:00`), end: at(`${hour}:30`) });
+        const answer = await book(medplum().medplum, eventOf(asked, portal));
+        const counts = heard.flatMap(({ entries }) => entries.filter((entry) => entry.includes('_offset=')));
+        found.push(`${problems(answer).join() || 'booked'}, ${counts.length} counted`);
+      }
+    });
+    return found;
+  }
+
+  it('are not read again while they are far', async () => {
+    const often = 'booked, 2 counted';
+    const seldom = 'booked, 0 counted';
+    expect(await six(12)).toEqual([often, seldom, seldom, seldom, often, often]);
+  });
+
+  it('hold exactly where few are allowed', async () => {
+    const found = await six(4);
+    expect(found.map((one) => one.split(/[ ,]/)[0])).toEqual([
+      ...Array(4).fill('booked'),
+      ...Array(2).fill('portal-limit-reached'),
+    ]);
+  });
 });

@@ -7,7 +7,7 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import { booked, extension, inMinutes, writes } from './fixtures.ts';
+import { booked, extension, inMinutes, meanwhile, writes } from './fixtures.ts';
 
 const medplum = withMedplum();
 
@@ -79,20 +79,10 @@ describe('a request whose deadline is over', () => {
 
   it('is left to the next run when the time is over', async () => {
     const [one, two] = [await request(-2), await request(-1)];
-    const { now } = Date;
-    const begin = now();
-    Date.now = () => begin;
-    medplum().interfere((asked) => {
-      if (writes(asked)) {
-        Date.now = () => begin + RUN_LIMIT;
-      }
-      return undefined;
+    await withClock((skip) => {
+      meanwhile(medplum(), writes, async () => skip(RUN_LIMIT));
+      return run();
     });
-    try {
-      await run();
-    } finally {
-      Date.now = now;
-    }
     expect([await statusOf(one.appointment), await statusOf(two.appointment)]).toEqual(['cancelled', 'pending']);
   });
 });

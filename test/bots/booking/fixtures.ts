@@ -190,6 +190,15 @@ export function only(isMeant: (asked: Asked) => boolean, answer: Interference, .
   return (asked) => (isMeant(asked) && wanted.includes(count++) ? answer(asked) : undefined);
 }
 
+/** Lets others do something just before the first request of a kind. */
+export const meanwhile = (medplum: BotServer, isMeant: (asked: Asked) => boolean, act: () => Promise<unknown>): void =>
+  medplum.interfere(
+    only(isMeant, async () => {
+      await act();
+      return undefined;
+    }),
+  );
+
 /** Whether a request asks for something. */
 export const asks =
   (pattern: RegExp) =>

@@ -6,7 +6,7 @@ import { handler } from '../../../bots/booking/handle-patient-change.ts';
 import { nextMoment } from '../clock.ts';
 import { configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import { aPatient, aPortal, booked, eventOf, invalid, type Portal, writes } from './fixtures.ts';
+import { aPatient, aPortal, booked, eventOf, invalid, meanwhile, type Portal, writes } from './fixtures.ts';
 
 const medplum = withMedplum();
 
@@ -54,14 +54,7 @@ describe('a patient whom two bookings have made', () => {
   it('becomes one again if another job merges them at the same moment, and one was just changed', async () => {
     const same = await twice();
     await nextMoment();
-    let isBefore = true;
-    medplum().interfere(async (asked) => {
-      if (isBefore && writes(asked)) {
-        isBefore = false;
-        await run(await medplum().change(same.first, { gender: 'unknown' }));
-      }
-      return undefined;
-    });
+    meanwhile(medplum(), writes, async () => run(await medplum().change(same.first, { gender: 'unknown' })));
     await asService(() => run(same.second));
     await expectOne(same);
   });

@@ -16,6 +16,7 @@ import {
   eventOf,
   extension,
   inMinutes,
+  meanwhile,
   type Operation,
   only,
   type Portal,
@@ -35,16 +36,14 @@ const patch = (portal: Portal, { id }: Appointment, operations: readonly Operati
 
 const read = ({ id }: Appointment) => medplum().read<Appointment>(`Appointment/${id}`);
 
-describe('a change', () => {
-  it('says who has made it of which version', async () => {
-    const { portal, appointment } = await setting();
-    const answer = await patch(portal, appointment, [comment]);
-    expect(answer).toMatchObject({ resourceType: 'Appointment', comment: 'On foot', status: 'booked' });
-    expect((await read(appointment))?.meta?.tag).toContainEqual({
-      system: artefactUri(config, 'LocalChangedBy'),
-      code: portal.id,
-      version: appointment.meta?.versionId,
-    });
+it('a change says who has made it of which version', async () => {
+  const { portal, appointment } = await setting();
+  const answer = await patch(portal, appointment, [comment]);
+  expect(answer).toMatchObject({ resourceType: 'Appointment', comment: 'On foot', status: 'booked' });
+  expect((await read(appointment))?.meta?.tag).toContainEqual({
+    system: artefactUri(config, 'LocalChangedBy'),
+    code: portal.id,
+    version: appointment.meta?.versionId,
   });
 });
 
@@ -61,25 +60,16 @@ describe('a cancellation', () => {
   });
 });
 
-describe('a write', () => {
-  it('that somebody overtakes is decided again', async () => {
-    const { portal, appointment } = await setting();
-    medplum().interfere(
-      only(writes, async () => {
-        await medplum().change<Appointment>(appointment, { description: 'Room 5' });
-        return undefined;
-      }),
-    );
-    expect(await patch(portal, appointment, [comment])).toMatchObject({ comment: 'On foot', description: 'Room 5' });
-  });
+it('a write that somebody overtakes is decided again', async () => {
+  const { portal, appointment } = await setting();
+  meanwhile(medplum(), writes, () => medplum().change<Appointment>(appointment, { description: 'Room 5' }));
+  expect(await patch(portal, appointment, [comment])).toMatchObject({ comment: 'On foot', description: 'Room 5' });
 });
 
-describe('who may change', () => {
-  it('is nobody whom Medplum does not name', async () => {
-    const { appointment } = await setting();
-    const call = patchBot(medplum().medplum, eventOf<unknown>(patchOf(appointment.id, [comment])));
-    await expect(call).rejects.toThrow('does not identify');
-  });
+it('who may change is nobody whom Medplum does not name', async () => {
+  const { appointment } = await setting();
+  const call = patchBot(medplum().medplum, eventOf<unknown>(patchOf(appointment.id, [comment])));
+  await expect(call).rejects.toThrow('does not identify');
 });
 
 describe('an appointment that is not there', () => {

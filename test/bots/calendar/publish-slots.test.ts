@@ -79,15 +79,13 @@ describe('publish slots held', () => {
   const statusOf = async ({ resourceType, id }: Appointment | Slot) =>
     (await medplum().read<Appointment | Slot>(`${resourceType}/${id}`))?.status;
 
-  describe('a hold', () => {
-    it('gives way to what staff book', async () => {
-      const { schedule } = await published(medplum());
-      const [free] = await medplum().find<Slot>(`Slot?schedule=Schedule/${schedule.id}&start=${at('09:00')}`);
-      const held = free && (await medplum().change<Slot>(free, { status: 'busy-tentative' }));
-      const hold = await medplum().appointment('proposed', held ? [held] : []);
-      await report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
-      expect(await statusOf(hold)).toBe('cancelled');
-    });
+  it('a hold gives way to what staff book', async () => {
+    const { schedule } = await published(medplum());
+    const [free] = await medplum().find<Slot>(`Slot?schedule=Schedule/${schedule.id}&start=${at('09:00')}`);
+    const held = free && (await medplum().change<Slot>(free, { status: 'busy-tentative' }));
+    const hold = await medplum().appointment('proposed', held ? [held] : []);
+    await report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
+    expect(await statusOf(hold)).toBe('cancelled');
   });
 
   describe('a Slot that an appointment holds', () => {

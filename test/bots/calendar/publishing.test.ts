@@ -7,6 +7,7 @@ import { type Answer, sendTransaction } from '../../../bots/lib/medplum.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { type Publication, publicationTask, rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { asks, meanwhile } from '../booking/fixtures.ts';
 import { later, passMidnight, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import {
@@ -155,14 +156,9 @@ describe('a change', () => {
 
   it('while a run publishes what was before is published in the end', async () => {
     const { schedule, service } = await medplum().calendar();
-    let isChanged = false;
-    medplum().interfere(async ({ entries }) => {
-      if (entries.includes('POST Slot') && !isChanged) {
-        isChanged = true;
-        await report(await medplum().change(service, { availableTime: open('10:00', '11:00') }));
-      }
-      return undefined;
-    });
+    meanwhile(medplum(), asks(/^POST Slot$/), async () =>
+      report(await medplum().change(service, { availableTime: open('10:00', '11:00') })),
+    );
     await report(schedule);
     expect((await freeOf(schedule)).map(({ start }) => start)).toEqual([at('10:00'), at('10:30')]);
   });
@@ -334,33 +330,23 @@ describe('a run that dies', () => {
   });
 });
 
-describe('whoever writes the publication row', () => {
-  it('meanwhile has publishing read the Slots again', async () => {
-    const { schedule } = await medplum().calendar();
-    let isWritten = false;
-    medplum().interfere(async ({ entries }) => {
-      if (entries.includes('POST Slot') && !isWritten) {
-        isWritten = true;
-        const row = await publicationRow(medplum().medplum, schedule.id);
-        const resource: Slot = {
-          resourceType: 'Slot',
-          schedule: { reference: `Schedule/${schedule.id}` },
-          status: 'busy',
-          start: at('09:00'),
-          end: at('09:30'),
-        };
-        const entry = [
-          { request: { method: 'POST' as const, url: 'Slot' }, resource },
-          ...(row ? [rowEntry(row)] : []),
-        ];
-        expect((await sendTransaction(medplum().medplum, entry)).kind).toBe('done');
-      }
-      return undefined;
-    });
-    await report(schedule);
-    expect(await medplum().times(schedule)).toEqual(['busy 09:00-09:30', ...wholeDay.slice(1)]);
-    expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
+it('whoever writes the publication row meanwhile has publishing read the Slots again', async () => {
+  const { schedule } = await medplum().calendar();
+  meanwhile(medplum(), asks(/^POST Slot$/), async () => {
+    const row = await publicationRow(medplum().medplum, schedule.id);
+    const resource: Slot = {
+      resourceType: 'Slot',
+      schedule: { reference: `Schedule/${schedule.id}` },
+      status: 'busy',
+      start: at('09:00'),
+      end: at('09:30'),
+    };
+    const entry = [{ request: { method: 'POST' as const, url: 'Slot' }, resource }, ...(row ? [rowEntry(row)] : [])];
+    expect((await sendTransaction(medplum().medplum, entry)).kind).toBe('done');
   });
+  await report(schedule);
+  expect(await medplum().times(schedule)).toEqual(['busy 09:00-09:30', ...wholeDay.slice(1)]);
+  expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
 });
 
 describe('a day later', () => {

@@ -172,25 +172,23 @@ describe('what was changed lately', () => {
   });
 });
 
-describe('what cannot be corrected', () => {
-  it('is an error, after everything else', async () => {
-    const hold = await medplum().appointment('proposed', [], { extension: [until(instant(-1_000))] });
-    const [bad, good] = [await freeSlot(), await freeSlot('10:00', '10:30')];
-    const late = await medplum().appointment('booked', [bad]);
-    await medplum().appointment('booked', [good], { start: at('10:00'), end: at('10:30') });
-    medplum().interfere(({ type, entries }) =>
-      type === 'transaction' && entries.some((one) => one.includes(bad.id) || one.includes(hold.id))
-        ? 'not-connected'
-        : undefined,
-    );
-    await expect(reconcile()).rejects.toThrow(
-      [
-        `Error: The slots of Appointment/${hold.id} could not be written (failed).`,
-        `Error: The slots of Appointment/${late.id} could not be written (failed).`,
-      ].join('\n'),
-    );
-    expect(await statusOf(good)).toBe('busy');
-  });
+it('what cannot be corrected is an error, after everything else', async () => {
+  const hold = await medplum().appointment('proposed', [], { extension: [until(instant(-1_000))] });
+  const [bad, good] = [await freeSlot(), await freeSlot('10:00', '10:30')];
+  const late = await medplum().appointment('booked', [bad]);
+  await medplum().appointment('booked', [good], { start: at('10:00'), end: at('10:30') });
+  medplum().interfere(({ type, entries }) =>
+    type === 'transaction' && entries.some((one) => one.includes(bad.id) || one.includes(hold.id))
+      ? 'not-connected'
+      : undefined,
+  );
+  await expect(reconcile()).rejects.toThrow(
+    [
+      `Error: The slots of Appointment/${hold.id} could not be written (failed).`,
+      `Error: The slots of Appointment/${late.id} could not be written (failed).`,
+    ].join('\n'),
+  );
+  expect(await statusOf(good)).toBe('busy');
 });
 
 describe('how far it has come', () => {

@@ -9,7 +9,18 @@ import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { communicationOf } from '../../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadTask } from '../../../core/messages/thread.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
-import { aSchedule, aService, aSlot, booked, extension, inMinutes, policy, problems } from '../booking/fixtures.ts';
+import {
+  aSchedule,
+  aService,
+  aSlot,
+  booked,
+  eventOf,
+  extension,
+  inMinutes,
+  parameters,
+  policy,
+  problems,
+} from '../booking/fixtures.ts';
 import { later } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
@@ -95,6 +106,8 @@ async function told(
 
 type Made = Awaited<ReturnType<typeof aMessage>>;
 
+const answering = (answer: string | undefined) => (answer ? [{ name: 'answer', valueCode: answer }] : []);
+
 const ask = (
   { row }: Pick<Made, 'row'>,
   answer?: string,
@@ -102,18 +115,8 @@ const ask = (
   time: NonNullable<Parameters['parameter']> = [],
 ) =>
   handler(medplum().medplum, {
-    bot: { reference: 'Bot/1' },
-    contentType: 'application/fhir+json',
+    ...eventOf(parameters({ name: 'token', valueString: token }, ...answering(answer), ...time)),
     requester: { reference: 'ClientApplication/portal' },
-    secrets: {},
-    input: {
-      resourceType: 'Parameters',
-      parameter: [
-        { name: 'token', valueString: token },
-        ...(answer ? [{ name: 'answer', valueCode: answer }] : []),
-        ...time,
-      ],
-    } satisfies Parameters,
   });
 
 const possible = (answer: Awaited<ReturnType<typeof ask>>) =>
@@ -233,20 +236,15 @@ describe('the link in a message', () => {
     ]);
   });
 
-  it('books a visit that is offered, as a whole', async () => {
+  it.each([
+    ['visit', [], ['come', 'cancel', 'stop']],
+    ['series', [{ url: RECURRENCE_ID, valuePositiveInt: 1 }], expect.arrayContaining(['cancel'])],
+  ])('books a %s that is offered, as a whole', async (_, more, expected) => {
     const offer = offerExtensions({ reason: 'waitlist', for: [], until: Date.now() + 600_000 }, config);
-    const made = await aVisit({ status: 'proposed', extension: offer });
-    expect(possible(await ask(made, 'come'))).toEqual(['come', 'cancel', 'stop']);
-    const states = made.steps.map(async ({ appointment }) => (await read(appointment))?.status);
-    expect(await Promise.all(states)).toEqual(['booked', 'booked']);
-  });
-
-  it('books a series that is offered, as a whole', async () => {
-    const offer = offerExtensions({ reason: 'waitlist', for: [], until: Date.now() + 600_000 }, config);
-    const extension = [...offer, { url: RECURRENCE_ID, valuePositiveInt: 1 }];
-    const { steps } = await aVisit({ status: 'proposed', extension });
+    const { steps, ...made } = await aVisit({ status: 'proposed', extension: [...offer, ...more] });
     const [first] = steps;
-    expect(first && possible(await ask(await told(first), 'come'))).toContain('cancel');
+    const answer = await ask(more.length > 0 && first ? await told(first) : made, 'come');
+    expect(possible(answer)).toEqual(expected);
     const states = steps.map(async ({ appointment }) => (await read(appointment))?.status);
     expect(await Promise.all(states)).toEqual(['booked', 'booked']);
   });

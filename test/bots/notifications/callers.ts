@@ -1,7 +1,7 @@
 import type { BotEvent } from '@medplum/core';
 import type { AccessPolicy, Bundle, OperationOutcome, Parameters, Resource, Task } from '@medplum/fhirtypes';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { noOutboxes, outboxesOf, outboxesSearch, outboxesTask } from '../../../core/notifications/delivery/outbox.ts';
+import { noOutboxes, outboxesTask } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import type { BotServer } from '../medplum.ts';
 
@@ -59,12 +59,6 @@ export async function knownCaller(server: BotServer, resource: Rights = reader):
   const caller = await server.addClient('Caller', resource);
   await server.create<Task>(outboxesTask(noOutboxes(caller.id), config));
   return caller;
-}
-
-/** How many Subscriptions of a subscriber have an outbox. */
-export async function outboxCount(server: BotServer, { id }: Caller): Promise<number | undefined> {
-  const [task] = await server.find<Task>(outboxesSearch([id], config));
-  return task && outboxesOf(task).of.size;
 }
 
 /** Whoever sees the Subscriptions of an owner, and all that is asked for besides. */

@@ -11,18 +11,11 @@ import { portal } from '../../core/notifications/support.ts';
 import { invalid } from '../booking/fixtures.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
-import {
-  addEvents,
-  eventAbout,
-  type Given,
-  removeAll,
-  type Subscribed,
-  subscribe,
-} from '../lib/notifications/outboxes.ts';
+import { addEvents, eventAbout, type Given, type Subscribed, subscribe } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
 
 const medplum = withMedplum();
-afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication'));
+afterEach(() => medplum().clear(['Task', 'Subscription', 'Communication']));
 
 const add = (given: Given = {}) => subscribe(medplum(), given);
 const always = () => true;
@@ -52,15 +45,13 @@ const ids = (...some: readonly { readonly id: string }[]) => some.map(({ id }) =
 
 const communication: Communication = { resourceType: 'Communication', status: 'completed' };
 
-describe('delivered events', () => {
-  it('are removed a day after the time that they are kept', async () => {
-    const one = await add({ outbox: { events: 4, delivered: 3 } });
-    const [, ...young] = await delivered(one, event(1, kept + 1.1), event(2, kept + 0.9), event(3, 0));
-    const [waiting] = await addEvents(medplum(), one, event(4, kept + 9));
-    const other = await medplum().create<Communication>({ ...communication, sent: '2020-01-01T00:00:00Z' });
-    await removeOldEvents(medplum().medplum, always);
-    expect(await left()).toEqual([...young, ...ids(other, waiting as Communication & { id: string })].sort());
-  });
+it('delivered events are removed a day after the time that they are kept', async () => {
+  const one = await add({ outbox: { events: 4, delivered: 3 } });
+  const [, ...young] = await delivered(one, event(1, kept + 1.1), event(2, kept + 0.9), event(3, 0));
+  const [waiting] = await addEvents(medplum(), one, event(4, kept + 9));
+  const other = await medplum().create<Communication>({ ...communication, sent: '2020-01-01T00:00:00Z' });
+  await removeOldEvents(medplum().medplum, always);
+  expect(await left()).toEqual([...young, ...ids(other, waiting as Communication & { id: string })].sort());
 });
 
 it('delivered events are removed however many wait for a Subscription in error, also where a server counts no further', async () => {
@@ -107,20 +98,18 @@ describe('what a Subscription has left', () => {
   });
 });
 
-describe('the Bot', () => {
-  it('ends after six seconds', async () => {
-    const one = await add({ outbox: { events: 1, delivered: 1 } });
-    await delivered(one, event(1, kept + 2));
-    await medplum().fhir('DELETE', `Subscription/${one.id}`);
-    await withClock(async (skip) => {
-      skip(LEASE + 1_000);
-      medplum().interfere(({ entries }) => {
-        skip(entries[0]?.startsWith('DELETE') ? 6_000 : 0);
-        return undefined;
-      });
-      await handler(medplum().medplum);
+it('the Bot ends after six seconds', async () => {
+  const one = await add({ outbox: { events: 1, delivered: 1 } });
+  await delivered(one, event(1, kept + 2));
+  await medplum().fhir('DELETE', `Subscription/${one.id}`);
+  await withClock(async (skip) => {
+    skip(LEASE + 1_000);
+    medplum().interfere(({ entries }) => {
+      skip(entries[0]?.startsWith('DELETE') ? 6_000 : 0);
+      return undefined;
     });
-    expect(await left()).toEqual([]);
-    expect(await outboxes()).toEqual([one.id]);
+    await handler(medplum().medplum);
   });
+  expect(await left()).toEqual([]);
+  expect(await outboxes()).toEqual([one.id]);
 });

@@ -1,21 +1,17 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AccessPolicy, Appointment, Communication, Subscription } from '@medplum/fhirtypes';
-import type { SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
+import type { AccessPolicy, Appointment, Subscription } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/notifications/subscription-operations.ts';
-import { eventResource } from '../../../core/notifications/events/event.ts';
 import { portal } from '../../core/notifications/support.ts';
-import { config } from '../config.ts';
 import {
+  addEvents,
   anAppointment,
-  batch,
-  forgetOutboxes,
-  remove,
+  eventAbout,
+  type Subscribed,
   storedSubscription,
   subscribe,
   toPortal,
-  toWebsockets,
-} from '../lib/notifications/events/fixtures.ts';
+} from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
 import { administrator, type Caller, codesIn, eventOf, seeingThoseOf, statesIn, type Told } from './callers.ts';
 
@@ -25,185 +21,133 @@ const reader = (): Promise<Caller> => medplum().addClient('Reader');
 
 const call = (caller: Caller, input: unknown) => handler(medplum().medplum, eventOf(caller, input));
 
-describe('subscription operations', () => {
-  afterEach(() => forgetOutboxes(medplum()));
+afterEach(() => medplum().clear(['Task']));
 
-  describe('$status', () => {
-    const status = (caller: Caller, input: object = {}) => call(caller, { operation: 'status', ...input });
-    it('of one that was deleted is gone, and everything else', async () => {
-      const { subscription } = await subscribe(medplum());
-      await remove(medplum(), subscription);
-      for (const operation of ['status', 'events', 'binding', 'deliver']) {
-        expect(await call(administrator, { operation, id: subscription.id })).toMatchObject({ id: 'gone' });
-      }
-    });
-
-    it('of one without an outbox tells nothing', async () => {
-      const { id } = await medplum().create<Subscription>(storedSubscription(portal, toPortal()));
-      expect(await status(administrator, { id })).toMatchObject({ total: 0 });
-      for (const operation of ['events', 'binding', 'deliver']) {
-        expect(await call(administrator, { operation, id })).toMatchObject({ id: 'not-found' });
-      }
-    });
+describe('$status', () => {
+  const status = (caller: Caller, input: object = {}) => call(caller, { operation: 'status', ...input });
+  it('of one that was deleted is gone, and everything else', async () => {
+    const { subscription } = await subscribe(medplum());
+    await medplum().fhir('DELETE', `${subscription.resourceType}/${subscription.id}`);
+    for (const operation of ['status', 'events', 'binding', 'deliver']) {
+      expect(await call(administrator, { operation, id: subscription.id })).toMatchObject({ id: 'gone' });
+    }
   });
 
-  describe('$get-ws-binding-token', () => {
-    const binding = (caller: Caller, { subscription }: SubscriptionOutbox) =>
-      call(caller, { operation: 'binding', id: subscription.id });
-
-    const toSocket = (status: string, owner = portal) =>
-      subscribe(medplum(), {
-        owner,
-        more: { ...toWebsockets(), status, channel: { ...toWebsockets().channel, type: 'message' } },
-      });
-
-    const unsupported = {
-      issue: [
-        {
-          diagnostics: expect.stringContaining('needs the channel type websocket'),
-          expression: ['Subscription.channel.type'],
-        },
-      ],
-    };
-
-    it('gives none for one that cannot be read any more', async () => {
-      const stored = await toSocket('active');
-      const known = await medplum().read<Subscription>(`Subscription/${stored.subscription.id}`);
-      await medplum().change(known ?? stored.subscription, { channel: { type: 'message' } });
-      expect(await binding(administrator, stored)).toMatchObject(unsupported);
-    });
-
-    it('gives none to others who may see it', async () => {
-      const answer = await binding(await reader(), await toSocket('active'));
-      expect(answer).toMatchObject({
-        id: 'forbidden',
-        issue: [{ diagnostics: expect.stringContaining('has another owner') }],
-      });
-    });
-  });
-
-  it.each([undefined, {}, { operation: 'book' }])('there is no operation %j', async (input) => {
-    const answer = await call(administrator, input);
-    expect(codesIn(answer)).toEqual(['malformed-request']);
+  it('of one without an outbox tells nothing', async () => {
+    const { id } = await medplum().create<Subscription>(storedSubscription(portal, toPortal()));
+    expect(await status(administrator, { id })).toMatchObject({ total: 0 });
+    for (const operation of ['events', 'binding', 'deliver']) {
+      expect(await call(administrator, { operation, id })).toMatchObject({ id: 'not-found' });
+    }
   });
 });
 
-describe('subscription events', () => {
-  afterEach(() => forgetOutboxes(medplum()));
+it('$get-ws-binding-token gives none for one that cannot be read any more', async () => {
+  const { id } = await subscribe(medplum(), { changes: { channel: { type: 'message' } } });
+  expect(codesIn(await call(administrator, { operation: 'binding', id }))).toEqual(['channel-unsupported']);
+});
 
-  const seeing = (owner: string, more?: AccessPolicy['resource']) => seeingThoseOf(medplum(), owner, more);
+it.each([undefined, {}, { operation: 'book' }])('there is no operation %j', async (input) => {
+  const answer = await call(administrator, input);
+  expect(codesIn(answer)).toEqual(['malformed-request']);
+});
 
-  describe('$events', () => {
-    const events = (caller: Caller, { subscription }: SubscriptionOutbox, input: object = {}) =>
-      call(caller, { operation: 'events', id: subscription.id, ...input });
+const seeing = (owner: string, more?: AccessPolicy['resource']) => seeingThoseOf(medplum(), owner, more);
 
-    const numbersIn = (answer: Told) => {
-      const [first] = answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [];
-      const state = first?.resource;
-      const parameters = state?.resourceType === 'Parameters' ? (state.parameter ?? []) : [];
-      return parameters.flatMap(({ name, part }) =>
-        name === 'notification-event' ? Number(part?.find((one) => one.name === 'event-number')?.valueString) : [],
-      );
-    };
+describe('$events', () => {
+  const events = (caller: Caller, { id }: Subscribed, input: object = {}) =>
+    call(caller, { operation: 'events', id, ...input });
 
-    /** The versions of appointments in an answer: their addresses, and their content. */
-    const appointmentsIn = (answer: Told) =>
-      (answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [])
-        .slice(1)
-        .map(({ fullUrl, resource }) => [fullUrl?.split('/').at(-1), resource?.resourceType]);
+  const numbersIn = (answer: Told) => {
+    const [first] = answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [];
+    const state = first?.resource;
+    const parameters = state?.resourceType === 'Parameters' ? (state.parameter ?? []) : [];
+    return parameters.flatMap(({ name, part }) =>
+      name === 'notification-event' ? Number(part?.find((one) => one.name === 'event-number')?.valueString) : [],
+    );
+  };
 
-    /** A Subscription with events, all about one version of an appointment, of which some are kept. */
-    async function told(appointment: Appointment, count: number, kept: readonly number[]) {
-      const stored = await subscribe(medplum(), { outbox: { events: count } });
-      const { id = '', meta } = appointment;
-      const resources: Communication[] = kept.map((number) =>
-        eventResource(
-          {
-            timestamp: meta?.lastUpdated ?? '',
-            appointment: id,
-            version: meta?.versionId ?? '',
-            kind: 'update',
-          },
-          new Map([[stored.subscription.id, number]]),
-          config,
-        ),
-      );
-      await batch(
-        medplum(),
-        resources.map((resource) => ({ request: { method: 'POST', url: 'Communication' }, resource })),
-      );
-      return stored;
-    }
+  /** The versions of appointments in an answer: their addresses, and their content. */
+  const appointmentsIn = (answer: Told) =>
+    (answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [])
+      .slice(1)
+      .map(({ fullUrl, resource }) => [fullUrl?.split('/').at(-1), resource?.resourceType]);
 
-    it('are told with those that are no longer kept', async () => {
-      const stored = await told(await anAppointment(medplum()), 5, [2, 5]);
-      const answer = await events(administrator, stored);
-      expect(numbersIn(answer)).toEqual([2, 5]);
-      expect(statesIn(answer)[0]?.error).toMatch(/^The events 1, 3–4 are no longer kept/);
-    });
+  /** A Subscription with events, all about one version of an appointment, of which some are kept. */
+  async function told(appointment: Appointment, count: number, kept: readonly number[]) {
+    const stored = await subscribe(medplum(), { outbox: { events: count } });
+    await addEvents(medplum(), stored, ...kept.map((number) => eventAbout(appointment, number)));
+    return stored;
+  }
 
-    it('are a thousand at most', async () => {
-      const kept = [5, 6, 1003, 1004, 1005];
-      const stored = await told(await anAppointment(medplum()), 2000, kept);
-      expect(numbersIn(await events(administrator, stored, { since: 5 }))).toEqual([5, 6, 1003, 1004]);
-    });
+  it('are told with those that are no longer kept', async () => {
+    const stored = await told(await anAppointment(medplum()), 5, [2, 5]);
+    const answer = await events(administrator, stored);
+    expect(numbersIn(answer)).toEqual([2, 5]);
+    expect(statesIn(answer)[0]?.error).toMatch(/^The events 1, 3–4 are no longer kept/);
+  });
 
-    it('are told in full as far as there is room, and where the rest is', async () => {
-      const appointment = await anAppointment(medplum(), { comment: 'x'.repeat(300_000) });
-      const stored = await told(appointment, 8, [1, 2, 3, 4, 5, 6, 7, 8]);
-      const pages: number[][] = [];
-      let input: object = { content: 'full-resource' };
-      for (;;) {
-        const answer = await events(administrator, stored, input);
-        expect(JSON.stringify(answer).length).toBeLessThan(1_100_000);
-        expect(appointmentsIn(answer)).toHaveLength(numbersIn(answer).length);
-        pages.push(numbersIn(answer));
-        const [next] = answer.resourceType === 'Bundle' ? (answer.link ?? []) : [];
-        if (!next) {
-          break;
-        }
-        const { searchParams, pathname } = new URL(next.url);
-        expect([next.relation, pathname]).toEqual(['next', `/fhir/R4/Subscription/${stored.subscription.id}/$events`]);
-        const [since, until] = ['eventsSinceNumber', 'eventsUntilNumber'].map((name) => Number(searchParams.get(name)));
-        input = { since, until, content: searchParams.get('content') };
+  it('are a thousand at most', async () => {
+    const kept = [5, 6, 1003, 1004, 1005];
+    const stored = await told(await anAppointment(medplum()), 2000, kept);
+    expect(numbersIn(await events(administrator, stored, { since: 5 }))).toEqual([5, 6, 1003, 1004]);
+  });
+
+  it('are told in full as far as there is room, and where the rest is', async () => {
+    const appointment = await anAppointment(medplum(), { comment: 'x'.repeat(300_000) });
+    const stored = await told(appointment, 8, [1, 2, 3, 4, 5, 6, 7, 8]);
+    const pages: number[][] = [];
+    let input: object = { content: 'full-resource' };
+    for (;;) {
+      const answer = await events(administrator, stored, input);
+      expect(JSON.stringify(answer).length).toBeLessThan(1_100_000);
+      expect(appointmentsIn(answer)).toHaveLength(numbersIn(answer).length);
+      pages.push(numbersIn(answer));
+      const [next] = answer.resourceType === 'Bundle' ? (answer.link ?? []) : [];
+      if (!next) {
+        break;
       }
-      expect(pages).toEqual([
-        [1, 2, 3],
-        [4, 5, 6],
-        [7, 8],
-      ]);
-      expect(numbersIn(await events(administrator, stored, { content: 'id-only' }))).toHaveLength(8);
-    });
+      const { searchParams, pathname } = new URL(next.url);
+      expect([next.relation, pathname]).toEqual(['next', `/fhir/R4/Subscription/${stored.subscription.id}/$events`]);
+      const [since, until] = ['eventsSinceNumber', 'eventsUntilNumber'].map((name) => Number(searchParams.get(name)));
+      input = { since, until, content: searchParams.get('content') };
+    }
+    expect(pages).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+      [7, 8],
+    ]);
+    expect(numbersIn(await events(administrator, stored, { content: 'id-only' }))).toHaveLength(8);
+  });
 
-    it.each<[string, object, (string | undefined)[]]>([
-      ['as the Subscription asks for it', {}, [undefined]],
-      ['in full if that is asked for', { content: 'full-resource' }, ['Appointment']],
-      ['not at all if that is asked for', { content: 'empty' }, []],
-      ['as the Subscription asks for it, if something unknown is asked for', { content: 'all' }, [undefined]],
-    ])('tell of appointments %s', async (_, input, expected) => {
-      const appointment = await anAppointment(medplum());
-      const answer = await events(administrator, await told(appointment, 1, [1]), input);
-      expect(appointmentsIn(answer)).toEqual(expected.map((content) => [appointment.id, content]));
-    });
+  it.each<[string, object, (string | undefined)[]]>([
+    ['as the Subscription asks for it', {}, [undefined]],
+    ['in full if that is asked for', { content: 'full-resource' }, ['Appointment']],
+    ['not at all if that is asked for', { content: 'empty' }, []],
+    ['as the Subscription asks for it, if something unknown is asked for', { content: 'all' }, [undefined]],
+  ])('tell of appointments %s', async (_, input, expected) => {
+    const appointment = await anAppointment(medplum());
+    const answer = await events(administrator, await told(appointment, 1, [1]), input);
+    expect(appointmentsIn(answer)).toEqual(expected.map((content) => [appointment.id, content]));
+  });
 
-    it('tell nothing of appointments if nobody can read any more what the Subscription asks for', async () => {
-      const stored = await told(await anAppointment(medplum()), 1, [1]);
-      const { subscription } = stored;
-      await medplum().change<Subscription>(subscription, { channel: { type: 'rest-hook' } });
-      const answer = await events(administrator, stored);
-      expect([numbersIn(answer), appointmentsIn(answer)]).toEqual([[1], []]);
-    });
+  it('tell nothing of appointments if nobody can read any more what the Subscription asks for', async () => {
+    const stored = await told(await anAppointment(medplum()), 1, [1]);
+    const { subscription } = stored;
+    await medplum().change<Subscription>(subscription, { channel: { type: 'rest-hook' } });
+    const answer = await events(administrator, stored);
+    expect([numbersIn(answer), appointmentsIn(answer)]).toEqual([[1], []]);
+  });
 
-    it('tell only of appointments that the caller may read now', async () => {
-      const appointment = await anAppointment(medplum());
-      const stored = await told(appointment, 2, [1, 2]);
-      const [none, all] = [
-        await seeing(portal, [{ resourceType: 'Appointment', criteria: 'Appointment?status=noshow' }]),
-        await reader(),
-      ];
-      const blind = await events(none, stored);
-      expect([numbersIn(blind), appointmentsIn(blind)]).toEqual([[1, 2], []]);
-      expect(appointmentsIn(await events(all, stored))).toHaveLength(2);
-    });
+  it('tell only of appointments that the caller may read now', async () => {
+    const appointment = await anAppointment(medplum());
+    const stored = await told(appointment, 2, [1, 2]);
+    const [none, all] = [
+      await seeing(portal, [{ resourceType: 'Appointment', criteria: 'Appointment?status=noshow' }]),
+      await reader(),
+    ];
+    const blind = await events(none, stored);
+    expect([numbersIn(blind), appointmentsIn(blind)]).toEqual([[1, 2], []]);
+    expect(appointmentsIn(await events(all, stored))).toHaveLength(2);
   });
 });

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Appointment, CodeableConcept, Parameters, ParametersParameter, Schedule, Task } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  CodeableConcept,
+  Parameters,
+  ParametersParameter,
+  Patient,
+  Schedule,
+  Slot,
+  Task,
+} from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { request } from '../http.ts';
 import { config, type Role } from '../installation.ts';
@@ -20,29 +29,35 @@ export const aService = (): CodeableConcept => ({
   coding: [{ system: artefactUri(config, 'LocalServiceType'), code: randomUUID() }],
 });
 
-/** A calendar with free half hours at these times, days and hours after the morning. */
-export async function aCalendar(
-  service: CodeableConcept,
-  times: readonly (readonly [number, number])[],
-  more: Partial<Schedule> = {},
-) {
+/** A time: hours after the morning, or days and hours. */
+type Time = number | readonly [days: number, hours: number];
+
+/** A calendar with free half hours at these times. */
+export async function aCalendar(service: CodeableConcept, times: readonly Time[], more: Partial<Schedule> = {}) {
   const schedule = await aSchedule({ serviceType: [service], ...more });
   const slots = await Promise.all(
-    times.map(([days, hours]) => aSlot(schedule, 0, 0, { start: at(days, hours), end: at(days, hours + 0.5) })),
+    times
+      .map((time) => (typeof time === 'number' ? ([0, time] as const) : time))
+      .map(([days, hours]) => aSlot(schedule, 0, 0, { start: at(days, hours), end: at(days, hours + 0.5) })),
   );
   return { schedule, slots };
 }
 
+/** An appointment of a service as a portal proposes it, for the whole of the slots. */
+export const proposedFor = (patient: Patient, slots: readonly Slot[], service: CodeableConcept): Appointment => ({
+  ...proposed(patient, slots),
+  ...{ serviceType: [service], start: slots[0]?.start ?? '', end: slots.at(-1)?.end ?? '' },
+});
+
+/** A patient whom a call reaches. */
+export const aReachable = (role: Role = 'portal-a') =>
+  aPatient(role, { telecom: [{ system: 'phone', value: '+49 30 1234567' }] });
+
 /** An appointment of a new patient for the whole of the slots. */
-export async function aBooked(
-  slots: Awaited<ReturnType<typeof aSlot>>[],
-  service: CodeableConcept,
-  role: Role = 'portal-a',
-) {
-  const patient = await aPatient(role, { telecom: [{ system: 'phone', value: '+49 30 1234567' }] });
-  const [first] = slots;
-  const more = { serviceType: [service], start: first?.start ?? '', end: slots.at(-1)?.end ?? '' };
-  return { patient, appointment: succeeded('Appointment', await book({ ...proposed(patient, slots), ...more }, role)) };
+export async function aBooked(slots: readonly Slot[], service: CodeableConcept, role: Role = 'portal-a') {
+  const patient = await aReachable(role);
+  const appointment = succeeded('Appointment', await book(proposedFor(patient, slots, service), role));
+  return { patient, appointment };
 }
 
 const referring = (name: string, reference: string): ParametersParameter => ({ name, valueReference: { reference } });
@@ -106,13 +121,10 @@ export const outcomeOf = (row: Task | undefined): string | undefined => row?.bus
 
 /** Lets the clock run until the row of an appointment is as it should be. */
 export const rowOnce = async (appointment: Appointment, isGood: (row: Task) => boolean): Promise<Task | undefined> => {
-  const rows = await until(
-    async () => {
-      await runBot('end-requests');
-      return rowsOf(appointment);
-    },
-    (found) => found.some(isGood),
-  );
+  const rows = await eventually(async () => {
+    await runBot('end-requests');
+    return rowsOf(appointment);
+  }).is((found) => found.some(isGood));
   return rows.find(isGood);
 };
 

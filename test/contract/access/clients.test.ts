@@ -77,22 +77,20 @@ describe('oauth', () => {
     return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.json() };
   }
 
-  describe('the errors of /oauth2 are those of OAuth', () => {
-    it.each<[string, string, RequestInit]>([
-      ['an unknown grant', '/oauth2/token', form({ grant_type: 'magic' })],
-      [
-        'an unknown client',
-        '/oauth2/token',
-        form({ grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' }),
-      ],
-      ['JSON', '/oauth2/token', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }],
-      ['no token to introspect', '/oauth2/introspect', form({})],
-    ])('%s', async (_, path, init) => {
-      const { status, type, body } = await ask(path, init);
-      expect(status).toBeGreaterThanOrEqual(400);
-      expect(type).toMatch(/^application\/json/);
-      expect(body).toEqual({ error: expect.stringMatching(/^[a-z_]+$/), error_description: expect.any(String) });
-    });
+  it.each<[string, string, RequestInit]>([
+    ['an unknown grant', '/oauth2/token', form({ grant_type: 'magic' })],
+    [
+      'an unknown client',
+      '/oauth2/token',
+      form({ grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' }),
+    ],
+    ['JSON', '/oauth2/token', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }],
+    ['no token to introspect', '/oauth2/introspect', form({})],
+  ])('the errors of /oauth2 are those of OAuth: %s', async (_, path, init) => {
+    const { status, type, body } = await ask(path, init);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(type).toMatch(/^application\/json/);
+    expect(body).toEqual({ error: expect.stringMatching(/^[a-z_]+$/), error_description: expect.any(String) });
   });
 
   const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { aClinic, aPatient, book, minutes, parameters, proposed, slotsOf } from '../fixtures.ts';
+import { aClinic, answers, aPatient, book, minutes, parameters, proposed, slotsOf } from '../fixtures.ts';
 import { isActionable, issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { config, medplumBase, type Role, tokenOf } from '../installation.ts';
 import { subscription } from '../notifications/fixtures.ts';
@@ -127,13 +127,11 @@ describe('at medplum itself', () => {
   beforeAll(async () => {
     const name = [{ family: SECRETS[0] ?? '', given: ['Eva'] }];
     const [clinic, named] = [await aClinic(), await aPatient('portal-a', { name })];
-    const answers = {
-      resourceType: 'QuestionnaireResponse',
-      status: 'completed',
-      text: { status: 'generated', div: `<div xmlns="http://www.w3.org/1999/xhtml">${SECRETS[1]}</div>` },
-      item: [{ linkId: '1', text: 'Why?', answer: [{ valueString: SECRETS[1] }] }],
-    };
-    const request = parameters(proposed(named, [clinic.slot]), ['patientSubmittedInformation', answers]);
+    const secret = [{ linkId: '1', text: 'Why?', answer: [{ valueString: SECRETS[1] ?? '' }] }];
+    const request = parameters(proposed(named, [clinic.slot]), [
+      'patientSubmittedInformation',
+      { ...answers, item: secret },
+    ]);
     patient = named;
     appointment = resourceIn('Appointment', await book(request));
     own = await aPatient('portal-b');
@@ -313,8 +311,6 @@ async function aSearch(): Promise<string> {
   return `Patient?identifier=${value}`;
 }
 
-const text = { status: 'generated' as const, div: '<div xmlns="http://www.w3.org/1999/xhtml">Allergies: none</div>' };
-const item = [{ linkId: '1', text: 'Allergies', answer: [{ valueString: 'none' }] }];
 type Sent = (reference: string) => readonly [appointment: object, ...others: (readonly [string, object])[]];
 
 describe('a reference that is a search is refused', () => {
@@ -339,13 +335,7 @@ describe('a reference that is a search is refused', () => {
     ],
     [
       'in the answers',
-      (reference) => [
-        {},
-        [
-          'patientSubmittedInformation',
-          { resourceType: 'QuestionnaireResponse', status: 'completed', text, item, source: { reference } },
-        ],
-      ],
+      (reference) => [{}, ['patientSubmittedInformation', { ...answers, source: { reference } }]],
       'Parameters.parameter[1].resource.source.reference',
     ],
   ])('%s of a booking', async (_, sent, expression) => {

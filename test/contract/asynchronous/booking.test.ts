@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import { aClinic, aPatient, appointmentsOn, book, proposed, slotsOf } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { base, config, type Role } from '../installation.ts';
@@ -18,10 +18,7 @@ async function submit(body: unknown, role: Role = 'portal-a') {
 }
 
 const ended = (path: string, role: Role = 'portal-a') =>
-  until(
-    () => request(role, 'GET', path),
-    ({ status }) => status !== 202,
-  );
+  eventually(() => request(role, 'GET', path)).is(({ status }) => status !== 202);
 
 describe('asynchronous $book', () => {
   it('Prefer: respond-async: 202, Content-Location, then the booked Appointment', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Extension, HealthcareService, Patient, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
 import { z } from 'zod';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { proposed, stored, succeeded } from '../fixtures.ts';
 import { type Answer, medplum } from '../http.ts';
 
@@ -106,11 +106,7 @@ export async function freeTimes({ id }: Schedule): Promise<string[]> {
 
 /** Waits until exactly these times are free. */
 export function untilFree(schedule: Schedule, times: readonly string[]): Promise<string[]> {
-  return until(
-    () => freeTimes(schedule),
-    (found) => found.join() === times.join(),
-    30_000,
-  );
+  return eventually(() => freeTimes(schedule), 30_000).is((found) => found.join() === times.join());
 }
 
 const proposalsShape = z.object({

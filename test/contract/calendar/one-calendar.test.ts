@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, HealthcareService, Patient, Schedule } from '@medplum/fhirtypes';
 import { z } from 'zod';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import { proposals as alternativesIn } from '../alternatives/fixtures.ts';
 import { aPatient, book, stored, succeeded } from '../fixtures.ts';
 import { issuesOf, resourceIn } from '../http.ts';
@@ -201,10 +201,7 @@ describe('moving', () => {
         { name: 'appt-resource', resource: moveTo(day, '09:00', '09:30') },
         { name: 'dry-run', valueBoolean: true },
       ];
-      await until(
-        () => book({ resourceType: 'Parameters', parameter }),
-        ({ status }) => status === 409,
-      );
+      await eventually(() => book({ resourceType: 'Parameters', parameter })).is(({ status }) => status === 409);
       expect((await book(moveTo(day, '09:00', '09:30'))).status).toBe(409);
       expect(await busyTimes(day.schedule)).toEqual(['09:15-09:45', '09:50-10:00']);
     });
@@ -264,33 +261,27 @@ describe('moving', () => {
   });
 });
 
-describe('times that exclude more than fifty others', () => {
-  it('are booked, given back, and blocked', async () => {
-    const half = await aService(open('00:00', '22:00'), 10);
-    const [parameters] = half.extension ?? [];
-    const others = parameters?.extension?.filter(({ url }) => url !== 'duration') ?? [];
-    const duration = { url: 'duration', valueDuration: { value: 10, unit: 'h' } };
-    const service = await change('HealthcareService', {
-      ...half,
-      extension: [{ url: parameters?.url ?? '', extension: [...others, duration] }],
-    });
-    const schedule = await aCalendar(service, wholeDay);
-    const untilThere = (count: number) =>
-      until(
-        () => freeTimes(schedule),
-        (found) => found.length === count,
-        30_000,
-      );
-    const all = (22 - 10) * 6 + 1;
-    await untilThere(all);
-    const [slot] = await stored('Slot', `schedule=Schedule/${schedule.id}&status=free&start=${at('06:00')}`);
-    const slots = slot ? [slot] : [];
-    const booked = await book(proposedAt(service, await aPatient(), '06:00', '16:00', slots));
-    expect(booked.status).toBe(201);
-    await untilThere(0);
-    await change('Appointment', { ...resourceIn('Appointment', booked), status: 'cancelled' });
-    await untilThere(all);
-    await aSlot(schedule, 'busy-unavailable', '00:00', '23:00');
-    await untilThere(0);
+it('times that exclude more than fifty others are booked, given back, and blocked', async () => {
+  const half = await aService(open('00:00', '22:00'), 10);
+  const [parameters] = half.extension ?? [];
+  const others = parameters?.extension?.filter(({ url }) => url !== 'duration') ?? [];
+  const duration = { url: 'duration', valueDuration: { value: 10, unit: 'h' } };
+  const service = await change('HealthcareService', {
+    ...half,
+    extension: [{ url: parameters?.url ?? '', extension: [...others, duration] }],
   });
+  const schedule = await aCalendar(service, wholeDay);
+  const untilThere = (count: number) =>
+    eventually(() => freeTimes(schedule), 30_000).is((found) => found.length === count);
+  const all = (22 - 10) * 6 + 1;
+  await untilThere(all);
+  const [slot] = await stored('Slot', `schedule=Schedule/${schedule.id}&status=free&start=${at('06:00')}`);
+  const slots = slot ? [slot] : [];
+  const booked = await book(proposedAt(service, await aPatient(), '06:00', '16:00', slots));
+  expect(booked.status).toBe(201);
+  await untilThere(0);
+  await change('Appointment', { ...resourceIn('Appointment', booked), status: 'cancelled' });
+  await untilThere(all);
+  await aSlot(schedule, 'busy-unavailable', '00:00', '23:00');
+  await untilThere(0);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
@@ -65,10 +65,7 @@ describe('opening hours', () => {
       extension: [{ url: parameters?.url ?? '', extension: others }],
     });
     const query = `focus=Schedule/${schedule.id}&code=${artefactUri(config, 'LocalTask')}|publish&status=failed`;
-    const [task] = await until(
-      () => stored('Task', query),
-      (found) => found.length > 0,
-    );
+    const [task] = await eventually(() => stored('Task', query)).is((found) => found.length > 0);
     expect(task?.statusReason?.text).toContain('with a duration');
     expect(await freeTimes(schedule)).toEqual(morning);
   });
@@ -107,31 +104,29 @@ describe('taken time', () => {
   });
 });
 
-describe('closed days', () => {
-  it('close every calendar and open it again', async () => {
-    const horizon = { planningHorizon: { start: closedDate, end: closedDate } };
-    const [schedule, other] = [await aCalendar(await aService(), horizon), await aCalendar(await aService(), horizon)];
-    await untilFree(other, morning);
-    await untilFree(schedule, morning);
-    const days = succeeded(
-      'HealthcareService',
-      await medplum('front-desk', 'POST', '/HealthcareService', {
-        body: {
-          resourceType: 'HealthcareService',
-          name: 'Closed days',
-          active: false,
-          identifier: [{ system: artefactUri(config, 'LocalClosedDays'), value: 'practice' }],
-          notAvailable: [{ description: 'Day off', during: { start: closedDate, end: closedDate } }],
-        },
-      }),
-    );
-    await untilFree(schedule, []);
-    await untilFree(other, []);
-    expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy-unavailable`)).toEqual([
-      expect.objectContaining({ start: `${closedDate}T00:00:00.000Z`, comment: 'Day off' }),
-    ]);
-    expect((await medplum('front-desk', 'DELETE', `/HealthcareService/${days.id}`)).status).toBe(200);
-    await untilFree(schedule, morning);
-    await untilFree(other, morning);
-  });
+it('closed days close every calendar and open it again', async () => {
+  const horizon = { planningHorizon: { start: closedDate, end: closedDate } };
+  const [schedule, other] = [await aCalendar(await aService(), horizon), await aCalendar(await aService(), horizon)];
+  await untilFree(other, morning);
+  await untilFree(schedule, morning);
+  const days = succeeded(
+    'HealthcareService',
+    await medplum('front-desk', 'POST', '/HealthcareService', {
+      body: {
+        resourceType: 'HealthcareService',
+        name: 'Closed days',
+        active: false,
+        identifier: [{ system: artefactUri(config, 'LocalClosedDays'), value: 'practice' }],
+        notAvailable: [{ description: 'Day off', during: { start: closedDate, end: closedDate } }],
+      },
+    }),
+  );
+  await untilFree(schedule, []);
+  await untilFree(other, []);
+  expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy-unavailable`)).toEqual([
+    expect.objectContaining({ start: `${closedDate}T00:00:00.000Z`, comment: 'Day off' }),
+  ]);
+  expect((await medplum('front-desk', 'DELETE', `/HealthcareService/${days.id}`)).status).toBe(200);
+  await untilFree(schedule, morning);
+  await untilFree(other, morning);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, book, parameters, proposed, stored, succeeded } from '../fixtures.ts';
 import { issuesOf, medplum, request } from '../http.ts';
 import { config } from '../installation.ts';
@@ -36,26 +36,18 @@ function withParameter({ extension, ...rest }: HealthcareService, parameter: Ext
 const during = { start: '2027-05-02', end: '2027-05-01' };
 const hours = { daysOfWeek: ['mon' as const], availableStartTime: '09:00:00', availableEndTime: '10:00:00' };
 
+// biome-ignore format: a row a line
 test.each<[string, (service: HealthcareService) => HealthcareService, string]>([
   ['an unknown time zone', (one) => withParameter(one, { url: 'timezone', valueCode: 'Europe/Atlantis' }), 'timezone'],
   ['a duration of 0', (one) => withParameter(one, minutes('duration', 0)), 'duration'],
   ['a duration of 100 years', (one) => withParameter(one, minutes('duration', 5200, 'wk')), 'duration'],
   ['an interval that does not divide a day', (one) => withParameter(one, minutes('alignmentInterval', 50)), 'Interval'],
-  [
-    'a closure that ends before it starts',
-    (one) => ({ ...one, notAvailable: [{ description: 'x', during }] }),
-    'during',
-  ],
-  [
-    'hours that are all day and have times',
-    (one) => ({ ...one, availableTime: [{ ...hours, allDay: true }] }),
-    'availableTime',
-  ],
-  [
-    'hours without an end',
-    (one) => ({ ...one, availableTime: [{ ...hours, availableEndTime: undefined }] }),
-    'availableTime',
-  ],
+  ['a closure that ends before it starts', (one) => ({ ...one, notAvailable: [{ description: 'x', during }] }),
+   'during'],
+  ['hours that are all day and have times', (one) => ({ ...one, availableTime: [{ ...hours, allDay: true }] }),
+   'availableTime'],
+  ['hours without an end', (one) => ({ ...one, availableTime: [{ ...hours, availableEndTime: undefined }] }),
+   'availableTime'],
 ])('%s is refused where it is saved, and everything stays', async (_, spoilt, expression) => {
   const service = await aService();
   const schedule = await aCalendar(service);
@@ -84,11 +76,7 @@ it('a deleted service leaves its Schedules as they are, a Task gives the reason,
   await Promise.all([untilFree(schedule, morning), untilFree(beside, morning)]);
   expect((await medplum('front-desk', 'DELETE', `/HealthcareService/${service.id}`)).status).toBe(200);
   const query = `focus=Schedule/${schedule.id}&code=${artefactUri(config, 'LocalTask')}|publish&status=failed`;
-  const [task] = await until(
-    () => stored('Task', query),
-    (found) => found.length > 0,
-    30_000,
-  );
+  const [task] = await eventually(() => stored('Task', query), 30_000).is((found) => found.length > 0);
   expect(task?.statusReason?.text).toContain(`HealthcareService/${service.id} does not exist`);
   await change('HealthcareService', { ...other, availableTime: open('10:00', '11:00') });
   await untilFree(beside, morning.slice(2));

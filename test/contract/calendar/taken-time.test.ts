@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import {
   aClinic,
   aPatient,
@@ -10,7 +10,7 @@ import {
   book,
   ct,
   minutes,
-  parameters,
+  onSchedule,
   proposed,
   slotsOf,
   stored,
@@ -42,10 +42,7 @@ describe('time that is taken in Medplum cannot be booked, although the free slot
   it('where the schedule alone is named: 409', async () => {
     const { schedule, patient } = await aClinic();
     await takes(schedule, 'busy', 10, 20);
-    const { slot: _, ...appointment } = proposed(patient, []);
-    const body = parameters(appointment);
-    const named = { name: 'schedule', valueReference: { reference: `Schedule/${schedule.id}` } };
-    const refused = await book({ ...body, parameter: [...body.parameter, named] });
+    const refused = await book(onSchedule(schedule.id, { ...proposed(patient, []), slot: undefined }));
     expect(refused.status).toBe(409);
     expect(issuesOf(refused)[0]).toMatch(/^slot-not-free /);
   });
@@ -58,29 +55,24 @@ describe('time that is taken in Medplum cannot be booked, although the free slot
   });
 });
 
-describe('an appointment of staff that names a Slot which is not there', () => {
-  it.each<Appointment['status']>(['booked', 'arrived'])(
-    '%s: takes the time of its doctor all the same',
-    async (status) => {
-      const made = await medplum('admin', 'POST', '/Practitioner', { body: { resourceType: 'Practitioner' } });
-      const actor = { reference: `Practitioner/${succeeded('Practitioner', made).id}` };
-      const { schedule, slot, patient } = await aClinic({ actor: [actor] });
-      const { participant } = proposed(await aPatient(), []);
-      const body = {
-        ...{ resourceType: 'Appointment', status, start: minutes(0), end: minutes(30) },
-        slot: [{ reference: `Slot/${randomUUID()}` }],
-        participant: [...participant, { actor, status: 'accepted' }],
-      };
-      expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
-      await until(
-        () => slotsOf(schedule),
-        (slots) => !slots.some((one) => one.startsWith('free')),
-      );
-      const refused = await book(proposed(patient, [slot]));
-      expect([refused.status, ...issuesOf(refused)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
-    },
-  );
-});
+it.each<Appointment['status']>(['booked', 'arrived'])(
+  'an appointment of staff that names a Slot which is not there: %s: takes the time of its doctor all the same',
+  async (status) => {
+    const made = await medplum('admin', 'POST', '/Practitioner', { body: { resourceType: 'Practitioner' } });
+    const actor = { reference: `Practitioner/${succeeded('Practitioner', made).id}` };
+    const { schedule, slot, patient } = await aClinic({ actor: [actor] });
+    const { participant } = proposed(await aPatient(), []);
+    const body = {
+      ...{ resourceType: 'Appointment', status, start: minutes(0), end: minutes(30) },
+      slot: [{ reference: `Slot/${randomUUID()}` }],
+      participant: [...participant, { actor, status: 'accepted' }],
+    };
+    expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
+    await eventually(() => slotsOf(schedule)).is((slots) => !slots.some((one) => one.startsWith('free')));
+    const refused = await book(proposed(patient, [slot]));
+    expect([refused.status, ...issuesOf(refused)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+  },
+);
 
 describe('what takes nothing from a slot', () => {
   it.each<[string, Partial<Slot>, number, number]>([
@@ -114,10 +106,7 @@ it('what took the time is gone: within seconds it can be booked again', async ()
   const taking = await takes(schedule, 'busy', 0, 30);
   expect((await book(proposed(patient, [slot]))).status).toBe(409);
   await medplum('front-desk', 'DELETE', `/Slot/${taking.id}`);
-  await until(
-    () => book(proposed(patient, [slot])),
-    ({ status }) => status === 201,
-  );
+  await eventually(() => book(proposed(patient, [slot]))).is(({ status }) => status === 201);
 });
 
 const write = (body: Slot) => medplum('front-desk', 'PUT', `/Slot/${body.id}`, { body });
@@ -129,10 +118,7 @@ describe('what staff set free although it never was on offer is no second place'
       const { schedule } = await aClinic();
       const taking = await takes(schedule, status, 0, 30);
       expect(await write({ ...taking, status: 'free' })).toMatchObject({ body: { status: 'entered-in-error' } });
-      await until(
-        () => slotsOf(schedule),
-        (slots) => slots.join() === 'free 0-30',
-      );
+      await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'free 0-30');
     },
   );
 
@@ -218,10 +204,7 @@ it('a slot that staff delete although an appointment holds it comes back, and it
   const wish = proposedAt(service, await aPatient(), '09:30', '10:00', slot ? [slot] : []);
   const appointment = succeeded('Appointment', await book(wish));
   expect((await medplum('front-desk', 'DELETE', `/Slot/${slot?.id}`)).status).toBe(200);
-  const [again] = await until(
-    () => stored('Slot', `_id=${slot?.id}`),
-    (found) => found.length > 0,
-  );
+  const [again] = await eventually(() => stored('Slot', `_id=${slot?.id}`)).is((found) => found.length > 0);
   expect(again).toMatchObject({ status: 'busy', start: slot?.start, end: slot?.end });
   await untilFree(schedule, ['09:00-09:30', '10:00-10:30', '10:30-11:00']);
   expect((await patch(appointment.id ?? '', cancellation)).status).toBe(200);

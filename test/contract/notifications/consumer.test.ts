@@ -10,7 +10,7 @@ import { runBot } from '../requests/fixtures.ts';
 import { aBooking, confirm, current, subscribed, subscription } from './fixtures.ts';
 import { events, focusIn, listen, numbersAt } from './listener.ts';
 import './stand-ins.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 
 /** Id of the requestor that portal A is, from the tag of something of its own. */
 async function requestorOf({ meta }: Subscription): Promise<string> {
@@ -31,10 +31,7 @@ it('a consumer is notified of the appointments of its requestor, and of no other
   const created: unknown = await answer.json();
   expect([answer.status, isObject(created) && created.status]).toEqual([201, 'requested']);
   const id = isObject(created) ? String(created.id) : '';
-  await until(
-    () => current(id, 'admin'),
-    ({ status }) => status === 'active',
-  );
+  await eventually(() => current(id, 'admin')).is(({ status }) => status === 'active');
   await confirm(await aBooking('manual', 'portal-b', foreign));
   const appointment = await confirm(await aBooking('manual', 'portal-a', patient));
   const [first] = await events(listener, 1);
@@ -56,12 +53,9 @@ it('whoever has left the clinic is told nothing more: its Subscriptions are swit
   await runBot('retry-deliveries');
   expect(await status()).toBe('active');
   await removeClient(colleague);
-  await until(
-    async () => {
-      await runBot('retry-deliveries');
-      return status();
-    },
-    (one) => one === 'off',
-  );
+  await eventually(async () => {
+    await runBot('retry-deliveries');
+    return status();
+  }).is((one) => one === 'off');
   await listener.close();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
 import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import { aPatient, simultaneously, succeeded } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import type { Role } from '../installation.ts';
@@ -61,10 +61,7 @@ describe('POST /Subscription/{id}/$deliver, as staff', () => {
   it('if it fails again, it waits again, and its attempts are counted anew', async () => {
     const listener = await aListener();
     const id = await aWaiting(listener);
-    await until(
-      () => outboxNow(id),
-      (outbox) => outbox?.status === 'on-hold' && outbox.attempts > 1,
-    );
+    await eventually(() => outboxNow(id)).is((outbox) => outbox?.status === 'on-hold' && outbox.attempts > 1);
     // A delivery that has begun by itself meanwhile is not begun again.
     const asked = async () => {
       expect((await deliver(id)).status).toBe(200);
@@ -95,8 +92,7 @@ describe('POST /Subscription/{id}/$deliver, as staff', () => {
     const id = await aFailed(listener);
     listener.reply = 503;
     expect((await deliver(id)).status).toBe(200);
-    const { error } = await until(
-      () => current(id),
+    const { error } = await eventually(() => current(id)).is(
       (one) => one.status === 'error' && one.error?.includes('503') === true,
     );
     expect(error).toContain('503');
@@ -109,10 +105,7 @@ describe('POST /Subscription/{id}/$deliver, as staff', () => {
     listener.reply = (response) => void held.promise.then(() => response.writeHead(200).end());
     const answers = await simultaneously(5, () => deliver(id));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    await until(
-      async () => ofKind(listener, 'handshake'),
-      (found) => found.length >= 2,
-    );
+    await eventually(async () => ofKind(listener, 'handshake')).is((found) => found.length >= 2);
     expect((await deliver(id)).status).toBe(200);
     held.resolve();
     await turnsTo('active', id);
@@ -144,17 +137,15 @@ describe('POST /Subscription/{id}/$deliver, as staff', () => {
   });
 });
 
-describe('POST /Subscription/{id}/$deliver, as somebody else', () => {
-  it('the subscriber itself: 403, with what it can do; another portal: 404; nobody: 401', async () => {
-    const listener = await aListener();
-    const id = await aFailed(listener);
-    listener.reply = 200;
-    const own = await deliver(id, 'portal-a');
-    expect([own.status, own.text.includes('PUT')]).toEqual([403, true]);
-    expect((await deliver(id, 'portal-b')).status).toBe(404);
-    expect((await deliver(id, 'nobody')).status).toBe(401);
-    expect([(await current(id)).status, listener.received.length]).toEqual(['error', 1]);
-  });
+it('POST /Subscription/{id}/$deliver, as somebody else: the subscriber itself: 403, with what it can do; another portal: 404; nobody: 401', async () => {
+  const listener = await aListener();
+  const id = await aFailed(listener);
+  listener.reply = 200;
+  const own = await deliver(id, 'portal-a');
+  expect([own.status, own.text.includes('PUT')]).toEqual([403, true]);
+  expect((await deliver(id, 'portal-b')).status).toBe(404);
+  expect((await deliver(id, 'nobody')).status).toBe(401);
+  expect([(await current(id)).status, listener.received.length]).toEqual(['error', 1]);
 });
 
 describe("staff and a portal's Subscription", () => {

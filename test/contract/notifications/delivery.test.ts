@@ -3,7 +3,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import { simultaneously, succeeded } from '../fixtures.ts';
 import { medplum, resourceIn } from '../http.ts';
 import { runBot } from '../requests/fixtures.ts';
@@ -16,14 +16,10 @@ const PATIENCE = 150_000;
 
 /** Waits for what the clock starts, without waiting for the clock. */
 const inTime = <T>(look: () => Promise<T>, isWanted: (found: T) => boolean): Promise<T> =>
-  until(
-    async () => {
-      await runBot('retry-deliveries');
-      return look();
-    },
-    isWanted,
-    PATIENCE,
-  );
+  eventually(async () => {
+    await runBot('retry-deliveries');
+    return look();
+  }, PATIENCE).is(isWanted);
 
 jest.setTimeout(scaled(PATIENCE + 30_000));
 
@@ -77,33 +73,31 @@ const halfAnAnswer: Reply = (response: ServerResponse) => {
 };
 const redirect: Reply = (response: ServerResponse) => void response.writeHead(307, { location: '/elsewhere' }).end();
 
-describe('an endpoint that fails gets every event after it has recovered, in order', () => {
-  it.each<[string, Reply]>([
-    ['500', 500],
-    ['404', 404],
-    ['a redirect, which is not followed', redirect],
-    ['half an answer', halfAnAnswer],
-    ['no answer', () => undefined],
-  ])('%s', async (_, reply) => {
-    const listener = await aListener();
-    await subscribed(listener, { timeout: 1 });
-    const appointment = await aBooking('automatic');
-    listener.reply = reply;
-    await staffChange(appointment, { comment: 'one' });
-    await events(listener, 1);
-    await staffChange(appointment, { comment: 'two' });
-    await staffChange(appointment, { comment: 'three' });
-    const failed = numbersAt(listener).length;
-    listener.reply = 200;
-    const arrived = await inTime(
-      async () => numbersAt(listener),
-      (found) => found.includes(3),
-    );
-    expect(new Set(arrived.slice(0, -3))).toEqual(new Set([1]));
-    expect(arrived.length).toBeGreaterThan(failed);
-    expect(arrived.slice(-3)).toEqual([1, 2, 3]);
-    expect(listener.received.every(({ path }) => path === '/notifications')).toBe(true);
-  });
+it.each<[string, Reply]>([
+  ['500', 500],
+  ['404', 404],
+  ['a redirect, which is not followed', redirect],
+  ['half an answer', halfAnAnswer],
+  ['no answer', () => undefined],
+])('an endpoint that fails gets every event after it has recovered, in order: %s', async (_, reply) => {
+  const listener = await aListener();
+  await subscribed(listener, { timeout: 1 });
+  const appointment = await aBooking('automatic');
+  listener.reply = reply;
+  await staffChange(appointment, { comment: 'one' });
+  await events(listener, 1);
+  await staffChange(appointment, { comment: 'two' });
+  await staffChange(appointment, { comment: 'three' });
+  const failed = numbersAt(listener).length;
+  listener.reply = 200;
+  const arrived = await inTime(
+    async () => numbersAt(listener),
+    (found) => found.includes(3),
+  );
+  expect(new Set(arrived.slice(0, -3))).toEqual(new Set([1]));
+  expect(arrived.length).toBeGreaterThan(failed);
+  expect(arrived.slice(-3)).toEqual([1, 2, 3]);
+  expect(listener.received.every(({ path }) => path === '/notifications')).toBe(true);
 });
 
 it('a subscriber that hangs delays neither bookings nor other subscribers', async () => {
@@ -122,8 +116,7 @@ it('a subscriber that hangs delays neither bookings nor other subscribers', asyn
     await confirm(await aBooking());
     await events(hanging, 1);
     const { id } = await confirm(await aBooking());
-    await until(
-      async () => ofKind(other, 'event-notification').flatMap(({ bundle }) => focusIn(bundle)),
+    await eventually(async () => ofKind(other, 'event-notification').flatMap(({ bundle }) => focusIn(bundle))).is(
       (told) => told.some((focus) => focus?.endsWith(`${id}`)),
     );
     await subscribed(await aListener());

@@ -5,7 +5,7 @@ import { backport } from '../../../core/notifications/subscription/extensions.ts
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { type TopicName, topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';
@@ -87,11 +87,7 @@ export function turnsTo(
   role: Role = 'portal-a',
   patience = 15_000,
 ) {
-  return until(
-    () => current(id, role),
-    (one) => one.status === status,
-    patience,
-  );
+  return eventually(() => current(id, role), patience).is((one) => one.status === status);
 }
 
 /** The rows in which the outboxes of subscribers are stored. */
@@ -123,10 +119,7 @@ export async function outboxesSoFar(id: string | undefined): Promise<Outbox[]> {
 
 /** Waits until the outbox of a Subscription has a status. */
 export const outboxTurnsTo = (status: OutboxStatus, id: string | undefined) =>
-  until(
-    () => outboxNow(id),
-    (outbox) => outbox?.status === status,
-  );
+  eventually(() => outboxNow(id)).is((outbox) => outbox?.status === status);
 
 /** A Subscription that is active. */
 export async function subscribed(listener: Listener, asked: Asked = {}, role: Role = 'portal-a') {
@@ -147,13 +140,10 @@ export async function aBooking(confirmation: Confirmation = 'manual', role: Role
 
 /** A change that the clinic's staff make to an appointment in Medplum, again if others write it at that moment. */
 export async function staffChange({ id }: Appointment, change: Partial<Appointment>): Promise<Appointment> {
-  const answer = await until(
-    async () => {
-      const stored = succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`));
-      return medplum('front-desk', 'PUT', `/Appointment/${id}`, { body: { ...stored, ...change } });
-    },
-    ({ status }) => status !== 409,
-  );
+  const answer = await eventually(async () => {
+    const stored = succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`));
+    return medplum('front-desk', 'PUT', `/Appointment/${id}`, { body: { ...stored, ...change } });
+  }).is(({ status }) => status !== 409);
   return succeeded('Appointment', answer);
 }
 

@@ -4,7 +4,7 @@ import type { Bundle, BundleEntry, Parameters, ParametersParameter } from '@medp
 import { isXml } from '../../../core/fhir/media-types.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { readXml } from '../../lib/read-xml.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 
 /** A notification as it arrived. */
 export interface Received {
@@ -112,9 +112,5 @@ export const numbersAt = (listener: Listener): number[] =>
 
 /** Waits until so many event notifications are there. */
 export function events(listener: Listener, count: number, limit?: number): Promise<Received[]> {
-  return until(
-    async () => ofKind(listener, 'event-notification'),
-    (found) => found.length >= count,
-    limit,
-  );
+  return eventually(async () => ofKind(listener, 'event-notification'), limit).is((found) => found.length >= count);
 }

@@ -3,7 +3,7 @@ import type { Bundle, Subscription } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import {
   aBooking,
@@ -143,10 +143,7 @@ it('a Subscription in error gets no notifications; once an administrator sets it
   const { id } = await subscribed(listener);
   await administer(id, (stored) => ({ ...stored, status: 'error', error: 'given up' }));
   await confirm(await aBooking());
-  await until(
-    async () => numbersIn(await ask(`/${id}/$events`)),
-    (numbers) => numbers.length === 1,
-  );
+  await eventually(async () => numbersIn(await ask(`/${id}/$events`))).is((numbers) => numbers.length === 1);
   await outboxTurnsTo('failed', id);
   expect(numbersAt(listener)).toEqual([]);
   await administer(id, (stored) => ({ ...stored, status: 'requested' }));
@@ -166,10 +163,7 @@ it.each(['off', 'error'] as const)(
     expect((await current(id)).status).toBe(status);
     await outboxTurnsTo(status === 'off' ? 'cancelled' : 'failed', id);
     await administer(id, (stored) => ({ ...stored, status: 'requested' }));
-    await until(
-      () => ofKind(listener, 'handshake').length,
-      (count) => count === 2,
-    );
+    await eventually(() => ofKind(listener, 'handshake').length).is((count) => count === 2);
     await turnsTo('active', id);
   },
 );
@@ -187,10 +181,7 @@ it.each(['active', 'requested'] as const)(
     expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
     await turnsTo('active', id);
     expect(resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`)).status).toBe('active');
-    await until(
-      () => current(id),
-      ({ error }) => error === undefined,
-    );
+    await eventually(() => current(id)).is(({ error }) => error === undefined);
   },
 );
 
@@ -208,11 +199,7 @@ it(
     await subscribed(await aListener());
     listener.reply = 200;
     answer.resolve();
-    await until(
-      () => current(id),
-      ({ status }) => status === 'active',
-      NEXT_RUN,
-    );
+    await eventually(() => current(id), NEXT_RUN).is(({ status }) => status === 'active');
     expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
   },
   scaled(120_000),

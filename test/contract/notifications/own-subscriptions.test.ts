@@ -5,7 +5,7 @@ import { aBooking, about, confirm, current, submit, subscribed, subscription, tu
 import { events, type Listener, listen, numbersAt, ofKind } from './listener.ts';
 import './stand-ins.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 
 let listener: Listener;
 beforeAll(async () => {
@@ -195,11 +195,7 @@ it(
     const stored = await subscribed(listener);
     const end = new Date(Date.now() + 1_500).toISOString();
     expect((await put(stored.id, { ...stored, end })).status).toBe(200);
-    const { status } = await until(
-      () => current(stored.id),
-      (one) => one.status === 'off',
-      90_000,
-    );
+    const { status } = await eventually(() => current(stored.id), 90_000).is((one) => one.status === 'off');
     expect(status).toBe('off');
   },
   scaled(100_000),

@@ -1,7 +1,7 @@
 import type { Bundle, Parameters } from '@medplum/fhirtypes';
 import { WebSocket } from 'ws';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import { request, resourceIn } from '../http.ts';
 import type { Role } from '../installation.ts';
 import { parameterIn, typeOf } from './listener.ts';
@@ -70,10 +70,7 @@ const subscriptionOf = (bundle: Bundle) => parameterIn(bundle, 'subscription')?.
 
 /** Waits until a websocket was told so many events of a Subscription. */
 export function eventsOn(socket: Socket, id: string | undefined, count: number): Promise<Bundle[]> {
-  return until(
-    async () => told(socket, id, 'event-notification'),
-    (found) => found.length >= count,
-  );
+  return eventually(async () => told(socket, id, 'event-notification')).is((found) => found.length >= count);
 }
 
 /** The codes with which the service asks a client to connect again: it lost Medplum, or has no place at the moment. */

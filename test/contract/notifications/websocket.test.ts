@@ -18,7 +18,7 @@ import {
 import { eventEntries, focusIn, listen, numbersIn, typeOf } from './listener.ts';
 import { bindingTo, bindWith, bound, closeSockets, connect, eventsOn, isBound, told } from './socket.ts';
 import './stand-ins.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 
 afterEach(closeSockets);
 
@@ -123,8 +123,7 @@ describe('a websocket that is bound', () => {
       const socket = await bound(id);
       const appointment = await confirm(await aBooking('manual', 'portal-a', patient));
       const [bundle] = await eventsOn(socket, id, 1);
-      const [, other] = await until(
-        async () => listener.received.map((one) => one.bundle),
+      const [, other] = await eventually(async () => listener.received.map((one) => one.bundle)).is(
         (bundles) => bundles.length > 1,
       );
       await listener.close();
@@ -170,10 +169,7 @@ describe('a websocket that is bound', () => {
     await Promise.all([eventsOn(socket, one.id, 1), eventsOn(socket, other.id, 1)]);
     socket.send({ type: 'unbind-from-token', payload: { token } });
     socket.send({ type: 'ping' });
-    await until(
-      async () => socket.received,
-      (received) => JSON.stringify(received).includes('"pong"'),
-    );
+    await eventually(async () => socket.received).is((received) => JSON.stringify(received).includes('"pong"'));
     await staffChange(booked, { comment: 'Room 2' });
     await eventsOn(socket, other.id, 2);
     expect(told(socket, one.id, 'event-notification').flatMap(numbersIn)).toEqual([1]);
@@ -188,18 +184,15 @@ describe('a websocket that is bound', () => {
     await eventsOn(first, id, 1);
     first.close();
     await staffChange(booked, { comment: 'Room 2' });
-    const missed = await until(
-      async () =>
-        resourceIn('Bundle', await request('portal-a', 'GET', `/Subscription/${id}/$events?eventsSinceNumber=2`)),
-      (bundle) => numbersIn(bundle).length > 0,
-    );
+    const missed = await eventually(async () =>
+      resourceIn('Bundle', await request('portal-a', 'GET', `/Subscription/${id}/$events?eventsSinceNumber=2`)),
+    ).is((bundle) => numbersIn(bundle).length > 0);
     expect(numbersIn(missed)).toEqual([2]);
     const second = await bound(id);
     await staffChange(booked, { comment: 'Room 3' });
     // Event 2 is still told if its delivery came after the binding.
-    await until(
-      async () => told(second, id, 'event-notification').flatMap(numbersIn),
-      (numbers) => numbers.includes(3),
+    await eventually(async () => told(second, id, 'event-notification').flatMap(numbersIn)).is((numbers) =>
+      numbers.includes(3),
     );
   });
 
@@ -209,10 +202,7 @@ describe('a websocket that is bound', () => {
     const appointment = await confirm(await aBooking());
     const isAbout = (bundle: Parameters<typeof focusIn>[0]) =>
       focusIn(bundle).includes(`${base}/Appointment/${appointment.id}`);
-    await until(
-      async () => told(mine, own.id, 'event-notification'),
-      (bundles) => bundles.some(isAbout),
-    );
+    await eventually(async () => told(mine, own.id, 'event-notification')).is((bundles) => bundles.some(isAbout));
     await confirm(await aBooking('manual', 'portal-b'));
     await eventsOn(theirs, strange.id, 1);
     expect(JSON.stringify(theirs.received)).not.toContain(appointment.id);
@@ -228,26 +218,21 @@ describe('a websocket that is bound', () => {
   });
 });
 
-describe('what is no good message', () => {
-  it.each(['hello', '{"type":"bind-with-token","payload":{"token":"eyJhbGciOiJub25lIn0.e30."}}'])(
-    '%s: an OperationOutcome that says what to send',
-    async (message) => {
-      const { id } = await onWebsocket();
-      await until(async () => {
-        // The token is there first: a websocket has ten seconds to be bound.
-        const { token, url } = await bindingTo(id);
-        const socket = await connect(url);
-        socket.send(message);
-        const [first] = await until(
-          async () => socket.received,
-          (received) => received.length > 0,
-        );
-        expect(JSON.stringify(first)).toMatch(/"malformed-request".*\$get-ws-binding-token/);
-        return isBound(socket, id, bindWith(token));
-      });
-    },
-  );
-});
+it.each(['hello', '{"type":"bind-with-token","payload":{"token":"eyJhbGciOiJub25lIn0.e30."}}'])(
+  'what is no good message: %s: an OperationOutcome that says what to send',
+  async (message) => {
+    const { id } = await onWebsocket();
+    await until(async () => {
+      // The token is there first: a websocket has ten seconds to be bound.
+      const { token, url } = await bindingTo(id);
+      const socket = await connect(url);
+      socket.send(message);
+      const [first] = await eventually(async () => socket.received).is((received) => received.length > 0);
+      expect(JSON.stringify(first)).toMatch(/"malformed-request".*\$get-ws-binding-token/);
+      return isBound(socket, id, bindWith(token));
+    });
+  },
+);
 
 it('requestors cannot write the messages for websockets', async () => {
   const { id } = await onWebsocket();

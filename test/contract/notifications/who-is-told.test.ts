@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { base, config } from '../installation.ts';
@@ -20,10 +20,9 @@ async function toldOnlyOfAnother(appointment: Appointment, ...listeners: readonl
   const { meta } = await staffChange(appointment, { comment: 'The last change' });
   const last = `W/"${meta?.versionId}"`;
   for (const listener of listeners) {
-    const told = await until(
-      async () => ofKind(listener, 'event-notification').flatMap(({ bundle }) => eventEntries(bundle)),
-      (entries) => entries.some(({ response }) => response?.etag === last),
-    );
+    const told = await eventually(async () =>
+      ofKind(listener, 'event-notification').flatMap(({ bundle }) => eventEntries(bundle)),
+    ).is((entries) => entries.some(({ response }) => response?.etag === last));
     expect(told.map(({ response }) => response?.etag)).toEqual([last]);
   }
 }
@@ -100,8 +99,7 @@ it('others who may read it are notified when a requestor cancels a pending appoi
   await subscribed(listener, { filter: 'Appointment?status=cancelled' }, 'front-desk');
   const appointment = await aBooking();
   await cancelByPortal(appointment);
-  await until(
-    async () => ofKind(listener, 'event-notification').map(({ bundle }) => focusIn(bundle)[0] ?? ''),
+  await eventually(async () => ofKind(listener, 'event-notification').map(({ bundle }) => focusIn(bundle)[0] ?? '')).is(
     (told) => told.some((focus) => focus.endsWith(appointment.id ?? '-')),
   );
 });
@@ -173,10 +171,9 @@ it('a filter by a patient whom the clinic has merged means the one who stays, fo
   await subscribed(repository, { filter, ...ownChanges }, 'front-desk');
   await subscribed(foreign, { filter: `${filter},Patient/${known.id}` }, 'portal-b');
   await merge(patient, survivor);
-  await until(
-    async () => succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${first.id}`)),
-    ({ participant }) => participant[0]?.actor?.reference === `Patient/${survivor.id}`,
-  );
+  await eventually(async () =>
+    succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${first.id}`)),
+  ).is(({ participant }) => participant[0]?.actor?.reference === `Patient/${survivor.id}`);
   await confirm(first);
   await confirm(theirs);
   const focus = async (listener: Listener, count: number) =>

@@ -3,7 +3,7 @@ import type { Encounter, Patient } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { type ErasureRun, erase } from '../../../scripts/person/erase.ts';
 import { exportPerson } from '../../../scripts/person.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import { aBooked, absent, aCalendar, aService, linesIn, planned, silence } from '../absence/fixtures.ts';
 import {
   aPatient,
@@ -189,10 +189,7 @@ it('what double bookings, counters and responses say of the person is exported, 
   const block = { start: minutes(0), end: minutes(30), status: 'busy-unavailable' };
   const body = { resourceType: 'Slot', schedule: { reference: `Schedule/${schedule.id}` }, ...block };
   succeeded('Slot', await medplum('front-desk', 'POST', '/Slot', { body }));
-  await until(
-    () => stored('Task', `focus=Appointment/${first?.id}`),
-    (found) => found.length > 0,
-  );
+  await eventually(() => stored('Task', `focus=Appointment/${first?.id}`)).is((found) => found.length > 0);
   const response = {
     ...{ resourceType: 'AppointmentResponse', participantStatus: 'accepted', comment: family },
     ...{ appointment: { reference: `Appointment/${first?.id}` }, actor: { reference, display: family } },
@@ -336,10 +333,7 @@ it('asynchronous bookings that were refused are found by the identifier of the p
   expect(answer.status).toBe(202);
   const { pathname } = new URL(answer.headers.get('content-location') ?? '');
   const job = pathname.split('/').at(-1);
-  await until(
-    () => request('portal-a', 'GET', `/async/${job}`),
-    ({ status }) => status !== 202,
-  );
+  await eventually(() => request('portal-a', 'GET', `/async/${job}`)).is(({ status }) => status !== 202);
   const [patient] = await until(async () => {
     const found = await medplum('front-desk', 'GET', `/Patient?identifier=${encodeURIComponent(value)}`);
     const { entry } = found.body as { entry?: { resource: { id: string } }[] };

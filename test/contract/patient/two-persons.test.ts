@@ -6,7 +6,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { erase } from '../../../scripts/person/erase.ts';
 import { exportPerson } from '../../../scripts/person.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, parameters, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
@@ -164,10 +164,7 @@ class Story {
         const answer = await book(this.asked(one, slot), portal, { prefer: 'respond-async' });
         expect(answer.status).toBe(202);
         const path = `/async/${answer.headers.get('content-location')?.split('/').at(-1)}`;
-        await until(
-          () => request(portal, 'GET', path),
-          ({ status }) => status !== 202,
-        );
+        await eventually(() => request(portal, 'GET', path)).is(({ status }) => status !== 202);
         return;
       }
       case 'change the record': {

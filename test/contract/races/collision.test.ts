@@ -2,7 +2,7 @@ import { expect, it, jest } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aClinic, book, minutes, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { config } from '../installation.ts';
@@ -24,10 +24,7 @@ it('a block over a confirmed appointment: staff find it among their Tasks, once'
   const { slot, patient } = await aClinic();
   const booked = succeeded('Appointment', await book(proposed(patient, [slot])));
   expect((await write(slot.schedule, 'busy-unavailable', 10, 60)).status).toBe(201);
-  const [task] = await until(
-    () => tasksOf(booked.id),
-    (found) => found.length > 0,
-  );
+  const [task] = await eventually(() => tasksOf(booked.id)).is((found) => found.length > 0);
   expect(task).toMatchObject({ status: 'requested', priority: 'urgent', for: { reference: `Patient/${patient.id}` } });
   expect((await write(slot.schedule, 'busy-unavailable', 0, 20)).status).toBe(201);
   const [seen] = await stored('Appointment', `_id=${booked.id}`);

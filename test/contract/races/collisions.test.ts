@@ -1,7 +1,7 @@
 import { expect, it, jest } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aClinic, minutes, proposed, stored } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { config } from '../installation.ts';
@@ -36,13 +36,9 @@ it('a block over very many confirmed appointments: staff find each of them', asy
   expect((await medplum('front-desk', 'POST', '/Slot', { body: blockOf(0, 2_050) })).status).toBe(201);
   const appointments = await stored('Appointment', `patient=Patient/${patient.id}`);
   expect(appointments).toHaveLength(205);
-  const focuses = await until(
-    async () => {
-      const tasks = await stored('Task', `code=${code}&patient=Patient/${patient.id}`);
-      return new Set(tasks.map(({ focus }) => focus?.reference));
-    },
-    ({ size }) => size === 205,
-    60_000,
-  );
+  const focuses = await eventually(async () => {
+    const tasks = await stored('Task', `code=${code}&patient=Patient/${patient.id}`);
+    return new Set(tasks.map(({ focus }) => focus?.reference));
+  }, 60_000).is(({ size }) => size === 205);
   expect(focuses).toEqual(new Set(appointments.map(({ id }) => `Appointment/${id}`)));
 });

@@ -1,4 +1,4 @@
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { book } from '../fixtures.ts';
 import { type Answer, request } from '../http.ts';
 import { base } from '../installation.ts';
@@ -11,10 +11,7 @@ export async function bookLater(body: unknown): Promise<Answer> {
   const accepted = await book(body, 'portal-a', { prefer: 'respond-async' });
   const path = (accepted.headers.get('content-location') ?? '').slice(base.length);
   return accepted.status === 202
-    ? until(
-        () => request('portal-a', 'GET', path),
-        ({ status }) => status !== 202,
-      )
+    ? eventually(() => request('portal-a', 'GET', path)).is(({ status }) => status !== 202)
     : accepted;
 }
 

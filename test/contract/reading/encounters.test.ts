@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Encounter, Patient } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aClinic, aPatient, book, proposed, succeeded } from '../fixtures.ts';
 import { type Answer, medplum, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';
@@ -30,10 +30,7 @@ describe('encounters', () => {
   const read = ({ id }: Encounter, role: Role = 'portal-a') => request(role, 'GET', `/Encounter/${id}`);
 
   const turnsTo = (status: number, encounter: Encounter) =>
-    until(
-      () => read(encounter),
-      (answer) => answer.status === status,
-    );
+    eventually(() => read(encounter)).is((answer) => answer.status === status);
 
   const found = (answer: Answer) =>
     (resourceIn('Bundle', answer).entry ?? []).map(({ resource }) => `${resource?.resourceType}/${resource?.id}`);
@@ -128,8 +125,7 @@ describe('encounters', () => {
     const stored = succeeded('Encounter', await medplum('front-desk', 'GET', `/Encounter/${encounter.id}`));
     const { meta: _, ...untagged } = { ...stored, status: 'arrived' as const };
     succeeded('Encounter', await medplum('front-desk', 'PUT', `/Encounter/${encounter.id}`, { body: untagged }));
-    const answer = await until(
-      () => read(encounter),
+    const answer = await eventually(() => read(encounter)).is(
       ({ status, body }) => status === 200 && JSON.stringify(body).includes('arrived'),
     );
     expect(resourceIn('Encounter', answer).status).toBe('arrived');
@@ -183,10 +179,7 @@ describe('encounter searches', () => {
     ongoing = await anEncounter({ status: 'in-progress', period: { start: ended.start }, account: accountOf('one') });
     over = await anEncounter({ status: 'finished', period: ended, account: accountOf('other') });
     await anEncounter({ status: 'finished', period: ended }, await aPatient('portal-b'));
-    await until(
-      () => search(''),
-      ({ total }) => total === 3,
-    );
+    await eventually(() => search('')).is(({ total }) => total === 3);
   });
 
   const search = async (query: string) =>

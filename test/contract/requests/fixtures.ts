@@ -1,6 +1,6 @@
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aClinic, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { config, type Role } from '../installation.ts';
@@ -31,10 +31,7 @@ export async function aRequest(value: number, unit: string, role: Role = 'portal
 
 /** Waits until the deadline of a request is over. */
 export const over = (pending: Appointment) =>
-  until(
-    () => Date.now(),
-    (now) => now > Date.parse(deadlineIn(pending) ?? ''),
-  );
+  eventually(() => Date.now()).is((now) => now > Date.parse(deadlineIn(pending) ?? ''));
 
 /** Starts the Bot that Medplum's clock starts each minute. */
 export async function runBot(name: 'end-requests' | 'reconcile' | 'retry-deliveries'): Promise<void> {

@@ -13,7 +13,7 @@ import type {
   ResourceType,
   Schedule,
 } from '@medplum/fhirtypes';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, parameters, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import type { Wanted } from './generate.ts';
@@ -112,10 +112,7 @@ async function anEncounter(
     appointment: [to(appointment)],
     ...more,
   });
-  await until(
-    () => request(role, 'GET', `/Encounter/${encounter.id}`),
-    ({ status }) => status === 200,
-  );
+  await eventually(() => request(role, 'GET', `/Encounter/${encounter.id}`)).is(({ status }) => status === 200);
   return encounter;
 }
 

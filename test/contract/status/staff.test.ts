@@ -3,7 +3,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import {
   aClinic,
   aPatient,
@@ -132,10 +132,7 @@ describe("Medplum's own operations, called by clinic staff", () => {
     if (status !== 404) {
       expect([status, text]).toEqual([200, expect.any(String)]);
       expect((await inMedplum(id)).status).toBe('booked');
-      await until(
-        () => slotsOf(schedule),
-        (slots) => slots.join() === 'busy 0-30',
-      );
+      await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'busy 0-30');
     }
   });
 
@@ -145,10 +142,7 @@ describe("Medplum's own operations, called by clinic staff", () => {
     if (status !== 404) {
       expect([status, text]).toEqual([200, expect.any(String)]);
       expect((await inMedplum(id)).status).toBe('cancelled');
-      await until(
-        () => slotsOf(schedule),
-        (slots) => slots.join() === 'free 0-30',
-      );
+      await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'free 0-30');
     }
   });
 });
@@ -209,10 +203,7 @@ describe('a slot of a cancelled appointment', () => {
   it.each(['busy', 'busy-unavailable'] as const)('that staff set %s afterwards stays so', async (status) => {
     const { schedule, slot, id } = await aBooking();
     expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
-    await until(
-      () => slotsOf(schedule),
-      (slots) => slots.join() === 'free 0-30',
-    );
+    await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'free 0-30');
     const free = succeeded('Slot', await medplum('front-desk', 'GET', `/Slot/${slot.id}`));
     succeeded('Slot', await medplum('front-desk', 'PUT', `/Slot/${slot.id}`, { body: { ...free, status } }));
     // Its deletion lets the service look at its slots again; a later one shows that it has done so.
@@ -220,10 +211,7 @@ describe('a slot of a cancelled appointment', () => {
     const later = await aSlot(schedule, 60, 90);
     const other = succeeded('Appointment', await book(proposed(await aPatient(), [later], { from: 60, to: 90 })));
     expect((await edit(other.id ?? '', { status: 'cancelled' })).status).toBe(200);
-    await until(
-      () => slotsOf(schedule),
-      (slots) => slots.join() === `${status} 0-30,free 60-90`,
-    );
+    await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === `${status} 0-30,free 60-90`);
   });
 
   it('that was never on offer goes with it', async () => {
@@ -231,10 +219,7 @@ describe('a slot of a cancelled appointment', () => {
     const own = await aSlot(schedule, 60, 90, { status: 'busy' });
     const made = succeeded('Appointment', await write(proposed(patient, [own], { from: 60, to: 90 })));
     expect((await edit(made.id ?? '', { status: 'cancelled' })).status).toBe(200);
-    await until(
-      () => slotsOf(schedule),
-      (slots) => slots.join() === 'free 0-30',
-    );
+    await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'free 0-30');
   });
 });
 

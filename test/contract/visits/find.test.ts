@@ -4,7 +4,7 @@ import type { Appointment, Extension, HealthcareService, Schedule } from '@medpl
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { localTimeOf } from '../../../core/time/time-zone.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, minutes, proposed, several, slotsOf, succeeded } from '../fixtures.ts';
 import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { base, config, type Role } from '../installation.ts';
@@ -238,10 +238,7 @@ describe('a visit of which several appointments were taken', () => {
     const path = answer.headers.get('content-location')?.slice(base.length);
     return path === undefined
       ? answer
-      : until(
-          () => request('portal-a', 'GET', path),
-          ({ status }) => status !== 202,
-        );
+      : eventually(() => request('portal-a', 'GET', path)).is(({ status }) => status !== 202);
   };
 
   it.each([

@@ -3,7 +3,7 @@ import type { Appointment, Extension, HealthcareService, Schedule, Slot } from '
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { timesIn } from '../alternatives/fixtures.ts';
 import { aPatient, aSchedule, aSlot, book, minutes, proposed, several, slotsOf, succeeded } from '../fixtures.ts';
 import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
@@ -179,9 +179,6 @@ describe('a visit', () => {
     const other = await aVisit(manual);
     const [one, two] = appointmentsIn(await book(several(...other.steps)));
     await medplum('front-desk', 'PUT', `/Appointment/${one?.id}`, { body: { ...one, status: 'booked' } });
-    await until(
-      () => statusOf(two),
-      (status) => status === 'booked',
-    );
+    await eventually(() => statusOf(two)).is((status) => status === 'booked');
   });
 });

@@ -5,7 +5,7 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { visitGroupOf } from '../../../core/visits/group.ts';
 import { stepExtension, stepOf } from '../../../core/visits/visit.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, book, several, succeeded } from '../fixtures.ts';
 import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';
@@ -88,11 +88,9 @@ const waits = async (type: CodeableConcept, patient: Patient, standing?: Appoint
   );
 
 const wholeOffer = (entry: Appointment, patient: Patient) =>
-  until(
-    async () =>
-      (await offersFor(entry, patient)).sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1)),
-    ({ length }) => length > 0,
-  );
+  eventually(async () =>
+    (await offersFor(entry, patient)).sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1)),
+  ).is(({ length }) => length > 0);
 
 const statusOf = async ({ id }: Appointment) =>
   resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${id}`)).status;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Appointment, CodeableConcept, Extension, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, book, stored, succeeded } from '../fixtures.ts';
 import { request } from '../http.ts';
 import { config, type Role } from '../installation.ts';
@@ -68,10 +68,7 @@ export const offersFor = async (entry: Appointment, { id }: Patient): Promise<Ap
 
 /** The offer that is made for an entry, once it is made. */
 export async function offerFor(entry: Appointment, patient: Patient): Promise<Appointment> {
-  const found = await until(
-    () => offersFor(entry, patient),
-    (offers) => offers.length > 0,
-  );
+  const found = await eventually(() => offersFor(entry, patient)).is((offers) => offers.length > 0);
   const offer = found.at(-1);
   if (!offer) {
     throw new Error('There is no offer.');

@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import type { Bot, Bundle, Subscription } from '@medplum/fhirtypes';
 import { FORMER_STATUS } from '../../../core/fhir/reserved.ts';
 import type { Installation } from '../../lib/installation.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import { prepareInstallation } from '../installation.ts';
 
 /** Longer than the lease of a delivery and the run of retry-deliveries after it. */
@@ -73,16 +73,11 @@ it('killed between the deletion and its jobs: the event arrives, the slot is fre
   await listening.events(listener, 2, LONGEST);
   expect(listening.numbersAt(listener)).toEqual([1, 2]);
   const slot = stored.slot?.[0]?.reference;
-  await until(
+  await eventually(
     async () => http.resourceIn('Slot', await http.medplum('front-desk', 'GET', `/${slot}`)),
-    ({ status }) => status === 'free',
     LONGEST,
-  );
-  await until(
-    async () => http.resourceIn('Bundle', await waiting()).total,
-    (total) => total === 0,
-    LONGEST,
-  );
+  ).is(({ status }) => status === 'free');
+  await eventually(async () => http.resourceIn('Bundle', await waiting()).total, LONGEST).is((total) => total === 0);
   await listener.close();
 });
 
@@ -127,10 +122,7 @@ it('killed between announcement and delivery: the event arrives', async () => {
   await stopClock();
   await loseJobs('deliver-events');
   await fixtures.confirm(appointment);
-  await until(
-    async () => http.resourceIn('Bundle', await eventsOf(id)).total,
-    (total) => total === 1,
-  );
+  await eventually(async () => http.resourceIn('Bundle', await eventsOf(id)).total).is((total) => total === 1);
   expect(listening.numbersAt(listener)).toEqual([]);
   await restart();
   await listening.events(listener, 1, LONGEST);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Installation } from '../../lib/installation.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { prepareInstallation } from '../installation.ts';
 
 /** The Subscriptions whose receiver answers the handshake and nothing after it. */
@@ -54,20 +54,14 @@ it('100 receivers that hang: another portal is notified of its booking before al
     fixtures.aBooking(),
   ]);
   const { listener, counts } = await hang();
-  await until(
-    async () => counts.open,
-    (open) => open > 0,
-  );
+  await eventually(async () => counts.open).is((open) => open > 0);
 
   expect((await contract.book(contract.proposed(patient, [slot]))).status).toBe(201);
   const accepted = await contract.book(contract.proposed(later.patient, [later.slot]), 'portal-a', {
     prefer: 'respond-async',
   });
   const job = (accepted.headers.get('content-location') ?? '').slice(gateway.base.length);
-  const done = await until(
-    () => http.request('portal-a', 'GET', job),
-    ({ status }) => status !== 202,
-  );
+  const done = await eventually(() => http.request('portal-a', 'GET', job)).is(({ status }) => status !== 202);
   expect(done.status).toBe(200);
   await fixtures.confirm(pending);
   await listening.events(receiver, 1);

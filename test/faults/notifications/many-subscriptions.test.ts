@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Installation } from '../../lib/installation.ts';
-import { until } from '../../lib/until.ts';
+import { eventually, until } from '../../lib/until.ts';
 import { prepareInstallation } from '../installation.ts';
 
 /** More than the deliveries of one subscriber at once. */
@@ -59,10 +59,8 @@ it('a subscriber with many Subscriptions: some are told at once, all in the end,
   await fixtures.staffChange(appointment, { comment: 'second' });
   await fixtures.cancel(appointment);
 
-  const numbers = await until(
-    async () => [...numbersOfEach(listener).values()].map(uniquely),
+  const numbers = await eventually(async () => [...numbersOfEach(listener).values()].map(uniquely), LONGEST).is(
     (all) => all.length === COUNT && all.every(({ length }) => length === 3),
-    LONGEST,
   );
   expect(numbers).toEqual(Array.from({ length: COUNT }, () => [1, 2, 3]));
   expect(await events()).toBe(3);
@@ -82,11 +80,7 @@ it('all receivers of a subscriber fail at first: each is tried again, and gets i
   await listening.events(listener, 4, LONGEST);
   listener.reply = 200;
   listener.received.length = 0;
-  await until(
-    async () => numbersOfEach(listener).size,
-    (count) => count === COUNT,
-    LONGEST,
-  );
+  await eventually(async () => numbersOfEach(listener).size, LONGEST).is((count) => count === COUNT);
   await Promise.all(ids.map((id) => fixtures.outboxTurnsTo('accepted', id)));
   await listener.close();
 });

@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Resource, Subscription } from '@medplum/fhirtypes';
 import { outboxesOf, outboxesTask, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import type { Installation } from '../../lib/installation.ts';
-import { until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { prepareInstallation } from '../installation.ts';
 
 let installation: Installation;
@@ -65,10 +65,7 @@ it('old delivered events are deleted; $events names them, and numbering continue
     [first, second].flatMap((one) => one ?? []),
     4,
   );
-  await until(
-    () => eventsAbout(appointment),
-    (events) => events.length === 1,
-  );
+  await eventually(() => eventsAbout(appointment)).is((events) => events.length === 1);
 
   const told = http.resourceIn('Bundle', await http.request('portal-a', 'GET', `/Subscription/${stored.id}/$events`));
   expect(listening.numbersIn(told)).toEqual([3]);
@@ -88,10 +85,7 @@ async function told(): Promise<{ id: string | undefined; appointment: Appointmen
   const { id } = http.resourceIn('Subscription', await fixtures.submit(body));
   await fixtures.turnsTo('active', id);
   const appointment = await fixtures.confirm(await fixtures.aBooking());
-  await until(
-    () => eventsAbout(appointment),
-    (found) => found.length === 1,
-  );
+  await eventually(() => eventsAbout(appointment)).is((found) => found.length === 1);
   await fixtures.outboxTurnsTo('accepted', id);
   expect(await messagesOf(id)).toHaveLength(1);
   return { id, appointment };
@@ -100,28 +94,20 @@ async function told(): Promise<{ id: string | undefined; appointment: Appointmen
 it('of a deleted Subscription no message stays, and no outbox', async () => {
   const { id } = await told();
   expect((await http.request('portal-a', 'DELETE', `/Subscription/${id}`)).status).toBe(204);
-  await until(
+  await eventually(
     async () => [...(await messagesOf(id)), ...[await fixtures.rowOf(id)].flatMap((row) => row ?? [])],
-    (found) => found.length === 0,
     AT_REST,
-  );
+  ).is((found) => found.length === 0);
 });
 
 it('of a Subscription that is off the message goes; its events stay until they are old, its outbox stays', async () => {
   const { id, appointment } = await told();
-  const off = await until(
-    async () => {
-      const body = { ...(await fixtures.current(id)), status: 'off' };
-      return http.request('portal-a', 'PUT', `/Subscription/${id}`, { body });
-    },
-    ({ status }) => status !== 412,
-  );
+  const off = await eventually(async () => {
+    const body = { ...(await fixtures.current(id)), status: 'off' };
+    return http.request('portal-a', 'PUT', `/Subscription/${id}`, { body });
+  }).is(({ status }) => status !== 412);
   expect(off.status).toBe(200);
-  await until(
-    () => messagesOf(id),
-    (found) => found.length === 0,
-    AT_REST,
-  );
+  await eventually(() => messagesOf(id), AT_REST).is((found) => found.length === 0);
   expect(await eventsAbout(appointment)).toHaveLength(1);
   expect(await fixtures.rowOf(id)).toBeDefined();
 });

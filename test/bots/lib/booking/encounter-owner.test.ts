@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { Encounter } from '@medplum/fhirtypes';
 import { handler } from '../../../../bots/booking/tag-encounter.ts';
 import { shareEncounter } from '../../../../bots/lib/booking/encounter-owner.ts';
-import { aPortal, booked, eventOf, only, tagsOf, writes } from '../../booking/fixtures.ts';
+import { aPortal, booked, eventOf, meanwhile, tagsOf, writes } from '../../booking/fixtures.ts';
 import { withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
@@ -47,12 +47,7 @@ it('one without appointments is shown to nobody', async () => {
 
 it('one that somebody changes meanwhile is decided about again', async () => {
   const { encounter, portal } = await setting();
-  medplum().interfere(
-    only(writes, async () => {
-      await medplum().change(encounter, { status: 'arrived' });
-      return undefined;
-    }),
-  );
+  meanwhile(medplum(), writes, () => medplum().change(encounter, { status: 'arrived' }));
   await share(encounter.id);
   expect(await medplum().read(`Encounter/${encounter.id}`)).toMatchObject({ status: 'arrived', meta: tagsOf(portal) });
 });

@@ -9,12 +9,13 @@ import {
   aPortal,
   aService,
   aSlot,
+  asks,
   at,
   booked,
   extension,
   inMinutes,
   invalid,
-  only,
+  meanwhile,
   overtaken,
   refused,
   unavailable,
@@ -54,14 +55,10 @@ describe('the slot of an appointment', () => {
     const { appointment, slot } = await setting({ status: before });
     await medplum().change(slot, { status: expected === 'busy' ? 'free' : 'busy' });
     let isRead = false;
-    medplum().interfere(async ({ entries }) => {
-      const isOfSlots = entries.some((one) => one.startsWith('GET Appointment?slot='));
-      if (isOfSlots && !isRead) {
-        isRead = true;
-        await medplum().change(appointment, { status: after });
-        await medplum().change(slot, { status: expected });
-      }
-      return undefined;
+    meanwhile(medplum(), asks(/^GET Appointment\?slot=/), async () => {
+      isRead = true;
+      await medplum().change(appointment, { status: after });
+      await medplum().change(slot, { status: expected });
     });
     await sync(appointment);
     expect([isRead, await statusOf(slot)]).toEqual([true, expected]);
@@ -145,12 +142,7 @@ describe('a write', () => {
 
   it('is decided again when it was overtaken: a slot that staff blocked meanwhile stays theirs', async () => {
     const { appointment, slot } = await cancelled();
-    medplum().interfere(
-      only(writes, async () => {
-        await medplum().change(slot, { status: 'busy-unavailable', comment: 'Room 5' });
-        return undefined;
-      }),
-    );
+    meanwhile(medplum(), writes, () => medplum().change(slot, { status: 'busy-unavailable', comment: 'Room 5' }));
     await sync(appointment);
     expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'busy-unavailable', comment: 'Room 5' });
   });

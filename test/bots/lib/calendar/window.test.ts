@@ -1,5 +1,5 @@
 import '../../config.ts';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
 import { publishWindow, type Writing } from '../../../../bots/lib/calendar/window.ts';
@@ -38,18 +38,16 @@ async function slotAt({ id }: Stored<Schedule>, time: string): Promise<Slot> {
   return slot;
 }
 
-describe('a window', () => {
-  it('leaves a Slot alone that looks free, although an appointment holds it', async () => {
-    const { schedule, service } = await published();
-    const held = await slotAt(schedule, '09:00');
-    await medplum().appointment('booked', [held]);
-    await medplum().appointment('cancelled', [await slotAt(schedule, '09:30')]);
-    await medplum().change(service, { availableTime: open('10:00', '11:00') });
-    expect((await publish(schedule)).kind).toBe('published');
-    expect(await medplum().times(schedule)).toEqual([
-      'free 09:00-09:30',
-      'entered-in-error 09:30-10:00',
-      ...wholeDay.slice(2),
-    ]);
-  });
+it('a window leaves a Slot alone that looks free, although an appointment holds it', async () => {
+  const { schedule, service } = await published();
+  const held = await slotAt(schedule, '09:00');
+  await medplum().appointment('booked', [held]);
+  await medplum().appointment('cancelled', [await slotAt(schedule, '09:30')]);
+  await medplum().change(service, { availableTime: open('10:00', '11:00') });
+  expect((await publish(schedule)).kind).toBe('published');
+  expect(await medplum().times(schedule)).toEqual([
+    'free 09:00-09:30',
+    'entered-in-error 09:30-10:00',
+    ...wholeDay.slice(2),
+  ]);
 });

@@ -8,12 +8,13 @@ import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { outboxesOf, outboxesSearch } from '../../../../core/notifications/delivery/outbox.ts';
 import { listen } from '../../../contract/notifications/listener.ts';
 import { portal, subscription } from '../../../core/notifications/support.ts';
+import { asks, meanwhile } from '../../booking/fixtures.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
-import { addAppointment, changeSubscription, channelTo, removeAll, stateOf, statusIn, subscribe } from './outboxes.ts';
+import { anAppointment, changeSubscription, channelTo, stateOf, statusIn, subscribe } from './outboxes.ts';
 
 const medplum = withMedplum();
-afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication'));
+afterEach(() => medplum().clear(['Task', 'Subscription', 'Communication']));
 
 const coding = (code: string) => ({ coding: [{ system: artefactUri(config, 'LocalTask'), code }] });
 
@@ -41,7 +42,7 @@ async function former(endpoint: string): Promise<string> {
     ],
   });
   for (const number of [1, 2]) {
-    const appointment = await addAppointment(medplum());
+    const appointment = await anAppointment(medplum());
     const reference = `Appointment/${appointment.id}`;
     await medplum().create<Communication>({
       resourceType: 'Communication',
@@ -86,29 +87,20 @@ it('what earlier versions have left is converted, and delivered where it stood',
 });
 
 it('an outbox that an earlier version still writes is converted by the next run, with what it has written', async () => {
-  const listener = await listen();
-  await former(listener.url);
-  let isFirst = true;
-  medplum().interfere(async ({ entries }) => {
-    const [task] = await (isFirst && entries.some((one) => one.startsWith('PUT Task'))
-      ? medplum().find<Task>('Task?status=received')
-      : []);
-    if (task) {
-      isFirst = false;
-      const output = [
-        { type: { text: 'events' }, valueInteger: 3 },
-        { type: { text: 'delivered' }, valueInteger: 1 },
-      ];
-      await medplum().change<Task>(task, { output });
-    }
-    return undefined;
+  await former('https://8.8.8.8/');
+  meanwhile(medplum(), asks(/^PUT Task/), async () => {
+    const [task] = await medplum().find<Task>('Task?status=received');
+    const output = [
+      { type: { text: 'events' }, valueInteger: 3 },
+      { type: { text: 'delivered' }, valueInteger: 1 },
+    ];
+    await (task && medplum().change<Task>(task, { output }));
   });
   await convertOutboxes(medplum().medplum);
   medplum().interfere(() => undefined);
   await convertOutboxes(medplum().medplum);
   const [row] = await medplum().find<Task>(outboxesSearch([portal], config));
   expect([...(row ? outboxesOf(row).of.values() : [])].map(({ events }) => events)).toEqual([3]);
-  await listener.close();
 });
 
 it('what earlier versions stored as requested, with a tag, is active; what others have set since stays', async () => {

@@ -1,5 +1,15 @@
-import type { Appointment, Bundle, Communication, Parameters, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  Bundle,
+  BundleEntry,
+  Communication,
+  Parameters,
+  Resource,
+  Subscription,
+  Task,
+} from '@medplum/fhirtypes';
 import type { Answer } from '../../../../bots/lib/medplum.ts';
+import { readOutbox, type SubscriptionOutbox } from '../../../../bots/lib/notifications/outbox-store.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import {
@@ -11,18 +21,18 @@ import {
   outboxesTask,
   withOutbox,
 } from '../../../../core/notifications/delivery/outbox.ts';
-import { type Event, eventResource } from '../../../../core/notifications/events/event.ts';
-import { publicSubscription } from '../../../../core/notifications/subscription/channel.ts';
+import { type Event, eventOf, eventResource } from '../../../../core/notifications/events/event.ts';
+import { asStored, publicSubscription } from '../../../../core/notifications/subscription/channel.ts';
+import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import { storedParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
 import { outbox as noEvents, portal, subscription } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';
-import type { BotServer } from '../../medplum.ts';
+import type { Asked, BotServer } from '../../medplum.ts';
 
 /** A stored Subscription and its outbox. */
-export interface Subscribed {
+export interface Subscribed extends SubscriptionOutbox {
   readonly id: string;
-  readonly subscription: Subscription & { id: string };
-  readonly task: Task & { id: string };
+  readonly task: Task;
 }
 
 /** What of a Subscription and its outbox is not as usual: an active one of the portal, of which nothing waits. */
@@ -41,30 +51,48 @@ export const channelTo = (endpoint: string, changes: object = {}): Subscription[
   ...changes,
 });
 
+/** A Subscription as a subscriber sends it, to an address that needs no name server. */
+export const toPortal = (changes: object = {}): Subscription =>
+  subscription({ channel: channelTo('https://8.8.8.8/notifications'), ...changes });
+
+/** The extension by which a Subscription asks for certain appointments only. */
+export const filteredBy = (filter: string): object => ({
+  _criteria: { extension: [{ url: backport.filterCriteria, valueString: filter }] },
+});
+
+/** A Subscription as the service stores it. */
+export const storedSubscription = (owner: string, sent: Subscription): Subscription =>
+  asStored({
+    ...sent,
+    meta: { profile: [artefactUri(config, 'LocalSubscriptionTermin')], tag: [requestorTag(owner, config)] },
+  });
+
 /** Stores what a row of outboxes keeps, in the row of its subscriber if there is one. */
-export async function storeRow(
+async function storeRow(
   server: BotServer,
   subscriber: string,
   change: (outboxes: Outboxes) => Outboxes,
-): Promise<Task & { id: string }> {
+): Promise<Task> {
   const [known] = await server.find<Task>(outboxesSearch([subscriber], config));
   const before = known ? outboxesOf(known) : { ...noOutboxes(subscriber), readable: ['Appointment'] };
   const task = outboxesTask(change(before), config, known);
-  return known ? { ...(await server.change<Task>(task, {})), id: known.id ?? '' } : server.create<Task>(task);
+  return known ? server.change<Task>(task, {}) : server.create<Task>(task);
 }
 
-/** Stores a Subscription and its outbox. */
+/** Stores a Subscription and its outbox, which listens since long ago. */
 export async function subscribe(server: BotServer, given: Given = {}): Promise<Subscribed> {
   const { owner = portal, outbox = {}, row = {}, status = 'active', changes = {} } = given;
-  const profile = [artefactUri(config, 'LocalSubscriptionTermin')];
-  const meta = { profile, tag: [requestorTag(owner, config)] };
-  const stored = await server.create<Subscription>({ ...subscription({ status, ...changes }), meta });
-  const { heartbeat, end } = storedParameters(stored, config) ?? {};
-  const task = await storeRow(server, owner, (outboxes) => ({
-    ...withOutbox(outboxes, stored.id, { ...noEvents, heartbeat, end, ...outbox }),
+  const known = await server.create(storedSubscription(owner, toPortal({ status, ...changes })));
+  const { heartbeat, end } = storedParameters(known, config) ?? {};
+  await storeRow(server, owner, (outboxes) => ({
+    ...withOutbox(outboxes, known.id, { ...noEvents, since: 0, heartbeat, end, ...outbox }),
     ...row,
   }));
-  return { id: stored.id, subscription: stored, task };
+  const stored = await readOutbox(server.medplum, known);
+  if (!stored) {
+    throw new Error('There is no outbox.');
+  }
+  return { ...stored, id: known.id, task: stored.row.task };
 }
 
 /** A Subscription, as subscribers see it, and its outbox, as they are stored by now. */
@@ -87,17 +115,20 @@ export async function stateOf(server: BotServer, { id, task }: Subscribed): Prom
   return { subscription: publicSubscription(subscription), task: stored, outboxes, outbox };
 }
 
+/** How many events each of some Subscriptions has. */
+export const eventCounts = (server: BotServer, all: readonly Subscribed[]): Promise<number[]> =>
+  Promise.all(all.map(async (one) => (await stateOf(server, one)).outbox.events));
+
 /** Changes an outbox, as others do meanwhile. */
 export async function changeOutbox(
   server: BotServer,
-  { id, task }: Subscribed,
+  { id, row: { outboxes } }: Subscribed,
   changes: Partial<Outbox>,
   row: Partial<Outboxes> = {},
-): Promise<Task> {
-  const { groupIdentifier } = task;
-  return storeRow(server, groupIdentifier?.value ?? '', (outboxes) => {
-    const outbox = outboxes.of.get(id);
-    return { ...(outbox ? withOutbox(outboxes, id, { ...outbox, ...changes }) : outboxes), ...row };
+): Promise<void> {
+  await storeRow(server, outboxes.subscriber, (all) => {
+    const outbox = all.of.get(id);
+    return { ...(outbox ? withOutbox(all, id, { ...outbox, ...changes }) : all), ...row };
   });
 }
 
@@ -114,17 +145,15 @@ export async function changeSubscription(
   return server.change(stored, changes);
 }
 
-/** Stores an appointment. */
-export const addAppointment = (
-  server: BotServer,
-  changes: Partial<Appointment> = {},
-): Promise<Appointment & { id: string; meta: { versionId: string } }> =>
+/** An appointment that the clinic has made for the portal's patient. */
+export const anAppointment = (server: BotServer, changes: Partial<Appointment> = {}) =>
   server.create<Appointment>({
     resourceType: 'Appointment',
     status: 'booked',
-    start: '2031-03-10T09:00:00Z',
-    end: '2031-03-10T09:20:00Z',
+    start: '2031-01-06T08:00:00Z',
+    end: '2031-01-06T08:30:00Z',
     participant: [{ actor: { reference: 'Patient/p1' }, status: 'accepted' }],
+    meta: { tag: [requestorTag(portal, config)] },
     ...changes,
   });
 
@@ -150,6 +179,39 @@ export async function addEvents(
   return stored;
 }
 
+/** The events of a Subscription, in the order of their numbers. */
+export async function eventsOf(server: BotServer, { id }: Subscribed): Promise<Event[]> {
+  const found = await server.find<Communication>('Communication?_count=1000');
+  return found.flatMap((one) => eventOf(one, id, config) ?? []).sort((a, b) => a.number - b.number);
+}
+
+/** Sends many entries at once, each for itself. */
+export async function batch(server: BotServer, entry: readonly BundleEntry[]): Promise<void> {
+  const sent = { resourceType: 'Bundle', type: 'batch', entry };
+  const { body } = await server.fhir<Bundle>('POST', '', sent);
+  const failed = body.entry?.find(({ response }) => !response?.status.startsWith('2'));
+  if (failed || body.entry?.length !== entry.length) {
+    throw new Error(`Not all was written: ${JSON.stringify(failed ?? body)}`);
+  }
+}
+
+/** Stores as many Subscriptions of a subscriber as it may have. */
+export const subscribeToTheLimit = (server: BotServer, owner: string): Promise<void> =>
+  batch(
+    server,
+    Array.from({ length: config.notifications.maxSubscriptions }, () => ({
+      request: { method: 'POST', url: 'Subscription' },
+      resource: storedSubscription(owner, toPortal()),
+    })),
+  );
+
+/** Whether a Bot asks for something to be written. */
+export const writes = ({ type, entries }: Asked): boolean =>
+  type !== 'read' && entries.some((one) => !one.startsWith('GET '));
+
+/** Medplum refuses a transaction: somebody else has changed what it relies on. */
+export const conflict: Answer = { status: 412, body: { resourceType: 'OperationOutcome', issue: [] } };
+
 /** Medplum's answer to several searches at once: what each of them gives. */
 export const searchesAnswer = (...found: readonly (readonly Resource[])[]): Answer => ({
   status: 200,
@@ -173,16 +235,3 @@ export function statusIn(bundle: Bundle | undefined): Record<string, unknown> {
 
 const statusOfParts = (parts: readonly { name: string }[]): Record<string, unknown> =>
   Object.fromEntries(parts.map(({ name, ...value }) => [name, Object.values(value)[0]]));
-
-/** Removes what tests have stored of some types. */
-export async function removeAll(server: BotServer, ...types: readonly Resource['resourceType'][]): Promise<void> {
-  for (const type of types) {
-    for (const { id } of await server.find(`${type}?_count=1000&_fields=id`)) {
-      await server.fhir('DELETE', `${type}/${id}`);
-    }
-  }
-}
-
-/** Stores a Subscription and its outbox, which listens since long ago. */
-export const subscribeLongAgo = (server: BotServer, { outbox, ...given }: Given = {}): Promise<Subscribed> =>
-  subscribe(server, { ...given, outbox: { since: 0, ...outbox } });

@@ -13,7 +13,7 @@ import { artefactUri } from '../../../../core/config/config.ts';
 import { publishedValueOf } from '../../../../core/slots/slot.ts';
 import type { Interval } from '../../../../core/time/interval.ts';
 import { scaled } from '../../../lib/time-scale.ts';
-import { until } from '../../../lib/until.ts';
+import { eventually } from '../../../lib/until.ts';
 import { stored, succeeded } from '../../fixtures.ts';
 import { medplum } from '../../http.ts';
 import { config } from '../../installation.ts';
@@ -59,10 +59,7 @@ async function store(trial: Trial, isPublished: boolean): Promise<Stored> {
     const reference = `Schedule/${schedule.id}`;
     const slot = { resourceType: 'Slot', schedule: { reference }, extension, ...rest, ...times };
     // A run that publishes the Schedule at that moment may be in the way.
-    const answer = await until(
-      () => body.POST('Slot', slot),
-      ({ status }) => status !== 409,
-    );
+    const answer = await eventually(() => body.POST('Slot', slot)).is(({ status }) => status !== 409);
     slots.push(succeeded('Slot', answer));
   }
   return { trial, service: withId(service), practitioner, schedule, slots };
@@ -199,10 +196,8 @@ describe(`calendars at random, FIND_SEED=${seed}`, () => {
         const now = Date.now();
         const wanted = publishedStarts(one, now);
         const query = `schedule=Schedule/${one.schedule.id}&status=free`;
-        const slots = await until(
-          () => stored('Slot', query),
-          (free) => same(startsIn(free, trial.search, trial.calendar), wanted),
-          60_000,
+        const slots = await eventually(() => stored('Slot', query), 60_000).is((free) =>
+          same(startsIn(free, trial.search, trial.calendar), wanted),
         );
         const free = slots.map(({ start, end, status, serviceType }): GeneratedSlot => {
           return { start: Date.parse(start), end: Date.parse(end), status, ...(serviceType && { serviceType }) };

@@ -3,8 +3,8 @@ import { deliverPending } from '../../../../../bots/lib/notifications/delivery/d
 import { type Listener, listen } from '../../../../contract/notifications/listener.ts';
 import type { BotServer } from '../../../medplum.ts';
 import {
-  addAppointment,
   addEvents,
+  anAppointment,
   channelTo,
   eventAbout,
   type Given,
@@ -62,7 +62,7 @@ export function withDeliveries(medplum: () => BotServer): Deliveries {
       const first = (given.outbox?.delivered ?? 0) + 1;
       const subscribed = await request({ ...given, outbox: { events: first + count - 1, ...given.outbox } });
       for (let number = first; number < first + count; number++) {
-        await addEvents(medplum(), subscribed, eventAbout(await addAppointment(medplum()), number));
+        await addEvents(medplum(), subscribed, eventAbout(await anAppointment(medplum()), number));
       }
       return subscribed;
     },

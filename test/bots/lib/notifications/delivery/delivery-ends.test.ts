@@ -1,7 +1,6 @@
 import '../../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Outbox } from '../../../../../core/notifications/delivery/outbox.ts';
-import { backport } from '../../../../../core/notifications/subscription/extensions.ts';
 import { listen } from '../../../../contract/notifications/listener.ts';
 import { withClock } from '../../../clock.ts';
 import { config } from '../../../config.ts';
@@ -63,25 +62,6 @@ describe('an event that cannot be delivered', () => {
     const { status, error } = (await state(subscribed)).outbox;
     expect(status).toBe('on-hold');
     expect(error).toMatch(/^The notification could not be sent \(ReadError: The FHIR server could not be read\./);
-  });
-});
-
-describe('a heartbeat', () => {
-  const beating = channelTo('', { extension: [{ url: backport.heartbeatPeriod, valueUnsignedInt: 60 }] });
-  const listening = (sent: number, more: Partial<Outbox> = {}) =>
-    request({
-      outbox: { sent, events: 3, delivered: 3, ...more },
-      changes: { channel: { ...beating, endpoint: endpoint().url } },
-    });
-
-  it('is sent when it is due', async () => {
-    const subscribed = await listening(Date.now() - 61_000, { attempts: 2, error: 'It failed.' });
-    const before = Date.now();
-    await deliver(subscribed);
-    expect(told()).toMatchObject([{ type: 'heartbeat', status: 'active', 'events-since-subscription-start': '3' }]);
-    const { outbox } = await state(subscribed);
-    expect(outbox).toMatchObject({ status: 'accepted', attempts: 0, error: undefined });
-    expect(outbox.sent).toBeGreaterThanOrEqual(before);
   });
 });
 

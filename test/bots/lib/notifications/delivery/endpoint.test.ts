@@ -32,13 +32,11 @@ const [v4, v6] = [
 
 const records = { A: [[8, 8, 8, 8]], AAAA: [[0x20, 1, 0x48, 0x60, 0x48, 0x60, 0, 0, 0, 0, 0, 0, 0, 0, 0x88, 0x88]] };
 
-describe('an address', () => {
-  it('must be in a network to which notifications are sent', async () => {
-    const problem = '10.1.2.3 is in a network to which no notifications are sent.';
-    expect(await resolve('http://10.1.2.3/')).toEqual({ problem, isUnknown: false });
-    expect(await resolve('http://10.1.2.3/', { allowed: ['10.0.0.0/8'] })).toEqual({
-      addresses: [{ address: '10.1.2.3', family: 4 }],
-    });
+it('an address must be in a network to which notifications are sent', async () => {
+  const problem = '10.1.2.3 is in a network to which no notifications are sent.';
+  expect(await resolve('http://10.1.2.3/')).toEqual({ problem, isUnknown: false });
+  expect(await resolve('http://10.1.2.3/', { allowed: ['10.0.0.0/8'] })).toEqual({
+    addresses: [{ address: '10.1.2.3', family: 4 }],
   });
 });
 

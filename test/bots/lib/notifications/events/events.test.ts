@@ -1,10 +1,9 @@
 import '../../../config.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, PatientLink, Task } from '@medplum/fhirtypes';
-import type { EventState } from '../../../../../bots/lib/notifications/events/event-state.ts';
+import { type EventState, readEventState } from '../../../../../bots/lib/notifications/events/event-state.ts';
 import { mayBeTold, recordEvents, rightsOf } from '../../../../../bots/lib/notifications/events/event-writer.ts';
 import { formerPatients, readMergedPatients } from '../../../../../bots/lib/notifications/events/merged-patients.ts';
-import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import type { Change } from '../../../../../core/notifications/events/appointment-events.ts';
 import { eventResource } from '../../../../../core/notifications/events/event.ts';
@@ -14,440 +13,409 @@ import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
 import {
   anAppointment,
+  batch,
   conflict,
   eventCounts,
   eventsOf,
   filteredBy,
-  forgetOutboxes,
-  outboxNow,
-  remove,
-  rewrite,
-  stateFor,
+  type Subscribed,
   subscribe,
   writes,
-} from './fixtures.ts';
+} from '../outboxes.ts';
 
 const medplum = withMedplum();
 
 const record = (...appointments: readonly Appointment[]) => recordEvents(medplum().medplum, appointments);
 
-const counts = (all: readonly SubscriptionOutbox[]) => eventCounts(medplum(), all);
+const counts = (all: readonly Subscribed[]) => eventCounts(medplum(), all);
 
-describe('event writer', () => {
-  afterEach(() => forgetOutboxes(medplum()));
+afterEach(() => medplum().clear(['Task']));
 
-  /** What is told of each event: what happened to which version. */
-  const toldTo = async (stored: SubscriptionOutbox): Promise<string[]> =>
-    (await eventsOf(medplum(), stored)).map(({ number, kind, version }) => `${number} ${kind} ${version}`);
+/** What is told of each event: what happened to which version. */
+const toldTo = async (stored: Subscribed): Promise<string[]> =>
+  (await eventsOf(medplum(), stored)).map(({ number, kind, version }) => `${number} ${kind} ${version}`);
 
-  describe('the events of an appointment', () => {
-    it('are one for each change, in order, and a delivery is started', async () => {
-      const stored = await subscribe(medplum());
-      const first = await anAppointment(medplum());
-      const second = await medplum().change(first, { comment: 'Later' });
-      expect(await record(second)).toBe(true);
-      expect(await toldTo(stored)).toEqual([`1 create ${first.meta.versionId}`, `2 update ${second.meta?.versionId}`]);
-      expect(await outboxNow(medplum(), stored)).toMatchObject({ status: 'ready', events: 2, delivered: 0 });
-    });
-
-    it('are not recorded a second time, and nothing is written then', async () => {
-      const stored = await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      await record(appointment);
-      expect(await record(appointment)).toBe(true);
-      expect(await toldTo(stored)).toHaveLength(1);
-    });
-
-    it('are told to those only whose criteria it meets', async () => {
-      const readable = ['Appointment?status=cancelled'];
-      const [other, reader] = [
-        await subscribe(medplum(), { owner: 'other', row: { readable } }),
-        await subscribe(medplum()),
-      ];
-      expect(await record(await anAppointment(medplum()))).toBe(true);
-      expect(await counts([other, reader])).toEqual([0, 1]);
-    });
-
-    it('are looked for among all Subscriptions if its tags are not to matter', async () => {
-      const { system } = requestorTag('other', config);
-      const tag = [requestorTag('other', config)];
-      const other = await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|other`] } });
-      const first = await anAppointment(medplum(), { meta: { tag } });
-      const second = await medplum().change<Appointment>(first, { meta: { tag: [requestorTag(portal, config)] } });
-      await remove(medplum(), second);
-      const all = (among: 'all' | 'concerned') => recordEvents(medplum().medplum, [second], among, () => true);
-      expect(await all('concerned')).toBe(true);
-      expect(await toldTo(other)).toEqual([]);
-      expect(await all('all')).toBe(true);
-      expect(await toldTo(other)).toEqual([`1 create ${first.meta.versionId}`]);
-    });
+describe('the events of an appointment', () => {
+  it('are told to those only whose criteria it meets', async () => {
+    const readable = ['Appointment?status=cancelled'];
+    const [other, reader] = [
+      await subscribe(medplum(), { owner: 'other', row: { readable } }),
+      await subscribe(medplum()),
+    ];
+    expect(await record(await anAppointment(medplum()))).toBe(true);
+    expect(await counts([other, reader])).toEqual([0, 1]);
   });
 
-  describe('when somebody else records events at the same moment', () => {
-    /** Others write an outbox just before the first so many transactions. */
-    function overtake(stored: SubscriptionOutbox, times: number): void {
-      let left = times;
-      medplum().interfere(async (asked) => {
-        if (writes(asked) && left > 0) {
-          left -= 1;
-          const task = await medplum().read<Task>(`Task/${stored.row.task.id}`);
-          await medplum().change(task ?? stored.row.task, { lastModified: new Date(left).toISOString() });
-        }
-        return undefined;
-      });
-    }
-
-    it('the events of the last twenty appointments that have just changed are recorded, too', async () => {
-      const all: (Appointment & { id: string })[] = [];
-      while (all.length < 21) {
-        all.push(await anAppointment(medplum()));
-        await nextMoment();
-      }
-      const stored = await subscribe(medplum());
-      overtake(stored, 1);
-      const last = all.at(-1);
-      await ahead({ milliseconds: -5_000 }, () => record(...(last ? [last] : [])));
-      const told = new Set((await eventsOf(medplum(), stored)).map(({ appointment }) => appointment));
-      expect(all.map(({ id }) => told.has(id))).toEqual([false, ...Array(20).fill(true)]);
-    });
-
-    it('the events of appointments that have not changed for ten seconds are left alone', async () => {
-      const [other, changed] = [await anAppointment(medplum()), await anAppointment(medplum())];
-      const stored = await subscribe(medplum());
-      overtake(stored, 1);
-      await ahead({ milliseconds: 60_000 }, () => record(changed));
-      const told = (await eventsOf(medplum(), stored)).map(({ appointment }) => appointment);
-      expect([told.includes(changed.id), told.includes(other.id)]).toEqual([true, false]);
-    });
-
-    it.each([
-      [1_000, true],
-      [7_001, false],
-    ])('and it takes %d ms, it is tried again: %p', async (milliseconds, isTriedAgain) => {
-      const stored = await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      const clock = { milliseconds: 0 };
-      medplum().interfere((asked) => {
-        const isFirst = writes(asked) && clock.milliseconds === 0;
-        clock.milliseconds = isFirst ? milliseconds : clock.milliseconds;
-        return isFirst ? conflict : undefined;
-      });
-      const recorded = ahead(clock, () => record(appointment));
-      await (isTriedAgain
-        ? expect(recorded).resolves.toBe(true)
-        : expect(recorded).rejects.toThrow('Other runs recorded events at each attempt'));
-      const told = (await eventsOf(medplum(), stored)).map((event) => event.appointment);
-      expect(told.includes(appointment.id)).toBe(isTriedAgain);
-    });
-
-    it.each([
-      ['at once', 'first'],
-      ['at once', 'second'],
-      ['one after the other', 'first'],
-      ['one after the other', 'second'],
-    ])('the other subscribers, who are told %s, are told once if the %s is overtaken', async (how, which) => {
-      const all = [await subscribe(medplum(), { owner: 'one' }), await subscribe(medplum(), { owner: 'two' })];
-      const appointment = await anAppointment(medplum());
-      let count = 0;
-      medplum().interfere((asked) => {
-        count += writes(asked) ? 1 : 0;
-        return writes(asked) && count === (which === 'first' ? 1 : 2) ? conflict : undefined;
-      });
-      const act =
-        how === 'at once' ? record : (one: Appointment) => recordEvents(medplum().medplum, [one], 'all', () => true);
-      expect(await ahead({ milliseconds: 60_000 }, () => act(appointment))).toBe(true);
-      const told = await Promise.all(all.map((one) => toldTo(one)));
-      expect(told).toEqual(all.map(() => [`1 create ${appointment.meta.versionId}`]));
-    });
+  it('are looked for among all Subscriptions if its tags are not to matter', async () => {
+    const { system } = requestorTag('other', config);
+    const tag = [requestorTag('other', config)];
+    const other = await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|other`] } });
+    const first = await anAppointment(medplum(), { meta: { tag } });
+    const second = await medplum().change<Appointment>(first, { meta: { tag: [requestorTag(portal, config)] } });
+    await medplum().fhir('DELETE', `${second.resourceType}/${second.id}`);
+    const all = (among: 'all' | 'concerned') => recordEvents(medplum().medplum, [second], among, () => true);
+    expect(await all('concerned')).toBe(true);
+    expect(await toldTo(other)).toEqual([]);
+    expect(await all('all')).toBe(true);
+    expect(await toldTo(other)).toEqual([`1 create ${first.meta.versionId}`]);
   });
 });
 
-describe('event writer limits', () => {
-  afterEach(() => forgetOutboxes(medplum()));
-
-  /** Several Subscriptions of one subscriber. */
-  async function several(count: number, owner = portal): Promise<SubscriptionOutbox[]> {
-    const all: SubscriptionOutbox[] = [];
-    while (all.length < count) {
-      all.push(await subscribe(medplum(), { owner }));
-    }
-    return all;
-  }
-
-  it('of a subscriber with many Subscriptions all are told by one event and one row', async () => {
-    const many = await several(100);
-    const other = await several(2, 'other');
-    const appointment = await anAppointment(medplum());
-    const written: string[] = [];
-    medplum().interfere((asked) => {
-      written.push(...(writes(asked) ? asked.entries : []));
+describe('when somebody else records events at the same moment', () => {
+  /** Others write an outbox just before the first so many transactions. */
+  function overtake(stored: Subscribed, times: number): void {
+    let left = times;
+    medplum().interfere(async (asked) => {
+      if (writes(asked) && left > 0) {
+        left -= 1;
+        const task = await medplum().read<Task>(`Task/${stored.row.task.id}`);
+        await medplum().change(task ?? stored.row.task, { lastModified: new Date(left).toISOString() });
+      }
       return undefined;
     });
-    expect(await record(appointment)).toBe(true);
-    expect(await counts([...many, ...other])).toEqual(Array(102).fill(1));
-    expect(written.map((one) => one.split(/[/?]/)[0]).sort()).toEqual([
-      'POST Communication',
-      'POST Communication',
-      'PUT Task',
-      'PUT Task',
-    ]);
+  }
+
+  it('the events of the last twenty appointments that have just changed are recorded, too', async () => {
+    const all: (Appointment & { id: string })[] = [];
+    while (all.length < 21) {
+      all.push(await anAppointment(medplum()));
+      await nextMoment();
+    }
+    const stored = await subscribe(medplum());
+    overtake(stored, 1);
+    const last = all.at(-1);
+    await ahead({ milliseconds: -5_000 }, () => record(...(last ? [last] : [])));
+    const told = new Set((await eventsOf(medplum(), stored)).map(({ appointment }) => appointment));
+    expect(all.map(({ id }) => told.has(id))).toEqual([false, ...Array(20).fill(true)]);
   });
 
-  describe('after an outage', () => {
-    const catchUp = (appointment: Appointment, isTime: () => boolean) =>
-      recordEvents(medplum().medplum, [appointment], 'all', isTime);
+  it('the events of appointments that have not changed for ten seconds are left alone', async () => {
+    const [other, changed] = [await anAppointment(medplum()), await anAppointment(medplum())];
+    const stored = await subscribe(medplum());
+    overtake(stored, 1);
+    await ahead({ milliseconds: 60_000 }, () => record(changed));
+    const told = (await eventsOf(medplum(), stored)).map(({ appointment }) => appointment);
+    expect([told.includes(changed.id), told.includes(other.id)]).toEqual([true, false]);
+  });
 
-    it('what one transaction has no room for is left: 500 events of one Subscription, the oldest come first', async () => {
-      const stored = await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      await rewrite(medplum(), appointment, 1_600);
-      for (const [isAll, count] of [
-        [false, 500],
-        [false, 1_000],
-        [false, 1_500],
-        [true, 1_601],
-      ] as const) {
-        expect(await record(appointment)).toBe(isAll);
-        expect(await counts([stored])).toEqual([count]);
-      }
-      const events = await eventsOf(medplum(), stored);
-      expect(events.map(({ number }) => number)).toEqual(events.map((_, index) => index + 1));
-      const versions = events.map(({ version }) => version);
-      expect([versions[0], new Set(versions).size]).toEqual([appointment.meta.versionId, versions.length]);
+  it.each([
+    [1_000, true],
+    [7_001, false],
+  ])('and it takes %d ms, it is tried again: %p', async (milliseconds, isTriedAgain) => {
+    const stored = await subscribe(medplum());
+    const appointment = await anAppointment(medplum());
+    const clock = { milliseconds: 0 };
+    medplum().interfere((asked) => {
+      const isFirst = writes(asked) && clock.milliseconds === 0;
+      clock.milliseconds = isFirst ? milliseconds : clock.milliseconds;
+      return isFirst ? conflict : undefined;
     });
+    const recorded = ahead(clock, () => record(appointment));
+    await (isTriedAgain
+      ? expect(recorded).resolves.toBe(true)
+      : expect(recorded).rejects.toThrow('Other runs recorded events at each attempt'));
+    const told = (await eventsOf(medplum(), stored)).map((event) => event.appointment);
+    expect(told.includes(appointment.id)).toBe(isTriedAgain);
+  });
 
-    it('of many Subscriptions the events have so many numbers; each gets as many as the others', async () => {
-      const all = await several(40);
-      const appointment = await anAppointment(medplum());
-      await rewrite(medplum(), appointment, 50);
-      expect(await catchUp(appointment, () => false)).toBe(false);
-      expect(await counts(all)).toEqual(Array(40).fill(50));
-      expect(await catchUp(appointment, () => true)).toBe(true);
-      expect(await counts(all)).toEqual(Array(40).fill(51));
+  it.each([
+    ['at once', 'first'],
+    ['at once', 'second'],
+    ['one after the other', 'first'],
+    ['one after the other', 'second'],
+  ])('the other subscribers, who are told %s, are told once if the %s is overtaken', async (how, which) => {
+    const all = [await subscribe(medplum(), { owner: 'one' }), await subscribe(medplum(), { owner: 'two' })];
+    const appointment = await anAppointment(medplum());
+    let count = 0;
+    medplum().interfere((asked) => {
+      count += writes(asked) ? 1 : 0;
+      return writes(asked) && count === (which === 'first' ? 1 : 2) ? conflict : undefined;
     });
+    const act =
+      how === 'at once' ? record : (one: Appointment) => recordEvents(medplum().medplum, [one], 'all', () => true);
+    expect(await ahead({ milliseconds: 60_000 }, () => act(appointment))).toBe(true);
+    const told = await Promise.all(all.map((one) => toldTo(one)));
+    expect(told).toEqual(all.map(() => [`1 create ${appointment.meta.versionId}`]));
   });
 });
 
-describe('event rights', () => {
-  afterEach(() => forgetOutboxes(medplum()));
+/** Several Subscriptions of one subscriber. */
+async function several(count: number, owner = portal): Promise<Subscribed[]> {
+  const all: Subscribed[] = [];
+  while (all.length < count) {
+    all.push(await subscribe(medplum(), { owner }));
+  }
+  return all;
+}
 
-  const booked = 'Appointment?status=booked';
-  const cancelled = 'Appointment?status=cancelled';
-  let owners = 0;
+it('of a subscriber with many Subscriptions all are told by one event and one row', async () => {
+  const many = await several(100);
+  const other = await several(2, 'other');
+  const appointment = await anAppointment(medplum());
+  const written: string[] = [];
+  medplum().interfere((asked) => {
+    written.push(...(writes(asked) ? asked.entries : []));
+    return undefined;
+  });
+  expect(await record(appointment)).toBe(true);
+  expect(await counts([...many, ...other])).toEqual(Array(102).fill(1));
+  expect(written.map((one) => one.split(/[/?]/)[0]).sort()).toEqual([
+    'POST Communication',
+    'POST Communication',
+    'PUT Task',
+    'PUT Task',
+  ]);
+});
 
-  const listening = (...readable: readonly string[]) => {
-    owners += 1;
-    return subscribe(medplum(), { owner: `owner-${owners}`, row: { readable } });
+describe('after an outage', () => {
+  /** Writes so many further versions of an appointment. */
+  const rewrite = (appointment: Appointment, count: number) =>
+    batch(
+      medplum(),
+      Array.from({ length: count }, (_, index) => ({
+        request: { method: 'PUT', url: `Appointment/${appointment.id}` },
+        resource: { ...appointment, comment: `Change ${index}` },
+      })),
+    );
+  const catchUp = (appointment: Appointment, isTime: () => boolean) =>
+    recordEvents(medplum().medplum, [appointment], 'all', isTime);
+
+  it('what one transaction has no room for is left: 500 events of one Subscription, the oldest come first', async () => {
+    const stored = await subscribe(medplum());
+    const appointment = await anAppointment(medplum());
+    await rewrite(appointment, 1_600);
+    for (const [isAll, count] of [
+      [false, 500],
+      [false, 1_000],
+      [false, 1_500],
+      [true, 1_601],
+    ] as const) {
+      expect(await record(appointment)).toBe(isAll);
+      expect(await counts([stored])).toEqual([count]);
+    }
+    const events = await eventsOf(medplum(), stored);
+    expect(events.map(({ number }) => number)).toEqual(events.map((_, index) => index + 1));
+    const versions = events.map(({ version }) => version);
+    expect([versions[0], new Set(versions).size]).toEqual([appointment.meta.versionId, versions.length]);
+  });
+
+  it('of many Subscriptions the events have so many numbers; each gets as many as the others', async () => {
+    const all = await several(40);
+    const appointment = await anAppointment(medplum());
+    await rewrite(appointment, 50);
+    expect(await catchUp(appointment, () => false)).toBe(false);
+    expect(await counts(all)).toEqual(Array(40).fill(50));
+    expect(await catchUp(appointment, () => true)).toBe(true);
+    expect(await counts(all)).toEqual(Array(40).fill(51));
+  });
+});
+
+const booked = 'Appointment?status=booked';
+const cancelled = 'Appointment?status=cancelled';
+let owners = 0;
+
+const listening = (...readable: readonly string[]) => {
+  owners += 1;
+  return subscribe(medplum(), { owner: `owner-${owners}`, row: { readable } });
+};
+
+it('the rights of subscribers are those by which Medplum finds the appointments now: one of the criteria must be met', async () => {
+  const [one, both, none] = [await listening(booked), await listening(booked, cancelled), await listening()];
+  const [open, over, fulfilled] = [
+    await anAppointment(medplum()),
+    await anAppointment(medplum(), { status: 'cancelled' }),
+    await anAppointment(medplum(), { status: 'fulfilled' }),
+  ];
+  const ids = [open.id, over.id, fulfilled.id];
+  const mayRead = await rightsOf(medplum().medplum)([one, both, none], ids);
+  expect([one, both, none].map((stored) => ids.map((id) => mayRead(stored, id)))).toEqual([
+    [true, false, false],
+    [true, true, false],
+    [false, false, false],
+  ]);
+  expect(mayRead(one, 'unknown')).toBe(false);
+});
+
+describe('a change of an appointment that was deleted', () => {
+  const { system } = requestorTag('', config);
+  const current: Appointment = {
+    resourceType: 'Appointment',
+    id: 'a1',
+    status: 'booked',
+    participant: [],
+    meta: { tag: [requestorTag('portal', config)] },
+  };
+  const change = { previous: undefined, current, by: undefined };
+  const event = { number: 1, timestamp: '2027-01-01T00:00:00Z', version: 'v1', kind: 'update' as const };
+  const state: EventState = { outboxes: [], changes: [], events: [], gone: new Set(['a1']), merged: [] };
+  const never = () => {
+    throw new Error('Medplum no longer answers for it.');
   };
 
-  describe('the rights of subscribers', () => {
-    it('are those by which Medplum finds the appointments now: one of the criteria must be met', async () => {
-      const [one, both, none] = [await listening(booked), await listening(booked, cancelled), await listening()];
-      const [open, over, fulfilled] = [
-        await anAppointment(medplum()),
-        await anAppointment(medplum(), { status: 'cancelled' }),
-        await anAppointment(medplum(), { status: 'fulfilled' }),
-      ];
-      const ids = [open.id, over.id, fulfilled.id];
-      const mayRead = await rightsOf(medplum().medplum)([one, both, none], ids);
-      expect([one, both, none].map((stored) => ids.map((id) => mayRead(stored, id)))).toEqual([
-        [true, false, false],
-        [true, true, false],
-        [false, false, false],
-      ]);
-      expect(mayRead(one, 'unknown')).toBe(false);
-    });
+  it.each([
+    ['who may read all', true, 'Appointment'],
+    ['who may read those with its tag', true, `Appointment?_tag=${system}|portal`],
+    ['who may read those with another tag', false, `Appointment?_tag=${system}|other`],
+    ['whose rights cannot be told from it', false, booked],
+  ])('is told to a subscriber %s: %p', async (_, expected, readable) => {
+    expect(mayBeTold(state, await listening(readable), change, never)).toBe(expected);
   });
 
-  describe('a change of an appointment that was deleted', () => {
-    const { system } = requestorTag('', config);
-    const current: Appointment = {
-      resourceType: 'Appointment',
-      id: 'a1',
-      status: 'booked',
-      participant: [],
-      meta: { tag: [requestorTag('portal', config)] },
-    };
-    const change = { previous: undefined, current, by: undefined };
-    const event = { number: 1, timestamp: '2027-01-01T00:00:00Z', version: 'v1', kind: 'update' as const };
-    const state: EventState = { outboxes: [], changes: [], events: [], gone: new Set(['a1']), merged: [] };
-    const never = () => {
-      throw new Error('Medplum no longer answers for it.');
-    };
+  it.each([
+    ['of it', 'a1', true],
+    ['of others', 'a2', false],
+  ])(
+    'is told, if rights cannot be told from it, to a subscriber who was told %s before',
+    async (_, appointment, told) => {
+      const stored = await listening(booked);
+      const known = eventResource({ ...event, appointment }, new Map([[stored.subscription.id, 1]]), config);
+      expect(mayBeTold({ ...state, events: [known] }, stored, change, never)).toBe(told);
+    },
+  );
+});
 
-    it.each([
-      ['who may read all', true, 'Appointment'],
-      ['who may read those with its tag', true, `Appointment?_tag=${system}|portal`],
-      ['who may read those with another tag', false, `Appointment?_tag=${system}|other`],
-      ['whose rights cannot be told from it', false, booked],
-    ])('is told to a subscriber %s: %p', async (_, expected, readable) => {
-      expect(mayBeTold(state, await listening(readable), change, never)).toBe(expected);
-    });
+const read = ({ id = '' }: Appointment) => readEventState(medplum().medplum, [id], 'any');
 
-    it.each([
-      ['of it', 'a1', true],
-      ['of others', 'a2', false],
-    ])(
-      'is told, if rights cannot be told from it, to a subscriber who was told %s before',
-      async (_, appointment, told) => {
-        const stored = await listening(booked);
-        const known = eventResource({ ...event, appointment }, new Map([[stored.subscription.id, 1]]), config);
-        expect(mayBeTold({ ...state, events: [known] }, stored, change, never)).toBe(told);
-      },
+const versionsIn = ({ changes }: EventState) =>
+  changes.map(({ current, deleted }) => `${current.meta?.versionId}${deleted === undefined ? '' : ' deleted'}`);
+
+describe('a history that lags behind', () => {
+  const lagging = /The histories lag behind the appointments/;
+
+  /** A replica answers requests for histories with what it has. */
+  function replicaHas(entry: readonly object[]): void {
+    const resource = { resourceType: 'Bundle', type: 'history', total: entry.length, entry };
+    const answer = {
+      resourceType: 'Bundle',
+      type: 'batch-response',
+      entry: [{ response: { status: '200' }, resource }],
+    };
+    medplum().interfere((asked) =>
+      asked.entries[0]?.includes('/_history') ? { status: 200, body: answer } : undefined,
     );
+  }
+
+  it('is not relied on if it lacks the current version', async () => {
+    await subscribe(medplum());
+    const first = await anAppointment(medplum());
+    const second = await medplum().change(first, { comment: 'Later' });
+    replicaHas([{ resource: first }]);
+    await expect(read(second)).rejects.toThrow(lagging);
+    replicaHas([{ resource: second }, { resource: first }]);
+    expect(versionsIn(await read(second))).toHaveLength(2);
+  });
+
+  it('is not relied on if it lacks the deletion', async () => {
+    await subscribe(medplum());
+    const appointment = await anAppointment(medplum());
+    await medplum().fhir('DELETE', `${appointment.resourceType}/${appointment.id}`);
+    replicaHas([{ resource: appointment }]);
+    await expect(read(appointment)).rejects.toThrow(lagging);
   });
 });
 
-describe('event state', () => {
-  afterEach(() => forgetOutboxes(medplum()));
+const linkTo = (id: string, type: PatientLink['type'] = 'replaced-by'): PatientLink => ({
+  type,
+  other: { reference: `Patient/${id}` },
+});
 
-  const read = (...appointments: readonly Appointment[]) => stateFor(medplum(), ...appointments);
-
-  const versionsIn = ({ changes }: EventState) =>
-    changes.map(({ current, deleted }) => `${current.meta?.versionId}${deleted === undefined ? '' : ' deleted'}`);
-
-  describe('a history that lags behind', () => {
-    const lagging = /The histories lag behind the appointments/;
-
-    /** A replica answers requests for histories with what it has. */
-    function replicaHas(entry: readonly object[]): void {
-      const resource = { resourceType: 'Bundle', type: 'history', total: entry.length, entry };
-      const answer = {
-        resourceType: 'Bundle',
-        type: 'batch-response',
-        entry: [{ response: { status: '200' }, resource }],
-      };
-      medplum().interfere((asked) =>
-        asked.entries[0]?.includes('/_history') ? { status: 200, body: answer } : undefined,
-      );
-    }
-
-    it('is not relied on if it lacks the current version', async () => {
-      await subscribe(medplum());
-      const first = await anAppointment(medplum());
-      const second = await medplum().change(first, { comment: 'Later' });
-      replicaHas([{ resource: first }]);
-      await expect(read(second)).rejects.toThrow(lagging);
-      replicaHas([{ resource: second }, { resource: first }]);
-      expect(versionsIn(await read(second))).toHaveLength(2);
-    });
-
-    it('is not relied on if it lacks the deletion', async () => {
-      await subscribe(medplum());
-      const appointment = await anAppointment(medplum());
-      await remove(medplum(), appointment);
-      replicaHas([{ resource: appointment }]);
-      await expect(read(appointment)).rejects.toThrow(lagging);
-    });
+/** A patient of somebody, merged into others. */
+const aPatient = (link: readonly PatientLink[] = [], owner = portal) =>
+  medplum().create<Patient>({
+    resourceType: 'Patient',
+    meta: { tag: [requestorTag(owner, config)] },
+    ...(link.length > 0 && { link: [...link] }),
   });
+
+/** A chain of patients, each merged into the one before. */
+async function aChain(length: number): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < length) {
+    const before = ids.at(-1);
+    ids.push((await aPatient(before === undefined ? [] : [linkTo(before)])).id);
+  }
+  return ids;
+}
+
+const changeOf = (...actors: readonly (string | undefined)[]): Change => ({
+  previous: undefined,
+  by: undefined,
+  current: {
+    resourceType: 'Appointment',
+    status: 'booked',
+    participant: actors.map((reference) => ({ status: 'accepted', ...(reference && { actor: { reference } }) })),
+  },
 });
 
 describe('merged patients', () => {
-  afterEach(() => forgetOutboxes(medplum()));
-
-  const linkTo = (id: string, type: PatientLink['type'] = 'replaced-by'): PatientLink => ({
-    type,
-    other: { reference: `Patient/${id}` },
+  let asking: Subscribed;
+  beforeEach(async () => {
+    asking = await subscribe(medplum(), { changes: filteredBy('Appointment?patient=Patient/p') });
   });
 
-  /** A patient of somebody, merged into others. */
-  const aPatient = (link: readonly PatientLink[] = [], owner = portal) =>
-    medplum().create<Patient>({
-      resourceType: 'Patient',
-      meta: { tag: [requestorTag(owner, config)] },
-      ...(link.length > 0 && { link: [...link] }),
-    });
+  const read = async (outboxes: readonly Subscribed[], ...changes: readonly Change[]) => {
+    const merged = await readMergedPatients(medplum().medplum, outboxes, changes);
+    return merged.map(({ id }) => id);
+  };
 
-  /** A chain of patients, each merged into the one before. */
-  async function aChain(length: number): Promise<string[]> {
-    const ids: string[] = [];
-    while (ids.length < length) {
-      const before = ids.at(-1);
-      ids.push((await aPatient(before === undefined ? [] : [linkTo(before)])).id);
-    }
-    return ids;
-  }
-
-  const changeOf = (...actors: readonly (string | undefined)[]): Change => ({
-    previous: undefined,
-    by: undefined,
-    current: {
-      resourceType: 'Appointment',
-      status: 'booked',
-      participant: actors.map((reference) => ({ status: 'accepted', ...(reference && { actor: { reference } }) })),
-    },
+  it('are those who were merged into the patients of the changes, and into these', async () => {
+    const [survivor = '', ...merged] = await aChain(3);
+    const ids = await read([asking], changeOf(`Patient/${survivor}`));
+    expect(ids).toEqual(merged);
   });
 
-  describe('merged patients', () => {
-    let asking: SubscriptionOutbox;
-    beforeEach(async () => {
-      asking = await subscribe(medplum(), { more: filteredBy('Appointment?patient=Patient/p') });
-    });
-
-    const read = async (outboxes: readonly SubscriptionOutbox[], ...changes: readonly Change[]) => {
-      const merged = await readMergedPatients(medplum().medplum, outboxes, changes);
-      return merged.map(({ id }) => id);
-    };
-
-    it('are those who were merged into the patients of the changes, and into these', async () => {
-      const [survivor = '', ...merged] = await aChain(3);
-      const ids = await read([asking], changeOf(`Patient/${survivor}`));
-      expect(ids).toEqual(merged);
-    });
-
-    it('are those who are replaced by a patient, not those who are linked otherwise', async () => {
-      const survivor = await aPatient();
-      const merged = await aPatient([linkTo(survivor.id)]);
-      await aPatient([linkTo(survivor.id, 'seealso')]);
-      const elsewhere = await aPatient();
-      await aPatient([linkTo(elsewhere.id), linkTo(survivor.id, 'seealso')]);
-      expect(await read([asking], changeOf(`Patient/${survivor.id}`))).toEqual([merged.id]);
-    });
-
-    it('are none if no Subscription asks for certain patients', async () => {
-      const [survivor = ''] = await aChain(2);
-      const others = [
-        await subscribe(medplum()),
-        await subscribe(medplum(), { more: filteredBy('Appointment?status=booked') }),
-        await subscribe(medplum(), { more: { criteria: 'https://elsewhere.example/topic' } }),
-      ];
-      expect(await read(others, changeOf(`Patient/${survivor}`))).toEqual([]);
-      expect(await read([...others, asking], changeOf(`Patient/${survivor}`))).toHaveLength(1);
-    });
-
-    it('are followed over eight merges', async () => {
-      const [survivor, ...merged] = await aChain(10);
-      const ids = await read([asking], changeOf(`Patient/${survivor}`));
-      expect(ids).toEqual(merged.slice(0, 8));
-    });
+  it('are those who are replaced by a patient, not those who are linked otherwise', async () => {
+    const survivor = await aPatient();
+    const merged = await aPatient([linkTo(survivor.id)]);
+    await aPatient([linkTo(survivor.id, 'seealso')]);
+    const elsewhere = await aPatient();
+    await aPatient([linkTo(elsewhere.id), linkTo(survivor.id, 'seealso')]);
+    expect(await read([asking], changeOf(`Patient/${survivor.id}`))).toEqual([merged.id]);
   });
 
-  describe('the patients whom a subscriber may know', () => {
-    const merged = (id: string, into: string, owner = portal): Patient => ({
-      resourceType: 'Patient',
-      id,
-      meta: { tag: [requestorTag(owner, config)] },
-      link: [linkTo(into)],
-    });
-    const limited = { row: { readable: ['Appointment?_tag=x|y'] } };
+  it('are none if no Subscription asks for certain patients', async () => {
+    const [survivor = ''] = await aChain(2);
+    const others = [
+      await subscribe(medplum()),
+      await subscribe(medplum(), { changes: filteredBy('Appointment?status=booked') }),
+      await subscribe(medplum(), { changes: { criteria: 'https://elsewhere.example/topic' } }),
+    ];
+    expect(await read(others, changeOf(`Patient/${survivor}`))).toEqual([]);
+    expect(await read([...others, asking], changeOf(`Patient/${survivor}`))).toHaveLength(1);
+  });
 
-    it.each<[string, object, string[]]>([
-      ['of one who may read every appointment are all', {}, ['Patient/b', 'Patient/c', 'Patient/d']],
-      ['of others are their own', limited, ['Patient/b', 'Patient/d']],
-    ])('%s', async (_, given, expected) => {
-      const all = [merged('b', 'a'), merged('c', 'a', 'other'), merged('d', 'c'), merged('e', 'x')];
-      const formerOf = formerPatients(all, await subscribe(medplum(), given));
-      expect(formerOf('Patient/a')).toEqual(expected);
-      expect(formerOf('Patient/e')).toEqual([]);
-      expect(formerOf('Practitioner/a')).toEqual([]);
-    });
+  it('are followed over eight merges', async () => {
+    const [survivor, ...merged] = await aChain(10);
+    const ids = await read([asking], changeOf(`Patient/${survivor}`));
+    expect(ids).toEqual(merged.slice(0, 8));
+  });
+});
 
-    it('were merged at most eight times, though in a circle', async () => {
-      const chain = Array.from({ length: 10 }, (_, index) => merged(`p${index + 1}`, `p${index}`));
-      const formerOf = formerPatients(chain, await subscribe(medplum()));
-      expect(formerOf('Patient/p0')).toEqual(Array.from({ length: 8 }, (_, index) => `Patient/p${index + 1}`));
-      const circle = formerPatients([merged('a', 'b'), merged('b', 'a')], await subscribe(medplum()));
-      expect(new Set(circle('Patient/a'))).toEqual(new Set(['Patient/a', 'Patient/b']));
-    });
+describe('the patients whom a subscriber may know', () => {
+  const merged = (id: string, into: string, owner = portal): Patient => ({
+    resourceType: 'Patient',
+    id,
+    meta: { tag: [requestorTag(owner, config)] },
+    link: [linkTo(into)],
+  });
+  const limited = { row: { readable: ['Appointment?_tag=x|y'] } };
+
+  it.each<[string, object, string[]]>([
+    ['of one who may read every appointment are all', {}, ['Patient/b', 'Patient/c', 'Patient/d']],
+    ['of others are their own', limited, ['Patient/b', 'Patient/d']],
+  ])('%s', async (_, given, expected) => {
+    const all = [merged('b', 'a'), merged('c', 'a', 'other'), merged('d', 'c'), merged('e', 'x')];
+    const formerOf = formerPatients(all, await subscribe(medplum(), given));
+    expect(formerOf('Patient/a')).toEqual(expected);
+    expect(formerOf('Patient/e')).toEqual([]);
+    expect(formerOf('Practitioner/a')).toEqual([]);
+  });
+
+  it('were merged at most eight times, though in a circle', async () => {
+    const chain = Array.from({ length: 10 }, (_, index) => merged(`p${index + 1}`, `p${index}`));
+    const formerOf = formerPatients(chain, await subscribe(medplum()));
+    expect(formerOf('Patient/p0')).toEqual(Array.from({ length: 8 }, (_, index) => `Patient/p${index + 1}`));
+    const circle = formerPatients([merged('a', 'b'), merged('b', 'a')], await subscribe(medplum()));
+    expect(new Set(circle('Patient/a'))).toEqual(new Set(['Patient/a', 'Patient/b']));
   });
 });

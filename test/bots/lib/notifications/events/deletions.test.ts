@@ -1,29 +1,33 @@
 import '../../../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { BotEvent } from '@medplum/core';
 import type { Appointment, Communication, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import {
   followDeletions,
   recordChange,
   rememberDeletion,
 } from '../../../../../bots/lib/notifications/events/deletions.ts';
+import { handler } from '../../../../../bots/notifications/record-events.ts';
+import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import { deletionTask } from '../../../../../core/notifications/events/deletion.ts';
 import { later, withClock } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
-import { addAppointment, removeAll, subscribe } from '../outboxes.ts';
+import { anAppointment, eventsOf, subscribe } from '../outboxes.ts';
 
 const medplum = withMedplum();
-afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication', 'Appointment', 'Slot', 'Schedule'));
+afterEach(() => medplum().clear(['Task', 'Subscription', 'Communication', 'Appointment', 'Slot', 'Schedule']));
 
 const follow = () => followDeletions(medplum().medplum, Date.now() + 6_000);
 const remember = ({ id = '' }: Pick<Appointment, 'id'>) => medplum().create<Task>(deletionTask(id, config));
 const isLeft = async ({ id }: Task) => (await medplum().read(`Task/${id}`)) !== undefined;
-const listen = () => subscribe(medplum(), { outbox: { since: 0 } });
+const run = (input: Appointment | { readonly deletedResource: Appointment }) =>
+  handler(medplum().medplum, { input } as unknown as BotEvent<Appointment>);
 const events = () => medplum().find<Communication>('Communication?_count=1000');
 
 /** An appointment that is remembered and was deleted. */
 async function deleted(changes: Partial<Appointment> = {}) {
-  const appointment = await addAppointment(medplum(), changes);
+  const appointment = await anAppointment(medplum(), changes);
   const task = await remember(appointment);
   await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
   return { appointment, task };
@@ -40,7 +44,7 @@ describe('a deletion whose job was lost', () => {
       start: '2031-03-10T09:00:00Z',
       end: '2031-03-10T09:20:00Z',
     });
-    await listen();
+    await subscribe(medplum());
     const { appointment, task } = await deleted({ slot: [{ reference: `Slot/${slot.id}` }] });
     await later(6_000, follow);
     expect((await medplum().read<Slot>(`Slot/${slot.id}`))?.status).not.toBe('busy');
@@ -90,10 +94,30 @@ it.each<[number, boolean]>([
   [9, true],
   [11, false],
 ])('of an appointment that is still there after %i minutes the deletion is remembered: %s', async (minutes, isKept) => {
-  await listen();
-  const appointment = await addAppointment(medplum());
+  await subscribe(medplum());
+  const appointment = await anAppointment(medplum());
   const task = await remember(appointment);
   await later(minutes * 60_000, follow);
   expect(await isLeft(task)).toBe(isKept);
   expect(await events()).toEqual([]);
+});
+
+it('a deletion is recorded, and then forgotten', async () => {
+  const stored = await subscribe(medplum());
+  const [{ appointment, task }, other] = [await deleted(), await deleted()];
+  await run({ deletedResource: appointment });
+  expect((await eventsOf(medplum(), stored)).map(({ kind }) => kind)).toEqual(['create', 'delete']);
+  expect([await isLeft(task), await isLeft(other.task)]).toEqual([false, true]);
+});
+
+it('a deletion is told to whoever could read the appointment by a tag that it has lost', async () => {
+  const { system, code } = requestorTag('former', config);
+  const readable = [`Appointment?_tag=${system}|${code}&status=booked,cancelled`];
+  const stored = await subscribe(medplum(), { row: { readable } });
+  const appointment = await anAppointment(medplum(), { meta: { tag: [{ system, code }] } });
+  await run(appointment);
+  const changed = await medplum().change<Appointment>(appointment, { meta: { tag: [requestorTag('other', config)] } });
+  await medplum().fhir('DELETE', `${appointment.resourceType}/${appointment.id}`);
+  await run({ deletedResource: changed });
+  expect((await eventsOf(medplum(), stored)).at(-1)?.kind).toBe('delete');
 });

@@ -1,23 +1,87 @@
 import '../config.ts';
 import { expect, it } from '@jest/globals';
-import type { Appointment, Bot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bot, QuestionnaireResponse, Resource, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/booking/join-waitlist.ts';
 import { handler as patch } from '../../../bots/booking/patch.ts';
-import { handler } from '../../../bots/booking/refill.ts';
+import { handler as refill } from '../../../bots/booking/refill.ts';
 import { refillRow } from '../../../core/booking/waitlist/refill.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { later, withClock } from '../clock.ts';
-import { config } from '../config.ts';
+import { config, configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import { aPatient, bookable, cancelling, eventOf, extension, patchOf, tagsOf } from './fixtures.ts';
+import {
+  aPatient,
+  aPortal,
+  aSchedule,
+  aType,
+  bookable,
+  cancelling,
+  eventOf,
+  extension,
+  inMinutes,
+  parameters,
+  patchOf,
+  problems,
+  tagsOf,
+} from './fixtures.ts';
 
 const medplum = withMedplum();
+
+const refilled = extension('LocalBookingPolicy', { extension: [{ url: 'refill', valueBoolean: true }] });
+
+/** Lets a new patient of one portal join the waitlist of a service, with what is sent along. */
+async function aWaitlist() {
+  const [portal, serviceType] = [await aPortal(medplum()), [aType()]];
+  await aSchedule(medplum(), { serviceType, extension: [refilled] });
+  return async (...sent: readonly Resource[]) => {
+    const patient = await aPatient(medplum(), portal);
+    const entry: Appointment = {
+      resourceType: 'Appointment',
+      status: 'waitlist',
+      serviceType,
+      requestedPeriod: [{ start: inMinutes(60), end: inMinutes(6_000) }],
+      participant: [{ actor: { reference: `Patient/${patient.id}`, display: 'Kim Muster' }, status: 'accepted' }],
+    };
+    const more = sent.map((resource) => ({ name: 'patientSubmittedInformation', resource }));
+    const body = parameters({ name: 'appt-resource', resource: entry }, ...more);
+    return { patient, answer: await handler(medplum().medplum, eventOf<unknown>(body, portal)) };
+  };
+}
+
+it('whoever joins keeps what the patient has answered', async () => {
+  const join = await aWaitlist();
+  const answers: QuestionnaireResponse = {
+    resourceType: 'QuestionnaireResponse',
+    status: 'completed',
+    text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">I agree</div>' },
+    item: [{ linkId: 'consent', text: 'Your consent', answer: [{ valueString: 'I agree' }] }],
+  };
+  const { patient, answer } = await join(answers);
+  const [kept] = (answer as Appointment).supportingInformation ?? [];
+  expect(await medplum().read<QuestionnaireResponse>(kept?.reference ?? '')).toMatchObject({
+    subject: { reference: `Patient/${patient.id}` },
+    item: [{ answer: [{ valueString: 'I agree' }] }],
+  });
+  const { text: _, item: __, ...empty } = answers;
+  expect(problems((await join(empty)).answer)).toContain('answers-text-missing Parameters.parameter[1].resource.text');
+});
+
+it.each([
+  ['entries', { maxOpenAppointments: 2, maxBookingsPerMinute: 9 }, 'portal-limit-reached'],
+  ['a minute', { maxOpenAppointments: 9, maxBookingsPerMinute: 2 }, 'too-many-bookings'],
+])('more than the portal may have, by %s, are refused, whoever they are for', async (_, requestors, code) => {
+  const join = await aWaitlist();
+  const answers = await configured({ requestors }, async () => [await join(), await join(), await join()]);
+  const refused = answers.map(({ answer }) => problems(answer).map((problem) => problem.split(' ')[0]));
+  expect(refused).toEqual([[], [], [code]]);
+});
 
 const MINUTE = 60_000;
 
 /** A calendar with free Slots so many minutes after the first, all released at once, and somebody who waits for a time. */
 async function released(minutes: readonly number[], from: number, to: number) {
   const { portal, patient, schedule, slot } = await bookable(medplum(), {
-    extension: [extension('LocalBookingPolicy', { extension: [{ url: 'refill', valueBoolean: true }] })],
+    extension: [refilled],
   });
   const first = Date.parse(slot.start);
   const time = (minute: number) => new Date(first + minute * MINUTE).toISOString();
@@ -55,7 +119,7 @@ async function released(minutes: readonly number[], from: number, to: number) {
 
 /** The clock, so many minutes from now. */
 const tick = (minutes: number) =>
-  later(minutes * MINUTE, () => handler(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' })));
+  later(minutes * MINUTE, () => refill(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' })));
 
 it('time is offered to whoever waits for it, however much is released with it', async () => {
   const many = Array.from({ length: 60 }, (_, index) => 30 + index * 10);
@@ -84,7 +148,7 @@ it('whoever may not have a time holds up nobody behind, however many there are',
       return undefined;
     });
     for (let run = 0; run < 3; run++) {
-      await handler(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' }));
+      await refill(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' }));
     }
   });
   expect((await offers()).map(({ start }) => start)).toEqual([time(0)]);
