@@ -10,7 +10,7 @@ import {
   wrongIn,
 } from '../../../web/front-desk/clinic/presentation.ts';
 import { frontDesk } from '../../../web/front-desk/server.ts';
-import { aClinic, builtFiles, bundle, settings } from '../portal/installed.ts';
+import { aClinic, builtFiles, settings } from '../portal/installed.ts';
 
 const url = 'urn:clinic';
 const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -65,7 +65,6 @@ describe('POST /front-desk/clinic-preview', () => {
 
   beforeAll(async () => {
     clinic = aClinic();
-    clinic.get('/fhir/R4/Schedule', async () => bundle());
     const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
     const extensions = { ...settings.extensions, clinic: url };
     const portal = { ...settings, extensions, baseUrl, path: '/portal', assets: files.assets };

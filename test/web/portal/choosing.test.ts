@@ -1,10 +1,7 @@
 /** How patients find a time: the earliest of any doctor, whose calendars there are, a month, a date. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import fastify, { type FastifyInstance } from 'fastify';
-import { portal } from '../../../web/portal/server.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { expect, test } from '@jest/globals';
+import { aBrowser, bundle, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const now = Date.parse('2040-01-02T07:00:00Z');
 const coding = { system: 'urn:s', code: 'c' };
 const HALF_HOUR = 1_800_000;
@@ -35,13 +32,10 @@ const serviceOf = (id: string) => ({
   valueReference: { reference: `HealthcareService/${id}` },
 });
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 /** Whether the clinic does not say where its people work. */
 let isRefused = false;
 
-beforeAll(async () => {
-  clinic = aClinic();
+const { app } = await withPortal({ now: () => now }, (clinic) => {
   clinic.get('/fhir/R4/Schedule', async () =>
     bundle(
       ...ids.map((id) => ({
@@ -100,15 +94,6 @@ beforeAll(async () => {
     );
     return bundle(...found.toSorted((a, b) => a.start.localeCompare(b.start)));
   });
-  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
-  const { assets } = files;
-  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 const get = async (query = '') => aBrowser(app, '192.0.2.1').send(`/portal/times?service=urn%3As%7Cc${query}`);
@@ -196,7 +181,6 @@ test('who pays is chosen where it makes a difference, and only what serves them 
 });
 
 test('a calendar of all services offers each that is active, by its own name', async () => {
-  const own = aClinic();
   const all = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' };
   const schedule = {
     resourceType: 'Schedule',
@@ -204,16 +188,12 @@ test('a calendar of all services offers each that is active, by its own name', a
     serviceType: [{ coding: [all] }],
     actor: [{ display: 'Dr. A' }],
   };
-  own.get('/fhir/R4/Schedule', async () => bundle(schedule));
   const typed = (code: string) => ({ resourceType: 'HealthcareService', id: code, type: [{ coding: [{ code }] }] });
-  own.get('/fhir/R4/HealthcareService', async () =>
-    bundle(typed('Eyes'), typed('Ears'), { ...typed('Nose'), active: false }),
-  );
-  const site = fastify({ routerOptions: { ignoreTrailingSlash: true } });
-  const { assets } = files;
-  const baseUrl = `${await own.listen({ port: 0 })}/fhir/R4`;
-  void site.register(portal({ ...settings, assets, baseUrl, path: '/portal' }), { prefix: '/portal' });
-  const { body } = await aBrowser(site, '192.0.2.3').send('/portal/');
-  await Promise.all([site.close(), own.close()]);
+  const services = [typed('Eyes'), typed('Ears'), { ...typed('Nose'), active: false }];
+  const site = await withPortal({}, (own) => {
+    own.get('/fhir/R4/Schedule', async () => bundle(schedule));
+    own.get('/fhir/R4/HealthcareService', async () => bundle(...services));
+  });
+  const { body } = await aBrowser(site.app, '192.0.2.3').send('/portal/');
   expect([...body.matchAll(/service=%7C(\w+)/g)].map(([, name]) => name)).toEqual(['Ears', 'Eyes']);
 });

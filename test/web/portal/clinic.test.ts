@@ -1,27 +1,26 @@
 /** The clinic's own: name, logo, colour, address, what to bring, imprint, privacy, what to agree to. */
 
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Parameters, QuestionnaireResponse } from '@medplum/fhirtypes';
-import fastify, { type FastifyInstance } from 'fastify';
 import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { colourSheet, contrast } from '../../../web/portal/clinic/clinic.ts';
-import { portal } from '../../../web/portal/server.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, settings, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const [start, end] = ['2040-01-02T09:00:00.000Z', '2040-01-02T09:30:00.000Z'];
 const slot = { resourceType: 'Slot', id: 'a', status: 'free', schedule: { reference: 'Schedule/s' }, start, end };
 const consent = 'I agree that the clinic reminds me by e-mail.';
 const logo = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 let parts: object[];
 let booked: Parameters | undefined;
 let waiting: Parameters | undefined;
 
-beforeAll(async () => {
-  clinic = aClinic();
+const extensions = { ...settings.extensions, clinic: 'urn:clinic' };
+let time = Date.parse('2040-01-01T09:00:00Z');
+/** What was read about the clinic is old at once. */
+const now = () => (time += 6_000);
+
+const { app } = await withPortal({ extensions, now }, (clinic) => {
   const extension = [{ url: SERVICE_TYPE_REFERENCE, valueReference: { reference: 'HealthcareService/h' } }];
   clinic.get('/fhir/R4/Schedule', async () =>
     bundle({
@@ -52,7 +51,6 @@ beforeAll(async () => {
   );
   clinic.get('/fhir/R4/Slot', async () => bundle(slot));
   clinic.get('/fhir/R4/Slot/a', async () => slot);
-  clinic.get('/fhir/R4/Questionnaire', async () => bundle());
   const heldUntil = [{ url: 'urn:held', valueInstant: '2040-01-01T00:00:00Z' }];
   const hold = { resourceType: 'Appointment', id: 'hold', status: 'proposed', extension: heldUntil };
   clinic.post('/fhir/R4/Appointment/$hold', async (_request, reply) => reply.code(201).send(hold));
@@ -74,19 +72,6 @@ beforeAll(async () => {
     return reply.code(201).send({ ...appointment, status: 'waitlist' });
   });
   clinic.get('/fhir/R4/Appointment', async () => bundle(appointment, slot));
-  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
-  const { assets } = files;
-  const extensions = { ...settings.extensions, clinic: 'urn:clinic' };
-  let time = Date.parse('2040-01-01T09:00:00Z');
-  // What was read about the clinic is old at once.
-  const now = () => (time += 6_000);
-  void app.register(portal({ ...settings, extensions, assets, baseUrl, path: '/portal', now }), { prefix: '/portal' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 test('the clinic is shown as its Organization says, and a booking holds what was agreed to', async () => {

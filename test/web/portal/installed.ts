@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Bundle } from '@medplum/fhirtypes';
 import fastify, { type FastifyInstance } from 'fastify';
+import type { PortalOptions } from '../../../web/portal/portal.ts';
+import { portal } from '../../../web/portal/server.ts';
 import { assetsOf } from '../../../web/server/assets.ts';
+import { atEnd } from '../../lib/at-end.ts';
 
 /** A Bundle of these resources, complete or not. */
 export const bundle = (...resources: readonly object[]) => ({
@@ -12,12 +15,13 @@ export const bundle = (...resources: readonly object[]) => ({
   entry: resources.map((resource) => ({ resource })) as NonNullable<Bundle['entry']>,
 });
 
-/** A server to which routes are added; it takes every body as text, and gives tokens. */
+/** A server to which routes are added; it takes every body as text, gives tokens, and finds nothing of a type without a route. */
 export function aClinic(): FastifyInstance {
   const clinic = fastify({ forceCloseConnections: true });
   clinic.removeAllContentTypeParsers();
   clinic.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   clinic.post('/oauth2/token', async () => ({ access_token: 'secret', expires_in: 3600 }));
+  clinic.get('/fhir/R4/:type', async () => bundle());
   return clinic;
 }
 
@@ -48,6 +52,32 @@ export const settings = {
   topic: 'urn:topic',
   origin: 'https://portal.example',
 };
+
+/**
+ * Starts portals of a clinic, which end with the tests of the file.
+ *
+ * @param own - the settings of a portal, or of several, besides the usual ones; by default it is at `/portal`
+ * @param answer - gives the clinic its routes
+ */
+export async function withPortal(
+  own: Partial<PortalOptions> | readonly Partial<PortalOptions>[],
+  answer: (clinic: FastifyInstance) => void,
+): Promise<{ readonly app: FastifyInstance; readonly baseUrl: string }> {
+  const clinic = aClinic();
+  answer(clinic);
+  const baseUrl = `${await clinic.listen({ port: 0, host: '127.0.0.1' })}/fhir/R4`;
+  const { assets, remove } = builtFiles();
+  const app = fastify({ trustProxy: true, routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 } });
+  for (const { path = '/portal', ...more } of [own].flat()) {
+    void app.register(portal({ ...settings, assets, baseUrl, path, ...more }), { prefix: path });
+  }
+  atEnd(async () => {
+    await app.close();
+    await clinic.close();
+    remove();
+  });
+  return { app, baseUrl };
+}
 
 /** A browser that keeps cookies, at an address of its own; a form is sent as from a page of the portal. */
 export function aBrowser(app: FastifyInstance, remoteAddress: string) {

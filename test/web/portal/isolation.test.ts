@@ -1,17 +1,12 @@
 /** What a page, a link, an address or a shared computer gives away, asked as browsers with cookies ask. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Appointment, Parameters, Patient } from '@medplum/fhirtypes';
-import fastify, { type FastifyInstance } from 'fastify';
-import { portal } from '../../../web/portal/server.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, settings, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const duration = { url: 'duration', valueDuration: { value: 30, code: 'min' } };
 const parameters = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
 const day = '2040-01-02';
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 /** How often each operation was asked for. */
 const asked = { hold: 0, book: 0, services: 0, all: 0 };
 /** What is stored at the clinic. */
@@ -56,11 +51,19 @@ function book(request: Parameters | Appointment): { status: number; body: Appoin
 }
 
 const { now: realNow } = Date;
+// Limits for a minute count by it, however long the tests take.
+Date.now = () => now;
+afterAll(() => {
+  Date.now = realNow;
+});
 
-beforeAll(async () => {
-  // Limits for a minute count by it, however long the tests take.
-  Date.now = () => now;
-  clinic = aClinic();
+const portals = [
+  { requestsPerMinute: 1_000, changesPerMinute: 400, bookingsPerHour: 12, now: () => now },
+  { path: '/usual' },
+  { path: '/few', requestsPerMinute: 20 },
+];
+
+const { app } = await withPortal(portals, (clinic) => {
   clinic.addHook('onRequest', async ({ url }) => {
     asked.all += url.startsWith('/fhir/') ? 1 : 0;
   });
@@ -69,7 +72,6 @@ beforeAll(async () => {
     asked.services += 1;
     return bundle({ resourceType: 'Schedule', id: 's', extension });
   });
-  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
   const slot = {
     resourceType: 'Slot',
     id: 'a',
@@ -114,21 +116,6 @@ beforeAll(async () => {
       ),
     ),
   );
-  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
-  const { assets } = files;
-  const limits = { requestsPerMinute: 1_000, changesPerMinute: 400, bookingsPerHour: 12 };
-  void app.register(portal({ ...settings, ...limits, assets, baseUrl, path: '/portal', now: () => now }), {
-    prefix: '/portal',
-  });
-  void app.register(portal({ ...settings, assets, baseUrl, path: '/usual' }), { prefix: '/usual' });
-  void app.register(portal({ ...settings, requestsPerMinute: 20, assets, baseUrl, path: '/few' }), { prefix: '/few' });
-});
-afterAll(async () => {
-  Date.now = realNow;
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 let addresses = 0;

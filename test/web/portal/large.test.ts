@@ -4,15 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import fastify, { type FastifyInstance } from 'fastify';
+import { expect, test } from '@jest/globals';
 import { buildWeb } from '../../../scripts/build/web.ts';
-import { portal } from '../../../web/portal/server.ts';
 import { languages, textsOf } from '../../../web/portal/texts/texts.ts';
 import { assetsOf } from '../../../web/server/assets.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const now = Date.parse('2040-01-02T07:00:00Z');
 const names = [
   'Jörg Müller',
@@ -36,13 +33,18 @@ const schedules = Array.from({ length: COUNT }, (_, index) => ({
   ],
 }));
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
+const slotOf = (id: string, schedule: string, start: number, end: number) => ({
+  resourceType: 'Slot',
+  id,
+  status: 'free',
+  schedule: { reference: `Schedule/${schedule}` },
+  start: new Date(start).toISOString(),
+  end: new Date(end).toISOString(),
+});
+
 const asked: { schedules: number; doctors: number } = { schedules: 0, doctors: 0 };
 
-beforeAll(async () => {
-  clinic = aClinic();
-  let baseUrl = '';
+const { app, baseUrl } = await withPortal({ now: () => now }, (clinic) => {
   clinic.get<{ Querystring: { _count: string; _offset?: string } }>('/fhir/R4/Schedule', async ({ query }) => {
     const [start, count] = [Number(query._offset ?? 0), Number(query._count)];
     const link = [{ relation: 'next', url: `${baseUrl}/Schedule?_count=${count}&_offset=${start + count}` }];
@@ -62,32 +64,14 @@ beforeAll(async () => {
   );
   clinic.get<{ Querystring: { schedule: string } }>('/fhir/R4/Slot', async ({ query }) => {
     asked.schedules = query.schedule.split(',').length;
-    const [start, end] = ['2040-01-03T09:00:00Z', '2040-01-03T09:30:00Z'];
-    return bundle(
-      ...query.schedule.split(',').map((reference) => ({
-        resourceType: 'Slot',
-        id: reference.slice(9),
-        status: 'free',
-        schedule: { reference },
-        start,
-        end,
-      })),
-    );
+    const start = Date.parse('2040-01-03T09:00:00Z');
+    const ids = query.schedule.split(',').map((reference) => reference.slice(9));
+    return bundle(...ids.map((id) => slotOf(id, id, start, start + 1_800_000)));
   });
-  clinic.get('/fhir/R4/PractitionerRole', async () => bundle());
   clinic.get<{ Querystring: { _id: string } }>('/fhir/R4/Practitioner', async ({ query }) => {
     asked.doctors = query._id.split(',').length;
     return bundle();
   });
-  baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify();
-  const { assets } = files;
-  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 test('the pages stay small, and say that there is more', async () => {
@@ -130,54 +114,36 @@ test('many times of many doctors cost at most 10 kB with script and style, in ev
   const ids = Array.from({ length: doctors }, () => ({ person: randomUUID(), schedule: randomUUID() }));
   const coding = { system: 'https://clinic.example/fhir/CodeSystem/services', code: 'consultation', display: 'Visit' };
   let isNamed = true;
-  const hospital = aClinic();
-  hospital.get('/fhir/R4/HealthcareService', async () => bundle());
-  hospital.get('/fhir/R4/PractitionerRole', async () => bundle());
-  hospital.get('/fhir/R4/Practitioner', async () =>
-    bundle(
-      ...ids.map(({ person }) => ({
-        resourceType: 'Practitioner',
-        id: person,
-        communication: [{ coding: [{ code: 'de' }] }, { coding: [{ code: 'en' }] }],
-      })),
-    ),
-  );
-  hospital.get('/fhir/R4/Schedule', async () =>
-    bundle(
-      ...ids.map(({ person, schedule }, index) => ({
-        resourceType: 'Schedule',
-        id: schedule,
-        serviceType: [{ coding: [coding] }],
-        actor: [
-          {
-            reference: `Practitioner/${person}`,
-            ...(isNamed && { display: `Dr. ${person.slice(0, 6)} Müller ${index}` }),
-          },
-        ],
-      })),
-    ),
-  );
-  hospital.get('/fhir/R4/Slot', async () =>
-    bundle(
-      ...Array.from({ length: times }, (_, index) => begin + index * minutes * 60_000).flatMap((start) =>
-        ids.map(({ schedule }) => ({
-          resourceType: 'Slot',
-          id: randomUUID(),
-          status: 'free',
-          schedule: { reference: `Schedule/${schedule}` },
-          start: new Date(start).toISOString(),
-          end: new Date(start + minutes * 60_000).toISOString(),
+  const communication = [{ coding: [{ code: 'de' }] }, { coding: [{ code: 'en' }] }];
+  const assets = assetsOf(output, 'portal');
+  const portals = ['/portal', '/rooms'].map((path) => ({ path, assets, now: () => now }));
+  const { app: own } = await withPortal(portals, (hospital) => {
+    hospital.get('/fhir/R4/Practitioner', async () =>
+      bundle(...ids.map(({ person }) => ({ resourceType: 'Practitioner', id: person, communication }))),
+    );
+    hospital.get('/fhir/R4/Schedule', async () =>
+      bundle(
+        ...ids.map(({ person, schedule }, index) => ({
+          resourceType: 'Schedule',
+          id: schedule,
+          serviceType: [{ coding: [coding] }],
+          actor: [
+            {
+              reference: `Practitioner/${person}`,
+              ...(isNamed && { display: `Dr. ${person.slice(0, 6)} Müller ${index}` }),
+            },
+          ],
         })),
       ),
-    ),
-  );
-  const baseUrl = `${await hospital.listen({ port: 0 })}/fhir/R4`;
-  const assets = assetsOf(output, 'portal');
-  const options = { ...settings, assets, baseUrl, now: () => now };
-  const own = fastify();
-  for (const path of ['/portal', '/rooms']) {
-    void own.register(portal({ ...options, path }), { prefix: path });
-  }
+    );
+    hospital.get('/fhir/R4/Slot', async () =>
+      bundle(
+        ...Array.from({ length: times }, (_, index) => begin + index * minutes * 60_000).flatMap((start) =>
+          ids.map(({ schedule }) => slotOf(randomUUID(), schedule, start, start + minutes * 60_000)),
+        ),
+      ),
+    );
+  });
   const { send, cookies } = aBrowser(own, '192.0.2.4');
   const get = async (url: string) => (await send(url, undefined, { 'accept-encoding': 'gzip, br' })).rawPayload;
   const { script, style } = assets.page();
@@ -203,8 +169,6 @@ test('many times of many doctors cost at most 10 kB with script and style, in ev
   const rooms = brotliDecompressSync(await get(`/rooms/times?${query}`)).toString();
   expect(rooms.match(/class="time"/g)).toHaveLength(times);
   expect(rooms).not.toContain(textsOf.en.times.incomplete);
-  await own.close();
-  await hospital.close();
   rmSync(output, { recursive: true });
 });
 
@@ -217,14 +181,9 @@ test('where each moment is named once, the next page says with whom it is, and w
     extension: index === 1 ? [{ url: 'urn:confirmation', valueCode: 'manual' }] : [],
   }));
   const slots = people.flatMap(({ id }) =>
-    Array.from({ length: 21 }, (_, index) => ({
-      resourceType: 'Slot',
-      id: `${id}-${index}`,
-      status: 'free',
-      schedule: { reference: `Schedule/${id}` },
-      start: new Date(begin + index * 1_200_000).toISOString(),
-      end: new Date(begin + (index + 1) * 1_200_000).toISOString(),
-    })),
+    Array.from({ length: 21 }, (_, index) =>
+      slotOf(`${id}-${index}`, id, begin + index * 1_200_000, begin + (index + 1) * 1_200_000),
+    ),
   );
   const held = {
     resourceType: 'Appointment',
@@ -242,23 +201,17 @@ test('where each moment is named once, the next page says with whom it is, and w
     extension: [{ url: 'urn:alternative', extension: other }],
   };
   let isGone = false;
-  const hospital = aClinic();
-  hospital.get('/fhir/R4/Schedule', async () => bundle(...people));
-  hospital.get('/fhir/R4/Slot', async () => bundle(...slots.toSorted((a, b) => a.start.localeCompare(b.start))));
-  hospital.get<{ Params: { id: string } }>('/fhir/R4/Slot/:id', async ({ params }) =>
-    slots.find(({ id }) => id === params.id),
-  );
-  for (const type of ['HealthcareService', 'Practitioner', 'PractitionerRole']) {
-    hospital.get(`/fhir/R4/${type}`, async () => bundle());
-  }
-  hospital.get('/fhir/R4/Appointment/held', async () => held);
-  hospital.post('/fhir/R4/Appointment/$hold', async (_, reply) =>
-    isGone ? reply.code(409).send({ resourceType: 'OperationOutcome', issue: [gone] }) : reply.code(201).send(held),
-  );
-  const baseUrl = `${await hospital.listen({ port: 0 })}/fhir/R4`;
-  const own = fastify();
-  const { assets } = files;
-  void own.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+  const { app: own } = await withPortal({ now: () => now }, (hospital) => {
+    hospital.get('/fhir/R4/Schedule', async () => bundle(...people));
+    hospital.get('/fhir/R4/Slot', async () => bundle(...slots.toSorted((a, b) => a.start.localeCompare(b.start))));
+    hospital.get<{ Params: { id: string } }>('/fhir/R4/Slot/:id', async ({ params }) =>
+      slots.find(({ id }) => id === params.id),
+    );
+    hospital.get('/fhir/R4/Appointment/held', async () => held);
+    hospital.post('/fhir/R4/Appointment/$hold', async (_, reply) =>
+      isGone ? reply.code(409).send({ resourceType: 'OperationOutcome', issue: [gone] }) : reply.code(201).send(held),
+    );
+  });
   const { send } = aBrowser(own, '192.0.2.5');
   const { body } = await send('/portal/times?service=');
   const [, time = ''] = /value="([^"]+)" class="time">[^<]+<br><small dir="auto">Dr. Bea</.exec(body) ?? [];
@@ -269,27 +222,18 @@ test('where each moment is named once, the next page says with whom it is, and w
   expect((await send('/portal/hold', { service: '', time })).body).toContain(
     '09:00, Tuesday, 3 January 2040 · Dr. Bea',
   );
-  await own.close();
-  await hospital.close();
 });
 
 test('of two hundred services some are listed, and all are found by name or person', async () => {
-  const hospital = aClinic();
-  hospital.get('/fhir/R4/HealthcareService', async () => bundle());
-  hospital.get('/fhir/R4/Schedule', async () =>
-    bundle(
-      ...Array.from({ length: 200 }, (_, index) => ({
-        resourceType: 'Schedule',
-        id: `s${index}`,
-        serviceType: [{ coding: [{ system: 'urn:s', code: `${index}`, display: `Sprechstunde ${index}` }] }],
-        actor: [{ display: `Dr. Müller ${index}` }],
-      })),
-    ),
-  );
-  const baseUrl = `${await hospital.listen({ port: 0 })}/fhir/R4`;
-  const own = fastify();
-  const { assets } = files;
-  void own.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+  const doctors = Array.from({ length: 200 }, (_, index) => ({
+    resourceType: 'Schedule',
+    id: `s${index}`,
+    serviceType: [{ coding: [{ system: 'urn:s', code: `${index}`, display: `Sprechstunde ${index}` }] }],
+    actor: [{ display: `Dr. Müller ${index}` }],
+  }));
+  const { app: own } = await withPortal({}, (hospital) => {
+    hospital.get('/fhir/R4/Schedule', async () => bundle(...doctors));
+  });
   const { send } = aBrowser(own, '192.0.2.3');
   const cards = async (query: string) => {
     const { body } = await send(`/portal/${query}`);
@@ -300,6 +244,4 @@ test('of two hundred services some are listed, and all are found by name or pers
   expect(all.body).toContain('and 160 others');
   expect((await cards('?find=muller+157')).found).toEqual(['Sprechstunde 157']);
   expect((await cards('?find=nothing')).found).toEqual([]);
-  await own.close();
-  await hospital.close();
 });

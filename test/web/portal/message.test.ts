@@ -1,13 +1,8 @@
 /** The page to which the link in a message leads. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Parameters } from '@medplum/fhirtypes';
-import fastify, { type FastifyInstance } from 'fastify';
-import { portal } from '../../../web/portal/server.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, withPortal } from './installed.ts';
 
-const files = builtFiles();
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 let answers: readonly string[] = [];
 const coding = { system: 'urn:s', code: 'gp', display: 'Consultation' };
 const schedule = {
@@ -21,8 +16,7 @@ const [start, end] = [90, 91].map((hours) => new Date(Date.now() + hours * 3_600
 const slot = { resourceType: 'Slot', id: 's', status: 'free', schedule: { reference: 'Schedule/c' }, start, end };
 const asked: (string | undefined)[] = [];
 
-beforeAll(async () => {
-  clinic = aClinic();
+const { app } = await withPortal({}, (clinic) => {
   clinic.get('/fhir/R4/Schedule', async () => bundle(schedule));
   clinic.get('/fhir/R4/Slot', async () => bundle(slot));
   clinic.get('/fhir/R4/Slot/s', async () => slot);
@@ -47,15 +41,6 @@ beforeAll(async () => {
       ],
     };
   });
-  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify();
-  const { assets } = files;
-  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal' }), { prefix: '/portal' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 const main = ({ body }: { readonly body: string }): string => /<main.*<\/main>/s.exec(body)?.[0] ?? '';

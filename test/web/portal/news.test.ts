@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
-import fastify, { type FastifyInstance } from 'fastify';
 import { notification } from '../../../core/notifications/events/bundle.ts';
 import { createChanges } from '../../../web/portal/news/changes.ts';
 import { createHearing } from '../../../web/portal/news/hearing.ts';
 import { notificationIn } from '../../../web/portal/news/notification.ts';
-import { portal } from '../../../web/portal/server.ts';
 import { until } from '../../lib/until.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, settings, withPortal } from './installed.ts';
 
 const { origin, topic } = settings;
 const baseUrl = 'https://booking.example/fhir/R4';
@@ -101,19 +99,14 @@ test('what happened before notifications began, or began anew, is told to nobody
   expect(hearing.isComplete()).toBe(true);
 });
 
-const files = builtFiles();
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 /** What the clinic was asked, and the Subscription that it has. */
 const asked: string[] = [];
 let stored: Subscription | undefined;
 
-beforeAll(async () => {
-  clinic = aClinic();
+const { app, baseUrl: address } = await withPortal({}, (clinic) => {
   clinic.addHook('onRequest', async ({ method, url }) => void asked.push(`${method} ${url.split('?')[0]}`));
   const appointment = { resourceType: 'Appointment', id: 'a', status: 'pending', start: '2040-01-02T09:00:00Z' };
   clinic.get('/fhir/R4/Schedule', async () => bundle({ resourceType: 'Schedule', id: 's' }));
-  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
   clinic.post('/fhir/R4/Appointment/$hold', async (_request, reply) => reply.code(201).send({ ...appointment }));
   clinic.get('/fhir/R4/Appointment/a', async () => appointment);
   clinic.post('/fhir/R4/Appointment/$book', async (_request, reply) => reply.code(201).send(appointment));
@@ -125,15 +118,6 @@ beforeAll(async () => {
   };
   clinic.post('/fhir/R4/Subscription', store);
   clinic.put('/fhir/R4/Subscription/subscription', store);
-  const address = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify();
-  const { assets } = files;
-  void app.register(portal({ ...settings, assets, baseUrl: address, path: '/portal' }), { prefix: '/portal' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 beforeEach(() => {
   asked.length = 0;
@@ -213,14 +197,10 @@ test('a portal that is started again requests its Subscription anew, with the sa
   await browser.send(news);
   await until(() => stored);
   const header = stored?.channel.header;
-  const again = fastify();
-  const address = `http://localhost:${(clinic.server.address() as { port: number }).port}/fhir/R4`;
-  const { assets } = files;
-  void again.register(portal({ ...settings, assets, baseUrl: address, path: '/portal' }), { prefix: '/portal' });
+  const { app: again } = await withPortal({ baseUrl: address }, () => undefined);
   asked.length = 0;
   const { changed } = (await again.inject({ url: news, cookies: Object.fromEntries(browser.cookies) })).json();
   expect(changed).toBe(true);
   await until(() => asked.includes('PUT /fhir/R4/Subscription/subscription'));
   expect(stored?.channel.header).toEqual(header);
-  await again.close();
 });

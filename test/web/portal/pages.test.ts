@@ -1,14 +1,11 @@
 /** What the pages say of limits, deadlines and answers that did not come. */
 
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import fastify, { type FastifyInstance } from 'fastify';
 import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
-import { portal } from '../../../web/portal/server.ts';
 import { createSeal, sealKey } from '../../../web/portal/session/seal.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, settings, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const now = Date.parse('2040-01-01T09:00:00Z');
 const hours = (count: number): string => new Date(now + count * 3_600_000).toISOString();
 
@@ -29,12 +26,9 @@ const service = [
   },
 ];
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 let appointment: Appointment;
 
-beforeAll(async () => {
-  clinic = aClinic();
+const { app } = await withPortal({ now: () => now }, (clinic) => {
   const cancelUntil = { url: 'cancelUntil', valueDuration: { value: 1, code: 'd' } };
   const extension = [{ url: 'urn:policy', extension: [cancelUntil] }];
   const serviceType = [{ text: 'CT', extension: [serviceReference] }];
@@ -58,15 +52,6 @@ beforeAll(async () => {
     const issue = [{ severity: 'error', details: { coding: [{ code: 'cancellation-closed' }] } }];
     return reply.code(422).send({ resourceType: 'OperationOutcome', issue });
   });
-  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
-  const { assets } = files;
-  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 /** The page of an appointment, to whoever has its link. */

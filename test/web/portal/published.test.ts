@@ -1,11 +1,8 @@
 /** What can be booked, as files for directories (SMART Scheduling Links), and the page to which they lead. */
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import fastify, { type FastifyInstance } from 'fastify';
-import { portal } from '../../../web/portal/server.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { expect, test } from '@jest/globals';
+import { aBrowser, bundle, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const start = Date.parse('2040-01-02T07:00:00Z');
 const clock = { now: start };
 const type = [{ coding: [{ system: 'urn:s', code: 'c' }], text: 'Visit' }];
@@ -30,14 +27,10 @@ const slots = [
   slot('closed', 30, { schedule: { reference: 'Schedule/other' } }),
 ];
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 let isDown = false;
 let pages = 1;
-let baseUrl = '';
 
-beforeAll(async () => {
-  clinic = aClinic();
+const { app, baseUrl } = await withPortal({ isPublished: true, now: () => clock.now }, (clinic) => {
   clinic.addHook('onRequest', async (_request, reply) => (isDown ? reply.code(500).send({}) : undefined));
   clinic.get('/fhir/R4/Schedule', async () =>
     bundle({
@@ -81,19 +74,6 @@ beforeAll(async () => {
     const found = slots.find(({ id }) => id === params.id);
     return found ?? reply.code(404).send({ resourceType: 'OperationOutcome', issue: [] });
   });
-  baseUrl = `${await clinic.listen({ port: 0, host: '127.0.0.1' })}/fhir/R4`;
-  app = fastify();
-  await app.register(
-    portal({ ...settings, baseUrl, path: '/portal', assets: files.assets, isPublished: true, now: () => clock.now }),
-    { prefix: '/portal' },
-  );
-  await app.ready();
-});
-
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 const read = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
@@ -203,11 +183,6 @@ test.each([
 });
 
 test('a portal that publishes nothing has no manifest', async () => {
-  const other = fastify();
-  const { assets } = files;
-  await other.register(portal({ ...settings, baseUrl: 'http://127.0.0.1:9/fhir/R4', path: '/portal', assets }), {
-    prefix: '/portal',
-  });
+  const { app: other } = await withPortal({}, () => undefined);
   expect((await other.inject({ url: '/portal/$bulk-publish' })).statusCode).toBe(404);
-  await other.close();
 });

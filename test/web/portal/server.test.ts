@@ -1,25 +1,21 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
-import fastify, { type FastifyInstance } from 'fastify';
 import { timesOf } from '../../../web/portal/clinic/times.ts';
-import { portal } from '../../../web/portal/server.ts';
 import { viewOf } from '../../../web/portal/visit/appointment.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const [start, end] = ['2040-01-02T09:00:00.000Z', '2040-01-02T09:30:00.000Z'];
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 /** What the clinic was asked to book. */
 const booked: Appointment[] = [];
 /** How many answers to `$book` are lost. */
 let lost = 0;
 let refusal: object | undefined;
 
-beforeAll(async () => {
-  clinic = aClinic();
+const down = { path: '/down', baseUrl: 'http://localhost:9/fhir/R4' };
+
+const { app } = await withPortal([{ requestsPerMinute: 30, changesPerMinute: 12 }, down], (clinic) => {
   clinic.get('/fhir/R4/Schedule', async () =>
     bundle(
       { resourceType: 'Schedule', id: 's' },
@@ -60,18 +56,6 @@ beforeAll(async () => {
     }
     return reply.code(201).send({ resourceType: 'Appointment', id: 'hold', status: 'booked' });
   });
-  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
-  const { assets } = files;
-  const limits = { requestsPerMinute: 30, changesPerMinute: 12 };
-  void app.register(portal({ ...settings, ...limits, assets, baseUrl, path: '/portal' }), { prefix: '/portal' });
-  const closed = { baseUrl: 'http://localhost:9/fhir/R4', path: '/down' };
-  void app.register(portal({ ...settings, ...closed, assets }), { prefix: '/down' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 beforeEach(() => {
   booked.length = 0;

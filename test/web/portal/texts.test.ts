@@ -1,12 +1,9 @@
 /** Every text that a stranger can send to the portal is read at once, whatever it is. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { QuestionnaireItem } from '@medplum/fhirtypes';
-import fastify, { type FastifyInstance } from 'fastify';
-import { portal } from '../../../web/portal/server.ts';
 import { encoded, FUZZ, hostileTexts, seen, slowTexts } from '../../lib/hostile-texts.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const types = [
   'boolean',
   'decimal',
@@ -24,15 +21,10 @@ const [start, end] = ['2040-01-02T09:00:00.000Z', '2040-01-02T09:30:00.000Z'];
 const slot = { resourceType: 'Slot', id: 'a', status: 'free', schedule: { reference: 'Schedule/s' }, start, end };
 const coding = { system: 'urn:s', code: 'c' };
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
-
-beforeAll(async () => {
-  clinic = aClinic();
+const { app } = await withPortal({ requestsPerMinute: 1e9, changesPerMinute: 1e9, bookingsPerHour: 1e6 }, (clinic) => {
   clinic.get('/fhir/R4/Schedule', async () =>
     bundle({ resourceType: 'Schedule', id: 's', serviceType: [{ coding: [coding] }] }),
   );
-  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
   clinic.get('/fhir/R4/Slot', async () => bundle(slot));
   clinic.get('/fhir/R4/Slot/a', async () => slot);
   const item = types.map(
@@ -54,16 +46,6 @@ beforeAll(async () => {
     reply.code(409).send({ resourceType: 'OperationOutcome', issue: [] }),
   );
   clinic.get('/fhir/R4/Appointment', async () => bundle({ ...hold, id: 'a', status: 'booked', extension: [], start }));
-  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify({ trustProxy: true, routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 } });
-  const limits = { requestsPerMinute: 1e9, changesPerMinute: 1e9, bookingsPerHour: 1e6 };
-  const { assets } = files;
-  void app.register(portal({ ...settings, ...limits, assets, baseUrl, path: '/portal' }), { prefix: '/portal' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 const person = {

@@ -1,11 +1,8 @@
 /** How somebody waits for free time: what can be typed, and whose offers are whose. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
-import fastify, { type FastifyInstance } from 'fastify';
-import { portal } from '../../../web/portal/server.ts';
-import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, bundle, withPortal } from './installed.ts';
 
-const files = builtFiles();
 const now = Date.parse('2040-01-01T09:00:00Z');
 const coding = { system: 'urn:s', code: 'c' };
 const refill = [{ url: 'urn:policy', extension: [{ url: 'refill', valueBoolean: true }] }];
@@ -13,22 +10,17 @@ const address = '/portal/wait?service=urn%3As%7Cc';
 const person = { given: 'Kim', family: 'Muster', birthDate: '1990-05-17', email: 'kim@example.org' };
 const days = { first: '2040-01-02', last: '2040-01-03' };
 
-let clinic: FastifyInstance;
-let app: FastifyInstance;
 let joined: Appointment[] = [];
 let offers: object[] = [];
 let refusal: string | undefined;
 
-beforeAll(async () => {
-  clinic = aClinic();
+const { app } = await withPortal({ now: () => now }, (clinic) => {
   clinic.get('/fhir/R4/Schedule', async () =>
     bundle(
       { resourceType: 'Schedule', id: 's', serviceType: [{ coding: [coding] }], extension: refill },
       { resourceType: 'Schedule', id: 't', serviceType: [{ coding: [{ ...coding, code: 'other' }] }] },
     ),
   );
-  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
-  clinic.get('/fhir/R4/Slot', async () => bundle());
   clinic.get<{ Querystring: { _id?: string } }>('/fhir/R4/Appointment', async ({ query: { _id } }) =>
     bundle(...[...joined, ...offers].filter((one) => _id === undefined || (one as Appointment).id === _id)),
   );
@@ -44,15 +36,6 @@ beforeAll(async () => {
     joined = sent ? [{ ...sent, id: 'w', participant }] : joined;
     return reply.code(201).send({ ...joined[0], extension });
   });
-  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify();
-  const { assets } = files;
-  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
-});
-afterAll(async () => {
-  await app.close();
-  await clinic.close();
-  files.remove();
 });
 
 /** A browser that was shown the page. */
