@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { connect } from '../../scripts/medplum/connect.ts';
-import { type FakeMedplum, type Reply, startFakeMedplum } from '../gateway/fake-medplum.ts';
+import { type Reply, startFakeMedplum } from '../gateway/fake-medplum.ts';
 
-let fake: FakeMedplum;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-});
-
-afterAll(() => fake.close());
+const fake = await startFakeMedplum();
 
 const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
 

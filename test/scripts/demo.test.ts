@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { readCalendars } from '../../scripts/calendar/read.ts';
 import { loadConfig } from '../../scripts/cli/load-config.ts';
 import { colleagues, DEMO_SYSTEM } from '../../scripts/demo/clinic.ts';
 import { type Demo, loadDemo } from '../../scripts/demo.ts';
-import type { Deployment } from '../../scripts/deploy.ts';
-import { config, type Installation, present, startInstallation } from './installation.ts';
+import { config, present, startInstallation } from './installation.ts';
 
 const ignore = (): void => undefined;
-let installation: Installation;
-let deployment: Deployment;
-let demo: Demo;
-
-beforeAll(async () => {
-  installation = await startInstallation();
-  deployment = await installation.deploy();
-  demo = await loadDemo(deployment, config, ignore);
-});
-
-afterAll(async () => {
-  await installation.sandbox.close();
-});
+const installation = await startInstallation();
+const deployment = await installation.deploy();
+const demo = await loadDemo(deployment, config, ignore);
 
 async function loggedIn(name: keyof Demo['clients']): Promise<MedplumClient> {
   const medplum = new MedplumClient({ baseUrl: installation.sandbox.baseUrl, cacheTime: 0 });

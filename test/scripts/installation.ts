@@ -5,6 +5,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { bundleBot } from '../../scripts/build/bots.ts';
 import { type Deployment, deploy } from '../../scripts/deploy.ts';
+import { atEnd } from '../lib/at-end.ts';
 
 /** The settings that the tests deploy. */
 export const settings = { baseUrl: 'http://localhost:8080/fhir/R4' };
@@ -31,9 +32,10 @@ export function codeOf(book: string): Record<BotName, string> {
   return { ...Object.fromEntries(others), book };
 }
 
-/** Starts an embedded Medplum that has nothing deployed. */
+/** Starts an embedded Medplum that has nothing deployed; it ends with the tests of the file. */
 export async function startInstallation(): Promise<Installation> {
   const [sandbox, book] = await Promise.all([startSandbox(), bundleBot(botSource('book'), config)]);
+  atEnd(() => sandbox.close());
   const { baseUrl, clientId, clientSecret } = sandbox;
   const lines: string[] = [];
   return {

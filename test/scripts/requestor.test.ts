@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, ClientApplication, Subscription } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { openSecret } from '../../gateway/sealing/sealed-secret.ts';
-import type { Connection } from '../../scripts/medplum/connect.ts';
 import {
   addClient,
   type ClientCredentials,
@@ -15,21 +14,11 @@ import {
 import { members } from '../../scripts/requestor/members.ts';
 import { isSealed, sealCredentials, secretStates } from '../../scripts/requestor/sealing.ts';
 import { keysOf } from '../gateway/sealing/keys.ts';
-import { config, type Installation, startInstallation } from './installation.ts';
+import { config, startInstallation } from './installation.ts';
 
-let installation: Installation;
-let connection: Connection;
-let portal: ClientCredentials;
-
-beforeAll(async () => {
-  installation = await startInstallation();
-  connection = (await installation.deploy()).connection;
-  portal = await addClient(connection, 'Portal');
-});
-
-afterAll(async () => {
-  await installation.sandbox.close();
-});
+const installation = await startInstallation();
+const { connection } = await installation.deploy();
+const portal = await addClient(connection, 'Portal');
 
 async function logIn({ id, secret }: ClientCredentials): Promise<MedplumClient> {
   const medplum = new MedplumClient({ baseUrl: installation.sandbox.baseUrl, cacheTime: 0 });

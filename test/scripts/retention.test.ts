@@ -34,6 +34,19 @@ async function run(options: { cutoff?: number; dryRun?: boolean; client?: Medplu
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
+/** A client whose requests to remove history may be answered otherwise. */
+function expunging(answer: () => Promise<Response | undefined>): MedplumClient {
+  const client = new MedplumClient({
+    baseUrl: sandbox.baseUrl,
+    cacheTime: 0,
+    maxRetries: 0,
+    fetch: async (url: string, options?: RequestInit) =>
+      (url.endsWith('$expunge') && (await answer())) || fetch(url, options),
+  });
+  client.setAccessToken(medplum.getAccessToken() ?? '');
+  return client;
+}
+
 beforeEach(async () => {
   await run();
 });
@@ -100,14 +113,7 @@ test('more than a page is removed, no matter what stays in between', async () =>
 test('a run that was cut short is finished by the next', async () => {
   await Promise.all(Array.from({ length: 5 }, () => job('completed')));
   let removed = 0;
-  const client = new MedplumClient({
-    baseUrl: sandbox.baseUrl,
-    cacheTime: 0,
-    maxRetries: 0,
-    fetch: (url: string, options?: RequestInit) =>
-      url.endsWith('$expunge') && ++removed > 2 ? Promise.reject(new Error('cut short')) : fetch(url, options),
-  });
-  client.setAccessToken(medplum.getAccessToken() ?? '');
+  const client = expunging(async () => (++removed > 2 ? Promise.reject(new Error('cut short')) : undefined));
   await expect(run({ client })).rejects.toThrow('cut short');
   expect(await run()).toEqual({ jobs: 3 });
   expect(await run()).toEqual({});
@@ -134,21 +140,11 @@ test('absorbed slots in the past are removed, unless an appointment refers to th
 
 test('who is no administrator is told why not', async () => {
   await job('completed');
-  const client = new MedplumClient({
-    baseUrl: sandbox.baseUrl,
-    cacheTime: 0,
-    maxRetries: 0,
-    fetch: (url: string, options?: RequestInit) =>
-      url.endsWith('$expunge')
-        ? Promise.resolve(
-            Response.json(
-              { resourceType: 'OperationOutcome', id: 'forbidden', issue: [{ severity: 'error', code: 'forbidden' }] },
-              { status: 403, headers: { 'content-type': 'application/fhir+json' } },
-            ),
-          )
-        : fetch(url, options),
-  });
-  client.setAccessToken(medplum.getAccessToken() ?? '');
+  const issue = [{ severity: 'error', code: 'forbidden' }];
+  const headers = { 'content-type': 'application/fhir+json' };
+  const client = expunging(async () =>
+    Response.json({ resourceType: 'OperationOutcome', id: 'forbidden', issue }, { status: 403, headers }),
+  );
   await expect(run({ client })).rejects.toThrow('does not allow project administrators to remove history');
 });
 

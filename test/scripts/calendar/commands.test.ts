@@ -1,39 +1,31 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, expect, it } from '@jest/globals';
 import { addSchedule, addService } from '../../../scripts/calendar/add.ts';
 import { changeHorizon, changeHours, showPreview } from '../../../scripts/calendar/change.ts';
 import { closeDays, listClosedDays, reopenDays } from '../../../scripts/calendar/close.ts';
 import { list, show } from '../../../scripts/calendar/show.ts';
 import { changeVisit } from '../../../scripts/calendar/visit.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
-import type { Deployment } from '../../../scripts/deploy.ts';
 import { assessShared, assessSilent, calendarChecks, sharedActors } from '../../../scripts/doctor/calendars.ts';
 import { problemsIn } from '../../docs/publisher-profiles.ts';
-import { type Installation, settings, startInstallation } from '../installation.ts';
+import { config, settings, startInstallation } from '../installation.ts';
 
-let installation: Installation;
-let deployment: Deployment;
-let given: { baseUrl: string; clientId: string; clientSecret: string; wait: false };
+const installation = await startInstallation();
+const deployment = await installation.deploy();
+const { baseUrl, clientId, clientSecret } = installation.sandbox;
+const given = { baseUrl, clientId, clientSecret, wait: false as const };
 let printed: string[] = [];
 const { log } = console;
-
-beforeAll(async () => {
-  installation = await startInstallation();
-  deployment = await installation.deploy();
-  const { baseUrl, clientId, clientSecret } = installation.sandbox;
-  given = { baseUrl, clientId, clientSecret, wait: false };
-  console.log = (line) => void printed.push(String(line));
-});
+console.log = (line) => void printed.push(String(line));
 
 afterEach(() => {
   printed = [];
 });
 
-afterAll(async () => {
+afterAll(() => {
   console.log = log;
-  await installation.sandbox.close();
 });
 
 const text = (): string => printed.join('\n');
@@ -105,9 +97,7 @@ it('the doctor names schedules that publish nothing, and actors with several', a
   const one = await medplum.createResource({ resourceType: 'Schedule', actor });
   const other = await medplum.createResource({ resourceType: 'Schedule', actor, active: true });
   const [silent, shared, rooms] = calendarChecks;
-  const installed = { medplum, config: (await import('../installation.ts')).config } as Parameters<
-    (typeof calendarChecks)[number]['run']
-  >[0];
+  const installed = { medplum, config } as Parameters<(typeof calendarChecks)[number]['run']>[0];
   const found = await silent?.run(installed);
   expect(found).toMatchObject({ level: 'warning', found: expect.stringContaining(`Dr. Weber (Schedule/${one.id})`) });
   expect(found?.found).toContain('2 of 3');

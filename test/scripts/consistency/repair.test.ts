@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, HealthcareService, QuestionnaireResponse, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots } from '../../../core/config/bots.ts';
@@ -103,10 +103,6 @@ beforeAll(async () => {
   const code = await Promise.all(names.map(async (name) => [name, await bundleBot(botSource(name), config)] as const));
   real = { ...codeOf(''), ...Object.fromEntries(code) };
   medplum = await deployCode(real);
-});
-
-afterAll(async () => {
-  await installation.sandbox.close();
 });
 
 test('what has one right answer is found and mended, the rest is a Task for people', async () => {

@@ -1,8 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { MedplumClient } from '@medplum/core';
+import { describe, expect, test } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import { bots } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
@@ -10,23 +9,13 @@ import { resolveConfig } from '../../../core/config/resolve.ts';
 import { buildArtefacts } from '../../../profiles/artefacts.ts';
 import { OPERATION_IMPLEMENTATION } from '../../../profiles/operations.ts';
 import { codeTitle } from '../../../scripts/deploy/bots.ts';
-import { type Deployment, deploy } from '../../../scripts/deploy.ts';
-import { codeOf, config, countAll, type Installation, present, startInstallation } from '../installation.ts';
+import { deploy } from '../../../scripts/deploy.ts';
+import { codeOf, config, countAll, present, startInstallation } from '../installation.ts';
 
 const trivial = 'exports.handler = async () => true;';
-let installation: Installation;
-let first: Deployment;
-let medplum: MedplumClient;
-
-beforeAll(async () => {
-  installation = await startInstallation();
-  first = await installation.deploy({ code: trivial });
-  medplum = first.connection.medplum;
-});
-
-afterAll(async () => {
-  await installation.sandbox.close();
-});
+const installation = await startInstallation();
+const first = await installation.deploy({ code: trivial });
+const { medplum } = first.connection;
 
 const botIdentifier = { system: artefactUri(config, 'LocalBot'), value: 'book' };
 
@@ -75,14 +64,10 @@ test('asks for no mark of a Slot that has one, unless it is of an earlier versio
 
 test('two at once make no artefact twice; of Bots that are there twice the next one says so', async () => {
   const other = await startInstallation();
-  try {
-    const [one] = await Promise.all([other.deploy({ code: trivial }), other.deploy({ code: trivial })]);
-    expect(await countAll(one.connection.medplum)).toEqual({ ...(await countAll(medplum)), Bot: expect.anything() });
-    await one.connection.medplum.createResource({ resourceType: 'Bot', name: 'book', identifier: [botIdentifier] });
-    await expect(other.deploy({ code: trivial })).rejects.toThrow(/The Bot book exists \d times.*deploy -- --remove/);
-  } finally {
-    await other.sandbox.close();
-  }
+  const [one] = await Promise.all([other.deploy({ code: trivial }), other.deploy({ code: trivial })]);
+  expect(await countAll(one.connection.medplum)).toEqual({ ...(await countAll(medplum)), Bot: expect.anything() });
+  await one.connection.medplum.createResource({ resourceType: 'Bot', name: 'book', identifier: [botIdentifier] });
+  await expect(other.deploy({ code: trivial })).rejects.toThrow(/The Bot book exists \d times.*deploy -- --remove/);
 });
 
 test('the Bot has identifier, runtime, membership with its policy, and code', async () => {

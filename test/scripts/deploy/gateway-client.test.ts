@@ -1,27 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Bot, ClientApplication, Subscription } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { findGatewayClient } from '../../../scripts/deploy/gateway-client.ts';
-import { type Deployment, deploy } from '../../../scripts/deploy.ts';
+import { deploy } from '../../../scripts/deploy.ts';
 import { assessGatewayClient } from '../../../scripts/doctor/gateway.ts';
 import { rotateSecretOf } from '../../../scripts/requestor/change.ts';
-import { config, type Installation, present, startInstallation } from '../installation.ts';
+import { config, present, startInstallation } from '../installation.ts';
 
 const inGateway = { ...config, bots: 'gateway' as const };
 
-let installation: Installation;
-let deployment: Deployment;
-
-beforeAll(async () => {
-  installation = await startInstallation();
-  await installation.deploy();
-  deployment = await installation.deploy({ config: inGateway });
-});
-
-afterAll(async () => {
-  await installation.sandbox.close();
-});
+const installation = await startInstallation();
+await installation.deploy();
+const deployment = await installation.deploy({ config: inGateway });
 
 const client = async (): Promise<ClientApplication> => present(await findGatewayClient(deployment.connection));
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
@@ -12,18 +12,8 @@ import { codeOf, config, countAll, type Installation, present, startInstallation
 
 const packageFile = JSON.parse(readFileSync('package.json', 'utf8'));
 
-let installation: Installation;
-let connection: Connection;
-
-beforeAll(async () => {
-  installation = await startInstallation();
-  const { baseUrl, clientId, clientSecret } = installation.sandbox;
-  connection = await connect({ baseUrl, clientId, clientSecret });
-});
-
-afterAll(async () => {
-  await installation.sandbox.close();
-});
+const installation = await startInstallation();
+const connection = await connect(installation.sandbox);
 
 const install = (): Promise<Bundle> => connection.medplum.executeBatch(packageBundle(buildArtefacts(config)));
 
@@ -60,12 +50,7 @@ describe('a whole installation', () => {
 
   beforeAll(async () => {
     empty = await startInstallation();
-    const { baseUrl, clientId, clientSecret } = empty.sandbox;
-    admin = await connect({ baseUrl, clientId, clientSecret });
-  });
-
-  afterAll(async () => {
-    await empty.sandbox.close();
+    admin = await connect(empty.sandbox);
   });
 
   const installAll = (code: string) => admin.medplum.executeBatch(installationBundle(config, codeOf(code)));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { Bot, Subscription } from '@medplum/fhirtypes';
 import { bots } from '../../../core/config/bots.ts';
@@ -110,10 +110,6 @@ beforeAll(async () => {
   ({ medplum, projectId } = first.connection);
   policy = `AccessPolicy/${first.policies.bots}`;
   await downgrade();
-});
-
-afterAll(async () => {
-  await installation.sandbox.close();
 });
 
 describe('a deployment over the version before', () => {

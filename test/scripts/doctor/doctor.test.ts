@@ -1,35 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { botSource } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { buildGateway } from '../../../gateway/server.ts';
+import { buildGateway, type GatewayOptions } from '../../../gateway/server.ts';
 import { bundleBot } from '../../../scripts/build/bots.ts';
-import type { Deployment } from '../../../scripts/deploy.ts';
 import type { Row } from '../../../scripts/doctor/check.ts';
 import { type DoctorOptions, examine, report } from '../../../scripts/doctor.ts';
 import { addClient } from '../../../scripts/requestor/change.ts';
-import { codeOf, config, type Installation, present, startInstallation } from '../installation.ts';
+import { codeOf, config, present, startInstallation } from '../installation.ts';
 
-let installation: Installation;
-let options: DoctorOptions;
-let deployment: Deployment;
-let bare: readonly Row[];
-
-beforeAll(async () => {
-  installation = await startInstallation();
-  const { baseUrl, clientId, clientSecret } = installation.sandbox;
-  options = {
-    config,
-    credentials: { baseUrl, clientId, clientSecret },
-    bookingsPerMinute: 60,
-    code: codeOf(await bundleBot(botSource('book'), config)),
-  };
-  bare = await examine(options);
-  deployment = await installation.deploy();
-});
-
-afterAll(async () => {
-  await installation.sandbox.close();
-});
+const installation = await startInstallation();
+const { baseUrl, clientId, clientSecret } = installation.sandbox;
+const options: DoctorOptions = {
+  config,
+  credentials: { baseUrl, clientId, clientSecret },
+  bookingsPerMinute: 60,
+  code: codeOf(await bundleBot(botSource('book'), config)),
+};
+const bare: readonly Row[] = await examine(options);
+const deployment = await installation.deploy();
 
 const rowOf = (rows: readonly Row[], check: string): Row => present(rows.find((row) => row.check === check));
 
@@ -149,34 +137,33 @@ describe('what has changed since the deployment is found:', () => {
 });
 
 describe('the gateway', () => {
+  /** What is found of a gateway with these options. */
+  async function examinedWith(own: Partial<GatewayOptions>, path = ''): Promise<Row> {
+    const gateway = buildGateway({ config, medplumBaseUrl: baseUrl, ...own });
+    const origin = await gateway.listen({ port: 0, host: '127.0.0.1' });
+    const rows = await examine({ ...options, gatewayUrl: `${origin}${path}` });
+    await gateway.close();
+    return rowOf(rows, 'gateway');
+  }
+
   test.each([
     ['is in order with the same configuration', config.baseUrl, 'ok', ''],
     ['is found by the address of its FHIR interface, too', config.baseUrl, 'ok', '/fhir/R4/'],
     ['is at fault with another address', 'http://elsewhere.example/fhir/R4', 'error', ''],
   ])('%s', async (_, baseUrl, level, path) => {
-    const gateway = buildGateway({ config: { ...config, baseUrl }, medplumBaseUrl: installation.sandbox.baseUrl });
-    const origin = await gateway.listen({ port: 0, host: '127.0.0.1' });
-    const row = rowOf(await examine({ ...options, gatewayUrl: `${origin}${path}` }), 'gateway');
-    await gateway.close();
+    const row = await examinedWith({ config: { ...config, baseUrl } }, path);
     expect(row).toMatchObject({ level, found: expect.stringContaining(baseUrl) });
   });
 
   test('that runs the Bots elsewhere than the deployment says is at fault', async () => {
-    const own = { ...config, bots: 'gateway' as const };
-    const gateway = buildGateway({ config: own, medplumBaseUrl: installation.sandbox.baseUrl });
-    const gatewayUrl = await gateway.listen({ port: 0, host: '127.0.0.1' });
-    const row = rowOf(await examine({ ...options, gatewayUrl }), 'gateway');
-    await gateway.close();
+    const row = await examinedWith({ config: { ...config, bots: 'gateway' } });
     expect(row).toMatchObject({ level: 'error', found: expect.stringContaining('runs Bots in gateway') });
   });
 
   test('that does not answer, or does not reach Medplum, is at fault', async () => {
     const dead = await examine({ ...options, gatewayUrl: 'http://127.0.0.1:1/' });
     expect(rowOf(dead, 'gateway')).toMatchObject({ level: 'error', help: expect.stringContaining('npm run gateway') });
-    const gateway = buildGateway({ config, medplumBaseUrl: 'http://127.0.0.1:1/' });
-    const gatewayUrl = await gateway.listen({ port: 0, host: '127.0.0.1' });
-    const row = rowOf(await examine({ ...options, gatewayUrl }), 'gateway');
-    await gateway.close();
+    const row = await examinedWith({ medplumBaseUrl: 'http://127.0.0.1:1/' });
     expect(row).toMatchObject({ level: 'error', help: expect.stringContaining('MEDPLUM_BASE_URL') });
   });
 
