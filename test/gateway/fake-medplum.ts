@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { beforeAll, beforeEach } from '@jest/globals';
 import fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import type { GatewayLimits } from '../../gateway/context.ts';
 import { buildGateway, type GatewayOptions } from '../../gateway/server.ts';
+import { atEnd } from '../lib/at-end.ts';
 
 type DropFirst<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
 
@@ -50,9 +51,10 @@ const me = (authorization: string): Reply => ({
   },
 });
 
-/** A fake Medplum that begins to listen, and has its address, when it is told to. */
+/** A fake Medplum that begins to listen, and has its address, when it is told to; it ends with the tests of the file. */
 function fakeMedplum(): { readonly fake: FakeMedplum; readonly start: () => Promise<void> } {
   const app: FastifyInstance = fastify({ bodyLimit: 10_000_000 });
+  atEnd(() => app.close());
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   const received: Received[] = [];
@@ -102,12 +104,15 @@ export async function startFakeMedplum(): Promise<FakeMedplum> {
   return fake;
 }
 
+/** A gateway that ends with the tests of the file. */
 export function gatewayTo(
   fake: { url: string },
   limits: Partial<GatewayLimits> = {},
   options: Partial<GatewayOptions> = {},
 ): FastifyInstance {
-  return buildGateway({ config, medplumBaseUrl: `${fake.url}/`, limits, ...options });
+  const gateway = buildGateway({ config, medplumBaseUrl: `${fake.url}/`, limits, ...options });
+  atEnd(() => gateway.close());
+  return gateway;
 }
 
 /** What the tests of a file have when they share one gateway to one fake Medplum. */
@@ -130,7 +135,6 @@ export function withGateway(...args: DropFirst<Parameters<typeof gatewayTo>>): S
   beforeEach(() => {
     fake.received.length = 0;
   });
-  afterAll(() => Promise.all([gateway.close(), fake.close()]));
   return { fake, inject: (request) => gateway.inject(request), gateway: () => gateway };
 }
 

@@ -97,7 +97,6 @@ describe('server', () => {
         });
       client.write(sent);
       await new Promise((resolve) => client.once('close', resolve));
-      await app.close();
       const body: unknown = JSON.parse(received.slice(received.indexOf('{'), received.lastIndexOf('}') + 1));
       return { status: Number(received.split(' ')[1]), type: isObject(body) ? String(body.resourceType) : '' };
     };
@@ -125,10 +124,7 @@ describe('server', () => {
   });
 
   describe('shutdown', () => {
-    test.each([
-      ['at once', 0],
-      ['after eleven seconds, longer than Fastify waits by itself', 11_000],
-    ])('a booking under way is finished and answered %s; new requests are refused', async (_, takes) => {
+    test('a booking under way is finished and answered, also after longer than Fastify waits by itself', async () => {
       const app = gatewayTo(fake, { drainTimeoutMs: 15_000 });
       const url = await app.listen({ port: 0, host: '127.0.0.1' });
       const gate = Promise.withResolvers<void>();
@@ -143,7 +139,7 @@ describe('server', () => {
       });
       await until(() => fake.received.length === 1);
       const closing = app.close();
-      await setTimeout(takes);
+      await setTimeout(11_000);
       const refused = await fetch(`${url}/readyz`);
       expect([refused.status, refused.headers.get('connection')]).toEqual([503, 'close']);
       expect(refused.headers.get('content-type')).toBe('application/fhir+json; charset=utf-8');
@@ -197,7 +193,6 @@ describe('server headers', () => {
       const app = gatewayTo(fake, {}, { config: resolveConfig({ baseUrl }) });
       const { headers } = await app.inject('/fhir/R4/metadata');
       expect(headers['strict-transport-security'] !== undefined).toBe(isSecure);
-      await app.close();
     });
   });
 
@@ -222,7 +217,6 @@ describe('server headers', () => {
           (await app.inject({ url: '/fhir/R4/metadata', headers: { 'x-forwarded-for': address } })).statusCode,
         );
       }
-      await app.close();
       return found;
     };
 
@@ -246,7 +240,6 @@ describe('server headers', () => {
     ];
     expect([fhir.statusCode, fhir.headers['content-type']]).toEqual([429, 'application/fhir+xml; charset=utf-8']);
     expect([oauth.statusCode, oauth.json().error]).toEqual([429, 'temporarily_unavailable']);
-    await busy.close();
   });
 
   test('a gateway that shuts down says when to come again, and is done with the connection; people still read pages', async () => {
@@ -279,22 +272,6 @@ describe('server headers', () => {
     fake.answer = () => ({ body: { resourceType: 'Slot', id: 's1', schedule } });
     const answer = await app.inject({ url: '/fhir/R4/Slot/s1', headers: bearer });
     expect(answer.json().schedule).toEqual({ reference: 'https://booking.example.org/fhir/R4/Schedule/c1' });
-    await app.close();
-  });
-
-  test('a connection may offer to upgrade to something that is not served: it is a request like any', async () => {
-    const app = gatewayTo(fake);
-    const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
-    const client = connect(Number(port), '127.0.0.1');
-    let received = '';
-    client.on('data', (data) => {
-      received += data;
-    });
-    client.write('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
-    await until(() => received.includes('\r\n\r\n'));
-    expect(received).toMatch(/^HTTP\/1.1 200 /);
-    client.destroy();
-    await app.close();
   });
 
   test('it ends although somebody is connected who sends nothing', async () => {

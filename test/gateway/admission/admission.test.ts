@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayLimits } from '../../../gateway/context.ts';
 import { until } from '../../lib/until.ts';
@@ -11,11 +11,6 @@ let gateway: FastifyInstance;
 beforeEach(async () => {
   fake = await startFakeMedplum();
 });
-afterEach(async () => {
-  await gateway.close();
-  await fake.close();
-});
-
 const start = (limits: Partial<GatewayLimits> = {}) => {
   gateway = gatewayTo(fake, limits, { trustProxy: 1 });
 };

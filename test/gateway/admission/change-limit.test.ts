@@ -16,6 +16,24 @@ beforeEach(() => {
   fake.answer = () => ({ body: appointment });
 });
 
+/** A gateway with these settings of its limits. */
+const limitedTo = (settings: object) =>
+  gatewayTo(fake, {}, { config: resolveConfig({ baseUrl: config.baseUrl, ...settings }) });
+
+const patching = (gateway: ReturnType<typeof gatewayTo>, headers = {}) =>
+  gateway.inject({
+    method: 'PATCH',
+    url: '/fhir/R4/Appointment/a1',
+    headers: { ...bearer, 'content-type': 'application/json-patch+json', ...headers },
+    payload: JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]),
+  });
+
+/** Sends Parameters or another body. */
+const posting = (gateway: ReturnType<typeof gatewayTo>, url: string) => async (body: object) => {
+  const answer = await gateway.inject({ method: 'POST', url: `/fhir/R4/${url}`, headers: fhirJson, payload: body });
+  return answer.statusCode;
+};
+
 test('so many changes within a minute, each requestor by itself', () => {
   let time = 0;
   const { take: takeSeveral } = createChangeLimit(2, () => time);
@@ -50,8 +68,7 @@ test('what is large counts several times; what is larger than the limit is allow
 });
 
 test('a portal stores only so much in a minute: patients with photos count, small ones do not', async () => {
-  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 20 } });
-  const gateway = gatewayTo(fake, {}, { config: limited });
+  const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 20 } });
   fake.answer = () => ({ status: 201, body: { resourceType: 'Patient', id: 'p1', meta: { versionId: '1' } } });
   const submit = async (photo: string, headers = {}) => {
     const patient = { resourceType: 'Patient', photo: [{ contentType: 'image/jpeg', data: photo }] };
@@ -66,48 +83,25 @@ test('a portal stores only so much in a minute: patients with photos count, smal
   expect(statuses).toEqual([201, 201, 429, 429]);
   expect((await submit('AAAA')).statusCode).toBe(201);
   expect((await submit(photo, { authorization: 'Bearer portal-b' })).statusCode).toBe(201);
-  await gateway.close();
 });
 
 test('those under way count: many at once are no more than the limit', async () => {
-  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 3 } });
-  const gateway = gatewayTo(fake, {}, { config: limited });
-  const patch = () =>
-    gateway.inject({
-      method: 'PATCH',
-      url: '/fhir/R4/Appointment/a1',
-      headers: { ...bearer, 'content-type': 'application/json-patch+json' },
-      payload: JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]),
-    });
-  const answers = await Promise.all(Array.from({ length: 8 }, patch));
+  const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 3 } });
+  const answers = await Promise.all(Array.from({ length: 8 }, () => patching(gateway)));
   expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
-  await gateway.close();
 });
 
 test('what was refused does not count, what may have been done does', async () => {
-  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 2 } });
-  const gateway = gatewayTo(fake, {}, { config: limited });
-  const patch = async () => {
-    const headers = { ...bearer, 'content-type': 'application/json-patch+json' };
-    const payload = JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]);
-    return (await gateway.inject({ method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers, payload })).statusCode;
-  };
+  const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 2 } });
+  const patch = async () => (await patching(gateway)).statusCode;
   fake.answer = () => ({ status: 403, body: {} });
   expect([await patch(), await patch(), await patch()]).toEqual([403, 403, 403]);
   fake.answer = () => ({ status: 502, body: {} });
   expect([await patch(), await patch(), await patch()]).toEqual([503, 503, 429]);
-  await gateway.close();
 });
 
-/** Sends Parameters or another body. */
-const posting = (gateway: ReturnType<typeof gatewayTo>, url: string) => async (body: object) => {
-  const answer = await gateway.inject({ method: 'POST', url: `/fhir/R4/${url}`, headers: fhirJson, payload: body });
-  return answer.statusCode;
-};
-
 test('what only reads does not count: the place of an entry, what can be answered to a message', async () => {
-  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 1 } });
-  const gateway = gatewayTo(fake, {}, { config: limited });
+  const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 1 } });
   const [wait, answer] = [posting(gateway, 'Appointment/$waitlist'), posting(gateway, 'Appointment/$answer')];
   const said = (...more: object[]) => ({
     resourceType: 'Parameters',
@@ -119,12 +113,10 @@ test('what only reads does not count: the place of an entry, what can be answere
   expect([await wait(place), await wait(place), await answer(said()), await answer(said())]).not.toContain(429);
   expect([await answer(said({ name: 'answer', valueCode: 'come' })), await wait(appointment)]).toEqual([200, 429]);
   expect(await wait(place)).not.toBe(429);
-  await gateway.close();
 });
 
 test('Subscriptions are written so often, whatever else is changed', async () => {
-  const limited = resolveConfig({ baseUrl: config.baseUrl, notifications: { maxSubscriptions: 1 } });
-  const gateway = gatewayTo(fake, {}, { config: limited });
+  const gateway = limitedTo({ notifications: { maxSubscriptions: 1 } });
   fake.answer = () => ({ body: { resourceType: 'Subscription', id: 's1', meta: { versionId: '1' } } });
   const subscribe = posting(gateway, 'Subscription');
   const body = { resourceType: 'Subscription' };
@@ -135,63 +127,43 @@ test('Subscriptions are written so often, whatever else is changed', async () =>
   expect(statuses).toEqual([...Array(41).fill(201), 429]);
   fake.answer = () => ({ body: appointment });
   expect(await posting(gateway, 'Appointment/$waitlist')(appointment)).not.toBe(429);
-  await gateway.close();
 });
 
 test('what is refused counts by its size, and so does what only asks', async () => {
-  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 20 } });
   fake.answer = () => ({ status: 403, body: {} });
   for (const url of ['Appointment/$book', 'Appointment/$find', 'Schedule/$feed']) {
-    const gateway = gatewayTo(fake, {}, { config: limited });
+    const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 20 } });
     const post = posting(gateway, url);
     const resource = { resourceType: 'Patient', photo: [{ data: 'AAAA'.repeat(150_000) }] };
     const large = { resourceType: 'Parameters', parameter: [{ name: 'patient', resource }] };
     expect([await post(large), await post(large), await post(large)]).toEqual([403, 403, 429]);
-    await gateway.close();
   }
 });
 
 test('patches of one appointment count one by one, a dry run does not; staff and other portals go on', async () => {
-  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 3 } });
-  const gateway = gatewayTo(fake, {}, { config: limited });
-  const patch = (headers = {}) =>
-    gateway.inject({
-      method: 'PATCH',
-      url: '/fhir/R4/Appointment/a1',
-      headers: { ...bearer, 'content-type': 'application/json-patch+json', ...headers },
-      payload: JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]),
-    });
+  const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 3 } });
+  const patch = (headers = {}) => patching(gateway, headers);
   const statuses: number[] = [];
   for (let count = 0; count < 4; count++) {
     statuses.push((await patch()).statusCode);
-    await gateway.inject({
-      method: 'POST',
-      url: '/fhir/R4/Appointment/$book',
-      headers: fhirJson,
-      payload: JSON.stringify({
-        resourceType: 'Parameters',
-        parameter: [{ name: 'dry-run', valueBoolean: true }],
-      }),
-    });
+    const dryRun = { resourceType: 'Parameters', parameter: [{ name: 'dry-run', valueBoolean: true }] };
+    await posting(gateway, 'Appointment/$book')(dryRun);
   }
   expect(statuses).toEqual([200, 200, 200, 429]);
   const refused = await patch();
   expect(refused.json().issue[0].details.coding[0].code).toBe('too-many-bookings');
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   expect((await patch({ authorization: 'Bearer portal-b' })).statusCode).toBe(200);
-  await gateway.close();
 });
 
 test('what changes nothing is refused, or asked, only so often in a minute, whatever was changed', async () => {
-  const limited = resolveConfig({ baseUrl: config.baseUrl, requestors: { maxBookingsPerMinute: 200 } });
-  const gateway = gatewayTo(fake, {}, { config: limited });
+  const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 200 } });
   fake.answer = () => ({ status: 404, body: {} });
   fake.received.length = 0;
   const ask = async (method: 'GET' | 'PATCH', token = 'portal-a') => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json-patch+json' };
-    const payload = JSON.stringify([{ op: 'replace', path: '/comment', value: 'x' }]);
-    const more = method === 'PATCH' && { payload };
-    return (await gateway.inject({ method, url: '/fhir/R4/Appointment/a1', headers, ...more })).statusCode;
+    const headers = { authorization: `Bearer ${token}` };
+    const get = () => gateway.inject({ url: '/fhir/R4/Appointment/a1', headers });
+    return (await (method === 'GET' ? get() : patching(gateway, headers))).statusCode;
   };
   const statuses = (method: 'GET' | 'PATCH', count: number) =>
     Promise.all(Array.from({ length: count }, () => ask(method)));
@@ -206,5 +178,4 @@ test('what changes nothing is refused, or asked, only so often in a minute, what
   expect([await ask('PATCH'), await ask('PATCH', 'portal-b')]).toEqual([429, 200]);
   expect(await posting(gateway, 'Appointment/$waitlist')({ resourceType: 'Appointment', id: 'a1' })).toBe(429);
   expect(await posting(gateway, 'Appointment/$waitlist')(appointment)).toBe(429);
-  await gateway.close();
 });

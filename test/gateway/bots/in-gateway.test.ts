@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
-import { type CallableBot, callableBots } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { createBotConnections } from '../../../gateway/bots/connections.ts';
@@ -25,87 +23,7 @@ import {
 import type { Caller, Callers, Identification } from '../../../gateway/medplum/current-profile.ts';
 import { hostBots } from '../../../scripts/gateway/hosted-bots.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import { base, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
-
-describe('in gateway', () => {
-  let fake: FakeMedplum;
-  let verify: FakeMedplum['verify'];
-  let gateway: FastifyInstance;
-  let now = 0;
-  let handler: BotHandler;
-
-  /** How Medplum lets the gateway in, and with what the logins asked to be anew. */
-  let letIn: (anew: boolean) => Promise<void>;
-  const logins: boolean[] = [];
-  const ownToken = 'own-1';
-  const appointment = { resourceType: 'Appointment', id: 'made', status: 'booked', participant: [] };
-
-  const permitted = {
-    body: { resourceType: 'Bundle', type: 'searchset', entry: [{ resource: { resourceType: 'Bot' } }] },
-  };
-
-  const unavailable = toOperationOutcome([{ code: 'upstream-unavailable', diagnostics: 'No answer.' }], config);
-
-  /** What a Bot uses of the client, in front of the connections of the gateway. */
-  const clientFor: HostedBots['clientFor'] = (connections) =>
-    ({ connections, getAccessToken: () => ownToken }) as Partial<BotClient> as BotClient;
-
-  const logIn: HostedBots['logIn'] = (_client, anew) => {
-    logins.push(anew);
-    return letIn(anew);
-  };
-
-  beforeAll(async () => {
-    fake = await startFakeMedplum();
-    ({ verify } = fake);
-    const entries = callableBots.map(
-      (name) => [name, (...given: Parameters<BotHandler>) => handler(...given)] as const,
-    );
-    const handlers = Object.fromEntries(entries) as Record<CallableBot, BotHandler>;
-    gateway = gatewayTo(fake, {}, { bots: { handlers, clientFor, logIn }, now: () => now });
-  });
-
-  afterAll(async () => {
-    await gateway.close();
-    await fake.close();
-  });
-
-  beforeEach(() => {
-    now += 100_000;
-    fake.received.length = 0;
-    fake.verify = verify;
-    fake.answer = ({ path }) => (path === '/fhir/R4/Bot' ? permitted : undefined);
-    handler = async () => appointment;
-    logins.length = 0;
-    letIn = async () => undefined;
-  });
-
-  const book = (headers: Record<string, string> = fhirJson) =>
-    gateway.inject({
-      method: 'POST',
-      url: `${base}/Appointment/$book`,
-      headers,
-      payload: { resourceType: 'Appointment' },
-    });
-
-  test('the right to call a Bot is asked again after ten seconds', async () => {
-    await book();
-    now += 9_000;
-    await book();
-    expect(fake.received).toHaveLength(1);
-    now += 2_000;
-    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
-    expect((await book()).statusCode).toBe(403);
-  });
-
-  test('a token that Medplum refuses since it was verified is 401', async () => {
-    await book();
-    handler = async () => unavailable;
-    expect((await book()).statusCode).toBe(503);
-    fake.verify = () => ({ status: 401 });
-    expect((await book()).statusCode).toBe(401);
-  });
-});
+import { config, startFakeMedplum } from '../fake-medplum.ts';
 
 const answered = (status: number, body?: unknown): UpstreamAnswer => ({ status, headers: {}, body });
 const found = answered(200, { resourceType: 'Bundle', entry: [{ resource: { resourceType: 'Bot' } }] });
@@ -257,6 +175,18 @@ describe('whether a caller may call a Bot', () => {
     expect(runs).toEqual([]);
   });
 
+  test('is asked again after ten seconds', async () => {
+    let answer = found;
+    const { run, asked, clock } = hosted(async () => 'done', { medplum: () => answer });
+    await run();
+    clock.now = 9_000;
+    await run();
+    expect(asked).toHaveLength(1);
+    clock.now = 11_000;
+    answer = answered(200, { resourceType: 'Bundle' });
+    expect(await run()).toEqual(answered(403));
+  });
+
   test('does not matter while the gateway is not let in: nothing was sent', async () => {
     const { run } = hosted(async () => 'done', { logIn: () => Promise.reject(new Error('no')) });
     expect(await run()).toEqual({ failure: 'unavailable', isUnsent: true });
@@ -362,7 +292,6 @@ test('a server that ends the connection may have done it', async () => {
   const fake = await startFakeMedplum();
   fake.answer = () => ({ body: 'half an answ', headers: { 'content-type': 'text/plain' } });
   expect(await sent(fake.url)).toBe('no-answer');
-  await fake.close();
 });
 
 test('a server that takes too long may have done it', async () => {
@@ -371,7 +300,6 @@ test('a server that takes too long may have done it', async () => {
   fake.answer = () => promise;
   expect(await sent(fake.url, 50)).toBe('too-late');
   resolve(undefined);
-  await fake.close();
 });
 
 test('a request is a POST with a body, else a GET, with what follows the address of Medplum', async () => {

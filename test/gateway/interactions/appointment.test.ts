@@ -95,7 +95,6 @@ describe('book', () => {
       const impatient = gatewayTo(fake, { upstreamTimeoutMs: 200 });
       const answer = await book({}, request, impatient);
       answered.resolve({ body: booked });
-      await impatient.close();
       expect(answer.statusCode).toBe(504);
       expect(answer.json().issue[0].details.coding[0].code).toBe('upstream-timeout');
     });

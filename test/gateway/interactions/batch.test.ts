@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { bearer, fhirJson, gatewayTo, searchset, withGateway } from '../fake-medplum.ts';
 
@@ -139,7 +139,6 @@ describe('a batch', () => {
     const limited = gatewayTo(fake, { requestsPerMinute: 3 });
     const { body } = await send(batchOf(get('Slot/s1'), get('Slot/s1'), get('Slot/s1')), limited);
     expect(statuses(body)).toEqual(['200', '200', '429']);
-    await limited.close();
   });
 
   test('takes no longer than a request may', async () => {
@@ -152,7 +151,6 @@ describe('a batch', () => {
     expect(statuses(body)).toEqual(['504', '504', '504']);
     // A clock that is a millisecond early lets another one begin.
     expect(fake.received.length).toBeLessThan(3);
-    await hasty.close();
   });
 });
 
@@ -195,8 +193,6 @@ describe('large answers', () => {
         ? { body: searchset(fake.url, 'Patient', [patient]) }
         : { body: searchset(fake.url, 'Patient', [patient, patient]) };
   });
-
-  afterEach(() => large.close());
 
   test('a batch whose answers grow too large answers no further entries', async () => {
     const { body } = await send(batchOf(...Array.from({ length: 12 }, () => get('Patient'))), large);

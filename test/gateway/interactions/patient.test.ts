@@ -1,41 +1,27 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { knownPatient } from '../../profiles/isik.ts';
-import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
+import { base, config, fhirJson, gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-let verify: FakeMedplum['verify'];
-const clock = 0;
+const { fake, inject } = withGateway();
+const { verify } = fake;
 const tagSystem = artefactUri(config, 'LocalRequestor');
 const own = { system: tagSystem, code: 'portal-a-id' };
 const external = { system: config.metaTagSystem, code: 'external' };
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  verify = fake.verify;
-});
-afterAll(() => fake.close());
-beforeEach(async () => {
-  await gateway?.close();
-  gateway = gatewayTo(fake, {}, { now: () => clock });
-  fake.received.length = 0;
-  fake.verified.length = 0;
+beforeEach(() => {
   fake.verify = verify;
   respond({ status: 201, body: { resourceType: 'Patient', id: 'p1', meta: { versionId: 'v1' } } });
 });
-afterAll(() => gateway.close());
-
 function respond(reply: Reply): void {
   fake.answer = ({ path }) => (path.startsWith('/fhir/R4/Patient') ? reply : undefined);
 }
 const create = (patient: object, headers = {}) =>
-  gateway.inject({ method: 'POST', url: '/fhir/R4/Patient', headers: { ...fhirJson, ...headers }, payload: patient });
+  inject({ method: 'POST', url: '/fhir/R4/Patient', headers: { ...fhirJson, ...headers }, payload: patient });
 const update = (patient: object, headers = {}) =>
-  gateway.inject({ method: 'PUT', url: '/fhir/R4/Patient/p1', headers: { ...fhirJson, ...headers }, payload: patient });
+  inject({ method: 'PUT', url: '/fhir/R4/Patient/p1', headers: { ...fhirJson, ...headers }, payload: patient });
 const stored = () => JSON.parse(fake.received.find(({ method }) => method !== 'GET')?.body ?? '{}');
 
 describe('POST /Patient', () => {
@@ -147,7 +133,6 @@ describe("the claim to conform to a publisher's profile", () => {
         claims.push(stored().meta.profile);
       }
     }
-    await portal.close();
     expect(claims).toEqual([['urn:other'], profile, ['urn:other'], profile]);
   });
 });

@@ -33,8 +33,6 @@ describe('the operations on Subscriptions', () => {
   });
 
   test.each<[string, object | undefined, object]>([
-    ['u1/$status', undefined, { operation: 'status', id: 'u1' }],
-    ['$status', undefined, { operation: 'status', ids: [], statuses: [] }],
     [
       '$status?id=u1,Subscription/u2&id=&status=active,error',
       undefined,
@@ -51,12 +49,6 @@ describe('the operations on Subscriptions', () => {
         { name: 'id', valueString: '' },
       ),
       { operation: 'status', ids: ['u1', 'u2'], statuses: ['off'] },
-    ],
-    ['u1/$events', undefined, { operation: 'events', id: 'u1' }],
-    [
-      'u1/$events?eventsSinceNumber=3&eventsUntilNumber=5&content=full-resource',
-      undefined,
-      { operation: 'events', id: 'u1', since: 3, until: 5, content: 'full-resource' },
     ],
     [
       'u1/$events',

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
 import { keysOf } from '../sealing/keys.ts';
 
@@ -6,8 +6,6 @@ describe('discovery', () => {
   const medplum = { url: 'http://127.0.0.1:1' };
   const passing = gatewayTo(medplum);
   const sealing = gatewayTo(medplum, {}, { sealing: { keys: keysOf(1), unsealed: 'refused' } });
-
-  afterAll(() => Promise.all([passing.close(), sealing.close()]));
 
   const addresses = {
     issuer: 'https://booking.example.org/',
@@ -223,7 +221,6 @@ describe('proxy', () => {
         },
       ]);
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-      await busy.close();
     });
 
     test.each([['cannot be reached', 'http://127.0.0.1:1', 503]])('a Medplum that %s', async (_, url, status) => {
@@ -237,7 +234,6 @@ describe('proxy', () => {
         },
         '5',
       ]);
-      await lonely.close();
     });
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { decodeJwt, SignJWT } from 'jose';
 import pino from 'pino';
@@ -283,11 +283,6 @@ describe('sealed credentials', () => {
     gateway = start();
   });
 
-  afterEach(async () => {
-    await gateway.close();
-    await fake.close();
-  });
-
   const start = (options: Partial<SealingOptions> = {}) =>
     gatewayTo(fake, {}, { sealing: { keys, unsealed: 'refused', ...options } });
 
@@ -385,7 +380,6 @@ describe('sealed credentials', () => {
     });
 
     test('takes it while portals change over, and seals the token all the same', async () => {
-      await gateway.close();
       gateway = start({ unsealed: 'accepted' });
       const answer = await logIn('portal', 'own');
       expect(decodeJwt(answer.json().access_token)).toMatchObject({ iss: issuer });
@@ -443,7 +437,6 @@ describe('sealed credentials', () => {
     });
 
     test('belongs to its client whatever token it has: limits count them together', async () => {
-      await gateway.close();
       gateway = gatewayTo(fake, { requestsPerMinute: 2 }, { sealing: { keys, unsealed: 'refused' } });
       const statuses = [];
       for (let count = 0; count < 3; count++) {
@@ -459,12 +452,6 @@ describe('sealed credentials', () => {
       expect(refused.json().issue[0].diagnostics).toContain('sealed secret');
       expect((await readWith(await medplumToken('staff'))).statusCode).toBe(404);
       expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Slot/s1']);
-    });
-
-    test('of Medplum itself is allowed to portals while they change over', async () => {
-      await gateway.close();
-      gateway = start({ unsealed: 'accepted' });
-      expect((await readWith(await medplumToken('portal'))).statusCode).toBe(404);
     });
 
     test.each<[string, () => Promise<string>]>([
@@ -485,18 +472,7 @@ describe('sealed credentials', () => {
       expect(fake.verified).toEqual([]);
     });
 
-    test('that was opened before is refused when it has ended', async () => {
-      let now = Date.now();
-      await gateway.close();
-      gateway = gatewayTo(fake, {}, { sealing: { keys, unsealed: 'refused' }, now: () => now });
-      const sealed = await sealedFor('portal', Math.floor(now / 1000) + 100);
-      expect((await readWith(sealed)).statusCode).toBe(404);
-      now += 101_000;
-      expect((await readWith(sealed)).statusCode).toBe(401);
-    });
-
     test('strangers who try many are limited by their address', async () => {
-      await gateway.close();
       gateway = gatewayTo(fake, { attemptsPerMinuteAndAddress: 3 }, { sealing: { keys, unsealed: 'refused' } });
       const broken = `${(await sealedFor('portal')).slice(0, -6)}AAAAAA`;
       const statuses = [];

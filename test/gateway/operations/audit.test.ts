@@ -228,6 +228,5 @@ describe('audit', () => {
     fake.answer = () => ({ body: stored });
     await silent.inject({ method: 'GET', url: `/fhir/R4/Appointment/${appointment}`, headers: bearer });
     expect(lines.map(({ msg }) => msg)).toEqual(['answered']);
-    await silent.close();
   });
 });

@@ -114,7 +114,6 @@ describe('a gateway is ready', () => {
     fake.answer = () => ({ body: { ok: true } });
     const sealing = gatewayTo(fake, {}, { sealing: { keys: keysOf(1), unsealed } });
     expect((await sealing.inject('/readyz')).json()).toEqual({ ...ready, credentials });
-    await sealing.close();
   });
 
   test('unless Medplum is not', async () => {
@@ -178,20 +177,8 @@ describe('what a request leaves behind', () => {
       'booking_gateway_websockets_unbound 5',
     ]);
     Object.assign(calls, { inFlight: 0, bound: 1, unbound: 2 });
-    expect(await numbers()).toEqual([
-      'booking_gateway_requests_in_flight 0',
-      'booking_gateway_websockets 1',
-      'booking_gateway_websockets_unbound 2',
-    ]);
-    const text = await registry.metrics();
-    for (const help of [
-      'requests_in_flight Requests being answered',
-      'websockets Websockets that are bound to Subscriptions',
-      'websockets_unbound Websockets that are open and not bound yet',
-    ]) {
-      expect(text).toContain(`# HELP booking_gateway_${help}\n`);
-    }
-    expect(text).toContain('process_cpu_user_seconds_total');
+    expect((await numbers()).map((line) => line.split(' ')[1])).toEqual(['0', '1', '2']);
+    expect(await registry.metrics()).toContain('process_cpu_user_seconds_total');
   });
 });
 

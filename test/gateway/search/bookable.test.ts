@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import type { Bundle, BundleEntry, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import type { FastifyInstance } from 'fastify';
 import { bookableFilter } from '../../../core/booking/policy/judge.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import type { GatewayContext } from '../../../gateway/context.ts';
@@ -12,15 +11,7 @@ import { type CalendarList, createCalendars } from '../../../gateway/search/cale
 import { parseQuery } from '../../../gateway/search/rewrite.ts';
 import type { ServedTypeName } from '../../../gateway/served-types.ts';
 import { scaled } from '../../lib/time-scale.ts';
-import {
-  bearer,
-  config,
-  type FakeMedplum,
-  gatewayTo,
-  type Reply,
-  searchset,
-  startFakeMedplum,
-} from '../fake-medplum.ts';
+import { bearer, config, gatewayTo, type Reply, searchset, withGateway } from '../fake-medplum.ts';
 import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
 
 describe('a search for free Slots', () => {
@@ -62,17 +53,7 @@ describe('a search for free Slots', () => {
   });
 
   describe('over HTTP', () => {
-    let fake: FakeMedplum;
-    let gateway: FastifyInstance;
-
-    beforeAll(async () => {
-      fake = await startFakeMedplum();
-      gateway = gatewayTo(fake);
-    });
-    afterAll(() => Promise.all([gateway.close(), fake.close()]));
-    beforeEach(() => {
-      fake.received.length = 0;
-    });
+    const { fake, inject } = withGateway();
 
     /** Answers batches so, and searches for Slots with one that leads on. */
     function answering(batch: (body: string) => Reply) {
@@ -86,7 +67,7 @@ describe('a search for free Slots', () => {
       foundEntry({ total: 1, ...(url.startsWith('Schedule') && { entry: [{ resource: closed }] }), ...more });
 
     const get = async (query: string) => {
-      const answer = await gateway.inject({ url: `/fhir/R4/Slot?${query}`, headers: bearer });
+      const answer = await inject({ url: `/fhir/R4/Slot?${query}`, headers: bearer });
       return { status: answer.statusCode, body: answer.json() };
     };
 
@@ -179,7 +160,6 @@ describe('a search for free Slots', () => {
               expect(found.json<Bundle>().entry?.[0]?.resource).toMatchObject({ comment: expected ?? '' });
             }
           }
-          await remembering.close();
         }),
         { numRuns: 30 },
       );
@@ -203,7 +183,6 @@ describe('a search for free Slots', () => {
       fake.received.length = 0;
       const { statusCode } = await own.inject({ url, headers: bearer });
       expect([statusCode, ...fake.received.map(({ path }) => path)]).toEqual([200, '/fhir/R4', ...alone]);
-      await own.close();
     });
 
     test.each([
@@ -214,7 +193,7 @@ describe('a search for free Slots', () => {
       answering((body) =>
         answeredBatch(body, (url) => (url.startsWith('Schedule') ? { response: { status: said } } : entryOf(url))),
       );
-      const answer = await gateway.inject({ url: '/fhir/R4/Slot?status=free', headers: bearer });
+      const answer = await inject({ url: '/fhir/R4/Slot?status=free', headers: bearer });
       expect([answer.statusCode, answer.headers['retry-after']]).toEqual([status, retryAfter]);
     });
 
@@ -238,11 +217,10 @@ describe('calendars', () => {
     responseBytes: 1_000_000,
     connections: 2,
   };
-  let fake: FakeMedplum;
+  const { fake } = withGateway();
   let upstream: Upstream;
   let now = 0;
   let stored: Resource[] = [];
-  let refused = '';
 
   const service = (id: string, versionId = '1'): Resource => ({
     resourceType: 'HealthcareService',
@@ -255,9 +233,6 @@ describe('calendars', () => {
   /** Answers a search as Medplum does; what was written last is the last of the stored ones. */
   function answered(url: string): BundleEntry {
     const [type, query] = url.split('?');
-    if (type === refused) {
-      return { response: { status: '403' } };
-    }
     const parameters = new URLSearchParams(query);
     const ids = parameters.get('_id')?.split(',');
     const all = stored.filter(({ resourceType, id = '' }) => resourceType === type && (!ids || ids.includes(id)));
@@ -266,20 +241,14 @@ describe('calendars', () => {
     return foundEntry({ ...total, entry: page.map((resource) => ({ resource })) });
   }
 
-  beforeAll(async () => {
-    fake = await startFakeMedplum();
+  beforeAll(() => {
     upstream = createUpstream(fake.url, limits);
   });
 
-  afterAll(async () => {
-    await upstream.close();
-    await fake.close();
-  });
+  afterAll(() => upstream.close());
 
   beforeEach(() => {
-    fake.received.length = 0;
     fake.answer = ({ body }) => answeredBatch(body, answered);
-    refused = '';
     stored = [service('a'), service('b'), schedule('1'), schedule('2')];
   });
 

@@ -1,15 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import {
-  base,
-  bearer,
-  type FakeMedplum,
-  gatewayTo,
-  type Reply,
-  searchset,
-  startFakeMedplum,
-  withGateway,
-} from '../fake-medplum.ts';
+import { base, bearer, gatewayTo, type Reply, searchset, withGateway } from '../fake-medplum.ts';
 
 describe('search', () => {
   const { fake, inject } = withGateway();
@@ -118,17 +109,7 @@ describe('search', () => {
 });
 
 describe('search at once', () => {
-  let fake: FakeMedplum;
-
-  beforeAll(async () => {
-    fake = await startFakeMedplum();
-  });
-
-  afterAll(() => fake.close());
-
-  beforeEach(() => {
-    fake.received.length = 0;
-  });
+  const { fake } = withGateway();
 
   describe('the same search by many at once', () => {
     interface Sent {
@@ -156,7 +137,6 @@ describe('search at once', () => {
         return { body: searchset(fake.url, resourceType, [{ resourceType, id }]) };
       };
       const answers = await Promise.all(requests.map((request) => counting.inject(request)));
-      await counting.close();
       return answers;
     }
 
