@@ -44,13 +44,6 @@ test('several appointments are one transaction, tied together by the service', (
   expect(written(result, 'Slot').map(({ status }) => status)).toEqual(['busy', 'busy']);
 });
 
-test('a refusal names the appointment that is at fault', () => {
-  const taken = slot('ten', '10:00', '10:30', { ...inRoom, status: 'busy' });
-  expect(issuesOf(plan(several(nine, ten), world(taken)))).toEqual([
-    'slot-not-free Parameters.parameter[1].resource.slot[0]',
-  ]);
-});
-
 test('a person cannot be at two places at once, nor can one request be for two', () => {
   const other = { ...patient, id: 'berta', identifier: [] };
   const sameTime = slot('ten', '09:00', '09:30', inRoom);

@@ -92,21 +92,6 @@ describe('a visit is booked', () => {
 
   test.each([
     ['with a step missing', [blood], 'Appointment'],
-    [
-      'with too long a gap',
-      [blood, proposal('ECG', 'eleven', '11:00', '11:30')],
-      'Parameters.parameter[1].resource.start',
-    ],
-    [
-      'in the wrong order',
-      [ecg, proposal('Blood', 'noon', '12:00', '12:30')],
-      'Parameters.parameter[0].resource.start',
-    ],
-    [
-      'in a schedule of another step',
-      [blood, { ...ecg, ...{ slot: [{ reference: 'Slot/noon' }], start: at('12:00'), end: at('12:30') } }],
-      'slot',
-    ],
     ['with an appointment that is no step', [blood, unmarked(ecg)], 'Parameters.parameter[1].resource.extension'],
   ])('not %s', (_, steps, at) => {
     const body = steps.length === 1 ? steps[0] : several(...steps);

@@ -97,19 +97,6 @@ describe('publishing opening hours', () => {
     expect(again(changed).map(({ extension }) => extension)).toEqual(own.map(() => [other]));
   });
 
-  it('leaves buffers out, between the opening hours and around what is taken', () => {
-    const buffered = service([
-      minutes('bufferBefore', 10),
-      minutes('bufferAfter', 20),
-      minutes('alignmentInterval', 5),
-    ]);
-    const found = times(publish(stateOf([slot('taken', '10:00', '10:30', 'busy')], {}, [buffered])));
-    expect(found[0]).toBe('09:10–09:40');
-    expect(found).not.toContain('09:15–09:45');
-    expect(found[1]).toBe('10:40–11:10');
-    expect(found.at(-1)).toBe('11:10–11:40');
-  });
-
   it('begins each place on the grid, as many places as the service has', () => {
     const quarter = service([
       minutes('alignmentInterval', 60),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, AppointmentParticipant, Resource } from '@medplum/fhirtypes';
 import { addedActorIssues } from '../../../../core/booking/appointment/actors.ts';
+import { immutableIssues } from '../../../../core/booking/appointment/elements.ts';
 import { told } from '../../../lib/told.ts';
 import { config, stored } from '../stored.ts';
 
@@ -44,5 +45,18 @@ describe('a participant that a change adds', () => {
     const bare: object = { ...odd, participant: undefined };
     expect(addedActorIssues(bare as Appointment, odd, config.baseUrl)).toHaveLength(1);
     expect(addedActorIssues(odd, bare as Appointment, config.baseUrl)).toEqual([]);
+  });
+});
+
+describe('an actor counts as a patient', () => {
+  it.each<[string, object, Resource?]>([
+    ['somebody else is contained', { reference: '#x' }, { resourceType: 'Practitioner', id: 'x' }],
+    ['the contained one is not referred to', { reference: '#y' }, { resourceType: 'Patient', id: 'x' }],
+    ['it is a practitioner', { reference: 'Practitioner/x' }],
+    ['it is nobody', { display: 'The nurse' }],
+  ])('not if %s', (_, actor, inside) => {
+    const participant = [...stored.participant, { actor, status: 'accepted' as const }];
+    const changed = { ...stored, participant, contained: inside ? [inside] : [] };
+    expect(immutableIssues(stored, changed, config.baseUrl)).toEqual([]);
   });
 });

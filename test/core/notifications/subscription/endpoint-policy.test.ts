@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
+  addressesInHosts,
   endpointProblem,
   hostOf,
   parseEndpoint,
@@ -80,4 +81,28 @@ describe('an endpoint', () => {
       expect(typeof parseEndpoint(text)).toBe('string');
     },
   );
+});
+
+const hosts = `127.0.0.1 localhost
+# 10.0.0.1 portal.example
+10.0.0.2\tportal.example Portal # the portal
+fd00::2 portal.example
+nonsense portal.example
+  10.0.0.3   spaced.example  \t other  #x
+`;
+
+test.each<[string, string[]]>([
+  ['portal.example', ['10.0.0.2', 'fd00::2']],
+  ['PORTAL', ['10.0.0.2']],
+  ['portal.example.', ['10.0.0.2', 'fd00::2']],
+  ['localhost', ['127.0.0.1', '::1']],
+  ['a.localhost', ['127.0.0.1', '::1']],
+  ['spaced.example', ['10.0.0.3']],
+  ['other', ['10.0.0.3']],
+  ['x', []],
+  ['', []],
+  ['other.example', []],
+  ['#', []],
+])('the hosts file gives the addresses of %s', (name, addresses) => {
+  expect(addressesInHosts(hosts, name)).toEqual(addresses);
 });
