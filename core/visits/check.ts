@@ -13,9 +13,12 @@ export interface StepTaken extends Interval {
   readonly step: string;
   /** Those whose time the appointment takes, each once. */
   readonly schedules: readonly Schedule[];
-  /** FHIRPath of the appointment. */
+  /** FHIRPath of the appointment; `STAYS` if it stays where it is. */
   readonly path: string;
 }
+
+/** Stands for what stays where it is, in the paths of issues. */
+export const STAYS = 'stays';
 
 const mismatch = (diagnostics: string, expression: string): Issue => ({
   code: 'visit-mismatch',
@@ -76,14 +79,15 @@ function gapIssues(step: VisitStep, taken: StepTaken, before: readonly (VisitSte
   ];
 }
 
-/** Whether a step is in the same Schedule as the one that it shall be in, if that takes place. */
-function isWithSame(
+/** Of a step and the one in whose Schedule it shall be, the one that is elsewhere: what stays is right where it is. */
+function apartFromSame(
   { sameAs, at }: VisitStep & { at: StepTaken },
   all: readonly (VisitStep & { at: StepTaken })[],
-): boolean {
-  const other = all.find(({ name }) => name === sameAs);
-  const ids = other?.at.schedules.map(({ id }) => id);
-  return !ids || at.schedules.some(({ id }) => ids.includes(id));
+): StepTaken[] {
+  const others = all.filter(({ name }) => name === sameAs).map((other) => other.at);
+  const ids = others.flatMap(({ schedules }) => schedules.map(({ id }) => id));
+  const isSame = others.length === 0 || at.schedules.some(({ id }) => ids.includes(id));
+  return isSame ? [] : [at, ...others].filter(({ path }) => path !== STAYS).slice(0, 1);
 }
 
 function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], path: string): Issue[] {
@@ -107,9 +111,9 @@ function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], pa
       ...(step.duration !== undefined && step.at.end - step.at.start !== step.duration
         ? [mismatch(`The step ${step.name} must take ${lengthText(step.duration)}.`, `${step.at.path}.end`)]
         : []),
-      ...(isWithSame(step, inOrder)
-        ? []
-        : [mismatch(`${step.name} and ${step.sameAs} must be in the same schedule.`, `${step.at.path}.slot`)]),
+      ...apartFromSame(step, inOrder).map(({ path: at }) =>
+        mismatch(`${step.name} and ${step.sameAs} must be in the same schedule.`, `${at}.slot`),
+      ),
       ...(canFill(step.pools, step.at.schedules)
         ? []
         : [mismatch(`These slots cannot be booked for the step ${step.name}.`, `${step.at.path}.slot`)]),
@@ -132,6 +136,8 @@ function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[],
   const deviations = known.map((one) => deviation(one, series, timeZone));
   const spread = Math.max(...deviations) - Math.min(...deviations);
   const [first] = known;
+  const staying = known.filter(({ path }) => path === STAYS);
+  const same = (staying.length > 0 ? staying : known.slice(0, 1)).map(({ schedules }) => schedules[0]?.id);
   const pool: Pool = { kind: 'service', service: visit.service };
   return [
     ...taken
@@ -149,8 +155,10 @@ function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[],
       .filter(({ schedules }) => !canFill([pool], schedules))
       .map(({ step, path }) => mismatch(`These slots cannot be booked for the step ${step}.`, `${path}.slot`)),
     ...known
-      .filter(({ schedules }) => isSameActor && schedules[0]?.id !== first?.schedules[0]?.id)
-      .map(({ step, path }) => mismatch(`The step ${step} must be in the same schedule as the first.`, `${path}.slot`)),
+      .filter(({ schedules, path }) => isSameActor && path !== STAYS && !same.includes(schedules[0]?.id))
+      .map(({ step, path }) =>
+        mismatch(`The step ${step} must be in the same schedule as the others.`, `${path}.slot`),
+      ),
   ];
 }
 
@@ -172,9 +180,6 @@ export function visitIssues(visit: Visit, taken: readonly StepTaken[], timeZone:
     ...(series ? seriesIssues(series, visit, once, timeZone) : stepIssues(steps, once, path)),
   ];
 }
-
-/** Stands for what stays where it is, in the paths of issues. */
-export const STAYS = 'stays';
 
 /** Whether a step of a visit can be at another time, or with others, while the rest stays where it is. */
 export function stepFits(visit: Visit, moved: StepTaken, staying: readonly StepTaken[], timeZone: string): boolean {

@@ -167,27 +167,53 @@ describe('a visit is moved', () => {
     expect(decide(alone, visiting(...twoSteps), stored, 'repository').kind).toBe('write');
   });
 
-  test('as a series: one near to the others, or so many that what stays is an exception', () => {
-    const weekly = series(3, { url: 'every', valueDuration: { value: 1, code: 'wk' } });
-    const in1 = (week: number, time: string) => `2027-01-${String(4 + 7 * week).padStart(2, '0')}T${time}:00Z`;
-    const at9 = [0, 1, 2].map((week) =>
-      slot(`w${week}`, '', '', { start: in1(week, '09:00'), end: in1(week, '09:30') }),
-    );
-    const at12 = [0, 1, 2].map((week) =>
-      slot(`n${week}`, '', '', { start: in1(week, '12:00'), end: in1(week, '12:30') }),
-    );
+  /** A series of three at nine, which is booked, and the same days at twelve, where they are free, also with somebody else. */
+  function aSeries(...more: Extension[]) {
+    const weekly = visiting(series(3, { url: 'every', valueDuration: { value: 1, code: 'wk' } }, ...more));
+    const each = (name: string, from: string, to: string, schedule = 'calendar') =>
+      [4, 11, 18].map((day, index) =>
+        slot(`${name}${index}`, '', '', {
+          start: `2027-01-${String(day).padStart(2, '0')}T${from}:00Z`,
+          end: `2027-01-${String(day).padStart(2, '0')}T${to}:00Z`,
+          schedule: { reference: `Schedule/${schedule}` },
+        }),
+      );
+    const [at9, at12, elsewhere] = [
+      each('w', '09:00', '09:30'),
+      each('n', '12:00', '12:30'),
+      each('r', '09:00', '09:30', 'room'),
+    ];
     const on = ({ id = '', start, end }: (typeof at9)[number], index: number) =>
       proposal(String(index + 1), id, '', '', { id: `one${index + 1}`, start, end });
     const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: 'a' }];
     const meta = { versionId: '1', tag: [requestorTag(requestor, config)] };
     const before = at9.map((one, index): Appointment => ({ ...on(one, index), status: 'booked', identifier, meta }));
     const busy = at9.map((one): Resource => ({ ...one, status: 'busy' }));
-    const ofService = { ...schedule, actor: [{ reference: 'HealthcareService/visit' }] };
-    const state = stateOf(ofService, patient, ...before, ...busy, ...at12);
-    const [first, second, third] = at12.map(on) as [Appointment, Appointment, Appointment];
-    expect(issuesOf(decide(third, visiting(weekly), state))).toEqual(['visit-mismatch Appointment.start']);
-    expect(issuesOf(decide(several(second, third), visiting(weekly), state))).toEqual([]);
-    expect(issuesOf(decide(several(first, second, third), visiting(weekly), state))).toEqual([]);
+    const ofService = [schedule, room].map((one) => ({ ...one, actor: [{ reference: 'HealthcareService/visit' }] }));
+    const state = stateOf(...ofService, patient, ...before, ...busy, ...at12, ...elsewhere);
+    return { weekly, state, before, moved: at12.map(on), elsewhere: elsewhere.map(on) };
+  }
+
+  test('as a series: one near to the others, or so many that what stays is an exception', () => {
+    const { weekly, state, moved } = aSeries();
+    const [first, second, third] = moved as [Appointment, Appointment, Appointment];
+    expect(issuesOf(decide(third, weekly, state))).toEqual(['visit-mismatch Appointment.start']);
+    expect(issuesOf(decide(several(second, third), weekly, state))).toEqual([]);
+    expect(issuesOf(decide(several(first, second, third), weekly, state))).toEqual([]);
+  });
+
+  test('not away from whom its steps have in common, whichever of them moves', () => {
+    const { weekly, state, elsewhere } = aSeries({ url: 'sameActor', valueBoolean: true });
+    for (const one of elsewhere) {
+      expect(issuesOf(decide(one, weekly, state))).toEqual(['visit-mismatch Appointment.slot']);
+    }
+    const anywhere = schedules('calendar', 'room');
+    const same = [step('Blood', ...anywhere), step('ECG', ...anywhere, { url: 'sameAs', valueString: 'Blood' })];
+    const noon = proposal('ECG', 'noon', '12:00', '12:30');
+    const alone = { ...proposal('Blood', 'ten', '10:00', '10:30'), id: 'blood' };
+    expect(issuesOf(decide(alone, visiting(...same, byStep), world(...booked(blood, noon))))).toEqual([
+      'visit-mismatch Appointment.slot',
+    ]);
   });
 
   test('by another that replaces all of it', () => {
