@@ -106,11 +106,12 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
 }
 
 /**
- * What stays and decides where the others can be moved. Of a series that is what is still to come, unless more than stays is
- * moved: then the rest are exceptions, which stay as they are.
+ * What stays of the visit, and decides where the others can be moved: what is booked, not what is only held with them. Of a
+ * series that is what is still to come, unless more than stays is moved: then the rest are exceptions, which stay as they are.
  */
-function deciding({ series }: Visit, situations: readonly Situation[], { context: { now } }: Situation): Appointment[] {
-  const left = staying(situations);
+function deciding({ series, service }: Visit, situations: readonly Situation[], { context }: Situation): Appointment[] {
+  const { now, config } = context;
+  const left = staying(situations).filter((one) => stepOf(one, config)?.service === service && !isHold(one, config));
   const coming = left.filter(({ start }) => (parseInstant(start) ?? now) > now);
   return !series ? left : coming.length < situations.length ? [] : coming;
 }
@@ -118,7 +119,8 @@ function deciding({ series }: Visit, situations: readonly Situation[], { context
 /** Order, gaps, lengths and pools: of all that is booked and, on a move, of what stays. */
 function stepIssues(visit: Visit, situations: readonly Situation[], first: Situation): Issue[] {
   const left = deciding(visit, situations, first);
-  const taken = [...takenBy(situations), ...takenByStaying(left, first)];
+  // What stays comes first: of two appointments for one step the other is wrong.
+  const taken = [...takenByStaying(left, first), ...takenBy(situations)];
   const { config } = first.context;
   const isMove =
     left.length > 0 || situations.every(({ earlier: { previous } }) => previous && !isHold(previous, config));

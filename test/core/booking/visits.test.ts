@@ -61,7 +61,8 @@ const decide = (
 ) => plan(body, state, {}, undefined, role, { visits: stateOf(visit) });
 
 /** The visit as it is booked, at nine and ten. */
-function booked(...steps: Appointment[]): Resource[] {
+const booked = (...steps: Appointment[]): Resource[] => withSlots('booked', ...steps);
+function withSlots(status: 'booked' | 'proposed', ...steps: Appointment[]): Resource[] {
   return steps.flatMap((one, index): Resource[] => {
     const id = index === 0 ? 'blood' : 'ecg';
     const [reference] = one.slot ?? [];
@@ -69,12 +70,12 @@ function booked(...steps: Appointment[]): Resource[] {
     const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: 'a' }];
     const meta = { versionId: '1', tag: [requestorTag(requestor, config)] };
     return [
-      { ...one, id, status: 'booked', identifier, meta },
+      { ...one, id, status, identifier, meta },
       ...(taken
         ? [
             {
               ...taken,
-              status: 'busy' as const,
+              status: status === 'booked' ? ('busy' as const) : ('busy-tentative' as const),
               identifier: [{ system: artefactUri(config, 'LocalSlotOrigin'), value: taken.id }],
             },
           ]
@@ -214,6 +215,33 @@ describe('a visit is moved', () => {
     expect(issuesOf(decide(alone, visiting(...same, byStep), world(...booked(blood, noon))))).toEqual([
       'visit-mismatch Appointment.slot',
     ]);
+  });
+
+  test('not by half: as another step than it is, of what is only held, or in place of something else', () => {
+    const asBlood = { ...proposal('Blood', 'noon', '12:00', '12:30'), id: 'ecg' };
+    const long = [step('Blood', ...schedules('calendar')), step('ECG', ...schedules('room'))];
+    expect(issuesOf(decide(asBlood, visiting(...long, byStep), stored))).toEqual([
+      'visit-mismatch Appointment.extension',
+    ]);
+    const until = { url: artefactUri(config, 'LocalHeldUntil'), valueInstant: at('08:00') };
+    const held = [blood, ecg].map((one) => ({ ...one, extension: [...(one.extension ?? []), until] }));
+    const half = { ...blood, id: 'blood' };
+    expect(issuesOf(decide(half, visiting(...long, byStep), world(...withSlots('proposed', ...held))))).toEqual([
+      'visit-mismatch Appointment',
+    ]);
+    const { weekly, state } = aSeries();
+    const other = { ...visiting(...long), id: 'other' };
+    const alone = { ...proposal('Blood', 'noon', '12:00', '12:30') };
+    const body = parameters(
+      resourceParameter('appt-resource', {
+        ...alone,
+        extension: [stepExtension({ service: 'other', step: 'Blood' }, config)],
+      }),
+      { name: 'cancelled-appt-id', valueUri: 'one2' },
+    );
+    const both = new Map([...world(), ...[...state].filter(([key]) => key !== 'Slot/n0')]);
+    const result = plan(body, both, {}, undefined, 'requestor', { visits: stateOf(weekly, other) });
+    expect(issuesOf(result)).toEqual(['visit-mismatch Parameters.parameter']);
   });
 
   test('by another that replaces all of it', () => {
