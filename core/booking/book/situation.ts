@@ -1,5 +1,6 @@
 import type { Appointment, Resource, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
+import { isSameJson } from '../../fhir/json.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { settle } from '../../slots/settle.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../slots/slot.ts';
@@ -182,17 +183,26 @@ function prepared(given: Given): Prepared {
   return { ...given, request, earlier, submitted, resolved, mark };
 }
 
-/** The others that were booked with the one that is replaced, where a requestor can only end them together. */
+/**
+ * The others that were booked with the one that is replaced and end with it, if it is a requestor's: all of them where they
+ * only end together, else those in whose place others are booked at once.
+ */
 function besidesReplaced({ replaced, previous, besides }: EarlierAppointments, given: Given): readonly Appointment[] {
   const { known, context, request } = given;
   const { now, config } = context;
   if (previous && isOffer(previous, config)) {
     return besides; // It says itself what it takes the place of; other steps stay.
   }
-  const moved = eachOf(request).map(({ appointment }) => appointment.value.id);
-  return replaced && known.role !== 'repository' && !isByItself(replaced, known.visits, config)
-    ? siblingsOf(replaced, changeable(given), now, config).filter(({ id }) => !moved.includes(id))
-    : [];
+  if (!replaced || known.role === 'repository') {
+    return [];
+  }
+  const sent = eachOf(request).map(({ appointment }) => appointment);
+  const isAlone = isByItself(replaced, known.visits, config);
+  const isAnew = (one: Appointment): boolean =>
+    sent.length > 1 && sent.some(({ step }) => step && isSameJson(step, stepOf(one, config)));
+  return siblingsOf(replaced, changeable(given), now, config).filter(
+    (one) => sent.every(({ value }) => value.id !== one.id) && (!isAlone || isAnew(one)),
+  );
 }
 
 /** What several appointments of a request bring to its end, because they are offered for it together, ends once. */

@@ -244,17 +244,24 @@ describe('a visit is moved', () => {
     expect(issuesOf(result)).toEqual(['visit-mismatch Parameters.parameter']);
   });
 
-  test('by another that replaces all of it', () => {
-    const [one, other] = moved.map(({ id: _, ...rest }) => rest);
+  test.each([
+    ['at once', []],
+    ['by step, too', [byStep]],
+  ])('by another that replaces all of it, where it is moved %s', (_, more) => {
+    const [one, other] = moved.map(({ id: __, ...rest }) => rest);
     const body = parameters(resourceParameter('appt-resource', one), resourceParameter('appt-resource', other), {
       name: 'cancelled-appt-id',
       valueUri: 'ecg',
     });
-    const result = decide(body, visiting(...twoSteps), stored);
+    const result = decide(body, visiting(...twoSteps, ...more), stored);
     const found = written(result, 'Appointment');
     expect(found.map(({ status }) => status)).toEqual(['booked', 'booked', 'cancelled', 'cancelled']);
     expect(found[0]?.extension?.find(({ url }) => url === REPLACES)?.valueReference?.reference).toBe('Appointment/ecg');
-    const alone = parameters(resourceParameter('appt-resource', unmarked(one as Appointment)), {
+  });
+
+  test('not by one that replaces half of it', () => {
+    const { id: _, ...half } = moved[0];
+    const alone = parameters(resourceParameter('appt-resource', unmarked(half)), {
       name: 'cancelled-appt-id',
       valueUri: 'ecg',
     });
