@@ -3,6 +3,7 @@ import { hasEnded, isOffer } from '../booking/appointment/expiry.ts';
 import { canBeMoved } from '../booking/appointment/status.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../booking/resource-set.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { parseInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { isId } from '../fhir/reference.ts';
 import { RECURRENCE_ID } from '../fhir/reserved.ts';
@@ -73,6 +74,10 @@ export function visitOf(service: string, services: ResourceSet | undefined, conf
   const found = services && findResource(services, 'HealthcareService', service);
   return found && readVisit(found, config).visit;
 }
+
+/** Whether an appointment was confirmed and has begun: it took place, whatever becomes of the rest of its visit. */
+export const tookPlace = ({ status, start }: Appointment, now: number): boolean =>
+  status === 'booked' && (parseInstant(start) ?? now) <= now;
 
 /** Whether requestors may move and cancel an appointment without the others that were booked with it. */
 export function isByItself(one: Appointment, services: ResourceSet | undefined, config: PublicConfig): boolean {

@@ -7,9 +7,8 @@ import { searchUrl } from '../../../core/booking/search.ts';
 import { usesOf } from '../../../core/booking/slots/reads.ts';
 import { type RelatedSlots, slotEntriesOf } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { isByItself, siblingsOf, toldGroupOf, visitGroupOf } from '../../../core/visits/group.ts';
+import { isByItself, siblingsOf, toldGroupOf, tookPlace, visitGroupOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
@@ -36,8 +35,8 @@ export const groupSearch = (group: string): string =>
   ]);
 
 /**
- * The other open appointments of a visit that ends as a whole, as all that is offered together does; none if the appointment
- * is no step of one. They are read with the Bot's own rights, and belong to the same requestor.
+ * What has not taken place of the others of a visit that ends as a whole, as all that is offered together does; none if the
+ * appointment is no step of one. They are read with the Bot's own rights, and belong to the same requestor.
  *
  * @throws ReadError when the server could not be read
  */
@@ -64,17 +63,12 @@ export async function readCompanions(medplum: MedplumClient, one: Appointment): 
 export async function readTold(medplum: MedplumClient, one: Appointment): Promise<Companion[]> {
   const group = toldGroupOf(one, config);
   const [found = []] = group === undefined ? [] : await readInBatch(medplum, [groupSearch(group)]);
-  const now = Date.now();
-  const others = siblingsOf(one, resourceSet(found), now, config);
-  return relatedTo(
-    medplum,
-    one,
-    others.filter(({ start }) => (parseInstant(start) ?? now) > now),
-  );
+  return relatedTo(medplum, one, siblingsOf(one, resourceSet(found), Date.now(), config));
 }
 
 function relatedTo(medplum: MedplumClient, one: Appointment, others: readonly Appointment[]): Promise<Companion[]> {
-  const own = others.filter((other) => ownerOf(other, config) === ownerOf(one, config));
+  const now = Date.now();
+  const own = others.filter((other) => ownerOf(other, config) === ownerOf(one, config) && !tookPlace(other, now));
   return Promise.all(
     own.map(async (appointment): Promise<Companion> => {
       const related = await readRelatedAppointment(medplum, appointment.id ?? '');

@@ -8,7 +8,7 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
-import { isByItself, siblingsOf } from '../../visits/group.ts';
+import { isByItself, siblingsOf, tookPlace } from '../../visits/group.ts';
 import { type StepMark, stepOf } from '../../visits/visit.ts';
 import { withDisplays } from '../appointment/actors.ts';
 import { endingOf, hasRunOut, isHold, isOffer } from '../appointment/expiry.ts';
@@ -201,7 +201,7 @@ function besidesReplaced({ replaced, previous, besides }: EarlierAppointments, g
   const isAnew = (one: Appointment): boolean =>
     sent.length > 1 && sent.some(({ step }) => step && isSameJson(step, stepOf(one, config)));
   return siblingsOf(replaced, changeable(given), now, config).filter(
-    (one) => sent.every(({ value }) => value.id !== one.id) && (!isAlone || isAnew(one)),
+    (one) => sent.every(({ value }) => value.id !== one.id) && !tookPlace(one, now) && (!isAlone || isAnew(one)),
   );
 }
 

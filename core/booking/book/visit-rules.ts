@@ -4,7 +4,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { servicesFor } from '../../slots/terms.ts';
 import { STAYS, type StepTaken, stepsWith, visitIssues } from '../../visits/check.ts';
-import { isByItself, siblingsOf, visitOf } from '../../visits/group.ts';
+import { isByItself, siblingsOf, tookPlace, visitOf } from '../../visits/group.ts';
 import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
 import { isHold, isOffer, isOffered } from '../appointment/expiry.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
@@ -58,9 +58,12 @@ function staying(situations: readonly Situation[]): Appointment[] {
   return [...new Map(found.map((one) => [one.id, one])).values()];
 }
 
-/** A visit is moved as a whole unless its service says otherwise; what is offered together is taken together. */
+/**
+ * What is still to come of a visit is moved as a whole unless its service says otherwise; what is offered together is taken
+ * together.
+ */
 function wholeIssues(situations: readonly Situation[]): Issue[] {
-  const left = staying(situations);
+  const left = staying(situations).filter((one) => situations.every(({ context }) => !tookPlace(one, context.now)));
   return situations.flatMap(
     ({ request, earlier: { previous, replaced, besides }, known, context: { config }, count }) => {
       const isTaken = previous !== undefined && isOffer(previous, config);
@@ -112,7 +115,7 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
 function deciding({ series, service }: Visit, situations: readonly Situation[], { context }: Situation): Appointment[] {
   const { now, config } = context;
   const left = staying(situations).filter((one) => stepOf(one, config)?.service === service && !isHold(one, config));
-  const coming = left.filter(({ start }) => (parseInstant(start) ?? now) > now);
+  const coming = left.filter((one) => !tookPlace(one, now));
   return !series ? left : coming.length < situations.length ? [] : coming;
 }
 

@@ -1,8 +1,10 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, QuestionnaireResponse } from '@medplum/fhirtypes';
+import type { Appointment, HealthcareService, QuestionnaireResponse } from '@medplum/fhirtypes';
 import { handler as patchBot } from '../../../bots/booking/patch.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { stepExtension } from '../../../core/visits/visit.ts';
+import { schedules, step } from '../../core/visits/fixtures.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import {
@@ -57,6 +59,25 @@ describe('a cancellation', () => {
     expect(await patch(hold.portal, hold.appointment, [cancelling])).toMatchObject({ status: 'cancelled' });
     const over = await setting({ schedule, status: 'cancelled', from: '10:00', to: '10:30' });
     expect(await patch(over.portal, over.appointment, [comment])).toMatchObject({ comment: 'On foot' });
+  });
+});
+
+describe('the cancellation of a visit', () => {
+  it('leaves what has taken place of it as it was', async () => {
+    const service = await medplum().create<HealthcareService>({
+      resourceType: 'HealthcareService',
+      extension: [
+        extension('LocalVisit', { extension: ['Blood', 'ECG'].map((name) => step(name, ...schedules('a'))) }),
+      ],
+    });
+    const partOf = (name: string) => ({
+      identifier: [{ system: artefactUri(config, 'LocalVisitGroup'), value: service.id ?? '' }],
+      extension: [stepExtension({ service: service.id ?? '', step: name }, config)],
+    });
+    const { portal, ...first } = await setting({ ...partOf('Blood'), start: inMinutes(-60), end: inMinutes(-30) });
+    const { appointment } = await booked(medplum(), portal, partOf('ECG'));
+    expect(await patch(portal, appointment, [cancelling])).toMatchObject({ status: 'cancelled' });
+    expect(await read(first.appointment)).toMatchObject({ status: 'booked' });
   });
 });
 

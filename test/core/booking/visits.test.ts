@@ -168,6 +168,13 @@ describe('a visit is moved', () => {
     expect(decide(alone, visiting(...twoSteps), stored, 'repository').kind).toBe('write');
   });
 
+  test('without what has taken place of it', () => {
+    const over = { ...blood, start: '2026-12-30T09:00:00Z', end: '2026-12-30T09:30:00Z' };
+    const inOrder = [step('Blood', ...schedules('calendar')), step('ECG', ...schedules('room'), follows('Blood'))];
+    const alone = { ...proposal('ECG', 'one', '13:00', '13:30'), id: 'ecg' };
+    expect(issuesOf(decide(alone, visiting(...inOrder), world(...booked(over, ecg))))).toEqual([]);
+  });
+
   /** A series of three at nine, which is booked, and the same days at twelve, where they are free, also with somebody else. */
   function aSeries(...more: Extension[]) {
     const weekly = visiting(series(3, { url: 'every', valueDuration: { value: 1, code: 'wk' } }, ...more));
