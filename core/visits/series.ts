@@ -94,7 +94,7 @@ const compare = (one: SeriesProposal, other: SeriesProposal): number =>
  * their own time, and the others as near to it as they can be within the tolerance.
  *
  * @param openings - of all occurrences, by start
- * @returns by start; a series with fewer than two appointments is none
+ * @returns by start; a series with fewer than two appointments is none, unless only one is wanted
  */
 export function seriesStarting(
   openings: readonly Opening[],
@@ -114,7 +114,7 @@ export function seriesStarting(
   );
   return [...best.values()]
     .flatMap((some) => some.toSorted(compare).slice(0, 1))
-    .filter(({ proposal }) => proposal.length > 1);
+    .filter(({ proposal }) => proposal.length >= Math.min(2, series.count));
 }
 
 /** The best of many series: those that are complete, the earliest first; then those that lack the fewest. */

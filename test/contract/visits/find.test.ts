@@ -175,6 +175,8 @@ it('proposes for a series what fits, and near to it what does not', async () => 
   );
   expect(shown(answer)[0]).toBe(`1 0-30, 2 ${7 * day}-${7 * day + 30}, 3 ${14 * day + 60}-${14 * day + 90}`);
   expect(instead).toEqual([undefined, undefined, minutes(14 * day)]);
+  const last = await find(service, 'portal-a', { name: 'step', valueString: '4' });
+  expect(shown(last)).toEqual(['4 0-30']);
 });
 
 it('keeps the order of what is left when an optional step is left out', async () => {
