@@ -79,11 +79,14 @@ export function visitOf(service: string, services: ResourceSet | undefined, conf
 export const tookPlace = ({ status, start }: Appointment, now: number): boolean =>
   status === 'booked' && (parseInstant(start) ?? now) <= now;
 
-/** Whether requestors may move and cancel an appointment without the others that were booked with it. */
+/**
+ * Whether requestors may move and cancel an appointment without the others that were booked with it. Steps stay together
+ * also when their service asks for no visit any more.
+ */
 export function isByItself(one: Appointment, services: ResourceSet | undefined, config: PublicConfig): boolean {
   const mark = stepOf(one, config);
   const visit = mark && visitOf(mark.service, services, config);
-  return !visit || visit.isByStep || visit.series !== undefined;
+  return visit ? visit.isByStep || visit.series !== undefined : !mark || isOccurrence(one);
 }
 
 /**

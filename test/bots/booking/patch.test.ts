@@ -1,6 +1,6 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, HealthcareService, QuestionnaireResponse } from '@medplum/fhirtypes';
+import type { Appointment, Extension, QuestionnaireResponse } from '@medplum/fhirtypes';
 import { handler as patchBot } from '../../../bots/booking/patch.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
@@ -10,6 +10,7 @@ import { withMedplum } from '../medplum.ts';
 import {
   aPortal,
   aSchedule,
+  aService,
   asks,
   booked,
   bookedByPortal,
@@ -63,21 +64,27 @@ describe('a cancellation', () => {
 });
 
 describe('the cancellation of a visit', () => {
-  it('leaves what has taken place of it as it was', async () => {
-    const service = await medplum().create<HealthcareService>({
-      resourceType: 'HealthcareService',
-      extension: [
-        extension('LocalVisit', { extension: ['Blood', 'ECG'].map((name) => step(name, ...schedules('a'))) }),
-      ],
-    });
+  /** Cancels the second step; the statuses of both afterwards. */
+  async function cancelled(visit: Extension[], first: Partial<Appointment> = {}) {
+    const { id = '' } = await aService(medplum(), { extension: visit });
     const partOf = (name: string) => ({
-      identifier: [{ system: artefactUri(config, 'LocalVisitGroup'), value: service.id ?? '' }],
-      extension: [stepExtension({ service: service.id ?? '', step: name }, config)],
+      identifier: [{ system: artefactUri(config, 'LocalVisitGroup'), value: id }],
+      extension: [stepExtension({ service: id, step: name }, config)],
     });
-    const { portal, ...first } = await setting({ ...partOf('Blood'), start: inMinutes(-60), end: inMinutes(-30) });
-    const { appointment } = await booked(medplum(), portal, partOf('ECG'));
-    expect(await patch(portal, appointment, [cancelling])).toMatchObject({ status: 'cancelled' });
-    expect(await read(first.appointment)).toMatchObject({ status: 'booked' });
+    const { portal, appointment } = await setting({ ...partOf('Blood'), ...first });
+    const ecg = await booked(medplum(), portal, partOf('ECG'));
+    await patch(portal, ecg.appointment, [cancelling]);
+    return (await Promise.all([appointment, ecg.appointment].map(read))).map((one) => one?.status);
+  }
+  const steps = ['Blood', 'ECG'].map((name) => step(name, ...schedules('a')));
+  const visit = [extension('LocalVisit', { extension: steps })];
+
+  it('leaves what has taken place of it as it was', async () => {
+    expect(await cancelled(visit, { start: inMinutes(-60), end: inMinutes(-30) })).toEqual(['booked', 'cancelled']);
+  });
+
+  it('is that of all of it, although its service asks for no visit any more', async () => {
+    expect(await cancelled([])).toEqual(['cancelled', 'cancelled']);
   });
 });
 
