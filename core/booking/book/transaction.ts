@@ -9,6 +9,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { ORIGINATING, PREVIOUS, RECURRENCE_ID, REPLACES } from '../../fhir/reserved.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
@@ -69,6 +70,13 @@ function seriesLinks({ mark, known, before, context }: Situation, first: string 
     : [];
 }
 
+/** The stored links of an appointment that is moved, but those to others that are moved with it. */
+const keptLinks = ({ earlier: { previous }, rewritten }: Situation): Extension[] =>
+  (previous?.extension ?? []).filter(
+    ({ url, valueReference }) =>
+      linking.includes(url) && !rewritten.includes(idIn(valueReference, 'Appointment') ?? ''),
+  );
+
 /** What ties the appointments of a request together; nothing if it is only one. */
 function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visit> {
   const [first] = situations;
@@ -86,11 +94,13 @@ function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visi
   return new Map(
     situations.map((one) => {
       const previous = referenceOf(one.before.at(-1));
-      const links = [
+      const kept = keptLinks(one);
+      const made = [
         ...(previous ? [{ url: PREVIOUS, valueReference: { reference: previous } }] : []),
         ...seriesLinks(one, origin),
       ];
-      return [one, { group, links, fullUrl: urls.get(one) }];
+      const links = made.filter(({ url }) => !kept.some((link) => link.url === url));
+      return [one, { group, links: [...kept, ...links], fullUrl: urls.get(one) }];
     }),
   );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { RECURRENCE_ID, REPLACES } from '../../../core/fhir/reserved.ts';
+import { ORIGINATING, PREVIOUS, RECURRENCE_ID, REPLACES } from '../../../core/fhir/reserved.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
 import { follows, minutes, schedules, series, step, visiting } from '../visits/fixtures.ts';
@@ -195,18 +195,27 @@ describe('a visit is moved', () => {
       proposal(String(index + 1), id, '', '', { id: `one${index + 1}`, start, end });
     const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: 'a' }];
     const meta = { versionId: '1', tag: [requestorTag(requestor, config)] };
-    const before = at9.map((one, index): Appointment => ({ ...on(one, index), status: 'booked', identifier, meta }));
+    const link = (url: string, index: number) =>
+      index < 0 ? [] : [{ url, valueReference: { reference: `Appointment/one${index + 1}` } }];
+    const linked = (index: number) => [...link(PREVIOUS, index - 1), ...link(ORIGINATING, index > 0 ? 0 : -1)];
+    const before = at9.map((one, index): Appointment => {
+      const { extension = [], ...made } = on(one, index);
+      return { ...made, extension: [...extension, ...linked(index)], status: 'booked', identifier, meta };
+    });
     const busy = at9.map((one): Resource => ({ ...one, status: 'busy' }));
     const ofService = [schedule, room].map((one) => ({ ...one, actor: [{ reference: 'HealthcareService/visit' }] }));
     const state = stateOf(...ofService, patient, ...before, ...busy, ...at12, ...elsewhere);
-    return { weekly, state, before, moved: at12.map(on), elsewhere: elsewhere.map(on) };
+    return { weekly, state, linked, moved: at12.map(on), elsewhere: elsewhere.map(on) };
   }
 
   test('as a series: one near to the others, or so many that what stays is an exception', () => {
-    const { weekly, state, moved } = aSeries();
+    const { weekly, state, linked, moved } = aSeries();
     const [first, second, third] = moved as [Appointment, Appointment, Appointment];
     expect(issuesOf(decide(third, weekly, state))).toEqual(['visit-mismatch Appointment.start']);
-    expect(issuesOf(decide(several(second, third), weekly, state))).toEqual([]);
+    const rest = written(decide(several(second, third), weekly, state), 'Appointment');
+    expect(
+      rest.map(({ extension = [] }) => extension.filter(({ url }) => [PREVIOUS, ORIGINATING].includes(url))),
+    ).toEqual([linked(1), linked(2)].map((links) => expect.arrayContaining(links)));
     expect(issuesOf(decide(several(first, second, third), weekly, state))).toEqual([]);
   });
 
