@@ -83,7 +83,10 @@ async function setCookies(
 
 /** Sends an answer. What a page shows may be one person's, so that no cache keeps it. */
 async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<FastifyReply> {
-  await setCookies(visit, reply, answer);
+  // Where a page is shown is known of requests for pages, not of those of their scripts: these are given no cookies.
+  if (reply.request.headers['sec-fetch-dest'] !== 'empty') {
+    await setCookies(visit, reply, answer);
+  }
   if (answer.isForgotten) {
     // A page that is shown again from the browser's memory would still name the patient.
     reply.header('clear-site-data', '"cache"');

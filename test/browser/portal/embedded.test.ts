@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import { type BrowserContext, expect, type FrameLocator, type Page } from '@playwright/test';
 import { slotsOf } from '../../contract/fixtures.ts';
+import { MINUTE_LIMIT, scaled } from '../../lib/time-scale.ts';
 import { aService, fillPerson, halfHours, morning, origin, type TestService, visit } from '../clinic.ts';
 import { test } from '../test.ts';
 
@@ -30,6 +31,22 @@ async function open(context: BrowserContext, service: TestService, from = site):
   return [page, page.frameLocator('iframe')];
 }
 
+/** Books the first time, or asks for it. */
+async function bookIn(frame: FrameLocator, state = 'Confirmed'): Promise<void> {
+  await frame.locator('.times .time').first().click();
+  await expect(frame.locator('h1')).toHaveText('Your details');
+  for (const [name, value] of [
+    ['given', 'Kim'],
+    ['family', 'Muster'],
+    ['birthDate', '1990-05-17'],
+    ['email', 'kim@example.org'],
+  ]) {
+    await frame.locator(`[name=${name}]`).fill(value ?? '');
+  }
+  await frame.locator('button.primary').click();
+  await expect(frame.locator('.state')).toHaveText(state);
+}
+
 for (const javaScriptEnabled of [true, false]) {
   test(`books in the frame ${javaScriptEnabled ? 'with' : 'without'} scripts, with cookies of that site alone`, async ({
     browser,
@@ -37,18 +54,7 @@ for (const javaScriptEnabled of [true, false]) {
     const service = await aService({ starts: halfHours(morning(8), 6) });
     const context = await browser.newContext({ javaScriptEnabled });
     const [page, frame] = await open(context, service);
-    await frame.locator('.times .time').first().click();
-    await expect(frame.locator('h1')).toHaveText('Your details');
-    for (const [name, value] of [
-      ['given', 'Kim'],
-      ['family', 'Muster'],
-      ['birthDate', '1990-05-17'],
-      ['email', 'kim@example.org'],
-    ]) {
-      await frame.locator(`[name=${name}]`).fill(value ?? '');
-    }
-    await frame.locator('button.primary').click();
-    await expect(frame.locator('.state')).toHaveText('Confirmed');
+    await bookIn(frame);
     const cookies = (await context.cookies()).filter(({ name }) => name === 'portal_session');
     expect(cookies).toMatchObject([{ sameSite: 'None', secure: true, httpOnly: true }]);
     if (javaScriptEnabled) {
@@ -63,6 +69,14 @@ for (const javaScriptEnabled of [true, false]) {
     await expect(page.locator('h1')).toHaveText('Open your personal link');
   });
 }
+
+test('what is drawn appears in the frame', async ({ browser }) => {
+  test.setTimeout(2 * MINUTE_LIMIT);
+  const service = await aService({ starts: halfHours(morning(8), 2), drawUntil: Date.now() + scaled(4_000) });
+  const [, frame] = await open(await browser.newContext(), service);
+  await bookIn(frame, 'You have asked for this time');
+  await expect(frame.locator('.state')).toHaveText('Confirmed', { timeout: MINUTE_LIMIT });
+});
 
 test('nobody else can show it, send its forms, or learn from it', async ({ browser }) => {
   const service = await aService({ starts: halfHours(morning(8), 2) });

@@ -100,10 +100,10 @@ function showActions(found: HTMLElement | null): void {
 /** Shows the part as the portal has it now. Returns whether it has changed; `undefined` without an answer. */
 async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<'changed' | 'same' | undefined> {
   try {
-    const answer = await fetch(address, { headers: { accept: 'text/html' } });
-    if (answer.redirected) {
-      // What was asked for is an appointment now: it has a page of its own.
-      location.assign(answer.url);
+    const answer = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual' });
+    if (answer.type === 'opaqueredirect') {
+      // What was asked for is an appointment now, with a page of its own and, as pages alone are given them, cookies.
+      location.assign(address);
       return 'changed';
     }
     const text = answer.ok ? await answer.text() : '';
