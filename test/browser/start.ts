@@ -25,7 +25,7 @@ export default async function start(): Promise<(() => Promise<void>) | undefined
     SANDBOX_DATA: '',
     TZ: zone,
     CORS_ORIGINS: other,
-    PORTAL_EMBEDDED_IN: site,
+    PORTAL_EMBEDDED_IN: `${site} ${site.replace('127.0.0.1', 'localhost')}`,
     ...limit,
   };
   const installation = await prepareService(environment, { timeZone: zone });

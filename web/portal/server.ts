@@ -48,27 +48,33 @@ async function setCookies(
   reply: FastifyReply,
   { session, draft, link, language }: Changes,
 ): Promise<void> {
-  const { path, origin } = portal.options;
+  const { path, origin, embeddedIn = [] } = portal.options;
   // In a frame of another site a browser keeps only these, apart from all others, and for that site alone.
-  const site = isEmbedded
-    ? ({ sameSite: 'none', secure: true, partitioned: true } as const)
-    : ({ sameSite: 'lax', secure: origin.startsWith('https:') } as const);
-  const common = { path, httpOnly: true, ...site } as const;
-  const set = (name: string, value: string, maxAge: number) => reply.setCookie(name, value, { ...common, maxAge });
+  const framed = { sameSite: 'none', secure: true, partitioned: true } as const;
+  const own = { sameSite: 'lax', secure: origin.startsWith('https:') } as const;
+  const [here, elsewhere] = isEmbedded ? [framed, own] : [own, framed];
+  const put = (name: string, value: string, maxAge: number): void => {
+    const common = { path, httpOnly: true, maxAge } as const;
+    // Where the clinic's site has the portal's domain, a browser sends both, and the older one first: there is only one.
+    if (embeddedIn.length > 0) {
+      reply.header('set-cookie', reply.server.serializeCookie(name, '', { ...common, ...elsewhere, maxAge: 0 }));
+    }
+    reply.setCookie(name, value, { ...common, ...here });
+  };
   if (language) {
-    set(cookies.language, language, YEAR);
+    put(cookies.language, language, YEAR);
   }
   if (session) {
     const sealed = await portal.seal.close('session', { ...session }, portal.now() + SESSION_LENGTH);
-    set(cookies.session, sealed, SESSION_LENGTH / 1000);
+    put(cookies.session, sealed, SESSION_LENGTH / 1000);
   }
   if (draft && isKept(draft)) {
     const { browser } = session ?? before;
     const sealed = await portal.seal.close('draft', { browser, form: draft.text }, portal.now() + DRAFT_LENGTH);
-    set(cookies.draft, sealed, DRAFT_LENGTH / 1000);
+    put(cookies.draft, sealed, DRAFT_LENGTH / 1000);
   }
   if (link) {
-    set(cookies.link, link, LINK_LENGTH / 1000);
+    put(cookies.link, link, LINK_LENGTH / 1000);
   }
   for (const [name, value] of [
     [cookies.session, session],
@@ -76,7 +82,7 @@ async function setCookies(
     [cookies.link, link],
   ] as const) {
     if (value === null) {
-      reply.clearCookie(name, common);
+      put(name, '', 0);
     }
   }
 }

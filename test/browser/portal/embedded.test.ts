@@ -70,6 +70,24 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
+test('a site of the portal’s own domain: the frame and a tab have one session, which one of them ends', async ({
+  browser,
+}) => {
+  const service = await aService({ starts: halfHours(morning(8), 6) });
+  const [page, frame] = await open(await browser.newContext(), service);
+  await page.goto(service.address);
+  await page.locator('.times .time').last().click();
+  await expect(page.locator('h1')).toHaveText('Your details');
+  await page.goto(site.replace('127.0.0.1', 'localhost'));
+  await bookIn(frame);
+  await page.goto(`${origin}/portal/appointments`);
+  await expect(page.locator('h1')).toHaveText('My appointments');
+  await page.goto(`${origin}/portal/leave`);
+  await page.locator('main form button').click();
+  await page.goto(`${origin}/portal/appointments`);
+  await expect(page.locator('h1')).toHaveText('Open your personal link');
+});
+
 test('what is drawn appears in the frame', async ({ browser }) => {
   test.setTimeout(2 * MINUTE_LIMIT);
   const service = await aService({ starts: halfHours(morning(8), 2), drawUntil: Date.now() + scaled(4_000) });
@@ -90,7 +108,7 @@ test('nobody else can show it, send its forms, or learn from it', async ({ brows
   }, `${origin}/portal/hold`);
   await expect(page.frameLocator('iframe[name=other]').locator('h1')).toHaveText('This did not come from this page');
   const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
-  await page.goto(site.replace('127.0.0.1', 'localhost'));
+  await page.goto(site.replace('127.0.0.1', '127.0.0.2'));
   await refused;
 });
 
