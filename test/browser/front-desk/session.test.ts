@@ -1,9 +1,10 @@
-import { expect, test } from '@playwright/test';
+import { expect, type Locator, type Page, test } from '@playwright/test';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning } from '../clinic.ts';
-import { calendarOf, signInThere, visitDesk } from './desk.ts';
+import { calendarOf, jan, signedInName, signInThere, visitDesk } from './desk.ts';
 
-test('who is signed out while typing comes back to the same place, and nothing typed is lost', async ({ page }) => {
+/** Types a new patient, and is signed out; returns the form, and the token that has ended. */
+async function typeUntilSignedOut(page: Page): Promise<readonly [Locator, string]> {
   const service = await aService({ starts: halfHours(morning(6), 2) });
   let token = '';
   page.on('request', (request) => {
@@ -15,15 +16,19 @@ test('who is signed out while typing comes back to the same place, and nothing t
   await form.getByText('New patient').click();
   await form.getByLabel('First names').fill('Toni');
   await form.getByLabel('Family name').fill('Tippt');
-  const place = page.url();
   await fetch(new URL('oauth2/logout', process.env.MEDPLUM_BASE_URL), {
     method: 'POST',
     headers: { authorization: token },
   });
   await expect(page.getByText('You are signed out').first()).toBeVisible();
+  return [form, token];
+}
+
+test('who is signed out while typing comes back to the same place, and nothing typed is lost', async ({ page }) => {
+  const [form, old] = await typeUntilSignedOut(page);
+  const place = page.url();
   await expectAccessible(page);
   // An answer to the old session that comes late does not end the new one.
-  const old = token;
   const isSignedIn = page.waitForResponse((response) => /oauth2\/token/.test(response.url()) && response.ok());
   await page.route('**/auth/me', async (route) => {
     if (route.request().headers().authorization === old) {
@@ -36,6 +41,15 @@ test('who is signed out while typing comes back to the same place, and nothing t
   expect(page.url()).toBe(place);
   await form.getByRole('button', { name: 'Book', exact: true }).click();
   await expect(form.locator('.facts')).toContainText('Toni Tippt');
+});
+
+test('who signs in after somebody else sees nothing of what they typed', async ({ page }) => {
+  const [form] = await typeUntilSignedOut(page);
+  const before = await signedInName(page);
+  await signInThere(page, jan);
+  await form.getByText('New patient').click();
+  await expect(form.getByLabel('Family name')).toHaveValue('');
+  expect(await signedInName(page)).not.toBe(before);
 });
 
 test('a server that is restarted while a token is renewed signs nobody out', async ({ page }) => {

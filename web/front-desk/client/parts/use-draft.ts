@@ -1,18 +1,23 @@
 import { useCallback, useState } from 'react';
+import { sessionState } from '../session/session.ts';
 
-const PREFIX = 'front-desk-draft:';
+/** Where it is kept: what one person has typed is shown to nobody who signs in after them. */
+function placeOf(key: string): string {
+  const session = sessionState();
+  return `front-desk-draft:${'profile' in session ? session.profile.id : ''}:${key}`;
+}
 
 function stored<T extends object>(key: string): Partial<T> {
   try {
-    return JSON.parse(sessionStorage.getItem(PREFIX + key) ?? '{}');
+    return JSON.parse(sessionStorage.getItem(placeOf(key)) ?? '{}');
   } catch {
     return {};
   }
 }
 
 /**
- * What is being typed. It outlives a conflict, a reload and signing in again, until it is sent or the browser's tab is
- * closed. Only what was typed is kept: the rest is as last loaded.
+ * What is being typed. It outlives a conflict, a reload and signing in again of the same person, until it is sent or the
+ * browser's tab is closed. Only what was typed is kept: the rest is as last loaded.
  *
  * @param key - says what it belongs to
  * @param initial - what stands there before anything is typed; as it is at first
@@ -24,11 +29,11 @@ export function useDraft<T extends object>(key: string, initial: T) {
     (part: Partial<T>) =>
       setTyped((before) => {
         const next = { ...before, ...part };
-        sessionStorage.setItem(PREFIX + key, JSON.stringify(next));
+        sessionStorage.setItem(placeOf(key), JSON.stringify(next));
         return next;
       }),
     [key],
   );
-  const clear = useCallback(() => sessionStorage.removeItem(PREFIX + key), [key]);
+  const clear = useCallback(() => sessionStorage.removeItem(placeOf(key)), [key]);
   return { draft: { ...loaded, ...typed }, change, clear };
 }
