@@ -18,6 +18,7 @@ import { bookingAnswer, callHold, callInTurns } from '../interactions/book.ts';
 import { limitingChanges } from '../interactions/limiting-changes.ts';
 import { read } from '../interactions/read.ts';
 import { nameOf } from '../medplum/current-profile.ts';
+import { MAX_COUNT } from '../search/result/result-parameters.ts';
 import { searchByGet } from '../search/search.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { actorIn, LONGEST_TOKEN, type OfferedTime, type Offers, offersService, timesIn, typeOf } from './offers.ts';
@@ -44,7 +45,7 @@ interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly run: (input: z.infer<Input>, context: ToolContext) => Promise<ToolAnswer>;
 }
 
-const [MOST_SERVICES, MOST_SCHEDULES, MOST_SLOTS, MOST_TIMES] = [100, 200, 200, 50];
+const [MOST_SCHEDULES, MOST_SLOTS, MOST_TIMES] = [200, 200, 50];
 
 /** The longest span in which times are looked for, in days. */
 const MOST_DAYS = 31;
@@ -119,7 +120,7 @@ const listServices: Tool = {
   input: z.strictObject({}),
   isReading: true,
   run: async (_input, context) => {
-    const found = await searchFor('HealthcareService', [['_count', String(MOST_SERVICES)]], context);
+    const found = await searchFor('HealthcareService', [['_count', String(MAX_COUNT)]], context);
     if (isRefused(found)) {
       return refused(found, '', context);
     }
@@ -153,7 +154,7 @@ const findTimes: Tool<typeof timesInput> = {
   run: async ({ service: id, from, days, with: wanted, count }, context) => {
     const { config, now } = context.gateway;
     const service = await call(read('HealthcareService'), context, { params: { id } });
-    const schedules = await searchFor('Schedule', [['_count', String(MOST_SCHEDULES)]], context);
+    const schedules = await searchFor('Schedule', [['_count', String(MAX_COUNT)]], context);
     if (!isResource(service.resource, 'HealthcareService') || service.resource.id === undefined) {
       return refused(service, id, context);
     }
@@ -163,7 +164,8 @@ const findTimes: Tool<typeof timesInput> = {
     const named = { ...service.resource, id };
     const isWanted = (one: Schedule) =>
       offersService(one, named) && (!wanted || actorIn(one)?.toLowerCase().includes(wanted.toLowerCase()) === true);
-    const own = new Map((schedules as Found<Schedule>).filter(isWanted).map((one) => [`Schedule/${one.id}`, one]));
+    const offering = (schedules as Found<Schedule>).filter(isWanted).slice(0, MOST_SCHEDULES);
+    const own = new Map(offering.map((one) => [`Schedule/${one.id}`, one]));
     const first = Math.max(now(), from === undefined ? 0 : instantAt(from, '00:00', config.timeZone));
     const slots =
       own.size === 0

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
+import type { Bundle } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { isObject } from '../../core/fhir/resource.ts';
@@ -395,4 +396,40 @@ it('hostile scripts book nothing without consent, nothing twice, and see nobody 
   expect(emails.toSorted()).toEqual(agreeing.toSorted());
   expect(new Set(times).size).toBe(times.length);
   expect(agreeing.length).toBe(10);
+});
+
+it('finds every service and calendar of a large clinic', async () => {
+  const many = Array.from({ length: 201 }, (_, index) => index);
+  const made = async (url: string, resources: readonly object[]): Promise<string[]> => {
+    const entry = resources.map((one) => ({
+      resource: { resourceType: url, ...one },
+      request: { method: 'POST', url },
+    }));
+    const answers = await medplum.executeBatch({ resourceType: 'Bundle', type: 'batch', entry } as Bundle);
+    return (answers.entry ?? []).map(({ resource }) => resource?.id ?? '');
+  };
+  const services = await made(
+    'HealthcareService',
+    many.map((one) => ({ name: `Large ${one}` })),
+  );
+  const schedules = await made(
+    'Schedule',
+    services.map((id) => ({ actor: [{ reference: `HealthcareService/${id}` }] })),
+  );
+  const [start, end] = [86_400_000, 88_200_000].map((later) => new Date(Date.now() + later).toISOString());
+  const chosen = [0, many.length - 1];
+  const at = (index: number) => ({
+    schedule: { reference: `Schedule/${schedules[index]}` },
+    start,
+    end,
+    status: 'free',
+  });
+  await made('Slot', chosen.map(at));
+  const token = await aClient('asks');
+  const listed = (await call(token, 'list_services', {})).services?.map(({ service }) => service);
+  expect(listed).toEqual(expect.arrayContaining(services));
+  for (const index of chosen) {
+    const { times } = await call(token, 'find_times', { service: services[index] });
+    expect(times).toHaveLength(1);
+  }
 });
