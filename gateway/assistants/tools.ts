@@ -45,7 +45,7 @@ interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly run: (input: z.infer<Input>, context: ToolContext) => Promise<ToolAnswer>;
 }
 
-const [MOST_SCHEDULES, MOST_SLOTS, MOST_TIMES] = [200, 200, 50];
+const [MOST_SCHEDULES, MOST_TIMES] = [200, 50];
 
 /** The longest span in which times are looked for, in days. */
 const MOST_DAYS = 31;
@@ -179,7 +179,7 @@ const findTimes: Tool<typeof timesInput> = {
               ['start', `lt${formatInstant(first + days * DAY)}`],
               ['_sort', 'start'],
               ['_total', 'none'],
-              ['_count', String(MOST_SLOTS)],
+              ['_count', String(MAX_COUNT)],
             ],
             context,
           );
