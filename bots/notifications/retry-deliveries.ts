@@ -25,6 +25,7 @@ import { recordedSince } from '../../core/notifications/delivery/retention.ts';
 import { creation, rowSearch } from '../../core/rows/row.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
+import { RATE_LIMIT } from '../lib/medplum.ts';
 import { convertOutboxes } from '../lib/notifications/convert-outboxes.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
 import { BATCH_SIZE } from '../lib/notifications/events/event-state.ts';
@@ -150,9 +151,15 @@ async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, 
  * of one appointment after the other: one whose history cannot be read holds up no other.
  *
  * @param missing - the appointments; those that have all their events recorded are taken out
+ * @param failed - those that fail alone are put in
  * @throws Error with all failures
  */
-async function recordMissing(medplum: MedplumClient, missing: Set<Appointment>, end: number): Promise<void> {
+async function recordMissing(
+  medplum: MedplumClient,
+  missing: Set<Appointment>,
+  failed: Set<Appointment>,
+  end: number,
+): Promise<void> {
   const all = [...missing];
   const record = (some: readonly Appointment[], isTime?: () => boolean) => async (): Promise<void> => {
     if (await recordEvents(medplum, some, 'concerned', isTime)) {
@@ -161,6 +168,14 @@ async function recordMissing(medplum: MedplumClient, missing: Set<Appointment>, 
       }
     }
   };
+  const recordOne = (one: Appointment, isTime?: () => boolean) => () =>
+    record([one], isTime)().catch((error: unknown) => {
+      // Where Medplum takes no more requests for now, that is not for this appointment.
+      if (!String(error).includes(RATE_LIMIT)) {
+        failed.add(one);
+      }
+      throw error;
+    });
   function* acts() {
     for (const some of portions(all, BATCH_SIZE)) {
       let hasFailed = false;
@@ -168,9 +183,10 @@ async function recordMissing(medplum: MedplumClient, missing: Set<Appointment>, 
         record(some)().catch(() => {
           hasFailed = true;
         });
-      yield* hasFailed ? some.map((one) => record([one])) : [];
+      yield* hasFailed ? some.map((one) => recordOne(one)) : [];
     }
-    yield* [...missing].map((one) => record([one], () => Date.now() < end));
+    const left = [...missing].filter((one) => !failed.has(one));
+    yield* left.map((one) => recordOne(one, () => Date.now() < end));
   }
   await carryOut(acts(), end);
 }
@@ -188,14 +204,16 @@ async function recordMissedEvents(
   const [found] = isListened ? await readInTransaction(medplum, [changedQuery(checkpoint, start)]) : [];
   const changed = ofType('Appointment', found);
   const missing = new Set(changed);
+  const failed = new Set<Appointment>();
   try {
-    await recordMissing(medplum, missing, start + RUN_LIMIT);
+    await recordMissing(medplum, missing, failed, start + RUN_LIMIT);
   } finally {
     const isWhole = changed.length < CHANGED_AT_ONCE;
     const isAll = missing.size === 0 && isWhole;
-    const left = changed.filter((one) => missing.has(one));
-    const isStuck = !isWhole && Date.parse(checkpoint?.meta?.lastUpdated ?? '') < start - PATIENCE;
-    const next = (isStuck ? left[1] : left[0]) ?? changed.at(-1);
+    const [first, second] = changed.filter((one) => missing.has(one));
+    const isLate = Date.parse(checkpoint?.meta?.lastUpdated ?? '') < start - PATIENCE;
+    const isStuck = !isWhole && isLate && first !== undefined && failed.has(first);
+    const next = (isStuck ? second : first) ?? changed.at(-1);
     const until = Math.min(Date.parse(next?.meta?.lastUpdated ?? '') + OVERLAP, start);
     await moveCheckpoint(
       medplum,
