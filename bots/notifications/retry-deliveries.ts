@@ -16,6 +16,7 @@ import {
 import {
   ended,
   followed,
+  LEASE,
   mustStart,
   OVERDUE,
   withStatus,
@@ -63,6 +64,8 @@ function searches(checkpoint: Task | undefined, now: number): string[] {
   return [
     rows({ status: 'ready', _lastUpdated: `le${formatInstant(now - OVERDUE)}` }),
     rows({ status: 'in-progress,on-hold,accepted,failed', period: `le${formatInstant(now)}` }),
+    // What a delivery has claimed whose clock was ahead.
+    rows({ status: 'in-progress', period: `sa${formatInstant(now + 2 * LEASE)}` }),
     'Subscription?status=requested&_fields=meta',
     `Subscription?${changed}_fields=meta`,
   ];

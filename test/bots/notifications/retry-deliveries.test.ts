@@ -71,6 +71,14 @@ describe('a delivery is started', () => {
     expect((await state(one)).outboxes.woken).toBeGreaterThan(Date.now());
   });
 
+  it('that has died, whose clock was ahead, where nobody has changed the Subscription since', async () => {
+    const one = await add({ outbox: { status: 'ready' }, row: { lease: { id: 'dead', until: Date.now() + hour } } });
+    const settled = Date.now() + 2 * OVERLAP;
+    await medplum().create<Task>(checkpointTask({ until: settled, settled }, config));
+    await later(3 * OVERLAP, run);
+    expect((await state(one)).task.status).toBe('ready');
+  });
+
   it.each<[string, () => Given]>([
     ['before the next attempt is due', () => ({ outbox: { status: 'on-hold', until: Date.now() + hour } })],
     [

@@ -1,6 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
 import { portions } from '../../../../core/booking/search.ts';
+import { isFree } from '../../../../core/notifications/delivery/delivery-state.ts';
 import { messageQuery } from '../../../../core/notifications/delivery/message.ts';
 import { withoutOutbox } from '../../../../core/notifications/delivery/outbox.ts';
 import { isAwaited, oldEventsQuery } from '../../../../core/notifications/delivery/retention.ts';
@@ -48,9 +49,6 @@ export async function removeOldEvents(medplum: MedplumClient, isTime: () => bool
   }
 }
 
-/** Whether no delivery can still be running that would write a message again after its deletion. */
-const isAtRest = ({ outboxes: { lease } }: OutboxRow): boolean => lease === undefined || lease.until < Date.now();
-
 /** Deletes the messages of one subscriber's websockets that are over, and the outboxes of Subscriptions that are gone. */
 async function removeLeftover(medplum: MedplumClient, { row, subscriptions }: SubscriberState): Promise<void> {
   const existing = new Set(subscriptions.map(({ subscription }) => subscription.id));
@@ -74,11 +72,12 @@ async function removeLeftover(medplum: MedplumClient, { row, subscriptions }: Su
  * @param isTime - whether there is time for another subscriber
  */
 export async function removeLeftovers(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
-  for (const { task, outboxes } of await readAllRows(medplum)) {
+  for (const { outboxes } of await readAllRows(medplum)) {
     if (!isTime()) {
       return;
     }
-    if (isAtRest({ task, outboxes })) {
+    // A delivery that is still running would write a message again after its deletion.
+    if (isFree(outboxes, Date.now())) {
       const [state] = await readSubscribers(medplum, [outboxes.subscriber]);
       await (state && removeLeftover(medplum, state));
     }
