@@ -183,6 +183,8 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
   // The clock may have been ahead.
   const before = Math.min(stored, start);
   let reached = before;
+  /** Whether all that was read could be followed. */
+  let isWhole = true;
   // What others write costs a search at each look: so it is looked at once.
   let step = STEP;
   async function* acts() {
@@ -195,7 +197,6 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
     }
     const lately = `_lastUpdated=ge${formatInstant(before - OVERLAP)}`;
     const holders = new Map<string, string | undefined>();
-    let isWhole = true;
     const failed = (error: unknown): never => {
       isWhole = false;
       throw error;
@@ -220,13 +221,11 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
       reached = isWhole ? readUpTo(pages, start) : reached;
     }
   }
-  let hasFailed = true;
   try {
     await carryOut(acts(), end);
-    hasFailed = false;
   } finally {
     // What fails for long does not hold up the others.
-    const until = hasFailed ? Math.max(reached, start - HORIZON) : reached;
+    const until = isWhole ? reached : Math.max(reached, start - HORIZON);
     if (!row || until < stored || until - before > step) {
       await moveCheckpoint(medplum, 'reconcile', row, until);
     }

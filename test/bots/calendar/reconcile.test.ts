@@ -216,8 +216,12 @@ describe('how far it has come', () => {
     expect(await reached()).toBeGreaterThan(before);
   });
 
-  it('leaves out nothing where there is more to look at than a run has time for, however long ago it was', async () => {
+  it.each<[string, number]>([
+    ['', 0],
+    [' (and a hold that is over cannot be ended)', 500],
+  ])('leaves out nothing where a run has no time for all, however long ago it was%s', async (_, status) => {
     await forget();
+    const hold = await medplum().appointment('proposed', [], { extension: [until(instant(600_000))] });
     await reconcile();
     for (let count = 0; count < 100; count++) {
       await medplum().appointment('booked', []);
@@ -228,9 +232,9 @@ describe('how far it has come', () => {
       skip(2 * 3_600_000);
       medplum().interfere(({ entries }) => {
         skip(entries.some((one) => one.startsWith('GET Encounter?')) ? 7_000 : 0);
-        return undefined;
+        return status > 0 && entries.includes(`PUT Appointment/${hold.id}`) ? { status, body: {} } : undefined;
       });
-      await reconcile();
+      await (status > 0 ? expect(reconcile()).rejects.toThrow(hold.id) : reconcile());
     });
     medplum().interfere(() => undefined);
     await later(2 * 3_600_000 + 60_000, reconcile);
