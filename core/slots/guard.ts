@@ -65,22 +65,25 @@ function concerns(from: CalendarSlot, taken: CalendarSlot): boolean {
 }
 
 /**
- * Whether a Slot that never was on offer gives its time back when somebody sets it free: an offer of its own beside those
- * that it was taken from would sell that time twice. Where there are none it becomes an offer.
+ * Whether a Slot that never was on offer gives its time back when somebody sets it free, or does so once more: an offer of
+ * its own beside those that it was taken from would sell that time twice. Where there are none it becomes an offer.
  *
  * @param opened - as it is about to be stored
  * @param calendar - the Slots around it
  */
 export function givesBack(taking: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
   const time = newCalendarSlot(taking.id, opened, config);
+  const isVoid = taking.role === 'void' && taking.place === undefined;
+  const from = isVoid ? takingSlot(taking.schedule, taking, taking.resource) : taking;
   const isUnder = (slot: CalendarSlot): boolean =>
     slot.role === 'offer' &&
     slot.id !== taking.id &&
     time !== undefined &&
     overlaps(slot.whole, time) &&
-    takesTimeOf(taking, slot);
-  const isOurs = taking.role === 'buffer' || publishedKeyOf(taking.resource, config)?.kind === 'closed';
-  return isOurs || (taking.role === 'taking' && [...calendar.values()].some(isUnder));
+    takesTimeOf(from, slot);
+  const isOurs =
+    bufferOf(taking.resource, config) !== undefined || publishedKeyOf(taking.resource, config)?.kind === 'closed';
+  return isOurs || (from.role === 'taking' && [...calendar.values()].some(isUnder));
 }
 
 /** A Slot that is about to take time from every place, as if it were stored. */

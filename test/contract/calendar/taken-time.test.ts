@@ -119,6 +119,8 @@ describe('what staff set free although it never was on offer is no second place'
       const taking = await takes(schedule, status, 0, 30);
       expect(await write({ ...taking, status: 'free' })).toMatchObject({ body: { status: 'entered-in-error' } });
       await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'free 0-30');
+      const again = await write({ ...(await read(taking.id)), status: 'free' });
+      expect(again).toMatchObject({ body: { status: 'entered-in-error' } });
     },
   );
 
@@ -134,13 +136,18 @@ describe('what staff set free although it never was on offer is no second place'
     const freed = await (buffer && write({ ...buffer, status: 'free' }));
     expect(freed).toMatchObject({ body: { status: 'entered-in-error' } });
     await untilFree(schedule, ['09:30-10:00']);
+    const again = await (buffer && write({ ...(await read(buffer.id)), status: 'free' }));
+    expect(again).toMatchObject({ body: { status: 'entered-in-error' } });
   });
 
-  it('where nothing was on offer it becomes an offer', async () => {
-    const { schedule } = await aClinic();
-    const taking = await takes(schedule, 'busy', 60, 90);
-    expect(await write({ ...taking, status: 'free' })).toMatchObject({ body: { status: 'free' } });
-  });
+  it.each<Slot['status']>(['busy', 'entered-in-error'])(
+    '%s where nothing was on offer becomes an offer',
+    async (status) => {
+      const { schedule } = await aClinic();
+      const taking = await takes(schedule, status, 60, 90);
+      expect(await write({ ...taking, status: 'free' })).toMatchObject({ body: { status: 'free' } });
+    },
+  );
 });
 const read = async (id: string | undefined) => succeeded('Slot', await medplum('front-desk', 'GET', `/Slot/${id}`));
 
