@@ -94,11 +94,12 @@ function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visi
   return new Map(
     situations.map((one) => {
       const previous = referenceOf(one.before.at(-1));
-      const kept = keptLinks(one);
       const made = [
         ...(previous ? [{ url: PREVIOUS, valueReference: { reference: previous } }] : []),
         ...seriesLinks(one, origin),
       ];
+      // Which one of the series it is may have changed.
+      const kept = keptLinks(one).filter(({ url }) => url !== RECURRENCE_ID || made.every((link) => link.url !== url));
       const links = made.filter(({ url }) => !kept.some((link) => link.url === url));
       return [one, { group, links: [...kept, ...links], fullUrl: urls.get(one) }];
     }),

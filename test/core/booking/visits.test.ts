@@ -85,6 +85,12 @@ function withSlots(status: 'booked' | 'proposed', ...steps: Appointment[]): Reso
 }
 const stored = world(...booked(blood, ecg));
 
+/** Which of a series appointments say that they are. */
+const numbersOf = (all: readonly Appointment[]) =>
+  all.map(({ extension = [] }) =>
+    extension.flatMap(({ url, valuePositiveInt }) => (url === RECURRENCE_ID ? [valuePositiveInt] : [])),
+  );
+
 describe('a visit is booked', () => {
   test('as its service asks for it', () => {
     const [first] = written(decide(several(blood, ecg), visiting(...twoSteps)), 'Appointment');
@@ -127,10 +133,7 @@ describe('a visit is booked', () => {
       visiting(weekly),
       world(ofService, next),
     );
-    const numbers = written(both, 'Appointment').map(
-      ({ extension = [] }) => extension.find(({ url }) => url === RECURRENCE_ID)?.valuePositiveInt,
-    );
-    expect(numbers).toEqual([1, 2]);
+    expect(numbersOf(written(both, 'Appointment'))).toEqual([[1], [2]]);
   });
 });
 
@@ -200,7 +203,8 @@ describe('a visit is moved', () => {
     const linked = (index: number) => [...link(PREVIOUS, index - 1), ...link(ORIGINATING, index > 0 ? 0 : -1)];
     const before = at9.map((one, index): Appointment => {
       const { extension = [], ...made } = on(one, index);
-      return { ...made, extension: [...extension, ...linked(index)], status: 'booked', identifier, meta };
+      const number = { url: RECURRENCE_ID, valuePositiveInt: index + 1 };
+      return { ...made, extension: [...extension, ...linked(index), number], status: 'booked', identifier, meta };
     });
     const busy = at9.map((one): Resource => ({ ...one, status: 'busy' }));
     const ofService = [schedule, room].map((one) => ({ ...one, actor: [{ reference: 'HealthcareService/visit' }] }));
@@ -217,6 +221,8 @@ describe('a visit is moved', () => {
       rest.map(({ extension = [] }) => extension.filter(({ url }) => [PREVIOUS, ORIGINATING].includes(url))),
     ).toEqual([linked(1), linked(2)].map((links) => expect.arrayContaining(links)));
     expect(issuesOf(decide(several(first, second, third), weekly, state))).toEqual([]);
+    const swapped = several(first, { ...second, id: 'one3' }, { ...third, id: 'one2' });
+    expect(numbersOf(written(decide(swapped, weekly, state), 'Appointment'))).toEqual([[1], [2], [3]]);
   });
 
   test('not away from whom its steps have in common, whichever of them moves', () => {
