@@ -1,4 +1,4 @@
-import { expect, type Locator, type Page, test } from '@playwright/test';
+import { expect, type Locator, type Page, type Route, test } from '@playwright/test';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning } from '../clinic.ts';
 import { calendarOf, jan, signedInName, signInThere, visitDesk } from './desk.ts';
@@ -52,25 +52,36 @@ test('who signs in after somebody else sees nothing of what they typed', async (
   expect(await signedInName(page)).not.toBe(before);
 });
 
-test('a server that is restarted while a token is renewed signs nobody out', async ({ page }) => {
-  const service = await aService({ starts: halfHours(morning(6), 2) });
-  await visitDesk(page, calendarOf(service));
-  let count = 0;
-  await page.route('**/oauth2/token', async (route) => {
-    count += 1;
-    await route.fulfill({
-      status: 503,
-      headers: {
-        'access-control-allow-origin': new URL(page.url()).origin,
-        'access-control-allow-credentials': 'true',
-      },
+for (const [when, passed] of [
+  ['some minutes before it ends', 57],
+  ['after it has ended', 61],
+] as const) {
+  test(`a server that is restarted while a token is renewed ${when} signs nobody out`, async ({ page }) => {
+    const service = await aService({ starts: halfHours(morning(6), 2) });
+    await visitDesk(page, calendarOf(service));
+    const answerWith = (status: number) => (route: Route) =>
+      route.fulfill({
+        status,
+        headers: {
+          'access-control-allow-origin': new URL(page.url()).origin,
+          'access-control-allow-credentials': 'true',
+        },
+      });
+    let count = 0;
+    await page.route('**/oauth2/token', async (route) => {
+      count += 1;
+      await answerWith(503)(route);
     });
+    if (passed > 60) {
+      await page.route('**/fhir/R4/**', answerWith(401));
+    }
+    const now = Date.now();
+    await page.clock.setSystemTime(now + passed * 60_000);
+    // As often as Medplum's client tries it by itself, and once more.
+    await expect.poll(() => count).toBeGreaterThan(3);
+    await page.clock.setSystemTime(now + 57 * 60_000);
+    await page.unrouteAll();
+    await page.waitForResponse((response) => /oauth2\/token/.test(response.url()) && response.ok());
+    await expect(page.getByText('You are signed out')).toHaveCount(0);
   });
-  // Some minutes before the token ends.
-  await page.clock.setSystemTime(Date.now() + 57 * 60_000);
-  // As often as Medplum's client tries it by itself, and once more.
-  await expect.poll(() => count).toBeGreaterThan(3);
-  await page.unroute('**/oauth2/token');
-  await page.waitForResponse((response) => /oauth2\/token/.test(response.url()) && response.ok());
-  await expect(page.getByText('You are signed out')).toHaveCount(0);
-});
+}

@@ -29,14 +29,16 @@ interface Call {
 }
 
 async function send(url: string, { method = 'GET', body, headers, signal }: Call): Promise<unknown> {
-  const token = await accessToken();
   const isForm = body instanceof URLSearchParams;
   const limit = AbortSignal.timeout(ANSWER_LIMIT);
   const ending = new AbortController();
   for (const one of [limit, signal]) {
     one?.addEventListener('abort', () => ending.abort());
   }
+  let isSent = false;
   try {
+    const token = await accessToken();
+    isSent = true;
     const response = await fetch(url, {
       method,
       // What is written as the page is left arrives all the same.
@@ -57,7 +59,7 @@ async function send(url: string, { method = 'GET', body, headers, signal }: Call
     }
     return response.ok ? answer : refusalOf(response.status, answer, alternativeUrl);
   } catch {
-    return refusalOf(0, undefined, alternativeUrl);
+    return refusalOf(isSent ? 0 : 503, undefined, alternativeUrl);
   }
 }
 

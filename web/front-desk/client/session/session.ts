@@ -117,8 +117,16 @@ export async function startSession(): Promise<void> {
   showProfile(problem);
 }
 
-/** A token that stays valid for a while, or `undefined` if nobody is signed in. */
+/**
+ * A token that stays valid for a while, or `undefined` if nobody is signed in.
+ *
+ * @throws Error when it has ended and could not be renewed now: to use it would end the session
+ */
 export async function accessToken(): Promise<string | undefined> {
-  await medplum.refreshIfExpired().catch(() => undefined);
+  await medplum.refreshIfExpired().catch((error: unknown) => {
+    if (medplum.getAccessToken() !== undefined && !medplum.isAuthenticated(0)) {
+      throw error;
+    }
+  });
   return medplum.getAccessToken();
 }
