@@ -82,6 +82,8 @@ interface Waiting {
   readonly services: readonly HealthcareService[];
   /** Ids of the entries that have an offer that stands. */
   readonly asked: Set<string>;
+  /** Ids of the portals of those who wait that have left the clinic. */
+  readonly former: ReadonlySet<string | undefined>;
 }
 
 async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting> {
@@ -89,13 +91,15 @@ async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting
   const found = ofType('Appointment', await readAll(medplum, searches));
   const entries = found.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
   const types = [...new Set(entries.map(typesOf))].filter((one) => one !== '').join(',');
-  const [named, stand] = await Promise.all([
+  const portals = entries.flatMap((one) => (isOfClinic(one, config) ? [] : (ownerOf(one, config) ?? [])));
+  const [named, stand, former] = await Promise.all([
     readAll(medplum, types ? [searchUrl('HealthcareService', [['service-type', types]])] : []),
     readByIds(
       medplum,
       'Appointment',
       entries.flatMap((one) => standingOf(one) ?? []),
     ),
+    readFormer(medplum, [...new Set(portals)]),
   ]);
   const known = new Set(named.map(({ id }) => id));
   const others = entries.flatMap(serviceIdsOf).filter((id) => !known.has(id));
@@ -110,6 +114,7 @@ async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting
     ),
     services: ofType('HealthcareService', services),
     asked: new Set(offers.flatMap((one) => offeredFor(one, config))),
+    former: new Set(former),
   };
 }
 
@@ -153,11 +158,11 @@ interface Candidate {
 async function offer(
   medplum: MedplumClient,
   { entry, appointments, until, standing }: Candidate,
+  former: Waiting['former'],
   secrets: BotEvent['secrets'],
 ): Promise<'offered' | 'not-theirs' | 'taken' | 'gone'> {
   // A portal that puts somebody on the list knows how to tell them, as long as there is one.
-  const isTold =
-    !isOfClinic(entry, config) && (await readFormer(medplum, [ownerOf(entry, config) ?? []].flat())).length === 0;
+  const isTold = !isOfClinic(entry, config) && !former.has(ownerOf(entry, config));
   const [reach] = isTold ? [] : await readReaches(medplum, [entry], secrets);
   const result = await bookAppointment(
     medplum,
@@ -276,7 +281,7 @@ async function offerSlot(
   medplum: MedplumClient,
   slot: Slot,
   offered: Offered,
-  { entries, asked }: Waiting,
+  { entries, asked, former }: Waiting,
   candidateFor: ReturnType<typeof candidates>,
   freed: Freed,
   secrets: BotEvent['secrets'],
@@ -298,7 +303,7 @@ async function offerSlot(
       wanted.push(...(one ? [one] : []));
     }
     for (const one of await withoutAsked(medplum, wanted, before)) {
-      const result = await offer(medplum, one, secrets);
+      const result = await offer(medplum, one, former, secrets);
       if (result === 'offered') {
         asked.add(one.entry.id ?? '');
       }
