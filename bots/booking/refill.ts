@@ -13,19 +13,19 @@ import { carryOut, RUN_LIMIT } from '../lib/rows.ts';
  * @throws Error when the server could not be reached; the clock takes it up again
  */
 export async function handler(medplum: MedplumClient, { input, secrets = {} }: BotEvent<Task | Bot>): Promise<void> {
-  if (input.resourceType === 'Task') {
-    await refill(medplum, input.id ?? '', secrets);
-    return;
-  }
   const now = Date.now();
   const end = now + RUN_LIMIT;
+  if (input.resourceType === 'Task') {
+    await refill(medplum, input.id ?? '', secrets, end);
+    return;
+  }
   async function* acts() {
     for await (const pages of readPages(medplum, [openRefills(config)], { order: 'due-date', end })) {
       const due = ofType('Task', pages.flat()).filter((row) => (refillOf(row)?.due ?? now) <= now);
       yield* due.map(
         ({ id = '' }) =>
           () =>
-            refill(medplum, id, secrets),
+            refill(medplum, id, secrets, end),
       );
     }
   }

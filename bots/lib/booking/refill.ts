@@ -51,7 +51,7 @@ import type { Visit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
 import { ofType, readAll, readByIds, readFormer, readInTransaction } from '../read.ts';
-import { RUN_LIMIT, writeRows } from '../rows.ts';
+import { writeRows } from '../rows.ts';
 import { readVisits } from './affected-visits.ts';
 import { bookAppointment, isTransient } from './book.ts';
 import { firstVisit, searchEnd } from './offered-visit.ts';
@@ -329,9 +329,15 @@ async function offerSlot(
  * run that is interrupted, or comes twice, goes on from what is stored.
  *
  * @param secrets - of the project, by which it is known how people are reached
+ * @param limit - until when one after the other is tried who may not have a time; milliseconds since 1970 UTC
  * @throws Error when the server could not be read or written; the next run goes on
  */
-export async function refill(medplum: MedplumClient, id: string, secrets: BotEvent['secrets']): Promise<void> {
+export async function refill(
+  medplum: MedplumClient,
+  id: string,
+  secrets: BotEvent['secrets'],
+  limit: number,
+): Promise<void> {
   const now = Date.now();
   const [rows, somebody = []] = await readInTransaction(medplum, [
     `Task?_id=${id}`,
@@ -369,7 +375,7 @@ export async function refill(medplum: MedplumClient, id: string, secrets: BotEve
   ]);
   const slots = ofType('Slot', found);
   const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
-  const released = { ...freed, calendar, policy, now, deadline: searchEnd(now), limit: now + RUN_LIMIT };
+  const released = { ...freed, calendar, policy, now, deadline: searchEnd(now), limit };
   const candidateFor = waiting && candidates(medplum, waiting, released);
   const again: number[] = [];
   const due = () => (again.length > 0 ? now + Math.min(...again) : undefined);
