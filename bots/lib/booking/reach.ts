@@ -11,6 +11,10 @@ import { config } from '../config.ts';
 import { mediaOf } from '../messages/send.ts';
 import { ofType, readByIds, readInTransaction } from '../read.ts';
 
+/** Who hears of an offer; with whom and where it is may be others than those of the appointment. */
+const peopleOf = ({ participant }: Appointment) =>
+  participant.filter(({ actor }) => idIn(actor, 'Patient') ?? idIn(actor, 'RelatedPerson'));
+
 /** Whether the portal of an appointment is told of what is offered in its place. */
 async function readListening(medplum: MedplumClient): Promise<(one: Appointment) => boolean> {
   const profile = encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'));
@@ -24,7 +28,7 @@ async function readListening(medplum: MedplumClient): Promise<(one: Appointment)
       ({ owner, conditions }) =>
         owner !== undefined &&
         owner === ownerOf(one, config) &&
-        matchesFilter({ ...one, status: 'proposed' }, conditions),
+        matchesFilter({ ...one, status: 'proposed', participant: peopleOf(one) }, conditions),
     );
 }
 

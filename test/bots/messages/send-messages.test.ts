@@ -158,10 +158,14 @@ describe('an offer whose mail comes back', () => {
     });
     const { patient, address } = await aPatient();
     const extension = [...offerExtensions({ reason, for: [replaced], until: noon(3) }, config), ...says(true)];
+    const participant = [`Patient/${patient.id}`, 'Practitioner/doctor'].map((reference) => ({
+      actor: { reference },
+      status: 'accepted' as const,
+    }));
     const { appointment, slot } = await booked(
       medplum(),
       { id: 'portal' },
-      { schedule, patient, status: 'proposed', extension },
+      { schedule, patient, status: 'proposed', extension, participant },
     );
     await run();
     return { schedule, patient, appointment, slot, back: () => comesBack(address) };
@@ -187,6 +191,11 @@ describe('an offer whose mail comes back', () => {
   it.each([
     ['stands if a portal was told of it, too', 'Appointment?status=proposed', 'proposed'],
     ['is over if its portal asks about somebody else', 'Appointment?patient=Patient/other', 'cancelled'],
+    [
+      'is over if its portal asks about its doctor: another may be offered',
+      'Appointment?actor=Practitioner/doctor',
+      'cancelled',
+    ],
   ])('%s', async (_, valueString, status) => {
     const { appointment, back } = await offered('waitlist', randomUUID());
     const criteria = topicUrl('appointment-offer', config);
