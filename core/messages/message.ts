@@ -253,9 +253,11 @@ const addressNumber = (address: string): string => `to/${address.toLowerCase()}`
 /** How many messages a day an address is sent of what portals book: anybody can give the address of anybody. */
 export const MOST_A_DAY = 20;
 
-/** The search for the last messages that were sent to an address since a moment. */
-export const lastSentSearch = (address: string, since: number, config: BookingConfig): string =>
-  `${numberSearch(addressNumber(address), config)}&sent=ge${formatInstant(since)}&_sort=-sent&_count=${MOST_A_DAY}`;
+/** The search for the last messages to an address since a moment that were sent, or may have been: not all is answered. */
+export const lastSentSearch = (address: string, since: number, config: BookingConfig): string => {
+  const sent = `status=in-progress,completed,unknown&_lastUpdated=ge${formatInstant(since)}`;
+  return `${numberSearch(addressNumber(address), config)}&${sent}&_sort=-_lastUpdated&_count=${MOST_A_DAY}`;
+};
 
 /** The codes of how a message is sent. */
 const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;

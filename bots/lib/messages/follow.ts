@@ -182,7 +182,7 @@ async function send(
 async function readTurn(medplum: MedplumClient, { address }: Recipient, now: number): Promise<number> {
   const [sent] = await readInTransaction(medplum, [lastSentSearch(address, now - DAY, config)]);
   const last = ofType('Communication', sent)[MOST_A_DAY - 1];
-  return last ? (parseInstant(last.sent) ?? now) + DAY : now;
+  return last ? (parseInstant(last.meta?.lastUpdated) ?? now) + DAY : now;
 }
 
 /** The first that is booked and has not begun. */

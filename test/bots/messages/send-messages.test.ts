@@ -664,14 +664,24 @@ describe('who is told', () => {
     expect(mail.offered).toHaveLength(count);
   });
 
-  it('an address at most twenty times a day of what portals book, however it is written and whoever has it', async () => {
-    const meta = { tag };
-    for (let count = 0; count < 26; count++) {
+  /** Portals book so many times for somebody. */
+  async function bookedFor(times: number): Promise<void> {
+    for (let count = 0; count < times; count++) {
       const value = count % 2 === 0 ? somebody.value : somebody.value.toUpperCase();
       const { patient } = await aPatient({ telecom: [{ ...somebody, value }] });
-      await anAppointment(patient, noon(10), { meta, extension: says(true) });
+      await anAppointment(patient, noon(10), { meta: { tag }, extension: says(true) });
       await (count % 5 === 0 && run());
     }
+  }
+
+  it('an address at most twenty times a day of what portals book, also where no answer comes', async () => {
+    medplum().interfere(({ entries }) => (entries[0] === '/email/v1/send' ? 'too-late' : undefined));
+    await bookedFor(26);
+    expect([20, 21, 22, 23]).toContain((await found('Communication?_count=100')).length);
+  });
+
+  it('an address at most twenty times a day of what portals book, however it is written and whoever has it', async () => {
+    await bookedFor(26);
     await run();
     const { length } = mail.mails;
     // Those that are sent at the same moment do not count each other.
