@@ -273,7 +273,7 @@ function candidate(
 /**
  * Offers a free Slot to the first whom it fits and who was not asked for it yet.
  *
- * @param freed - with the entry after which to go on, if a run has passed over those before
+ * @param passed - how many of those who wait earlier runs have passed over for it
  * @returns after how many milliseconds to offer it again, or the id of the entry after which the next run goes on;
  *   `undefined` if nothing is left to do
  */
@@ -284,6 +284,7 @@ async function offerSlot(
   { entries, asked, former }: Waiting,
   candidateFor: ReturnType<typeof candidates>,
   freed: Freed,
+  passed: number,
   secrets: BotEvent['secrets'],
 ): Promise<number | string | undefined> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
@@ -292,7 +293,6 @@ async function offerSlot(
   if (new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED) {
     return undefined;
   }
-  const passed = offered.start === freed.start ? entries.findIndex(({ id }) => id === freed.after) + 1 : 0;
   const others = entries.slice(passed).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
   const busy = entries.filter(({ id = '' }) => !askedForIt.has(id) && asked.has(id));
   // Nobody waits for what is looked for on behalf of those far behind.
@@ -348,7 +348,7 @@ export async function refill(
   if (!row || !freed?.due || freed.due > now) {
     return;
   }
-  const close = (due: number | undefined, end = freed.end, after?: string) => {
+  const close = (due: number | undefined, end = freed.end, after?: Refill['after']) => {
     const rest = end < freed.end ? [creation(refillRow({ ...freed, start: end, due: now, after }, config))] : [];
     const closed = updateEntry<Task>(row, refillRow({ ...freed, end, due, after: undefined }, config, row));
     return writeRows(medplum, [closed, ...rest], `Task/${id}`);
@@ -369,7 +369,7 @@ export async function refill(
       ['schedule', `Schedule/${freed.schedule}`],
       ['status', 'free'],
       ...atTime(freed),
-      ['_sort', 'start'],
+      ['_sort', 'start,_id'],
       ['_count', String(MOST_SLOTS)],
     ]),
   ]);
@@ -379,13 +379,17 @@ export async function refill(
   const candidateFor = waiting && candidates(medplum, waiting, released);
   const again: number[] = [];
   const due = () => (again.length > 0 ? now + Math.min(...again) : undefined);
-  for (const slot of waiting && waiting.entries.length > 0 ? slots : []) {
+  const at = slots.findIndex(({ id }) => id === freed.after?.slot);
+  for (const [index, slot] of waiting && waiting.entries.length > 0 ? slots.entries() : []) {
     const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
     if (time && waiting && candidateFor) {
       const whole = { ...time, schedule: calendar.schedule };
-      const next = await offerSlot(medplum, slot, whole, waiting, candidateFor, released, secrets);
+      const { entries } = waiting;
+      const upTo = entries.findIndex(({ id }) => id === freed.after?.entry) + 1;
+      const passed = index < at ? entries.length : index === at ? upTo : 0;
+      const next = await offerSlot(medplum, slot, whole, waiting, candidateFor, released, passed, secrets);
       if (typeof next === 'string') {
-        await close(due(), time.start, next);
+        await close(due(), time.start, { slot: slot.id ?? '', entry: next });
         return;
       }
       again.push(...(next === undefined ? [] : [next]));

@@ -71,8 +71,8 @@ export interface Refill extends Interval {
   readonly schedule: string;
   /** Milliseconds since 1970 UTC; `undefined` if there is nothing left to do. */
   readonly due: number | undefined;
-  /** Id of the entry up to which all were passed over for what begins first. */
-  readonly after?: string | undefined;
+  /** Ids of a Slot, and of the entry up to which all were passed over for it: for Slots before it all were. */
+  readonly after?: { readonly slot: string; readonly entry: string } | undefined;
 }
 
 /** The row of a release. */
@@ -83,7 +83,7 @@ export function refillRow({ schedule, due, after, start, end }: Refill, config: 
     focus: { reference: `Schedule/${schedule}` },
     executionPeriod: { start: formatInstant(start), end: formatInstant(end) },
     ...(due !== undefined && { restriction: { period: { start: formatInstant(due) } } }),
-    ...(after !== undefined && { input: [{ type: { text: 'after' }, valueString: after }] }),
+    ...(after !== undefined && { input: [{ type: { text: 'after' }, valueString: `${after.slot}/${after.entry}` }] }),
   };
   return newRow('refill', more, config, stored);
 }
@@ -92,8 +92,10 @@ export function refillRow({ schedule, due, after, start, end }: Refill, config: 
 export function refillOf({ status, focus, executionPeriod, restriction, input }: Task): Refill | undefined {
   const schedule = idIn(focus, 'Schedule');
   const due = parseInstant(restriction?.period?.start);
+  const [slot, entry] = valueIn(input, 'after')?.valueString?.split('/') ?? [];
+  const after = slot && entry ? { slot, entry } : undefined;
   return status === 'requested' && schedule !== undefined && due !== undefined
-    ? { schedule, due, after: valueIn(input, 'after')?.valueString, ...intervalOf(executionPeriod ?? {}) }
+    ? { schedule, due, after, ...intervalOf(executionPeriod ?? {}) }
     : undefined;
 }
 

@@ -1,6 +1,6 @@
 import '../config.ts';
 import { expect, it } from '@jest/globals';
-import type { Appointment, Bot, QuestionnaireResponse, Resource, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bot, QuestionnaireResponse, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/join-waitlist.ts';
 import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler as refill } from '../../../bots/booking/refill.ts';
@@ -106,11 +106,12 @@ async function released(minutes: readonly number[], from: number, to: number) {
   return {
     portal,
     time,
+    slots: () => medplum().find<Slot>(`Slot?schedule=Schedule/${schedule.id}&_sort=start,_id`),
     /** So many who cannot be offered anything, ahead of everybody. */
-    ahead: async (count: number) => {
+    ahead: async (count: number, more: Partial<Appointment> = {}) => {
       const { id } = await aPatient(medplum(), portal, { active: false });
       for (let index = 0; index < count; index++) {
-        await medplum().create<Appointment>({ ...entry, priority: 1, participant: [of(id)] });
+        await medplum().create<Appointment>({ ...entry, priority: 1, participant: [of(id)], ...more });
       }
     },
     offers: () => medplum().find<Appointment>(`Appointment?patient=Patient/${patient.id}&status=proposed`),
@@ -158,6 +159,24 @@ it.each([
     }
   });
   expect((await offers()).map(({ start }) => start)).toEqual([time(0)]);
+});
+
+it('whoever may have only one of two times that begin together is offered it, however long the other takes', async () => {
+  const { time, slots, ahead, offers } = await released([0, 20], 0, 10);
+  const [long, short] = await slots();
+  await medplum().change(long as Slot, { end: time(30) });
+  await medplum().change(short as Slot, { end: time(10) });
+  await ahead(7, { priority: 0, requestedPeriod: [{ start: time(0), end: time(30) }] });
+  await withClock(async (skip) => {
+    medplum().interfere(({ entries }) => {
+      skip(entries.some((entry) => entry.includes('Schedule._has')) ? 2_000 : 0);
+      return undefined;
+    });
+    for (let run = 0; run < 7; run++) {
+      await refill(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' }));
+    }
+  });
+  expect((await offers()).map(({ end }) => end)).toEqual([time(10)]);
 });
 
 it('staff call whoever waits by a portal that was removed: nobody else would tell them', async () => {
