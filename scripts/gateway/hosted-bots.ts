@@ -49,20 +49,14 @@ async function loadHandlers(config: BookingConfig): Promise<HostedBots['handlers
 /** How long before its expiry a token is replaced, in milliseconds: a booking that has begun must still be written. */
 const GRACE = 120_000;
 
-/**
- * The Bots that a gateway runs itself: the very files that are deployed to Medplum, for calls that come through the
- * gateway.
- *
- * @param medplumBaseUrl - address at which the gateway reaches Medplum
- */
-export async function hostBots(
+/** How a gateway that runs Bots logs in at Medplum. */
+export function loginAt(
   config: BookingConfig,
   medplumBaseUrl: string,
   { clientId, clientSecret }: GatewayCredentials,
-): Promise<HostedBots> {
+): Pick<HostedBots, 'clientFor' | 'logIn'> {
   const baseUrl = medplumBaseUrl.endsWith('/') ? medplumBaseUrl : `${medplumBaseUrl}/`;
   return {
-    handlers: await loadHandlers({ ...config, gatewayClient: clientId }),
     clientFor: (connections) =>
       Object.assign(
         new MedplumClient({
@@ -81,6 +75,21 @@ export async function hostBots(
       }
     },
   };
+}
+
+/**
+ * The Bots that a gateway runs itself: the very files that are deployed to Medplum, for calls that come through the
+ * gateway.
+ *
+ * @param medplumBaseUrl - address at which the gateway reaches Medplum
+ */
+export async function hostBots(
+  config: BookingConfig,
+  medplumBaseUrl: string,
+  credentials: GatewayCredentials,
+): Promise<HostedBots> {
+  const handlers = await loadHandlers({ ...config, gatewayClient: credentials.clientId });
+  return { handlers, ...loginAt(config, medplumBaseUrl, credentials) };
 }
 
 /**

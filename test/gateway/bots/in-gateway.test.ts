@@ -21,7 +21,7 @@ import {
   type UpstreamFailure,
 } from '../../../gateway/medplum/client.ts';
 import type { Caller, Callers, Identification } from '../../../gateway/medplum/current-profile.ts';
-import { hostBots } from '../../../scripts/gateway/hosted-bots.ts';
+import { loginAt } from '../../../scripts/gateway/hosted-bots.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { config, startFakeMedplum } from '../fake-medplum.ts';
 
@@ -252,7 +252,7 @@ test('a login that Medplum does not answer ends in time, and the next one can su
   const fake = await startFakeMedplum();
   const { promise, resolve } = Promise.withResolvers<undefined>();
   fake.answer = () => promise;
-  const { clientFor, logIn } = await hostBots({ ...config, timeout: 5 }, fake.url, {
+  const { clientFor, logIn } = loginAt({ ...config, timeout: 5 }, fake.url, {
     clientId: 'a',
     clientSecret: 'b',
   });
