@@ -120,10 +120,13 @@ test('what portals need passes: search, a patient, the discovery of tokens', asy
   expect(await ask('/fhir/R4/Patient', { method: 'POST', headers, body })).toMatchObject({ status: 201 });
   expect(await ask('/.well-known/smart-configuration')).toMatchObject({ status: 200 });
   expect(await ask('/oauth2/token', { method: 'POST' })).not.toMatchObject({ status: 404 });
+  expect(await ask('/mcp', { method: 'POST', headers, body: '{}' })).not.toMatchObject({ status: 404 });
+  expect(await ask('/front-desk/')).toMatchObject({ status: 200 });
 });
 
-test('the log has no queries: they hold links and names of patients', async () => {
+test('the log has no queries, which hold links and names of patients, and no secret of a calendar', async () => {
   await ask('/portal/link?t=secret');
+  expect(await ask('/portal/calendar/secret.ics')).toMatchObject({ status: 200 });
   await ask('/fhir/R4/Patient?family=secret', { headers: { ...bearer(), referer: 'https://x.example/?t=secret' } });
   const logged = await until(
     () => readFileSync(join(folder, 'access.log'), 'utf8'),
