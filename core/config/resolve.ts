@@ -7,6 +7,11 @@ const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]
   error: 'must be an absolute URI without a trailing slash',
 });
 
+/** Where something is called, below which further paths lie. */
+const address = uri.refine((text) => /^https?:\/\/[^?#]+$/.test(text) && URL.canParse(text), {
+  error: 'must be an address that begins with https:// or http://, without a query',
+});
+
 const artefactNames = Object.keys(artefacts) as [Artefact, ...Artefact[]];
 
 const notificationsSchema = z.strictObject({
@@ -41,7 +46,7 @@ const messagesSchema = z.strictObject({
       error: 'must be an e-mail address, or a name and an address: Clinic <appointments@clinic.example>',
     })
     .optional(),
-  page: uri.refine((text) => URL.canParse(text), { error: 'must be an address' }).optional(),
+  page: address.optional(),
   language: z.enum(messageLanguages).default('en'),
   details: z.boolean().default(false),
 });
@@ -49,7 +54,7 @@ const messagesSchema = z.strictObject({
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
-  baseUrl: uri,
+  baseUrl: address,
   profileBase: uri.optional(),
   localBase: uri.optional(),
   metaTagSystem: uri.optional(),

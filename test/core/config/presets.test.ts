@@ -52,6 +52,13 @@ test('a time zone that does not exist is refused', () => {
   expect(() => resolveConfig({ baseUrl, timeZone: 'Europe/Atlantis' })).toThrow(/IANA.*timeZone/s);
 });
 
+test.each(['localhost:8080/fhir/R4', 'urn:uuid:1', 'https://clinic.example/fhir/R4?a=1', 'https://clinic.example/#b'])(
+  'the gateway and the page of messages are not at %s',
+  (wrong) => {
+    expect(() => resolveConfig({ baseUrl: wrong, messages: { page: wrong } })).toThrow(/baseUrl.*messages\.page/s);
+  },
+);
+
 test('an unknown preset is refused with the presets that exist', () => {
   expect(() => resolveConfig({ preset: 'other', baseUrl })).toThrow(/default.*isik/);
 });
