@@ -4,6 +4,7 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
+import { wholeNumber } from './cli/whole-number.ts';
 import { deploy } from './deploy.ts';
 import { calendarChecks } from './doctor/calendars.ts';
 import { type Check, error, type Installation, type Level, type Row } from './doctor/check.ts';
@@ -127,7 +128,7 @@ export function define(command: Command): void {
   withCredentials(command)
     .description('Checks an installation: server, project, deployment, gateway. It changes nothing.')
     .option('--gateway-url <url>', 'address at which the gateway is reached, with or without /fhir/R4 (or GATEWAY_URL)')
-    .option('--bookings-per-minute <number>', 'bookings per minute that the quota must allow', Number, 60)
+    .option('--bookings-per-minute <number>', 'bookings per minute that the quota must allow', wholeNumber(1), 60)
     .option('--json', 'print the report as JSON')
     .addHelpText('after', '\nExit status: 0 without errors, else 1.')
     .action(main);

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { signedInAddress } from '../web/front-desk/settings.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
+import { isAddress } from './gateway/settings.ts';
 import { type Connection, connect } from './medplum/connect.ts';
 
 /** The command line: lets the page of the front desk sign people in. */
@@ -14,9 +15,12 @@ export function define(command: Command): void {
 }
 
 async function main(given: CredentialArguments & { origin?: string }): Promise<void> {
-  const { origin } = new URL(given.origin ?? loadConfig(given.config).baseUrl);
-  const credentials = credentialsFrom(given);
-  console.log(`DESK_CLIENT_ID=${await ensurePageClient(await connect(credentials), origin)}`);
+  const address = given.origin ?? loadConfig(given.config).baseUrl;
+  if (!isAddress(address)) {
+    throw new Error(`--origin must be an address such as https://booking.clinic.example, not '${address}'.`);
+  }
+  const connection = await connect(credentialsFrom(given));
+  console.log(`DESK_CLIENT_ID=${await ensurePageClient(connection, new URL(address).origin)}`);
 }
 
 /** The name of the client by which people sign in on the page. */

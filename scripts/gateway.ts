@@ -8,10 +8,13 @@ import { loadConfig } from './cli/load-config.ts';
 import { gatewayCredentialsFrom, hostBots } from './gateway/hosted-bots.ts';
 import { frontDeskFrom, pagesFor, portalFrom } from './gateway/pages.ts';
 import {
+  aliasesFrom,
   auditFrom,
   bindingKeyFrom,
   corsOriginsFrom,
+  isAddress,
   limitsFrom,
+  logLevelFrom,
   metricsFrom,
   proxiesFrom,
   sealingFrom,
@@ -23,7 +26,7 @@ const HEALTH_LIMIT = 5_000;
 
 /** @throws Error that says how to set the address */
 function medplumUrl(address: string | undefined): string {
-  if (!address || !/^https?:/.test(address) || !URL.canParse(address)) {
+  if (!address || !isAddress(address)) {
     throw new Error(
       `Set MEDPLUM_BASE_URL to the address of the Medplum server, for example https://medplum.example.org/${address ? `; ${address} is not an http address` : ''}.`,
     );
@@ -58,7 +61,7 @@ async function main(): Promise<void> {
   const { env } = process;
   const medplumBaseUrl = medplumUrl(env.MEDPLUM_BASE_URL);
   const port = portOf('PORT', env.PORT, 8080);
-  const logger = pino({ level: env.LOG_LEVEL ?? 'info' });
+  const logger = pino({ level: logLevelFrom(env, 'info') });
   const metrics = new Registry();
   const metricsAddress = metricsFrom(env);
   const config = loadConfig();
@@ -67,7 +70,7 @@ async function main(): Promise<void> {
   const gateway = buildGateway({
     config,
     medplumBaseUrl,
-    medplumAliases: env.MEDPLUM_ALIASES?.split(',') ?? [],
+    medplumAliases: aliasesFrom(env),
     logger,
     trustProxy: proxiesFrom(env),
     limits: limitsFrom(env),
@@ -85,7 +88,7 @@ async function main(): Promise<void> {
     process.once(signal, () => void gateway.close());
   }
   try {
-    await gateway.listen({ port, host: env.HOST ?? '0.0.0.0' });
+    await gateway.listen({ port, host: env.HOST || '0.0.0.0' });
   } catch (error) {
     await gateway.close();
     throw error;

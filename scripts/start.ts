@@ -21,7 +21,7 @@ import { type Deployment, deploy, summary } from './deploy.ts';
 import { ensurePageClient } from './front-desk.ts';
 import { hostBots } from './gateway/hosted-bots.ts';
 import { bookingsPerHourFrom, embeddedInFrom, pagesFor } from './gateway/pages.ts';
-import { corsOriginsFrom, credentialKeysFrom, limitsFrom } from './gateway/settings.ts';
+import { corsOriginsFrom, credentialKeysFrom, limitsFrom, logLevelFrom } from './gateway/settings.ts';
 import { descriptionOf } from './generate/openapi-file.ts';
 import type { Connection } from './medplum/connect.ts';
 import { keyOf } from './start/credentials-key.ts';
@@ -67,7 +67,7 @@ const CLOCK = '0.05';
 const quiet = (): void => undefined;
 
 /** The gateway's log goes to standard error; only warnings unless `LOG_LEVEL` says otherwise. */
-const gatewayLogger = () => pino({ level: process.env.LOG_LEVEL ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
+const gatewayLogger = () => pino({ level: logLevelFrom(process.env, 'warn') }, pino.destination({ fd: 2, sync: true }));
 
 async function printFirstSteps(
   { medplum }: Connection,

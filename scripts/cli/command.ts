@@ -6,8 +6,8 @@ type SystemError = Error & { readonly code?: string; readonly port?: number };
 /** What an operator can do about an error of the operating system, by its code. */
 const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
   EADDRINUSE: ({ port }) =>
-    `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT for the gateway, MEDPLUM_PORT for ` +
-    'the embedded Medplum of npm start.',
+    `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT for the gateway, METRICS_PORT ` +
+    'for metrics, MEDPLUM_PORT for the embedded Medplum of npm start.',
   EACCES: ({ message, port }) =>
     port === undefined ? message : `This user may not open port ${port}: choose one above 1023 (PORT).`,
 };

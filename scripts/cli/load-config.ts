@@ -17,7 +17,7 @@ function read(path: string): string {
 }
 
 /** Where the configuration is: `BOOKING_CONFIG` in the environment, else `booking.config.json` in the working folder. */
-export const configPath = (): string => process.env.BOOKING_CONFIG ?? 'booking.config.json';
+export const configPath = (): string => process.env.BOOKING_CONFIG || 'booking.config.json';
 
 /**
  * Reads the settings of an installation exactly as the file has them.

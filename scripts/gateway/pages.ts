@@ -7,6 +7,7 @@ import type { PortalOptions } from '../../web/portal/portal.ts';
 import { portal } from '../../web/portal/server.ts';
 import { assetsOf, WEB_OUTPUT } from '../../web/server/assets.ts';
 import { type Application, web } from '../../web/web.ts';
+import { isAddress } from './settings.ts';
 
 /** The portal's client at the clinic, and what patients read. */
 interface PortalSettings {
@@ -127,7 +128,7 @@ export function frontDeskFrom(
     return undefined;
   }
   const address = given || medplumBaseUrl;
-  if (!/^https?:/.test(address) || !URL.canParse(address)) {
+  if (!isAddress(address)) {
     throw new Error(`DESK_MEDPLUM_URL must be the address of Medplum in browsers, not ${address}.`);
   }
   return { clientId, medplumUrl: address.endsWith('/') ? address : `${address}/` };
@@ -188,7 +189,7 @@ export function portalFrom(environment: Readonly<Record<string, string | undefin
     throw new Error(`PORTAL_LINK_SECRET must have at least ${SHORTEST} characters.`);
   }
   const notificationsUrl = environment.PORTAL_NOTIFICATIONS_URL || undefined;
-  if (notificationsUrl !== undefined && !(/^https?:/.test(notificationsUrl) && URL.canParse(notificationsUrl))) {
+  if (notificationsUrl !== undefined && !isAddress(notificationsUrl)) {
     throw new Error(
       `PORTAL_NOTIFICATIONS_URL must be the address of the portal's /notifications as Medplum reaches it, not ${notificationsUrl}.`,
     );

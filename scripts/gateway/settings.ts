@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import type { TrustedProxies } from '../../gateway/admission/client-address.ts';
 import { trustedProxies } from '../../gateway/admission/client-address.ts';
 import type { GatewayLimits, SealingOptions } from '../../gateway/context.ts';
@@ -22,6 +23,36 @@ export const limitVariables = {
   LIMIT_UNBOUND_WEBSOCKETS_PER_ADDRESS: 'unboundWebsocketsPerAddress',
   LIMIT_BODY_BYTES: 'bodyBytes',
 } as const satisfies Record<string, keyof GatewayLimits>;
+
+/** Whether a text is the address of a server. */
+export const isAddress = (text: string): boolean => /^https?:/.test(text) && URL.canParse(text);
+
+/**
+ * Further addresses of Medplum, from `MEDPLUM_ALIASES`, separated by commas.
+ *
+ * @throws Error naming the one that is no address
+ */
+export function aliasesFrom({ MEDPLUM_ALIASES: text = '' }: Environment): readonly string[] {
+  const aliases = text.split(',').flatMap((one) => one.trim() || []);
+  const wrong = aliases.find((one) => !isAddress(one));
+  if (wrong !== undefined) {
+    throw new Error(`MEDPLUM_ALIASES must list addresses such as https://medplum.example.org/, not '${wrong}'.`);
+  }
+  return aliases;
+}
+
+/**
+ * How much is logged, from `LOG_LEVEL`.
+ *
+ * @throws Error saying what is allowed
+ */
+export function logLevelFrom({ LOG_LEVEL: text }: Environment, usual: string): string {
+  const levels = [...Object.values(pino.levels.labels), 'silent'];
+  if (text && !levels.includes(text)) {
+    throw new Error(`LOG_LEVEL must be one of ${levels.join(', ')}, not '${text}'.`);
+  }
+  return text || usual;
+}
 
 /** Reads a whole number above zero. */
 function positive(name: string, text: string, most: number = Number.MAX_SAFE_INTEGER): number {
@@ -138,8 +169,7 @@ export function sealingFrom(environment: Environment): SealingOptions | undefine
 }
 
 /** An origin as a browser names it: scheme, host and, if it is not the usual one, port. */
-const isOrigin = (text: string): boolean =>
-  URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
+const isOrigin = (text: string): boolean => isAddress(text) && new URL(text).origin === text;
 
 /**
  * The origins whose scripts may call the interface from a browser, from `CORS_ORIGINS`, separated by commas.
@@ -147,7 +177,7 @@ const isOrigin = (text: string): boolean =>
  * @throws Error naming the one that is not an origin
  */
 export function corsOriginsFrom({ CORS_ORIGINS: text = '' }: Environment): readonly string[] {
-  const origins = text.split(',').flatMap((one) => (one.trim() ? [one.trim()] : []));
+  const origins = text.split(',').flatMap((one) => one.trim() || []);
   const wrong = origins.find((one) => !isOrigin(one));
   if (wrong !== undefined) {
     throw new Error(

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import {
+  aliasesFrom,
   auditFrom,
   bindingKeyFrom,
   corsOriginsFrom,
   limitsFrom,
   limitVariables,
+  logLevelFrom,
   metricsFrom,
   proxiesFrom,
   sealingFrom,
@@ -50,6 +52,13 @@ describe('the settings of the gateway', () => {
     for (const wrong of ['*', 'portal.example.org', 'https://portal.example.org/', 'https://portal.example.org/app']) {
       expect(() => corsOriginsFrom({ CORS_ORIGINS: wrong })).toThrow('CORS_ORIGINS must list origins');
     }
+  });
+
+  test('a setting that is empty is one that is not made; one that cannot be used is named', () => {
+    expect([aliasesFrom({ MEDPLUM_ALIASES: '' }), logLevelFrom({ LOG_LEVEL: '' }, 'info')]).toEqual([[], 'info']);
+    expect(aliasesFrom({ MEDPLUM_ALIASES: 'http://a:1/, https://b' })).toEqual(['http://a:1/', 'https://b']);
+    expect(() => aliasesFrom({ MEDPLUM_ALIASES: 'medplum:8103' })).toThrow('MEDPLUM_ALIASES must list addresses');
+    expect(() => logLevelFrom({ LOG_LEVEL: 'verbose' }, 'info')).toThrow(/LOG_LEVEL must be one of .*silent/);
   });
 
   test('accesses are recorded where that is said', () => {

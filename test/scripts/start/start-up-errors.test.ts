@@ -60,6 +60,15 @@ describe.each(['scripts/gateway.ts', 'scripts/booking.ts start'])('%s says in a 
   });
 });
 
+test.each([
+  ['front-desk --origin localhost:8080', {}, /--origin must be an address such as/],
+  ['doctor --bookings-per-minute many', {}, /bookings-per-minute.*whole number/],
+  ['doctor', { BOOKING_CONFIG: '' }, /--client-id/],
+])('%s says what is wrong', async (command, environment: Record<string, string>, expected) => {
+  const { code, stderr } = await run(`scripts/booking.ts ${command}`, environment);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(expected)]);
+});
+
 test('the gateway says that its port is in use, and how to choose another', async () => {
   const { code, stderr } = await run('scripts/gateway.ts', {
     PORT: String(taken),
