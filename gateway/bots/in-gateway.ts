@@ -8,6 +8,7 @@ import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/clien
 import { type Caller, type Callers, fingerprint } from '../medplum/current-profile.ts';
 import { isOutcome, isSuccess } from '../medplum/errors.ts';
 import { createMemory } from '../medplum/memory.ts';
+import { describe } from '../operations/error-handler.ts';
 import { type BotConnections, createBotConnections } from './connections.ts';
 import { botsInMedplum } from './in-medplum.ts';
 import type { BotCall, BotRuntime } from './runtime.ts';
@@ -191,7 +192,7 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
       const event = { bot: {}, contentType: 'application/fhir+json', input, secrets: {}, headers, requester };
       return answerOf(await handler(client, event));
     } catch (error) {
-      logger?.error({ err: error, bot: name }, 'A Bot has failed.');
+      logger?.error({ ...describe(error), bot: name }, 'A Bot has failed.');
       return failed;
     } finally {
       pending--;

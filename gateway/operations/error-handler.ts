@@ -46,7 +46,7 @@ export function answerBrokenConnection(error: Error & { code?: string }, socket:
 }
 
 /** What may be logged of an error: its kind and where it arose. Its message can quote what a client has sent. */
-function describe(error: unknown): Record<string, unknown> {
+export function describe(error: unknown): Record<string, unknown> {
   const isError = error instanceof Error;
   const frames = isError ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
   return { type: isError ? error.name : typeof error, code: isObject(error) ? error.code : undefined, frames };

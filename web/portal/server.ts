@@ -199,7 +199,9 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
     scope.setErrorHandler(async (error: FastifyError, request, reply) => {
       const failure = failureOf(error);
       if (failure === 'broken') {
-        request.log.error({ name: error.name, code: error.code, stack: error.stack }, 'failed');
+        // Not its message, which can quote what a person has entered.
+        const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line));
+        request.log.error({ name: error.name, code: error.code, frames }, 'failed');
       }
       return handle(made, async (visit) => failurePage(visit, failure))(request, reply);
     });

@@ -138,16 +138,12 @@ describe('a Bot that runs', () => {
     gate.resolve();
   });
 
-  test('and throws is answered 400 without words; the operator learns which and why', async () => {
-    const { bots, run, lines } = hosted(() => Promise.reject(new Error('fault')));
+  test('and throws is answered 400 without words; the operator learns which and where, and nothing of a person', async () => {
+    const { bots, run, lines } = hosted(() => Promise.reject(new RangeError('Kim Muster')));
     expect(await run()).toEqual(answered(400));
-    expect(lines).toEqual([
-      expect.objectContaining({
-        bot: 'book',
-        err: expect.objectContaining({ message: 'fault' }),
-        msg: 'A Bot has failed.',
-      }),
-    ]);
+    expect(lines).toEqual([expect.objectContaining({ bot: 'book', type: 'RangeError', msg: 'A Bot has failed.' })]);
+    expect(JSON.stringify(lines)).toMatch(/in-gateway\.test\.ts/);
+    expect(JSON.stringify(lines)).not.toContain('Muster');
     expect(bots.pending()).toBe(0);
   });
 });

@@ -1,9 +1,12 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
+import fastify from 'fastify';
+import { pino } from 'pino';
 import { timesOf } from '../../../web/portal/clinic/times.ts';
+import { portal } from '../../../web/portal/server.ts';
 import { viewOf } from '../../../web/portal/visit/appointment.ts';
-import { aBrowser, bundle, withPortal } from './installed.ts';
+import { aBrowser, builtFiles, bundle, settings, withPortal } from './installed.ts';
 
 const [start, end] = ['2040-01-02T09:00:00.000Z', '2040-01-02T09:30:00.000Z'];
 
@@ -90,6 +93,19 @@ test('broken resources of the clinic stop no page', async () => {
     state: 'unclear',
     isOpen: false,
   });
+});
+
+test('the log tells what failed and where, and nothing of a person', async () => {
+  const lines: string[] = [];
+  const failing = fastify({ loggerInstance: pino({ level: 'error' }, { write: (line) => void lines.push(line) }) });
+  failing.addHook('preHandler', async () => Promise.reject(new RangeError('Kim Muster')));
+  const { assets, remove } = builtFiles();
+  failing.register(portal({ ...settings, ...down, assets }), { prefix: down.path });
+  expect((await failing.inject(down.path)).statusCode).toBe(500);
+  await failing.close();
+  remove();
+  expect(lines.join()).toMatch(/RangeError.*server\.test\.ts/);
+  expect(lines.join()).not.toContain('Muster');
 });
 
 test('a page that anybody may see is compressed for browsers that take it; one that is a person’s never is', async () => {
