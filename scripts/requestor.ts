@@ -54,7 +54,7 @@ async function add(name: string, given: CredentialArguments & HandOver & Added):
   printCredentials(name, await seal(connection, await addClient(connection, name, consumerOf, assistant)));
 }
 
-const assistantMark = ({ client }: Member): string => {
+const assistantMark = ({ client }: Pick<Member, 'client'>): string => {
   const mark = assistantOf({ profile: client });
   return mark ? `assistant (${mark})` : '';
 };
@@ -69,12 +69,12 @@ function describe({ current, retiring, hasOwnKeys }: SecretStates): string {
 async function list(given: CredentialArguments): Promise<void> {
   const all = await members(await open(given));
   const names = new Map(all.map(({ client }) => [`ClientApplication/${client.id}`, client.name]));
-  const rows = all.map(({ client, role, consumerOf, ...member }) => [
+  const rows = all.map(({ client, isDeleted, role, consumerOf }) => [
     client.name ?? '',
     client.id,
-    assistantMark({ client, role, consumerOf, ...member }) || role,
+    assistantMark({ client }) || role,
     (consumerOf && (names.get(consumerOf) ?? consumerOf)) ?? '',
-    describe(secretStates(client)),
+    isDeleted ? 'none: remove it by its id' : describe(secretStates(client)),
   ]);
   console.log(formatTable(['name', 'client id', 'role', 'reads the appointments of', 'secret'], rows));
 }

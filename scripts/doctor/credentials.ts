@@ -105,7 +105,9 @@ export async function readCredentials(installation: Installation): Promise<Crede
     readKeys(installation),
     members({ medplum, projectId: me.project.id }),
   ]);
-  const portals = all.map(({ client }) => ({ name: client.name ?? client.id, secrets: secretStates(client) }));
+  const portals = all
+    .filter(({ isDeleted }) => !isDeleted)
+    .map(({ client }) => ({ name: client.name ?? client.id, secrets: secretStates(client) }));
   return { taken: readiness?.credentials, keys, portals };
 }
 

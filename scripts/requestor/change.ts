@@ -158,7 +158,7 @@ async function endSubscriptions({ medplum }: Connection, { client }: Member, con
 }
 
 /**
- * Permanently ends a client's access: deletes its membership and itself. Its bookings stay; its Subscriptions are
+ * Permanently ends a client's access: deletes it and its membership. Its bookings stay; its Subscriptions are
  * switched off.
  *
  * @returns what was removed, and how many Subscriptions were switched off
@@ -170,9 +170,11 @@ export async function removeClient(
 ): Promise<{ readonly member: Member; readonly subscriptions: number }> {
   const member = await memberNamed(connection, idOrName);
   const { medplum } = connection;
-  // The membership, by which it is found, goes last but one: if this is broken off, no Subscription is left behind.
   const subscriptions = await endSubscriptions(connection, member, config);
+  if (!member.isDeleted) {
+    await medplum.deleteResource('ClientApplication', member.client.id);
+  }
+  // The membership, by which it is found, goes last: if this is broken off, it can be repeated.
   await medplum.deleteResource('ProjectMembership', member.membership.id);
-  await medplum.deleteResource('ClientApplication', member.client.id);
   return { member, subscriptions };
 }

@@ -10,7 +10,9 @@ export type Role = Extract<PolicyName, 'requestor' | 'consumer'>;
 /** A client of the service with its membership. */
 export interface Member {
   readonly role: Role;
+  /** Of one that was deleted in Medplum, whose membership was left, only the id is known. */
   readonly client: WithId<ClientApplication>;
+  readonly isDeleted: boolean;
   readonly membership: WithId<ProjectMembership>;
   /** Of a consumer: reference to the ClientApplication whose appointments it reads. */
   readonly consumerOf?: string | undefined;
@@ -82,9 +84,9 @@ export async function members(connection: Connection): Promise<Member[]> {
         return [];
       }
       const id = resolveId(membership.profile) ?? '';
-      // A search finds none that was deleted, and whose membership was left.
-      const client = await connection.medplum.searchOne('ClientApplication', { _id: id }, { cache: 'reload' });
-      return client ? [{ role, client, membership, consumerOf: consumerOf(membership) }] : [];
+      const found = await connection.medplum.searchOne('ClientApplication', { _id: id }, { cache: 'reload' });
+      const client = found ?? { resourceType: 'ClientApplication', id, name: '(deleted)' };
+      return [{ role, client, isDeleted: !found, membership, consumerOf: consumerOf(membership) }];
     }),
   );
   return found.flat().toSorted((one, other) => (one.client.name ?? '').localeCompare(other.client.name ?? ''));

@@ -112,11 +112,13 @@ test('of two secrets that work, each is sealed or not', () => {
   expect(secretStates({ ...client('a'), jwksUri: 'https://portal.example.org/keys' }).hasOwnKeys).toBe(true);
 });
 
-test('a client that was deleted in Medplum is not listed, and hinders nobody', async () => {
+test('of a client that was deleted in Medplum the membership is listed, and removed by its id', async () => {
   const { id } = await addClient(connection, 'Deleted');
   await connection.medplum.deleteResource('ClientApplication', id);
-  const names = (await members(connection)).map(({ client }) => client.name);
-  expect([names.includes('Portal'), names.includes('Deleted')]).toEqual([true, false]);
+  const left = async () => (await members(connection)).filter(({ client }) => client.id === id);
+  expect(await left()).toMatchObject([{ client: { name: '(deleted)' } }]);
+  await removeClient(connection, id, config);
+  expect(await left()).toEqual([]);
 });
 
 const aSubscription = (requestor: string) =>
@@ -129,7 +131,7 @@ const aSubscription = (requestor: string) =>
     channel: { type: 'rest-hook', endpoint: 'https://portal.example.org/' },
   });
 
-test('a removal that is broken off leaves no Subscription that delivers', async () => {
+test('a removal that is broken off leaves no Subscription that delivers, can be repeated, and frees the name', async () => {
   const { id } = await addClient(connection, 'Half gone');
   const subscription = await aSubscription(id);
   const { medplum } = connection;
@@ -142,6 +144,9 @@ test('a removal that is broken off leaves no Subscription that delivers', async 
   expect(await medplum.readResource('Subscription', subscription.id, { cache: 'reload' })).toMatchObject({
     status: 'off',
   });
+  expect(await removeClient(connection, id, config)).toMatchObject({ member: { client: { id } } });
+  await addClient(connection, 'Half gone');
+  await removeClient(connection, 'Half gone', config);
 });
 
 test('a removed requestor cannot log in; its appointments stay, its Subscriptions are off', async () => {
