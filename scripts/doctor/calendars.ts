@@ -34,7 +34,7 @@ export function assessShared(shared: readonly Shared[]): Verdict {
   return shared.length === 0
     ? ok('each has its own schedule')
     : warning(
-        `not protected from bookings at the same time: ${named(shared.map(({ actor, schedules }) => `${actor} in ${schedules.join(', ')}`))}`,
+        `not protected from bookings at the same time: ${shared.map(({ actor, schedules }) => `${actor} in ${schedules.join(', ')}`).join('; ')}`,
         'Use one schedule with several services. docs/clinics.md, "What is protected", says what is checked.',
       );
 }

@@ -58,7 +58,7 @@ export function check<T>(
   return { name, run: async (installation) => assess(await read(installation), installation) };
 }
 
-/** The first few of some findings, and the number of the others. */
+/** The first few of some findings that a command lists as a whole, and the number of the others. */
 export const named = (texts: readonly string[]): string =>
   [...texts.slice(0, 3), ...(texts.length > 3 ? [`and ${texts.length - 3} more`] : [])].join('; ');
 

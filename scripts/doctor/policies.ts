@@ -9,7 +9,7 @@ import { byId } from '../../core/booking/resource-set.ts';
 import type { PublicConfig } from '../../core/config/config.ts';
 import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
 import { searchAll } from '../medplum/project.ts';
-import { type Check, check, error, type Installation, named, ok, type Verdict } from './check.ts';
+import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
 
 /** Everything that can carry a booking policy. */
 interface Holders {
@@ -49,7 +49,7 @@ export function assessPolicies(found: Holders, { config }: { readonly config: Pu
   const all = wrong.length > 0 ? wrong : contradictions(found, config);
   return all.length > 0
     ? error(
-        `${named(all)}: nothing can be booked there`,
+        `${all.join('; ')}: nothing can be booked there`,
         'Correct the extension LocalBookingPolicy in Medplum (docs/clinics.md).',
       )
     : ok('all booking policies can be read');

@@ -1,8 +1,9 @@
 import type { CodeableConcept, CodeSystem, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { offersAllServices } from '../../core/calendar/parameters/schedule-calendar.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 import { searchAll } from '../medplum/project.ts';
-import { type Check, check, type Installation, named, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** The resources that code services, and the code systems that exist. */
 interface Coded {
@@ -55,7 +56,9 @@ function problemsOf(type: string, systems: ReadonlyMap<string, string>, found: C
  */
 function assessTerminology(found: Coded, { config }: { readonly config: BookingConfig }): Verdict {
   const ofSchedules = systemsOf(found.schedules, (one) =>
-    one.resourceType === 'Schedule' ? (one.serviceType ?? []) : [],
+    one.resourceType === 'Schedule'
+      ? (one.serviceType ?? []).filter((concept) => !offersAllServices({ serviceType: [concept] }))
+      : [],
   );
   const ofServices = systemsOf(found.services, (one) =>
     one.resourceType === 'HealthcareService' ? (one.type ?? []) : [],
@@ -67,7 +70,7 @@ function assessTerminology(found: Coded, { config }: { readonly config: BookingC
   return problems.length === 0
     ? ok(`${new Set([...ofSchedules.keys(), ...ofServices.keys()]).size} code systems of services are shown to portals`)
     : warning(
-        named(problems),
+        problems.join('; '),
         `Create the CodeSystem in Medplum with its url, and a useContext for each type: code ${config.contextTypeSystem}|${RESOURCE_USAGE}, value ${config.resourceTypesSystem}|Schedule (or HealthcareService).`,
       );
 }
