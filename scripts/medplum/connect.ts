@@ -72,8 +72,7 @@ function explain(error: unknown, { baseUrl }: Credentials): Error {
   return new Error(
     isUnreachable
       ? `No Medplum server answers at ${baseUrl}. Check --base-url (MEDPLUM_BASE_URL) and that the server runs.`
-      : `Logging in at ${baseUrl} failed: ${reason}. Check --client-id and --client-secret ` +
-          '(MEDPLUM_CLIENT_ID, MEDPLUM_CLIENT_SECRET).',
+      : `Logging in at ${baseUrl} failed: ${reason}. Check --client-id and --client-secret, or their variables.`,
     { cause: error },
   );
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
 import { mayBecome, statuses } from '../../core/booking/appointment/status.ts';
 import { bots } from '../../core/config/bots.ts';
+import { messageLanguages } from '../../core/config/config.ts';
 import { faults } from '../profiles/validator.ts';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
@@ -27,6 +28,11 @@ test('the page for operators names the metrics that there are', () => {
 test('the page for operators names Bots that there are', () => {
   const named = [...read('docs/operators.md').matchAll(/bot deploy (\w+)/g)].map(([, name]) => name ?? '');
   expect(named.filter((name) => !(name in bots))).toEqual([]);
+});
+
+test('the page of the configuration names the languages that there are', () => {
+  const [, named = ''] = /who prefer no other: ([^;]*);/.exec(read('docs/configuration.md')) ?? [];
+  expect(named.split(', ').sort()).toEqual(messageLanguages.map((language) => `\`${language}\``).sort());
 });
 
 const clinics = read('docs/clinics.md');

@@ -188,7 +188,7 @@ describe('a deployment is refused', () => {
   };
 
   test('with wrong credentials', async () => {
-    await expect(attempt({ clientSecret: 'wrong' })).rejects.toThrow(/Check --client-id and --client-secret/);
+    await expect(attempt({ clientSecret: 'wrong' })).rejects.toThrow(/--client-secret, or their variables/);
   });
 
   test('where no server answers', async () => {
