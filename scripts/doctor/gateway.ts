@@ -29,7 +29,13 @@ function assessGateway(
   if (state.ready === undefined) {
     return error(`no response from ${state.calledAt}`, 'Start it: npm run gateway, with MEDPLUM_BASE_URL set.');
   }
-  if (state.ready !== 200) {
+  if (state.ready !== 200 && state.ready !== 503) {
+    return error(
+      `${state.calledAt} does not show its state (${state.ready})`,
+      "Give the gateway's own address: a proxy keeps /readyz to itself.",
+    );
+  }
+  if (state.ready === 503) {
     return error(`runs, but cannot reach Medplum (${state.ready})`, 'Check MEDPLUM_BASE_URL of the gateway.');
   }
   const same = 'Give the gateway the same booking.config.json as the deployment (BOOKING_CONFIG), and start it again.';

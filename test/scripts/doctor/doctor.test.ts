@@ -171,6 +171,12 @@ describe('the gateway', () => {
     expect(row).toMatchObject({ level: 'error', help: expect.stringContaining('MEDPLUM_BASE_URL') });
   });
 
+  test('behind a proxy that keeps its state to itself is not said to miss Medplum', async () => {
+    const hidden = await examine({ ...options, gatewayUrl: baseUrl });
+    const help = expect.stringContaining("the gateway's own address");
+    expect(rowOf(hidden, 'gateway')).toMatchObject({ level: 'error', help });
+  });
+
   test('that nobody has named is not examined', async () => {
     expect(await examined('gateway')).toMatchObject({
       level: 'warning',
