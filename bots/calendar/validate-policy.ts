@@ -18,6 +18,6 @@ export async function handler(
   { input }: BotEvent<PolicyHolder>,
 ): Promise<true | OperationOutcome> {
   const visits = input.resourceType === 'HealthcareService' ? readVisit(input, config).issues : [];
-  const issues = [...readPolicy(input, config).issues, ...openingHoursIssues(input), ...visits];
+  const issues = [...readPolicy(input, config).issues, ...openingHoursIssues(input, config), ...visits];
   return issues.length > 0 ? toOperationOutcome(issues, config) : true;
 }

@@ -77,7 +77,7 @@ export async function addService(
     ...(specialty.length > 0 && { specialty }),
   };
   const resource = changeService(service, change);
-  requireUsable(resource);
+  requireUsable(resource, config);
   const { id } = await save(session, resource);
   console.log(`HealthcareService/${id} is added. Next: npm run calendar -- add "Dr. …" --service "${name}"`);
 }

@@ -81,7 +81,7 @@ async function apply(
   resource: Calendars['schedules'][number] | Calendars['services'][number],
   given: WritingArguments,
 ): Promise<void> {
-  requireUsable(resource);
+  requireUsable(resource, session.config);
   if (given.dryRun) {
     await printPreview(session, target, withChange(session.calendars, resource, session.config));
     return;

@@ -29,8 +29,9 @@ export async function open(given: CredentialArguments): Promise<Session> {
 }
 
 /** Refuses opening hours that cannot be used, even where Medplum does not ask the service before storing them. */
-export function requireUsable(holder: Schedule | HealthcareService): void {
-  const problems = checkOpeningHours(holder).map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
+export function requireUsable(holder: Schedule | HealthcareService, config: BookingConfig): void {
+  const found = checkOpeningHours(holder, config);
+  const problems = found.map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
   if (problems.length > 0) {
     throw new Error(`${problems.join('\n')}\nNothing was changed.`);
   }

@@ -42,7 +42,7 @@ export function stateOf(task: Task | undefined, { timeZone }: BookingConfig): st
     accepted: `is being published or waits for its turn${until && `, done${until}`}`,
     'in-progress': `is being published${until && `, done${until}`}`,
     completed: `published${until}`,
-    failed: 'cannot be published',
+    failed: ['cannot be published', task.statusReason?.text].filter(Boolean).join(': '),
     cancelled: 'not published',
   } as const;
   return words[status];

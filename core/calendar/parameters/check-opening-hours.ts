@@ -1,6 +1,8 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type CalendarProblem, faulty } from '../problem.ts';
+import { closedTime, isClosedDays } from '../publish/closed-days.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { scheduleHours, serviceHours } from '../time/weekly-hours.ts';
 import {
@@ -47,11 +49,13 @@ function valueProblems(layer: Layer): CalendarProblem[] {
 }
 
 /** Whether a period can be read does not depend on the time zone. */
-function closureProblems(closures: readonly Closure[], holder: string): readonly CalendarProblem[] {
+function closureProblems(
+  closures: readonly Closure[],
+  holder: string,
+  timeOf: typeof closedTime = ({ period, path }, timeZone) => periodInterval(period, timeZone, path),
+): readonly CalendarProblem[] {
   const problems = tooMany(closures.length, MOST_CLOSURES, 'closures', holder);
-  return problems.length > 0
-    ? problems
-    : closures.flatMap(({ period, path }) => periodInterval(period, 'UTC', path).problems);
+  return problems.length > 0 ? problems : closures.flatMap((closure) => timeOf(closure, 'UTC').problems);
 }
 
 function scheduleProblems({ planningHorizon }: Schedule, parameters: readonly Parameters[]): CalendarProblem[] {
@@ -74,12 +78,19 @@ function scheduleProblems({ planningHorizon }: Schedule, parameters: readonly Pa
   ];
 }
 
-function serviceProblems(service: HealthcareService, parameters: readonly Parameters[]): CalendarProblem[] {
+function serviceProblems(
+  service: HealthcareService,
+  parameters: readonly Parameters[],
+  config: PublicConfig,
+): CalendarProblem[] {
+  const closures = serviceClosures(service, 'HealthcareService');
+  // One that is not sound would keep every Schedule as it is.
+  const timeOf = isClosedDays(service, config) ? closedTime : undefined;
   const [first, second] = parameters;
   const misplaced = ['service', 'availability'].flatMap((url) => (first ? parametersIn(first, url) : []));
   return [
     ...serviceHours(service.availableTime ?? [], 'HealthcareService.availableTime').problems,
-    ...closureProblems(serviceClosures(service, 'HealthcareService'), 'HealthcareService.notAvailable'),
+    ...closureProblems(closures, 'HealthcareService.notAvailable', timeOf),
     ...misplaced.flatMap(
       ({ path, extension }) =>
         faulty(
@@ -100,16 +111,18 @@ function serviceProblems(service: HealthcareService, parameters: readonly Parame
  *
  * @param holder - as it is about to be stored
  */
-export function checkOpeningHours(holder: OpeningHoursHolder): CalendarProblem[] {
+export function checkOpeningHours(holder: OpeningHoursHolder, config: PublicConfig): CalendarProblem[] {
   const parameters = parametersOf(holder);
   const own =
-    holder.resourceType === 'Schedule' ? scheduleProblems(holder, parameters) : serviceProblems(holder, parameters);
+    holder.resourceType === 'Schedule'
+      ? scheduleProblems(holder, parameters)
+      : serviceProblems(holder, parameters, config);
   return [...parameters.flatMap(valueProblems), ...own];
 }
 
 /** The same problems as coded errors, for the author of the write. */
-export const openingHoursIssues = (holder: OpeningHoursHolder): Issue[] =>
-  checkOpeningHours(holder).map(({ diagnostics, expression }) => ({
+export const openingHoursIssues = (holder: OpeningHoursHolder, config: PublicConfig): Issue[] =>
+  checkOpeningHours(holder, config).map(({ diagnostics, expression }) => ({
     code: 'opening-hours-invalid',
     diagnostics,
     expression,

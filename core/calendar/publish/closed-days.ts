@@ -24,6 +24,16 @@ export function closedDays(services: readonly HealthcareService[], config: Publi
     .flatMap((service) => serviceClosures(service, `HealthcareService/${service.id}`));
 }
 
+/** The time of closed days, which have a start and an end. */
+export function closedTime({ period, path }: Closure, timeZone: string): Checked<Interval> {
+  const time = periodInterval(period, timeZone, path);
+  const length = time.value ? time.value.end - time.value.start : 0;
+  if (!Number.isFinite(length)) {
+    return faulty('period-invalid', 'Closed days must have a start and an end.', path);
+  }
+  return length > LONGEST ? faulty('period-invalid', 'Closed days can last at most a year.', path) : time;
+}
+
 /** A period, cut at the midnights of a time zone. */
 function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval> {
   for (let from = start; from < end; ) {
@@ -48,15 +58,9 @@ export function closedSlots(
 ): Checked<readonly WantedSlot[]> {
   return together(
     closures.map((closure): Checked<readonly WantedSlot[]> => {
-      const { value, problems } = periodInterval(closure.period, timeZone, closure.path);
+      const { value, problems } = closedTime(closure, timeZone);
       if (!value) {
         return { value, problems };
-      }
-      if (!Number.isFinite(value.start) || !Number.isFinite(value.end)) {
-        return faulty('period-invalid', 'Closed days must have a start and an end.', closure.path);
-      }
-      if (value.end - value.start > LONGEST) {
-        return faulty('period-invalid', 'Closed days can last at most a year.', closure.path);
       }
       const near = [...daysOf(value, timeZone)].filter((day) => overlaps(day, period));
       return sound(near.map((day) => closedSlot(schedule, day, closure.description, config)));

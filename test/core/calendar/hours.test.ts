@@ -14,6 +14,7 @@ import { schedulingParameters } from '../../../core/calendar/parameters/scheduli
 import { publishedPeriod } from '../../../core/calendar/publish/offers.ts';
 import { windowsFrom } from '../../../core/calendar/publish/publication.ts';
 import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
 import { told } from '../../lib/told.ts';
 import { days, firstDay, zones } from '../time/zones.ts';
@@ -152,7 +153,7 @@ const dense = (interval: number, places: number): HealthcareService & { readonly
   ...service([minutes('alignmentInterval', interval), { url: 'slotCapacity', valuePositiveInt: places }]),
 });
 
-const problems = (holder: HealthcareService | Schedule): string[] => told(checkOpeningHours(holder));
+const problems = (holder: HealthcareService | Schedule): string[] => told(checkOpeningHours(holder, config));
 
 const publishing = (...services: (HealthcareService & { readonly id: string })[]) =>
   publishingOf({ schedule: scheduleOf(services), services, actor }, config);
@@ -184,6 +185,14 @@ describe('opening hours that would take too long to publish', () => {
   ])('%s', (_, holder, expected) => {
     expect(problems(holder)).toEqual(expected);
     expect(publishing(holder).kind).toBe(expected.length > 0 ? 'kept' : 'on');
+  });
+
+  it('a service may be closed for good; closed days end, or no Schedule would be published any more', () => {
+    const forGood = { ...service(), notAvailable: [{ description: 'x', during: { start: '2027-01-01' } }] };
+    expect(problems(forGood)).toEqual([]);
+    const identifier = [{ system: artefactUri(config, 'LocalClosedDays') }];
+    const all = { ...forGood, identifier };
+    expect(problems(all)).toEqual(['period-invalid HealthcareService.notAvailable[0].during']);
   });
 
   it('many services of one Schedule', () => {

@@ -2,9 +2,16 @@ import { describe, expect, it, test } from '@jest/globals';
 import { close, closedDaysIn, emptyClosedDays, reopen } from '../../../core/calendar/change/closed-days-list.ts';
 import { changeSchedule, changeService } from '../../../core/calendar/change/opening-hours.ts';
 import { checkOpeningHours } from '../../../core/calendar/parameters/check-opening-hours.ts';
+import { publicationTask } from '../../../core/calendar/publish/publication.ts';
 import { closedDay, publicHolidays } from '../../../scripts/calendar/close.ts';
 import { hoursText, parseHours } from '../../../scripts/calendar/hours-text.ts';
+import { stateOf } from '../../../scripts/calendar/texts.ts';
 import { config } from '../installation.ts';
+
+test('a schedule that cannot be published is shown with the reason', () => {
+  const row = publicationTask({ schedule: 's', status: 'failed', due: 0, from: undefined }, config);
+  expect(stateOf({ ...row, statusReason: { text: 'Closed days must end.' } }, config)).toMatch(/cannot.*must end/);
+});
 
 describe('weekly hours', () => {
   test.each([
@@ -16,9 +23,9 @@ describe('weekly hours', () => {
   ])('%s is read and written the same', (text) => {
     const hours = parseHours(text);
     expect(hoursText(hours)).toBe(text);
-    expect(checkOpeningHours(changeService({ resourceType: 'HealthcareService' }, { hours, duration: 30 }))).toEqual(
-      [],
-    );
+    expect(
+      checkOpeningHours(changeService({ resourceType: 'HealthcareService' }, { hours, duration: 30 }), config),
+    ).toEqual([]);
   });
 
   test.each(['', 'mon', 'monday 09:00-12:00', 'fri-mon 09:00-12:00', 'mon 9-12', 'mon 09:00', 'mon 25:00-26:00'])(
@@ -58,7 +65,7 @@ describe('a change of opening hours', () => {
     const twice = changeSchedule(once, 'HealthcareService/1', { bufferAfter: 5 });
     const other = changeSchedule(twice, 'HealthcareService/2', { duration: 10 });
     expect(other.extension).toHaveLength(2);
-    expect(checkOpeningHours(other)).toEqual([]);
+    expect(checkOpeningHours(other, config)).toEqual([]);
     expect(other.extension?.[0]?.extension?.map(({ url }) => url)).toEqual(['service', 'availability', 'bufferAfter']);
   });
 });
