@@ -27,8 +27,11 @@ const service = [
 ];
 
 let appointment: Appointment;
+/** What was booked with it. */
+let others: object[] = [];
 
-const { app } = await withPortal({ now: () => now }, (clinic) => {
+const extensions = { ...settings.extensions, visitGroup: 'urn:group' };
+const { app } = await withPortal({ now: () => now, extensions }, (clinic) => {
   const cancelUntil = { url: 'cancelUntil', valueDuration: { value: 1, code: 'd' } };
   const extension = [{ url: 'urn:policy', extension: [cancelUntil] }];
   const serviceType = [{ text: 'CT', extension: [serviceReference] }];
@@ -47,7 +50,8 @@ const { app } = await withPortal({ now: () => now }, (clinic) => {
   clinic.get<{ Querystring: { start: string[] } }>('/fhir/R4/Slot', async ({ query: { start } }) =>
     bundle(...(`ge${slot.start}` >= (start[0] ?? '') && `lt${slot.start}` < (start[1] ?? '') ? [slot] : [])),
   );
-  clinic.get('/fhir/R4/Appointment', async () => bundle(appointment, slot));
+  clinic.get('/fhir/R4/Appointment', async () => bundle(appointment, slot, ...others));
+  clinic.patch('/fhir/R4/Appointment/b', async () => ({ resourceType: 'Appointment', id: 'b', status: 'cancelled' }));
   clinic.patch('/fhir/R4/Appointment/a', async (_request, reply) => {
     const issue = [{ severity: 'error', details: { coding: [{ code: 'cancellation-closed' }] } }];
     return reply.code(422).send({ resourceType: 'OperationOutcome', issue });
@@ -91,6 +95,20 @@ describe('the last moment to cancel', () => {
     expect(refused.body).toContain('It is too late to cancel');
     expect(refused.body).not.toMatch(/Try again|class="danger"/);
   });
+});
+
+test('of a visit that has begun the rest is cancelled', async () => {
+  const visit = {
+    identifier: [{ system: 'urn:group', value: 'g' }],
+    participant: [{ actor: { reference: 'Patient/p' }, status: 'accepted' as const }],
+  };
+  others = [{ resourceType: 'Appointment', id: 'b', status: 'booked', start: hours(1), end: hours(2), ...visit }];
+  const { browser, body } = await pageOf({ slot: [], start: hours(-1), end: hours(0), ...visit });
+  expect(body).toContain('Cancel the visit');
+  expect(body).not.toContain('Move the visit');
+  expect((await browser.send('/portal/appointments/a/cancel')).body).toContain('class="danger"');
+  expect((await browser.send('/portal/appointments/a/cancel', {})).statusCode).toBe(303);
+  others = [];
 });
 
 describe('a request', () => {

@@ -28,6 +28,7 @@ import type { RestOfSeries } from '../pages/visits.ts';
 import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink, withMore } from '../session/session.ts';
 import {
   type AppointmentView,
+  comingOf,
   groupOf,
   isHold,
   isOccurrence,
@@ -133,7 +134,8 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
     const key = steps.length > 1 && group !== undefined ? group : one.view.id;
     shown.set(
       key,
-      shown.get(key) ?? (steps.length > 1 ? { ...one, view: visitView(one.view, views, services), steps } : one),
+      shown.get(key) ??
+        (steps.length > 1 ? { ...one, view: visitView(one.view, views, services, visit.portal.now()), steps } : one),
     );
   }
   return [...shown.values()];
@@ -281,6 +283,7 @@ async function offersFor(visit: Visit, own: Own): Promise<AppointmentView[]> {
           first.view,
           [first, ...others].map(({ view }) => view),
           [],
+          visit.portal.now(),
         )
       : (first?.view ?? []),
   );
@@ -379,7 +382,7 @@ async function cancelAll(
   { portal, session }: Visit,
   { appointment, view, steps = [] }: Own,
 ): Promise<Refusal | undefined> {
-  const ids = view.steps.filter(({ openUntil }) => openUntil !== undefined).map(({ id }) => id);
+  const ids = comingOf(view.steps, portal.now()).map(({ id }) => id);
   const [first = appointment] = steps.filter((one) => one.view.id === ids[0]).map((one) => one.appointment);
   const answer = await portal.service.cancel(first);
   if (isRefusal(answer)) {

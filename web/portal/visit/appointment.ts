@@ -199,25 +199,36 @@ const least = (times: readonly (number | undefined)[]): number | undefined => {
   return known.length > 0 ? Math.min(...known) : undefined;
 };
 
+/** The steps of a visit that can be moved or cancelled by their state, and have not begun. */
+export const comingOf = (steps: readonly AppointmentView[], now: number): AppointmentView[] =>
+  steps.filter(({ openUntil, start = 0 }) => openUntil !== undefined && start > now);
+
 /**
  * A visit as patients see it: one thing from the first step to the last that takes place.
  *
  * @param view - of one of its appointments, under whose address it is shown
  * @param all - of all its appointments
  * @param services - what can be booked
+ * @param now - milliseconds since 1970 UTC
  */
 export function visitView(
   view: AppointmentView,
   all: readonly AppointmentView[],
   services: readonly BookableService[],
+  now: number,
 ): AppointmentView {
   const steps = all.toSorted((one, other) => (one.start ?? 0) - (other.start ?? 0));
   const standing = steps.filter(({ state }) => state !== 'cancelled');
   const parts = standing.length > 0 ? standing : steps;
-  const open = standing.filter(({ openUntil }) => openUntil !== undefined);
-  const [first = view] = open.length > 0 ? open : parts;
+  const changeable = standing.filter(({ openUntil }) => openUntil !== undefined);
+  const coming = comingOf(standing, now);
+  const [first = view] = [...coming, ...changeable, ...parts];
   const ends = parts.flatMap(({ end }) => end ?? []);
-  const service = services.find(({ visit }) => visit && visit.service === first.step?.service);
+  // Only a visit of which nothing has begun is looked for anew.
+  const service =
+    coming.length === standing.length
+      ? services.find(({ visit }) => visit && visit.service === first.step?.service)
+      : undefined;
   return {
     ...first,
     id: view.id,
@@ -230,8 +241,8 @@ export function visitView(
     isRefilled: service !== undefined && isRefilled(service),
     notes: [...new Set(parts.flatMap(({ notes }) => notes ?? []))].join('\n\n') || undefined,
     bring: [...new Set(parts.flatMap(({ bring }) => bring ?? []))].join('\n\n') || undefined,
-    openUntil: least(open.map(({ openUntil }) => openUntil)),
-    isOpen: open.length > 0 && open.every(({ isOpen }) => isOpen),
+    openUntil: least((coming.length > 0 ? coming : changeable).map(({ openUntil }) => openUntil)),
+    isOpen: coming.length > 0 && coming.every(({ isOpen }) => isOpen),
     steps,
   };
 }
