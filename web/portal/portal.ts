@@ -9,6 +9,7 @@ import { listOf } from './fhir/elements.ts';
 import type { ExtensionUrls } from './fhir/refusal.ts';
 import { createNews, type News } from './news/news.ts';
 import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
+import { createSessions } from './session/session.ts';
 import { createShares, type Shares } from './session/shares.ts';
 
 /** What a portal needs to know. */
@@ -62,6 +63,7 @@ export interface Portal {
   readonly options: PortalOptions;
   readonly service: BookingService;
   readonly seal: Seal;
+  readonly sessions: ReturnType<typeof createSessions>;
   readonly news: News;
   readonly shares: Shares;
   /** What a notification must carry. */
@@ -199,6 +201,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     service,
     now,
     seal: createSeal(sealKey(ownSecret), now),
+    sessions: createSessions(),
     news: createNews(service, { endpoint, topic, secret }, now, warn),
     shares: createShares(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
     notificationSecret: secret,

@@ -65,7 +65,11 @@ async function setCookies(
     put(cookies.language, language, YEAR);
   }
   if (session) {
-    const sealed = await portal.seal.close('session', { ...session }, portal.now() + SESSION_LENGTH);
+    const sealed = await portal.seal.close(
+      'session',
+      { ...portal.sessions.keep(session) },
+      portal.now() + SESSION_LENGTH,
+    );
     put(cookies.session, sealed, SESSION_LENGTH / 1000);
   }
   if (draft && isKept(draft)) {
@@ -75,6 +79,9 @@ async function setCookies(
   }
   if (link) {
     put(cookies.link, link, LINK_LENGTH / 1000);
+  }
+  if (session === null) {
+    portal.sessions.end(before);
   }
   for (const [name, value] of [
     [cookies.session, session],

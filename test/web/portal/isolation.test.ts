@@ -228,6 +228,22 @@ describe('the address of a form', () => {
   });
 });
 
+test('of two bookings at once in one browser neither takes the other out of sight, whichever answer comes last', async () => {
+  for (const isReversed of [false, true]) {
+    const browser = visitor();
+    const forms = [await press(browser), await press(browser, time('10:00', '10:30'))];
+    const sent = forms.map(async (form) => {
+      const answer = await browser.post(form, anna);
+      return { answer, cookie: browser.cookies.get('portal_session') ?? '' };
+    });
+    const answers = await Promise.all(sent);
+    browser.cookies.set('portal_session', answers[isReversed ? 0 : 1]?.cookie ?? '');
+    for (const { answer } of answers) {
+      expect((await browser.get(`/portal/appointments/${idIn(answer)}`)).status).toBe(200);
+    }
+  }
+});
+
 describe('a link', () => {
   test('shows the appointment that it names, not others of the patient', async () => {
     const browser = visitor();

@@ -109,7 +109,7 @@ async function draftOf(
 export async function visitOf(portal: Portal, request: FastifyRequest): Promise<Visit> {
   const { params, url, body } = request;
   const texts = textsOf[languageOf(request)];
-  const session = await openSession(portal.seal, request.cookies[cookies.session]);
+  const session = portal.sessions.whole(await openSession(portal.seal, request.cookies[cookies.session]));
   const [, query = ''] = url.split('?', 2);
   return {
     portal,

@@ -44,6 +44,31 @@ export function withMore(session: Session, added: Partial<Omit<Session, 'browser
   };
 }
 
+/** How many sessions are remembered; those that have changed least lately go first. */
+const MOST_REMEMBERED = 5_000;
+
+/** What sessions have come to see: of two answers under way at once, the cookie of one would take away what the other gave. */
+export function createSessions() {
+  const known = new Map<string, Session>();
+  const whole = (session: Session): Session => withMore(known.get(session.browser) ?? session, session);
+  return {
+    /** A session with what it has come to see meanwhile. */
+    whole: (session: Session): Session => (known.has(session.browser) ? whole(session) : session),
+    /** The same, which is remembered. */
+    keep(session: Session): Session {
+      const kept = whole(session);
+      known.delete(kept.browser);
+      known.set(kept.browser, kept);
+      const [oldest = ''] = known.keys();
+      if (known.size > MOST_REMEMBERED) {
+        known.delete(oldest);
+      }
+      return kept;
+    },
+    end: ({ browser }: Session): boolean => known.delete(browser),
+  };
+}
+
 /** The session of a browser, from its cookie; none if there is no valid one. */
 export async function openSession(seal: Seal, cookie: string | undefined): Promise<Session> {
   const content = cookie === undefined ? 'invalid' : await seal.open('session', cookie);
