@@ -26,6 +26,8 @@ const service = [
   },
 ];
 
+const time = `Slot/a Schedule/s ${hours(48)} ${hours(49)}`;
+
 let appointment: Appointment;
 /** What was booked with it. */
 let others: object[] = [];
@@ -109,6 +111,19 @@ test('of a visit that has begun the rest is cancelled', async () => {
   expect((await browser.send('/portal/appointments/a/cancel')).body).toContain('class="danger"');
   expect((await browser.send('/portal/appointments/a/cancel', {})).statusCode).toBe(303);
   others = [];
+});
+
+test.each([
+  ['/hold', '/times?service=&payer='],
+  ['/appointments/a/move', `/appointments/a/move?${new URLSearchParams({ service: '', payer: '', time })}`],
+  ['/appointments/b/accept', '/appointments/b'],
+])('in another language the answer to what a form has sent to %s is a page, too', async (path, page) => {
+  const { browser } = await pageOf({ start: hours(48), end: hours(49) });
+  const { statusCode, body } = await browser.send(`/portal${path}`, { service: '', time });
+  const back = /name="back" value="([^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const { location = '' } = (await browser.send('/portal/language', { language: 'de', back })).headers;
+  const { statusCode: shown, headers } = await browser.send(location);
+  expect([statusCode, shown === 303 ? headers.location : location]).toEqual([409, `/portal${page}`]);
 });
 
 describe('a request', () => {

@@ -33,9 +33,15 @@ function navigation({ portal: { options }, texts, url }: Visit): Html {
 
 const globe = html`<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1 8h14M8 1a7 7 0 1 0 0 14A7 7 0 1 0 8 1c-4 4-4 10 0 14 4-4 4-10 0-14"/></svg>`;
 
+/** The address of the page; of one that answers a form, with the time that was chosen. */
+function addressOf({ url, form }: Visit): string {
+  const chosen = ['service', 'payer', 'time'].map((name) => [name, form.get(name)]);
+  return form.get('time') === '' || url.includes('?') ? url : `${url}?${new URLSearchParams(chosen).toString()}`;
+}
+
 /** The other languages. They are buttons, so that what was typed goes with them. */
 function languageSwitch(visit: Visit, form: string | undefined): Html {
-  const { portal, url, texts } = visit;
+  const { portal, texts } = visit;
   const attributes = form === undefined ? html` name="language"` : html` form="${form}" name="action" formnovalidate`;
   const buttons = languages
     .filter((language) => language !== texts.language)
@@ -47,7 +53,7 @@ function languageSwitch(visit: Visit, form: string | undefined): Html {
   return html`<details class="language"><summary aria-label="${texts.languages}: ${texts.languageName}">${globe}${texts.languageName}</summary>
 ${
   form === undefined
-    ? html`<form method="post" action="${portal.options.path}/language"><input type="hidden" name="back" value="${url}"><ul>${buttons}</ul></form>`
+    ? html`<form method="post" action="${portal.options.path}/language"><input type="hidden" name="back" value="${addressOf(visit)}"><ul>${buttons}</ul></form>`
     : html`<button form="${form}" class="first" tabindex="-1" aria-hidden="true"></button><ul>${buttons}</ul>`
 }</details>`;
 }

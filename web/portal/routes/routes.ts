@@ -1,4 +1,4 @@
-import type { PageHandler } from '../http/visit.ts';
+import type { PageHandler, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import * as appointments from './appointments.ts';
 import { sendDetails } from './booking.ts';
@@ -22,6 +22,11 @@ interface PortalRoute {
   readonly isCheap?: boolean;
 }
 
+/** Where only a form leads, a page stands for it: for who asks for the address again, also in another language. */
+const leadTo =
+  (page: (visit: Visit) => string): PageHandler =>
+  async (visit) => ({ kind: 'redirect', to: `${visit.portal.options.path}${page(visit)}` });
+
 /** All addresses of the portal. */
 export const portalRoutes: readonly PortalRoute[] = [
   { method: 'GET', path: '/', handler: showServices },
@@ -31,6 +36,13 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'GET', path: '/colour.css', handler: showColour, isCheap: true },
   { method: 'GET', path: '/embed.js', handler: showEmbedScript, isCheap: true },
   { method: 'GET', path: '/slots/:id', handler: showSlot },
+  {
+    method: 'GET',
+    path: '/hold',
+    handler: leadTo(
+      ({ query }) => `/times?${new URLSearchParams({ service: query.get('service'), payer: query.get('payer') })}`,
+    ),
+  },
   { method: 'POST', path: '/hold', handler: holdTime },
   { method: 'GET', path: '/details', handler: showDetails },
   { method: 'POST', path: '/details', handler: sendDetails },
@@ -44,6 +56,11 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'POST', path: '/appointments/:id/cancel', handler: appointments.cancel },
   { method: 'GET', path: '/appointments/:id/move', handler: appointments.askMove },
   { method: 'POST', path: '/appointments/:id/move', handler: appointments.move },
+  {
+    method: 'GET',
+    path: '/appointments/:id/accept',
+    handler: leadTo(({ id }) => `/appointments/${encodeURIComponent(id)}`),
+  },
   { method: 'POST', path: '/appointments/:id/accept', handler: appointments.accept },
   { method: 'GET', path: '/wait', handler: showWait },
   { method: 'POST', path: '/wait', handler: joinWaitlist },
@@ -55,6 +72,7 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'POST', path: '/message/:id/move', handler: moveByMessage },
   { method: 'GET', path: '/leave', handler: appointments.askLeave },
   { method: 'POST', path: '/leave', handler: leave },
+  { method: 'GET', path: '/language', handler: leadTo(() => '/') },
   { method: 'POST', path: '/language', handler: switchLanguage },
   { method: 'GET', path: '/*', handler: async (visit) => failurePage(visit, 'notFound') },
 ];
