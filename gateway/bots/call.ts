@@ -29,8 +29,12 @@ export function callBot(
 const outcomeUnknown =
   'It may have been carried out: send it again with the same Appointment.identifier, or read first.';
 
-/** The advice after a call that may have been carried out although its response is missing. */
-const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
+/** The advice after a call that may have been carried out although its response is missing, and after one that was not. */
+const sentences: Readonly<Record<UpstreamFailure['failure'] | 'unsent', Issue>> = {
+  unsent: {
+    code: 'upstream-unavailable',
+    diagnostics: 'The FHIR server behind the service cannot be reached. Nothing was changed: try again.',
+  },
   unavailable: {
     code: 'upstream-unavailable',
     diagnostics: `The FHIR server behind the service did not answer. ${outcomeUnknown}`,
@@ -49,9 +53,9 @@ const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
   },
 };
 
-function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): UpstreamFailure['failure'] | undefined {
+function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): keyof typeof sentences | undefined {
   if ('failure' in answer) {
-    return answer.failure;
+    return answer.isUnsent ? 'unsent' : answer.failure;
   }
   const { status } = answer;
   if (status === 504) {

@@ -60,6 +60,7 @@ function answerOf(body: unknown): UpstreamAnswer {
 const failed: UpstreamAnswer = { status: 400, headers: {}, body: undefined };
 const refused: UpstreamAnswer = { status: 403, headers: {}, body: undefined };
 const tooLate: UpstreamFailure = { failure: 'timeout' };
+const unsent: UpstreamFailure = { failure: 'unavailable', isUnsent: true };
 
 /** The login of the gateway's own client. */
 interface OwnToken {
@@ -122,8 +123,9 @@ function createPermission({ upstream, config, now }: HostContext) {
     const identifier = `${artefactUri(config, 'LocalBot')}|${name}`;
     const query = new URLSearchParams({ identifier, _fields: 'id', _count: '1' }).toString();
     const found = await upstream.call({ method: 'GET', path: 'fhir/R4/Bot', query, headers });
+    const isAnswered = 'status' in found && found.status < 500;
     if (!isSuccess(found)) {
-      return found;
+      return isAnswered ? found : unsent;
     }
     const bundle = isResource(found.body, 'Bundle') ? found.body : undefined;
     if (!bundle?.entry?.length) {
@@ -206,7 +208,7 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
       }
       const [refusal, isLoggedIn] = await Promise.all([refusalOf(call), token.isThere()]);
       if (refusal || !isLoggedIn) {
-        return refusal ?? { failure: 'unavailable', isUnsent: true };
+        return refusal ?? unsent;
       }
       const answer = await within(timeLimits(config).answer, execute(handler, call), tooLate);
       if (!isDoubtful(answer, context)) {

@@ -154,6 +154,11 @@ describe('a Bot that did not answer', () => {
     expect(diagnostics).toContain('send it again with the same Appointment.identifier, or read first.');
   });
 
+  test('because it was never asked has changed nothing', () => {
+    const [status, , diagnostics] = said({ failure: 'unavailable', isUnsent: true });
+    expect([status, diagnostics]).toEqual([503, expect.stringContaining('Nothing was changed: try again.')]);
+  });
+
   test.each([
     [401, 401],
     [429, 429],

@@ -156,9 +156,9 @@ test('a Bot that the gateway does not have runs in Medplum', async () => {
 
 describe('whether a caller may call a Bot', () => {
   test.each<[UpstreamAnswer | UpstreamFailure, UpstreamAnswer | UpstreamFailure]>([
-    [{ failure: 'timeout' }, { failure: 'timeout' }],
+    [{ failure: 'timeout' }, { failure: 'unavailable', isUnsent: true }],
+    [answered(500, 'x'), { failure: 'unavailable', isUnsent: true }],
     [answered(401), answered(401)],
-    [answered(500, 'x'), answered(500, 'x')],
     [answered(200, { resourceType: 'Bundle' }), answered(403)],
     [answered(200, { resourceType: 'Bundle', entry: [] }), answered(403)],
     [answered(200, { resourceType: 'Slot', entry: [{}] }), answered(403)],
