@@ -8,7 +8,7 @@ import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { type FhirResponse, preferred, versionHeaders } from '../http/response.ts';
-import type { UpstreamAnswer } from '../medplum/client.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { bodyOf, isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
@@ -27,21 +27,24 @@ function written(answer: UpstreamAnswer, { returnPreference }: FhirRequest, { co
   return preferred({ status: answer.status, headers, resource }, returnPreference);
 }
 
-/** Stores a patient and answers with the result. */
-async function store(
+/** Sends a patient to be stored. */
+const send = (
   method: 'POST' | 'PUT',
   path: string,
   headers: Readonly<Record<string, string>>,
   patient: Patient,
-  exchange: FhirRequest,
-  context: GatewayContext,
-): Promise<FhirResponse> {
-  const answer = await context.upstream.call({
+  { upstreamHeaders }: FhirRequest,
+  { upstream }: GatewayContext,
+): Promise<UpstreamAnswer | UpstreamFailure> =>
+  upstream.call({
     method,
     path,
-    headers: { ...exchange.upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
+    headers: { ...upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
     body: JSON.stringify(patient),
   });
+
+/** What the caller is told of a patient that was sent to be stored. */
+function told(answer: UpstreamAnswer | UpstreamFailure, exchange: FhirRequest, context: GatewayContext): FhirResponse {
   // Medplum passes on, with status 400, the objections of its Bots to a write.
   return isSuccess(answer)
     ? written(answer, exchange, context)
@@ -92,11 +95,15 @@ export const createPatient: Handler = async (exchange, context) => {
     const issues = [...(isIssues(headers) ? headers : []), ...('issues' in checked ? checked.issues : [])];
     return refusal(issues, config);
   }
-  return store('POST', 'fhir/R4/Patient', headers, checked.patient, exchange, context);
+  return told(await send('POST', 'fhir/R4/Patient', headers, checked.patient, exchange, context), exchange, context);
 };
 
+/** How often a patient is read again that others change at the same moment. */
+const ATTEMPTS = 5;
+
 /**
- * `PUT /Patient/{id}`: replaces a patient; an unknown one is not created (404). `If-Match` is honoured.
+ * `PUT /Patient/{id}`: replaces a patient; an unknown one is not created (404). `If-Match` is honoured; without it, too, only
+ * what was judged is replaced: the clinic may merge the patient meanwhile.
  *
  * @see specification 4.6; https://hl7.org/fhir/R4/http.html#update
  */
@@ -112,17 +119,24 @@ export const updatePatient: Handler = async (exchange, context) => {
     return refusal(issues, context.config);
   }
   const path = `fhir/R4/Patient/${id}`;
-  const stored = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
-  if (!isSuccess(stored)) {
-    return upstreamProblem(stored, context.config);
+  for (let left = ATTEMPTS; ; left--) {
+    const stored = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
+    if (!isSuccess(stored)) {
+      return upstreamProblem(stored, context.config);
+    }
+    if (!isPatient(stored.body)) {
+      return problem('bad-gateway');
+    }
+    const checked = updatedPatient(body, stored.body, caller, context.config);
+    if ('issues' in checked) {
+      return refusal(checked.issues, context.config);
+    }
+    const version = ifMatch.version ?? stored.body.meta?.versionId;
+    const headers: Record<string, string> = version ? { 'if-match': `W/"${version}"` } : {};
+    const answer = await send('PUT', path, headers, checked.patient, exchange, context);
+    const isOvertaken = 'status' in answer && answer.status === 412 && ifMatch.version === undefined;
+    if (!isOvertaken || left === 1) {
+      return told(isOvertaken ? { ...answer, status: 409 } : answer, exchange, context);
+    }
   }
-  if (!isPatient(stored.body)) {
-    return problem('bad-gateway');
-  }
-  const checked = updatedPatient(body, stored.body, caller, context.config);
-  if ('issues' in checked) {
-    return refusal(checked.issues, context.config);
-  }
-  const headers: Record<string, string> = ifMatch.version ? { 'if-match': `W/"${ifMatch.version}"` } : {};
-  return store('PUT', path, headers, checked.patient, exchange, context);
 };

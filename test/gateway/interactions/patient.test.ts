@@ -94,6 +94,23 @@ describe('PUT /Patient/{id}', () => {
     expect(stored().meta.tag ?? []).toEqual(after);
   });
 
+  test('does not undo what the clinic has merged meanwhile, and gives way to others who change it all the time', async () => {
+    const merged = {
+      ...patient,
+      meta: { versionId: 'v2' },
+      link: [{ type: 'replaced-by', other: { reference: 'Patient/q' } }],
+    };
+    fake.answer = ({ method, headers }) => {
+      const isMerged = fake.received.length > 1;
+      return method === 'GET'
+        ? { body: isMerged ? merged : onceStored([own]).body }
+        : { status: headers['if-match'] === 'W/"v1"' ? 412 : 200, body: updated.body };
+    };
+    expect((await update(patient, { authorization: 'Bearer portal-b' })).statusCode).toBe(422);
+    respondToPut({ status: 412 });
+    expect((await update(patient)).statusCode).toBe(409);
+  });
+
   test('an If-Match that Medplum would pass over is 400', async () => {
     expect((await update(patient, { 'if-match': 'v1' })).statusCode).toBe(400);
     expect(fake.received).toEqual([]);
