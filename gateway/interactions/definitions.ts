@@ -3,12 +3,13 @@ import { isObject } from '../../core/fhir/resource.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
-import { type FhirResponse, isAnyResource, versionHeaders } from '../http/response.ts';
+import { type FhirResponse, isAnyResource } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
 import { parseQuery } from '../search/rewrite.ts';
 import type { DefinitionType } from '../served-types.ts';
+import { current } from './read.ts';
 
 /** The canonical URLs that a CapabilityStatement names, by the type of what they define. */
 export type Named = Readonly<Record<DefinitionType, readonly string[]>>;
@@ -79,7 +80,7 @@ export function readDefinition(type: DefinitionType, named: Named): Handler {
       return found;
     }
     const [resource] = found;
-    return resource ? { status: 200, headers: versionHeaders(resource), resource } : problem('not-found');
+    return resource ? current(resource, exchange) : problem('not-found');
   };
 }
 

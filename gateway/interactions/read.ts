@@ -1,7 +1,8 @@
+import type { Resource } from '@medplum/fhirtypes';
 import { isId } from '../../core/fhir/reference.ts';
-import type { Handler } from '../handler.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
 import { problem } from '../http/errors.ts';
-import { versionHeaders } from '../http/response.ts';
+import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { isSuccess } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
@@ -13,6 +14,12 @@ function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boo
   return etag !== undefined && (known.includes(etag) || known.includes('*'));
 }
 
+/** A resource as it is now, or 304 if the client already has it. */
+export function current(resource: Resource, { header }: FhirRequest): FhirResponse {
+  const headers = versionHeaders(resource);
+  return isKnown(header('if-none-match'), headers.etag) ? { status: 304, headers } : { status: 200, headers, resource };
+}
+
 /**
  * `GET /{type}/{id}`: the current version of a resource, as far as the caller may see it; 304 if the client already has
  * it.
@@ -21,7 +28,7 @@ function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boo
  */
 export function read(type: ServedTypeName): Handler {
   return async (exchange, context) => {
-    const { params, upstreamHeaders, header } = exchange;
+    const { params, upstreamHeaders } = exchange;
     if (!isId(params.id)) {
       return problem('not-found');
     }
@@ -37,9 +44,6 @@ export function read(type: ServedTypeName): Handler {
     if (!resource) {
       return problem('bad-gateway');
     }
-    const headers = versionHeaders(resource);
-    return isKnown(header('if-none-match'), headers.etag)
-      ? { status: 304, headers }
-      : { status: 200, headers, resource };
+    return current(resource, exchange);
   };
 }

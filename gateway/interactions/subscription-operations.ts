@@ -11,6 +11,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 import { isBundle } from '../medplum/public-resources.ts';
+import { searchIssue } from '../search/parameters/param.ts';
 import { parseQuery } from '../search/rewrite.ts';
 import { bindingIn } from '../websocket/messages.ts';
 import { websocketUrl } from '../websocket/server.ts';
@@ -29,6 +30,21 @@ function valuesOf({ query, body }: FhirRequest, name: string): string[] {
   ].filter((value) => value !== '');
 }
 
+/** An operation with these parameters; none is passed over in silence. */
+const withParameters =
+  (known: readonly string[], handler: Handler): Handler =>
+  async (exchange, context) => {
+    const sent = [...parseQuery(exchange.query), ...parametersIn(exchange.body)].map(({ name }) => String(name));
+    const unknown = sent.filter((name) => ![...known, '_format', '_pretty'].includes(name));
+    const say = `The operation has ${known.length > 0 ? `only the parameters ${known.join(', ')}` : 'no parameters'}.`;
+    return unknown.length > 0
+      ? refusal(
+          unknown.map((name) => searchIssue(name, say)),
+          context.config,
+        )
+      : handler(exchange, context);
+  };
+
 async function callReport(input: object, exchange: FhirRequest, context: GatewayContext): Promise<FhirResponse> {
   const answer = await callBot('subscription-operations', input, exchange, context);
   const bundle = bodyOf(answer);
@@ -40,20 +56,20 @@ async function callReport(input: object, exchange: FhirRequest, context: Gateway
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-status.html
  */
-export const subscriptionStatus: Handler = async (exchange, context) => {
+export const subscriptionStatus = withParameters(['id', 'status'], async (exchange, context) => {
   const { id } = exchange.params;
   if (id !== undefined) {
     return isId(id) ? callReport({ operation: 'status', id }, exchange, context) : problem('not-found');
   }
   const ids = valuesOf(exchange, 'id').map((value) => value.replace(/^.*\//, ''));
   return callReport({ operation: 'status', ids, statuses: valuesOf(exchange, 'status') }, exchange, context);
-};
+});
 
 /** `$deliver`: lets staff have waiting notifications sent now; a Subscription in error becomes `requested` again. */
-export const deliverNow: Handler = async (exchange, context) => {
+export const deliverNow = withParameters([], async (exchange, context) => {
   const { id } = exchange.params;
   return isId(id) ? callReport({ operation: 'deliver', id }, exchange, context) : problem('not-found');
-};
+});
 
 /** An event number, or what is wrong with it. */
 function eventNumber(exchange: FhirRequest, name: string): { readonly number?: number } | Issue {
@@ -75,21 +91,24 @@ function eventNumber(exchange: FhirRequest, name: string): { readonly number?: n
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
  */
-export const subscriptionEvents: Handler = async (exchange, context) => {
-  const { id } = exchange.params;
-  const since = eventNumber(exchange, 'eventsSinceNumber');
-  const until = eventNumber(exchange, 'eventsUntilNumber');
-  if (!isId(id)) {
-    return problem('not-found');
-  }
-  const issues = [since, until].flatMap((read) => ('code' in read ? [read] : []));
-  if ('code' in since || 'code' in until) {
-    return refusal(issues, context.config);
-  }
-  const [content] = valuesOf(exchange, 'content');
-  const input = { operation: 'events', id, since: since.number, until: until.number, content };
-  return callReport(input, exchange, context);
-};
+export const subscriptionEvents = withParameters(
+  ['eventsSinceNumber', 'eventsUntilNumber', 'content'],
+  async (exchange, context) => {
+    const { id } = exchange.params;
+    const since = eventNumber(exchange, 'eventsSinceNumber');
+    const until = eventNumber(exchange, 'eventsUntilNumber');
+    if (!isId(id)) {
+      return problem('not-found');
+    }
+    const issues = [since, until].flatMap((read) => ('code' in read ? [read] : []));
+    if ('code' in since || 'code' in until) {
+      return refusal(issues, context.config);
+    }
+    const [content] = valuesOf(exchange, 'content');
+    const input = { operation: 'events', id, since: since.number, until: until.number, content };
+    return callReport(input, exchange, context);
+  },
+);
 
 /**
  * `$get-ws-binding-token`: what a client binds a websocket with, and where it connects. The token is sealed: it binds a
@@ -97,7 +116,7 @@ export const subscriptionEvents: Handler = async (exchange, context) => {
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */
-export const websocketToken: Handler = async (exchange, context) => {
+export const websocketToken = withParameters(['id'], async (exchange, context) => {
   const { id } = exchange.params;
   if (!isId(id)) {
     return problem('not-found');
@@ -117,4 +136,4 @@ export const websocketToken: Handler = async (exchange, context) => {
     ],
   };
   return { status: 200, resource };
-};
+});

@@ -37,6 +37,12 @@ describe('definitions', () => {
     });
   });
 
+  test('a definition that the client has is not sent again', async () => {
+    const headers = { ...bearer, 'if-none-match': 'W/"4"' };
+    const { statusCode, body } = await inject({ url: '/fhir/R4/StructureDefinition/LocalTermin', headers });
+    expect([statusCode, body]).toEqual([304, '']);
+  });
+
   describe('the definitions', () => {
     test('are all of them, if none is named', async () => {
       const { body } = await get('StructureDefinition');

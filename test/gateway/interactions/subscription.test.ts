@@ -43,7 +43,6 @@ describe('the operations on Subscriptions', () => {
       parameters(
         { name: 'id', valueId: `${base}/Subscription/u2` },
         { name: 'status', valueCode: 'off' },
-        { name: 'other', valueId: 'u3' },
         { name: 'id' },
         { name: 'id', valueBoolean: true },
         { name: 'id', valueString: '' },
@@ -60,6 +59,15 @@ describe('the operations on Subscriptions', () => {
     expect([answer.status, answer.body]).toEqual([200, statusBundle]);
     expect(asked()).toEqual([['subscription-operations', input]]);
   });
+
+  test.each(['$status', 'u1/$events', 'u1/$get-ws-binding-token', 'u1/$deliver'])(
+    '%s has nothing passed over in silence',
+    async (path) => {
+      const { status, body } = await operation(`${path}?eventSince=7`, parameters({ name: 'other', valueId: 'u3' }));
+      const expressions = body.issue.map(({ expression: [at] }: { expression: string[] }) => at);
+      expect([status, expressions, fake.received]).toEqual([400, ['http.eventSince', 'http.other'], []]);
+    },
+  );
 
   test.each(['eventsSinceNumber', 'eventsUntilNumber'])('%s alone is refused, too', async (name) => {
     const { status, body } = await operation(`u1/$events?${name}=x`);
