@@ -95,5 +95,9 @@ function isIn({ resource: bundle }: Answer, reference: string): boolean {
   return entries.some(({ resource: one }) => `${one?.resourceType}/${one?.id}` === reference);
 }
 
+/** That an element has a canonical address, with or without a version (FHIRPath). */
+export const names = (element: string, placeholder: string): string =>
+  `${element}.where($this = '${placeholder}' or $this.startsWith('${placeholder}|')).exists()`;
+
 /** That a reference leads to a resource, whatever its address and version (FHIRPath on an element `reference`). */
 export const leadsTo = (placeholder: string): string => `reference.matches('(^|/)${placeholder}(/_history/.+)?$')`;

@@ -70,7 +70,7 @@ const immutableCheck = ({ element, operation, needs = ['slot', 'patient'] }: Imm
       request: 'GET /{appointment}',
       expect: [
         status(200),
-        that('start ~ @{appointment.start} and end ~ @{appointment.end}'),
+        that('start.toDateTime() ~ @{appointment.start} and end.toDateTime() ~ @{appointment.end}'),
         that("slot.reference = '{appointment.slot.0.reference}'"),
         that("participant.actor.where(reference = '{appointment.participant.0.actor.reference}').exists()"),
       ],

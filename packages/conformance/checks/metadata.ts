@@ -1,6 +1,6 @@
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { type Check, fromStage5, fromStage6, isikStages, type Scenario, type Stage } from '../check.ts';
-import { header, resource, status, that } from '../expectation.ts';
+import { header, names, resource, status, that } from '../expectation.ts';
 
 /** What the capability statement of a stage must name of a type, beginning with `in`. */
 interface Required {
@@ -195,7 +195,7 @@ export const metadataChecks: readonly Check[] = [
     steps: [
       {
         request: 'GET /metadata',
-        expect: [status(200), that(inStatement('Appointment', "operation.where(definition = '{uri.book}').exists()"))],
+        expect: [status(200), that(inStatement('Appointment', names('operation.definition', '{uri.book}')))],
       },
     ],
   },
@@ -209,9 +209,9 @@ export const metadataChecks: readonly Check[] = [
         request: 'GET /metadata',
         expect: [
           status(200),
-          that(inStatement('Appointment', "supportedProfile.where($this = '{uri.LocalTermin}').exists()")),
-          that(inStatement('Schedule', "supportedProfile.where($this = '{uri.LocalSchedule}').exists()")),
-          that(inStatement('Slot', "supportedProfile.where($this = '{uri.LocalSlot}').exists()")),
+          that(inStatement('Appointment', names('supportedProfile', '{uri.LocalTermin}'))),
+          that(inStatement('Schedule', names('supportedProfile', '{uri.LocalSchedule}'))),
+          that(inStatement('Slot', names('supportedProfile', '{uri.LocalSlot}'))),
         ],
       },
     ],
@@ -264,7 +264,7 @@ export const metadataChecks: readonly Check[] = [
             that(
               inStatement(
                 'Subscription',
-                `extension.where(url = '${backport.topicCanonical}' and value = '{uri.${topic}}').exists()`,
+                names(`extension.where(url = '${backport.topicCanonical}').value`, `{uri.${topic}}`),
               ),
             ),
           ),

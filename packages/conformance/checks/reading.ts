@@ -1,5 +1,5 @@
 import { type Check, fromStage5, isikStages, type Scenario, type Stage } from '../check.ts';
-import { findsOnly, has, leadsTo, resource, status, that } from '../expectation.ts';
+import { findsOnly, has, leadsTo, names, resource, status, that } from '../expectation.ts';
 import type { Need } from '../preparation/needs.ts';
 
 type Type = 'Appointment' | 'HealthcareService' | 'Schedule' | 'Slot';
@@ -29,10 +29,10 @@ const contents: Readonly<Record<Type, readonly string[]>> = {
     coded('serviceType', 'serviceType'),
     isNeurology,
     "_priority.extension.where(url = '{uri.LocalTerminPriorityExtension}').value.coding.where(code = '394848005').exists()",
-    'start ~ @{busySlot.start} and end ~ @{busySlot.end}',
+    'start.toDateTime() ~ @{busySlot.start} and end.toDateTime() ~ @{busySlot.end}',
     `slot.where(${leadsTo('{busySlot}')}).exists()`,
     `participant.actor.where(${leadsTo('{patient}')} and display.exists()).exists()`,
-    "meta.profile.where($this = '{uri.LocalTermin}').exists()",
+    names('meta.profile', '{uri.LocalTermin}'),
   ],
   HealthcareService: ['active = true', coded('type', 'serviceType'), isNeurology, 'name.exists()'],
   Schedule: [
@@ -43,7 +43,11 @@ const contents: Readonly<Record<Type, readonly string[]>> = {
     `actor.where(${leadsTo('{practitioner}')} and display.exists()).exists()`,
     "extension.where(url = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Schedule.name').value.exists()",
   ],
-  Slot: ["status = 'busy'", `schedule.${leadsTo('{schedule}')}`, 'start ~ @{busySlot.start} and end ~ @{busySlot.end}'],
+  Slot: [
+    "status = 'busy'",
+    `schedule.${leadsTo('{schedule}')}`,
+    'start.toDateTime() ~ @{busySlot.start} and end.toDateTime() ~ @{busySlot.end}',
+  ],
 };
 
 /** What else has to exist to tell whether the contents are right. */

@@ -1,11 +1,11 @@
 import { type Check, fromStage5, isikStages } from '../../check.ts';
-import { findsOnly, header, leadsTo, resource, status, success, that } from '../../expectation.ts';
+import { findsOnly, header, leadsTo, names, resource, status, success, that } from '../../expectation.ts';
 import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, hasId, inManual, inOther, isBooked, isBookedOrPending } from './common.ts';
 
 /** It has the profile of appointments, and the tag that says that it comes from outside. */
 const isTermin = [
-  that("meta.profile.where($this = '{uri.LocalTermin}').exists()"),
+  that(names('meta.profile', '{uri.LocalTermin}')),
   that("meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()"),
 ];
 
@@ -27,7 +27,7 @@ export const acceptedChecks: readonly Check[] = [
           resource('Appointment'),
           hasId,
           isBooked,
-          that('start ~ @{slot.start} and end ~ @{slot.end}'),
+          that('start.toDateTime() ~ @{slot.start} and end.toDateTime() ~ @{slot.end}'),
           that(`slot.where(${leadsTo('{slot}')}).exists()`),
           that(`participant.where(actor.${leadsTo('{patient}')}).exists()`),
           ...isTermin,

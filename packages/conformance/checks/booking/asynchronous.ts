@@ -22,7 +22,7 @@ export const asynchronousChecks: readonly Check[] = [
       {
         request: 'GET {job.header.content-location}',
         within: 60,
-        expect: [status(200), resource('Appointment'), isBookedOrPending, that('start ~ @{slot.start}')],
+        expect: [status(200), resource('Appointment'), isBookedOrPending, that('start.toDateTime() ~ @{slot.start}')],
       },
     ],
   },

@@ -20,7 +20,7 @@ export const resubmissionChecks: readonly Check[] = [
           success,
           resource('Appointment'),
           that("id = '{appointment.id}'"),
-          that('start ~ @{otherSlot.start}'),
+          that('start.toDateTime() ~ @{otherSlot.start}'),
           that(`slot.all(${leadsTo('{otherSlot}')})`),
         ],
       },
@@ -43,7 +43,7 @@ export const resubmissionChecks: readonly Check[] = [
       },
       {
         request: 'GET /{appointment}',
-        expect: [status(200), that(`status = '{appointment.status}' and start ~ @{slot.start}`)],
+        expect: [status(200), that(`status = '{appointment.status}' and start.toDateTime() ~ @{slot.start}`)],
       },
     ],
   },

@@ -47,7 +47,7 @@ const offered: readonly RequestStep[] = [
     keep: 'found',
     expect: findsOnly(
       'Appointment',
-      `${isOfThis} and extension.where(url = '{uri.LocalHeldUntil}').exists() and start ~ @{waitlistSlot.start}`,
+      `${isOfThis} and extension.where(url = '{uri.LocalHeldUntil}').exists() and start.toDateTime() ~ @{waitlistSlot.start}`,
     ),
   },
 ];
