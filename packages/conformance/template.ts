@@ -10,12 +10,17 @@ export function namesIn(text: string): string[] {
   return [...text.matchAll(placeholder)].flatMap(([, path]) => path?.split('.')[0] ?? []);
 }
 
-/** An element of an object, an entry of a list, or the `date` of a moment as it was written. */
+const isOfPatient = (entry: unknown): boolean => /(^|\/)Patient\//.test(Object(Object(entry).actor).reference);
+
+/** An element of an object, an entry of a list, the place `ofPatient` in it, or the `date` of a moment as it was written. */
 function part(value: unknown, step: string): unknown {
   if (typeof value === 'string') {
     return step === 'date' ? value.slice(0, 10) : undefined;
   }
-  return isObject(value) ? value[step] : Array.isArray(value) ? value[Number(step)] : undefined;
+  if (Array.isArray(value)) {
+    return step === 'ofPatient' ? value.findIndex(isOfPatient) : value[Number(step)];
+  }
+  return isObject(value) ? value[step] : undefined;
 }
 
 function valueAt(path: string, data: Data): string {

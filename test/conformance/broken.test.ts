@@ -77,6 +77,14 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     ['book-free-slot', 'book-part-of-slot', 'book-by-schedule'],
   ],
   [
+    'lets a patient who is passed take part by the name of the request alone',
+    changing(
+      isBook,
+      change({ participant: [{ actor: { reference: 'urn:uuid:2a6b6f5c-95f3-4b1f-8a40-6c1f0c2f7d11' } }] }),
+    ),
+    ['book-with-patient'],
+  ],
+  [
     'does not say which slot it has chosen',
     changing(isBook, (answer, { body }) =>
       isObject(body) && JSON.stringify(body).includes('"schedule"') ? change({ slot: undefined })(answer) : answer,
@@ -224,6 +232,15 @@ const allowed: readonly (readonly [what: string, other: (client: Client) => Clie
       ),
     ),
     ['metadata-profiles', 'metadata-book-definition', 'book-free-slot'],
+  ],
+  [
+    'puts somebody else before the patient',
+    changing(isBook, (answer) =>
+      isObject(answer.resource) && Array.isArray(answer.resource.participant)
+        ? change({ participant: [{ actor: { reference: 'Location/1' } }, ...answer.resource.participant] })(answer)
+        : answer,
+    ),
+    ['book-with-patient'],
   ],
 ];
 

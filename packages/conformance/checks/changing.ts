@@ -1,5 +1,5 @@
 import { type Check, fromStage5, isikStages } from '../check.ts';
-import { codedOutcome, header, refusal, resource, status, success, that } from '../expectation.ts';
+import { codedOutcome, header, leadsTo, refusal, resource, status, success, that } from '../expectation.ts';
 import {
   cancellation,
   cancelledByPatient,
@@ -41,7 +41,7 @@ const immutable: readonly Immutable[] = [
     element: 'patient',
     operation: {
       type: 'replace',
-      path: 'Appointment.participant[0].actor.reference',
+      path: 'Appointment.participant[{appointment.participant.ofPatient}].actor.reference',
       value: { valueString: '{otherPatient}' },
     },
   },
@@ -71,8 +71,8 @@ const immutableCheck = ({ element, operation, needs = ['slot', 'patient'] }: Imm
       expect: [
         status(200),
         that('start.toDateTime() ~ @{appointment.start} and end.toDateTime() ~ @{appointment.end}'),
-        that("slot.reference = '{appointment.slot.0.reference}'"),
-        that("participant.actor.where(reference = '{appointment.participant.0.actor.reference}').exists()"),
+        that("slot.where(reference = '{appointment.slot.0.reference}').exists()"),
+        that(`participant.actor.where(${leadsTo('{patient}')}).exists()`),
       ],
     },
   ],

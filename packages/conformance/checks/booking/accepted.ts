@@ -165,7 +165,7 @@ export const acceptedChecks: readonly Check[] = [
           success,
           resource('Appointment'),
           hasId,
-          that("participant.actor.reference.matches('(^|/)Patient/').exists()"),
+          that("participant.actor.where(reference.matches('(^|/)Patient/')).exists()"),
         ],
       },
       {
