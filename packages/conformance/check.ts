@@ -33,6 +33,8 @@ export interface RequestStep {
   /** Name under which later steps find the resource in the answer, and its headers as `{name.header.location}`. */
   readonly keep?: string;
   readonly expect: readonly Expectation[];
+  /** The step is left out if earlier answers have no such value: `job.header.content-location`. */
+  readonly ifKept?: string;
   /** Ask again until the answer is as expected, for at most this many seconds. */
   readonly within?: number;
 }

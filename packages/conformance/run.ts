@@ -7,7 +7,7 @@ import type { Client } from './client.ts';
 import type { Listener } from './listener.ts';
 import { Unprepared } from './preparation/needs.ts';
 import { type Given, type Prepare, preparation } from './preparation/prepare.ts';
-import type { Data } from './template.ts';
+import { type Data, found } from './template.ts';
 
 /**
  * The outcome of a check. `passed` and `failed` mean what they say; `warning`: a rule that is not binding is not followed;
@@ -88,6 +88,9 @@ async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<
   try {
     let data: Data = await prepare(check.needs ?? []);
     for (const step of check.steps) {
+      if (!isNotification(step) && step.ifKept !== undefined && found(step.ifKept, data) === undefined) {
+        continue;
+      }
       const outcome = await carryOut(step, data, actors);
       exchanges.push({ sent: outcome.sent, status: outcome.answer.status });
       if (outcome.failed.length > 0) {

@@ -23,11 +23,11 @@ function part(value: unknown, step: string): unknown {
   return isObject(value) ? value[step] : undefined;
 }
 
+/** What a placeholder stands for; `undefined` if nothing has that name. */
+export const found = (path: string, data: Data): unknown => path.split('.').reduce<unknown>(part, data);
+
 function valueAt(path: string, data: Data): string {
-  let value: unknown = data;
-  for (const step of path.split('.')) {
-    value = part(value, step);
-  }
+  const value = found(path, data);
   if (isObject(value) && typeof value.resourceType === 'string' && typeof value.id === 'string') {
     return `${value.resourceType}/${value.id}`;
   }

@@ -234,6 +234,11 @@ const allowed: readonly (readonly [what: string, other: (client: Client) => Clie
     ['metadata-profiles', 'metadata-book-definition', 'book-free-slot'],
   ],
   [
+    'refuses an asynchronous booking at once',
+    asking((sent) => (isBook(sent) ? { ...sent, headers: {} } : sent)),
+    ['book-async-failure'],
+  ],
+  [
     'puts somebody else before the patient',
     changing(isBook, (answer) =>
       isObject(answer.resource) && Array.isArray(answer.resource.participant)

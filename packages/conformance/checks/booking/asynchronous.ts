@@ -39,10 +39,19 @@ export const asynchronousChecks: readonly Check[] = [
         headers: { prefer: 'respond-async' },
         body: proposal(),
         keep: 'job',
-        expect: [{ says: 'status 202, or 4xx, or 5xx', holds: ({ status: code }) => code === 202 || code >= 400 }],
+        expect: [
+          {
+            says: 'status 202 with a Content-Location, or 4xx or 5xx with an OperationOutcome whose issues have a code',
+            holds: (answer, data) =>
+              answer.status === 202
+                ? answer.header['content-location'] !== undefined
+                : answer.status >= 400 && codedOutcome.holds(answer, data),
+          },
+        ],
       },
       {
         request: 'GET {job.header.content-location}',
+        ifKept: 'job.header.content-location',
         within: 60,
         expect: [{ says: 'status 4xx or 5xx', holds: ({ status: code }) => code >= 400 }, codedOutcome],
       },
