@@ -189,7 +189,7 @@ export const discoveryChecks: readonly Check[] = [
     needs: ['schedule', 'slot'],
     steps: [
       {
-        request: 'GET /Slot?schedule={schedule}&start=ge{slot.start}&start=le{slot.start}&_count=100',
+        request: 'GET /Slot?schedule={schedule}&start=ge{slot.start.date}&start=le{slot.start.date}&_count=100',
         expect: [status(200), has('{slot}')],
       },
     ],
