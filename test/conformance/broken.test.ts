@@ -144,10 +144,10 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     'takes a day for its midnight',
     asking((sent) =>
       isSearch(sent)
-        ? { ...sent, path: sent.path.replace(/(start|date)=(\d{4}-\d\d-\d\d)$/, '$1=$2T00:00:00Z') }
+        ? { ...sent, path: sent.path.replace(/(start|date)=((?:[gl]e)?\d{4}-\d\d-\d\d)(?=$|&)/g, '$1=$2T00:00:00Z') }
         : sent,
     ),
-    ['search-slot-by-start', 'search-appointment-by-date'],
+    ['search-slot-by-start', 'search-appointment-by-date', 'slots-over-days'],
   ],
   [
     'answers JSON whatever is asked for',
@@ -239,6 +239,11 @@ const allowed: readonly (readonly [what: string, other: (client: Client) => Clie
     ['book-async-failure'],
   ],
   [
+    'calls the operation by its address',
+    rewriting((text) => text.replaceAll('"name":"book"', '"name":"$book"')),
+    ['metadata-book'],
+  ],
+  [
     'puts somebody else before the patient',
     changing(isBook, (answer) =>
       isObject(answer.resource) && Array.isArray(answer.resource.participant)
@@ -291,6 +296,30 @@ const verdicts = async (names: RegExp, given: Given): Promise<readonly unknown[]
   expect(left).toEqual([]);
   return results.map(({ check, verdict, reason }) => [check.name, verdict, reason]);
 };
+
+test('what a service may leave out has to be prepared: the tests of it fail nothing', async () => {
+  const others: readonly (readonly [string, (sent: Sent) => boolean])[] = [
+    ['book-taken-slot', ({ path }) => path === '/Patient'],
+    ['book-provisional-patient-deactivated', ({ method }) => method === 'PUT'],
+  ];
+  for (const [name, without] of others) {
+    const { results } = await service.examine({
+      checks: impatient.filter((check) => check.name === name),
+      broken: changing(without, withStatus(405)),
+    });
+    expect(results).toEqual([
+      expect.objectContaining({ verdict: 'skipped', reason: expect.stringMatching(/^Prepare .*: 405/) }),
+    ]);
+  }
+  const confirming = changing(isBook, (answer) =>
+    answer.status === 202 ? change({ status: 'booked' })(withStatus(201)(answer)) : answer,
+  );
+  const { results } = await service.examine({
+    checks: impatient.filter(({ name }) => name === 'book-pending'),
+    broken: confirming,
+  });
+  expect(results[0]).toMatchObject({ verdict: 'skipped', reason: expect.stringContaining('confirm by hand') });
+});
 
 test('what has to be prepared is said where there is no access as staff', async () => {
   expect(await verdicts(/^(book-free-slot|book-pending|slots-free)$/, {})).toEqual([

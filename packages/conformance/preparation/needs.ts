@@ -18,7 +18,7 @@ export const needs = {
   slot: 'free Slots in the future on the Schedule, one for each check that books (found by search if the Schedule is named)',
   otherSlot:
     'further free Slots in the future on the Schedule, at other times (found by search if the Schedule is named)',
-  longSlot: 'a free Slot of eleven hours in the future on the Schedule',
+  longSlot: 'a free Slot of eleven hours in the future on the Schedule, around 11:05 to 11:55 UTC',
   serviceSlot: 'a free Slot in the future on the Schedule of the HealthcareService',
   manualSlot: 'free Slots in the future on a Schedule whose appointments staff confirm by hand',
   privateSlot: 'a free Slot in the future on the Schedule that serves only the payer kind "private" of LocalPayerKinds',
@@ -27,6 +27,7 @@ export const needs = {
   busySlot: 'a busy Slot in the future on the Schedule',
   patient: 'an active Patient that the requestor may book for',
   inactivePatient: 'a Patient of the requestor that is not active',
+  deactivatedPatient: 'a Patient that the requestor has created, and that has become inactive since',
   endedAppointment:
     'a cancelled Appointment of the Patient on the busy Slot, at its time: it replaces another one; with tag external, cancellation reason "pat", service type of the Schedule, specialty NEUR (IHE-D), priority 394848005 (SNOMED CT), comment and patientInstruction',
   encounter: 'a planned Encounter of the Patient that names the cancelled Appointment, with an admission number',
@@ -42,7 +43,8 @@ export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manual
 
 /** A need that is not met. */
 export class Unprepared extends Error {
-  constructor(need: Need) {
-    super(`Prepare ${needs[need]}.`);
+  /** @param why - what became of the attempt to create it */
+  constructor(need: Need, why = '') {
+    super(`Prepare ${needs[need]}.${why}`);
   }
 }

@@ -21,7 +21,8 @@ interface Ground {
 /**
  * Provides what a check needs, and everything that this needs in turn.
  *
- * @throws Unprepared where the tester has to prepare something
+ * @throws Unprepared where the tester has to prepare something: also what a requestor cannot create, which is its choice;
+ *   what staff cannot is an error
  */
 export type Prepare = (needs: readonly Need[]) => Promise<Data>;
 
@@ -89,7 +90,8 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
     for (const step of steps) {
       const { failed, kept, answer } = await carryOut(step, data, actors);
       if (failed.length > 0) {
-        throw new Error(`No ${need} could be created. ${step.request}: ${answer.status} ${answer.text.slice(0, 300)}`);
+        const why = `No ${need} could be created. ${step.request}: ${answer.status} ${answer.text.slice(0, 300)}`;
+        throw step.by === 'staff' ? new Error(why) : new Unprepared(need, ` ${why}`);
       }
       data = { ...data, ...kept };
     }

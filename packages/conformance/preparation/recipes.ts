@@ -1,5 +1,6 @@
 import type { RequestStep } from '../check.ts';
-import { success } from '../expectation.ts';
+import { inManual } from '../checks/booking/common.ts';
+import { success, that } from '../expectation.ts';
 import { cancelledByPatient, clinic, parameters, patient, payerKind, proposal, slotOn, staffPatch } from './bodies.ts';
 import type { Need } from './needs.ts';
 
@@ -39,6 +40,14 @@ const setSlot = (status: string): RequestStep => ({
   expect: [success],
 });
 
+const manual = byStaff(['practitioner'], 'manualSchedule', 'Schedule', clinic.manualSchedule);
+
+/** Not every service knows how ours is told that staff confirm. */
+const isConfirmedByHand: readonly RequestStep[] = [
+  { by: 'staff', request: 'POST /Slot', body: slotOn('{manualSchedule}'), keep: 'manualSlot', expect: [success] },
+  { request: 'POST /Appointment/$book', body: proposal(inManual), expect: [that("status != 'booked'")] },
+];
+
 /** What the kit can create, given access as staff or as a requestor. */
 export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   practitioner: byStaff([], 'practitioner', 'Practitioner', clinic.practitioner),
@@ -47,7 +56,12 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   serviceSchedule: byStaff(['healthcareService'], 'serviceSchedule', 'Schedule', clinic.serviceSchedule),
   visitService: byStaff(['schedule'], 'visitService', 'HealthcareService', clinic.visitService),
   inactiveSchedule: byStaff(['practitioner'], 'inactiveSchedule', 'Schedule', clinic.inactiveSchedule),
-  manualSchedule: byStaff(['practitioner'], 'manualSchedule', 'Schedule', clinic.manualSchedule),
+  manualSchedule: {
+    ...manual,
+    needs: [...manual.needs, 'patient'],
+    time: 'halfHour',
+    steps: [...manual.steps, ...isConfirmedByHand],
+  },
   waitlistSchedule: byStaff(['practitioner'], 'waitlistSchedule', 'Schedule', clinic.waitlistSchedule),
   slot: freeSlot('slot', 'schedule', 'halfHour'),
   otherSlot: freeSlot('otherSlot', 'schedule', 'halfHour'),
@@ -65,6 +79,22 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   pastSlot: freeSlot('pastSlot', 'schedule', 'past'),
   busySlot: byStaff(['schedule'], 'busySlot', 'Slot', slotOn('{schedule}', { status: 'busy' }), 'halfHour'),
   patient: byRequestor('patient', patient()),
+  deactivatedPatient: {
+    needs: [],
+    steps: [
+      {
+        request: 'POST /Patient',
+        body: patient({ identifier: undefined }),
+        keep: 'deactivatedPatient',
+        expect: [success],
+      },
+      {
+        request: 'PUT /{deactivatedPatient}',
+        body: patient({ identifier: undefined, id: '{deactivatedPatient.id}', active: false }),
+        expect: [success],
+      },
+    ],
+  },
   inactivePatient: byRequestor('inactivePatient', patient({ identifier: undefined, active: false })),
   endedAppointment: {
     needs: ['staff', 'slot', 'busySlot', 'patient'],

@@ -1,6 +1,6 @@
 import { type Check, isikStages, type Level } from '../../check.ts';
 import { codedOutcome, refusal, status, success, that } from '../../expectation.ts';
-import { parameters, participant, patient, payerKind, proposal } from '../../preparation/bodies.ts';
+import { parameters, participant, payerKind, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, inPrivate } from './common.ts';
 
 /** A booking that is refused because of one thing. */
@@ -48,6 +48,7 @@ export const refusedChecks: readonly Check[] = [
     rule: 'An Appointment without start and end is refused with 400 and an OperationOutcome.',
     section: 'ISiK Terminplanung, $book',
     status: 400,
+    stages: isikStages,
     body: proposal({ start: undefined, end: undefined }),
     covers: [
       {
@@ -109,26 +110,13 @@ export const refusedChecks: readonly Check[] = [
     section: 'Specification 2.1 and 7',
     body: proposal({ participant: [participant('Patient/6f1c2f0e-0000-4000-8000-000000000000')] }),
   }),
-  {
+  refused({
     name: 'book-provisional-patient-deactivated',
-    level: 'MUST',
     rule: 'An Appointment of a provisional Patient that has become inactive is refused.',
     section: 'Specification 2.1 and 7',
-    needs: ['slot'],
-    steps: [
-      { request: 'POST /Patient', body: patient({ identifier: undefined }), keep: 'provisional', expect: [success] },
-      {
-        request: 'PUT /{provisional}',
-        body: patient({ identifier: undefined, id: '{provisional.id}', active: false }),
-        expect: [success],
-      },
-      {
-        request: 'POST /Appointment/$book',
-        body: proposal({ participant: [participant('{provisional}')] }),
-        expect: [refusal, codedOutcome],
-      },
-    ],
-  },
+    needs: ['slot', 'deactivatedPatient'],
+    body: proposal({ participant: [participant('{deactivatedPatient}')] }),
+  }),
   {
     name: 'book-taken-slot',
     level: 'MUST',
