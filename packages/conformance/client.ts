@@ -37,7 +37,7 @@ interface Patience {
   readonly mostBytes: number;
 }
 
-const patience: Patience = { timeout: 60_000, mostBytes: 32_000_000 };
+export const patience: Patience = { timeout: 60_000, mostBytes: 32_000_000 };
 
 const DEPTH = 64;
 
@@ -85,12 +85,32 @@ function written(body: unknown, format: 'xml' | undefined): string {
 }
 
 /**
+ * The answer to a request, and its text; no redirect is followed.
+ *
+ * @throws Error that says which address has not answered, and why
+ */
+export async function reach(
+  address: string | URL,
+  { timeout, mostBytes }: Patience,
+  request: RequestInit,
+): Promise<{ response: Response; text: string }> {
+  try {
+    const response = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(timeout), ...request });
+    return { response, text: await textOf(response, mostBytes) };
+  } catch (error) {
+    const { cause, message } = error instanceof Error ? error : new Error(String(error));
+    const why = cause instanceof Error ? cause.message || Object(cause).code : message;
+    throw new Error(`${request.method ?? 'GET'} ${address}: no answer (${why}).`, { cause: error });
+  }
+}
+
+/**
  * A client of a FHIR server. The token goes to no other server, whatever address an answer names; no redirect is followed.
  *
  * @param baseUrl - with or without a trailing slash
- * @param token - bearer token; without one the client is anonymous
+ * @param token - bearer token, or what gives one for each request; without one the client is anonymous
  */
-export function clientOf(baseUrl: string, token?: string, { timeout, mostBytes } = patience): Client {
+export function clientOf(baseUrl: string, token?: string | (() => Promise<string>), bounds = patience): Client {
   const base = baseUrl.replace(/(?<!\/)\/+$/, '');
   return {
     baseUrl: base,
@@ -98,19 +118,17 @@ export function clientOf(baseUrl: string, token?: string, { timeout, mostBytes }
       const type = format ? 'application/fhir+xml' : 'application/fhir+json';
       const url = new URL(/^https?:/.test(path) ? path : `${base}${path}`);
       const isKnown = url.origin === new URL(base).origin;
-      const response = await fetch(url, {
+      const bearer = isKnown && (typeof token === 'function' ? await token() : token);
+      const { response, text } = await reach(url, bounds, {
         method,
-        redirect: 'manual',
-        signal: AbortSignal.timeout(timeout),
         headers: {
           accept: type,
-          ...(token && isKnown && { authorization: `Bearer ${token}` }),
+          ...(bearer && { authorization: `Bearer ${bearer}` }),
           ...(body !== undefined && { 'content-type': type }),
           ...headers,
         },
         ...(body !== undefined && { body: written(body, format) }),
       });
-      const text = await textOf(response, mostBytes);
       const resource = unwrapped(parsed(text, response.headers.get('content-type') ?? ''));
       return { status: response.status, header: Object.fromEntries(response.headers), text, resource };
     },

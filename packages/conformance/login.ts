@@ -1,6 +1,6 @@
 import { parseJson } from '../../core/fhir/json.ts';
 import { isObject } from '../../core/fhir/resource.ts';
-import { type Client, clientOf } from './client.ts';
+import { type Client, clientOf, patience, reach } from './client.ts';
 
 /** How one of the parties is known to its server. */
 interface Login {
@@ -12,15 +12,29 @@ interface Login {
   readonly tokenUrl?: string | undefined;
 }
 
-const TIMEOUT = 20_000;
+const GRANT = { grant_type: 'client_credentials' };
+
+const bounds = { ...patience, timeout: 20_000 };
+
+/** A token is renewed when this part of its time is over: requests take time, and clocks differ. */
+const RENEWED = 0.8;
+
+/** The ways in which clients prove who they are (RFC 6749, 2.3.1): servers need not have both. */
+const proofs: readonly ((id: string, secret: string) => RequestInit)[] = [
+  (id, secret) => ({ body: new URLSearchParams({ ...GRANT, client_id: id, client_secret: secret }) }),
+  (id, secret) => ({
+    body: new URLSearchParams(GRANT),
+    headers: { authorization: `Basic ${btoa([id, secret].map(encodeURIComponent).join(':'))}` },
+  }),
+];
 
 const places = ['smart-configuration', 'openid-configuration'] as const;
 
 async function discover(baseUrl: string): Promise<string> {
   const bases = [baseUrl.replace(/(?<!\/)\/+$/, ''), new URL(baseUrl).origin];
   for (const address of bases.flatMap((base) => places.map((name) => `${base}/.well-known/${name}`))) {
-    const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT) });
-    const found = parseJson(await response.text());
+    const { response, text } = await reach(address, bounds, { redirect: 'follow' });
+    const found = parseJson(text);
     if (response.ok && isObject(found) && typeof found.token_endpoint === 'string') {
       return found.token_endpoint;
     }
@@ -28,22 +42,38 @@ async function discover(baseUrl: string): Promise<string> {
   throw new Error(`${baseUrl} does not say where tokens are issued. Name the token endpoint, or give a token.`);
 }
 
-async function tokenFor({ baseUrl, tokenUrl, clientId = '', clientSecret = '' }: Login): Promise<string> {
+/** A token, and until when it is used; in milliseconds since 1970 UTC. */
+interface Token {
+  readonly token: string;
+  readonly until: number;
+}
+
+async function tokenFor({ baseUrl, tokenUrl, clientId = '', clientSecret = '' }: Login): Promise<Token> {
   const address = tokenUrl ?? (await discover(baseUrl));
-  const response = await fetch(address, {
-    method: 'POST',
-    signal: AbortSignal.timeout(TIMEOUT),
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: clientId,
-      client_secret: clientSecret,
-    }),
-  });
-  const answer = parseJson(await response.text());
-  if (!response.ok || !isObject(answer) || typeof answer.access_token !== 'string') {
-    throw new Error(`${address} issued no token to ${clientId}: status ${response.status}.`);
+  const refused: string[] = [];
+  for (const proof of proofs) {
+    const { response, text } = await reach(address, bounds, { method: 'POST', ...proof(clientId, clientSecret) });
+    const answer = parseJson(text);
+    if (response.ok && isObject(answer) && typeof answer.access_token === 'string') {
+      const seconds = typeof answer.expires_in === 'number' ? answer.expires_in : Number.POSITIVE_INFINITY;
+      return { token: answer.access_token, until: Date.now() + RENEWED * 1_000 * seconds };
+    }
+    refused.push(`${response.status} ${response.headers.get('location') ?? text.slice(0, 200)}`.trim());
   }
-  return answer.access_token;
+  throw new Error(`${address} issued no token to ${clientId}: ${[...new Set(refused)].join('; ')}.`);
+}
+
+/** Gives a token that is good, and asks for another one in time. Where none is issued the old one goes on, and is refused. */
+async function renewing(login: Login): Promise<() => Promise<string>> {
+  let issued = Promise.resolve(await tokenFor(login));
+  return async () => {
+    const current = issued;
+    const known = await current;
+    if (known.until < Date.now() && issued === current) {
+      issued = tokenFor(login).catch(() => known);
+    }
+    return (await issued).token;
+  };
 }
 
 /**
@@ -52,6 +82,6 @@ async function tokenFor({ baseUrl, tokenUrl, clientId = '', clientSecret = '' }:
  * @throws Error that says what is missing if no token can be had
  */
 export async function logIn(login: Login): Promise<Client> {
-  const token = login.token ?? (login.clientId ? await tokenFor(login) : undefined);
+  const token = login.token ?? (login.clientId ? await renewing(login) : undefined);
   return clientOf(login.baseUrl, token);
 }
