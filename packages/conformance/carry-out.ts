@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { isObject } from '../../core/fhir/resource.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { Actors } from './actors.ts';
 import { isNotification, type NotificationStep, type RequestStep, type Step } from './check.ts';
-import type { Answer } from './client.ts';
+import { type Answer, type Client, entriesOf } from './client.ts';
 import type { Expectation } from './expectation.ts';
 import { type Data, fill, fillText } from './template.ts';
 
@@ -35,6 +35,27 @@ function targetOf(path: string, data: Data): string {
   return `${fillText(target, data)}${asked}`;
 }
 
+/** A search that asks for a hundred at once asks for all: a server may give fewer at a time. */
+const ASKS_FOR_ALL = /[?&]_count=\d{3}/;
+
+/** How much of a search is looked at. */
+const MOST_ENTRIES = 2_000;
+
+/** The whole of what an answer begins with, or names: all pages of a search, and what was created. */
+async function wholeOf({ status, text, resource }: Answer, target: string, actor: Client): Promise<unknown> {
+  if (status === 201 && text === '' && isObject(resource)) {
+    return (await actor.send({ method: 'GET', path: `/${resource.resourceType}/${resource.id}` })).resource;
+  }
+  const next = isResource(resource, 'Bundle')
+    ? resource.link?.find(({ relation }) => relation === 'next')?.url
+    : undefined;
+  if (!isResource(resource, 'Bundle') || next === undefined || !ASKS_FOR_ALL.test(target)) {
+    return resource;
+  }
+  const rest = await entriesOf(actor, next, MOST_ENTRIES);
+  return typeof rest === 'number' ? resource : { ...resource, entry: [...(resource.entry ?? []), ...rest.entries] };
+}
+
 async function request(step: RequestStep, data: Data, actors: Actors): Promise<Outcome> {
   const { by = 'requestor', format, headers, body, keep, expect } = step;
   const actor = actors[by];
@@ -44,13 +65,14 @@ async function request(step: RequestStep, data: Data, actors: Actors): Promise<O
   if (!actor) {
     return { sent, answer: nothing, failed: expect, kept: {} };
   }
-  const answer = await actor.send({
+  const answered = await actor.send({
     method,
     path: target,
     ...(format && { format }),
     ...(headers && { headers }),
     ...(body !== undefined && { body: fill(body, data) }),
   });
+  const answer = { ...answered, resource: await wholeOf(answered, target, actor) };
   const kept = { ...(isObject(answer.resource) && answer.resource), header: answer.header };
   return { sent, answer, failed: failures(expect, answer, data), kept: keep ? { [keep]: kept } : {} };
 }

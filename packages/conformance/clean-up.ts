@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ResourceType } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
-import type { Answer, Client } from './client.ts';
+import { type Answer, type Client, entriesOf, waitOf } from './client.ts';
 import { cancellation } from './preparation/bodies.ts';
 
 /** References to what was created while the checks ran, by type. */
@@ -90,15 +90,6 @@ const ATTEMPTS = 6;
 /** What Medplum answers staff if a Bot that it asks before a deletion fails or refuses. */
 const REFUSED_BY_BOT = 400;
 
-/** The longest wait that a server may ask for, in seconds. */
-const LONGEST_WAIT = 30;
-
-/** How long to wait before the next attempt, in seconds: as long as the server says, or a second. */
-function waitOf(answer: Answer | undefined): number {
-  const seconds = Number(answer?.header['retry-after'] ?? 1);
-  return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT) : 1;
-}
-
 /**
  * Carries out an action until it is done or refused for good. A server may close a connection at the moment it is reused: a
  * request without an answer is sent a second time.
@@ -171,15 +162,26 @@ async function asRequestor(requestor: Client, { made }: Ledger): Promise<Left[]>
   return left;
 }
 
-/** What staff find; nothing where they cannot search, for then they cannot delete either. */
-async function found(staff: Client, path: string): Promise<string[]> {
-  const resource = await staff.send({ method: 'GET', path }).then(
-    (answer) => answer.resource,
-    () => undefined,
-  );
-  const entries = isResource(resource, 'Bundle') ? (resource.entry ?? []) : [];
+/** What somebody finds; nothing where they cannot search, for then they cannot take it back either. */
+async function found(client: Client, path: string): Promise<string[]> {
+  const searched = await entriesOf(client, path, MOST_PARTS).catch(() => undefined);
+  const entries = typeof searched === 'object' ? searched.entries : [];
   return entries.flatMap(({ resource: one }) => (one ? [`${one.resourceType}/${one.id}`] : []));
 }
+
+/** Bookings of the patients that were created, also those of which the answer did not tell. */
+async function noteBookings(requestor: Client, { made }: Ledger): Promise<void> {
+  const appointments = made.get('Appointment') ?? new Set();
+  for (const patient of made.get('Patient') ?? []) {
+    for (const reference of await found(requestor, `/Appointment?patient=${patient}&_count=100`)) {
+      appointments.add(reference);
+    }
+  }
+  made.set('Appointment', appointments);
+}
+
+/** How much belongs to one resource at most. */
+const MOST_PARTS = 2_000;
 
 /** What was created of a type, and what belongs to something that was created. */
 async function allOf(type: ResourceType, staff: Client, { made }: Ledger): Promise<Set<string>> {
@@ -208,6 +210,7 @@ const isRemovedByStaff = ({ reference }: Left): boolean => removed.some((type) =
  * @returns what could not be cleaned up, and why
  */
 export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<Left[]> {
+  await noteBookings(requestor, ledger);
   const left = await asRequestor(requestor, ledger);
   if (!staff) {
     return left;

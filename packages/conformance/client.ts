@@ -1,4 +1,5 @@
-import type { Resource } from '@medplum/fhirtypes';
+import { setTimeout } from 'node:timers/promises';
+import type { Bundle, BundleEntry, Resource } from '@medplum/fhirtypes';
 import { parseJson } from '../../core/fhir/json.ts';
 import { isXml } from '../../core/fhir/media-types.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
@@ -78,6 +79,13 @@ function unwrapped(body: unknown): unknown {
   return result ?? body;
 }
 
+/** What was created, where nothing but its `Location` says so. */
+function named(location: string): unknown {
+  const [address = ''] = location.split('/_history/');
+  const [id, resourceType] = address.split('/').reverse();
+  return id && resourceType ? { resourceType, id } : undefined;
+}
+
 const isAnyResource = (body: unknown): body is Resource => isObject(body) && typeof body.resourceType === 'string';
 
 function written(body: unknown, format: 'xml' | undefined): string {
@@ -116,21 +124,87 @@ export function clientOf(baseUrl: string, token?: string | (() => Promise<string
     baseUrl: base,
     async send({ method, path, format, headers, body }) {
       const type = format ? 'application/fhir+xml' : 'application/fhir+json';
-      const url = new URL(/^https?:/.test(path) ? path : `${base}${path}`);
+      const url = new URL(path.startsWith('/') ? `${base}${path}` : path, `${base}/`);
       const isKnown = url.origin === new URL(base).origin;
       const bearer = isKnown && (typeof token === 'function' ? await token() : token);
       const { response, text } = await reach(url, bounds, {
         method,
         headers: {
           accept: type,
+          ...(method !== 'GET' && { prefer: 'return=representation' }),
           ...(bearer && { authorization: `Bearer ${bearer}` }),
           ...(body !== undefined && { 'content-type': type }),
           ...headers,
         },
         ...(body !== undefined && { body: written(body, format) }),
       });
-      const resource = unwrapped(parsed(text, response.headers.get('content-type') ?? ''));
+      const isUnsaid = text === '' && response.status === 201;
+      const resource = isUnsaid
+        ? named(response.headers.get('location') ?? '')
+        : unwrapped(parsed(text, response.headers.get('content-type') ?? ''));
       return { status: response.status, header: Object.fromEntries(response.headers), text, resource };
     },
   };
 }
+
+async function page(client: Client, path: string): Promise<Bundle | number> {
+  const { status, resource } = await client.send({ method: 'GET', path });
+  return status === 200 && isResource(resource, 'Bundle') ? resource : status;
+}
+
+/**
+ * The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it.
+ *
+ * @returns the status of a page that was refused
+ */
+export async function entriesOf(
+  client: Client,
+  first: string,
+  most: number,
+): Promise<{ entries: BundleEntry[]; isCut: boolean } | number> {
+  const entries: BundleEntry[] = [];
+  const seen = new Set<string>();
+  for (let path: string | undefined = first; path !== undefined; ) {
+    seen.add(path);
+    const bundle = await page(client, path);
+    if (typeof bundle === 'number') {
+      return bundle;
+    }
+    entries.push(...(bundle.entry ?? []));
+    const next: string | undefined = bundle.link?.find(({ relation }) => relation === 'next')?.url;
+    if (entries.length >= most && (next || entries.length > most)) {
+      return { entries: entries.slice(0, most), isCut: true };
+    }
+    path = next !== undefined && !seen.has(next) ? next : undefined;
+  }
+  return { entries, isCut: false };
+}
+
+/** The longest wait that a server may ask for, in seconds. */
+const LONGEST_WAIT = 30;
+
+/** How long to wait before the next attempt, in seconds: as long as the server says, or a second. */
+export function waitOf(answer: Answer | undefined): number {
+  const seconds = Number(answer?.header['retry-after'] ?? 1);
+  return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT) : 1;
+}
+
+/** Statuses of a server that says when to come again. */
+const LATER = [429, 503];
+
+/** How often a server may put off a request. */
+const ATTEMPTS = 5;
+
+/** A client that comes again when a server says so (`Retry-After`). */
+export const unhurried = (client: Client): Client => ({
+  ...client,
+  async send(request) {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await client.send(request);
+      if (attempt === ATTEMPTS || !LATER.includes(answer.status) || answer.header['retry-after'] === undefined) {
+        return answer;
+      }
+      await setTimeout(1_000 * waitOf(answer));
+    }
+  },
+});

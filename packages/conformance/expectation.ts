@@ -20,10 +20,13 @@ export const status = (...wanted: readonly number[]): Expectation => ({
 /** The request was carried out. */
 export const success: Expectation = { says: 'status 2xx', holds: (answer) => Math.trunc(answer.status / 100) === 2 };
 
+/** What is no judgement of what was sent: who sends it, how, or how often. */
+const OF_THE_SENDER = [401, 405, 406, 415, 429];
+
 /** The request was refused. */
 export const refusal: Expectation = {
-  says: 'status 4xx',
-  holds: (answer) => Math.trunc(answer.status / 100) === 4,
+  says: `status 4xx, but not ${OF_THE_SENDER.join(', ')}`,
+  holds: ({ status: code }) => Math.trunc(code / 100) === 4 && !OF_THE_SENDER.includes(code),
 };
 
 /** The body is a resource of this type. */

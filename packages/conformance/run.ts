@@ -3,7 +3,7 @@ import type { Actors } from './actors.ts';
 import { carryOut, type Outcome } from './carry-out.ts';
 import { type Check, isNotification, type Stage, type Step } from './check.ts';
 import { cleanUp, type Ledger, type Left, noting } from './clean-up.ts';
-import type { Client } from './client.ts';
+import { type Client, unhurried } from './client.ts';
 import type { Listener } from './listener.ts';
 import { Unprepared } from './preparation/needs.ts';
 import { type Given, type Prepare, preparation } from './preparation/prepare.ts';
@@ -132,9 +132,9 @@ export function beginExamination(subject: Subject): Examination {
   const { config, staff, listener, given, serviceType, run, from } = subject;
   const ledger: Ledger = { made: new Map() };
   const actors: Actors = {
-    requestor: noting(subject.requestor, ledger),
-    nobody: subject.nobody,
-    ...(staff && { staff: noting(staff, ledger) }),
+    requestor: noting(unhurried(subject.requestor), ledger),
+    nobody: unhurried(subject.nobody),
+    ...(staff && { staff: noting(unhurried(staff), ledger) }),
     ...(listener && { listener }),
   };
   const constants = { config, uri: config.uris, serviceType, specialty: NEUROLOGY, run };

@@ -124,6 +124,11 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     ['book-incomplete', 'book-taken-slot', 'book-inactive-patient', 'patch-slot', 'rebook-not-available'],
   ],
   [
+    'has had enough of bookings',
+    changing(isBook, (answer) => (answer.status >= 400 ? withStatus(429)(answer) : answer)),
+    ['book-taken-slot', 'book-not-proposed', 'rebook-not-available'],
+  ],
+  [
     'gives a moved appointment a new id',
     asking((sent) =>
       isBook(sent) && isObject(sent.body) && sent.body.id ? { ...sent, body: { ...sent.body, id: undefined } } : sent,
@@ -237,6 +242,31 @@ const allowed: readonly (readonly [what: string, other: (client: Client) => Clie
     'refuses an asynchronous booking at once',
     asking((sent) => (isBook(sent) ? { ...sent, headers: {} } : sent)),
     ['book-async-failure'],
+  ],
+  [
+    'puts off every third request',
+    (client) => {
+      let asked = 0;
+      const busy: Answer = { status: 429, header: { 'retry-after': '0' }, text: 'later', resource: undefined };
+      return { ...client, send: async (sent) => (asked++ % 3 === 0 ? busy : client.send(sent)) };
+    },
+    ['book-taken-slot', 'patch-start'],
+  ],
+  [
+    'answers a creation with its address alone',
+    changing(
+      ({ method }) => method === 'POST',
+      (answer, { path }) =>
+        path === '/Patient' && isObject(answer.resource)
+          ? { ...answer, text: '', resource: { resourceType: 'Patient', id: answer.resource.id } }
+          : answer,
+    ),
+    ['patient-create', 'patient-update', 'search-patient-by-birthdate'],
+  ],
+  [
+    'gives two at a time',
+    asking((sent) => ({ ...sent, path: sent.path.replace(/_count=\d+/, '_count=2') })),
+    ['slots-free', 'schedules-by-actors', 'code-systems-exposed', 'search-slot-by-practitioner'],
   ],
   [
     'calls the operation by its address',

@@ -60,6 +60,18 @@ describe('what the checks have made', () => {
     expect(server.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
   });
 
+  it('is found by its patient where the answer to the booking did not name it', async () => {
+    const searchset = { resourceType: 'Bundle', type: 'searchset', entry: [{ resource: booked }] };
+    const requestor = serverOf({ GET: [answer(200, searchset), read], PATCH: [answer(200)] });
+    const made = new Map([['Patient', new Set(['Patient/1'])]]);
+    expect(await cleanUp(requestor, undefined, { made })).toEqual([]);
+    expect(requestor.sent.slice(0, 3).map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /Appointment?patient=Patient/1&_count=100',
+      'GET /Appointment/1',
+      'PATCH /Appointment/1',
+    ]);
+  });
+
   it('is not asked for without end', async () => {
     const requestor = serverOf({ GET: [busy] });
     expect(await cleanUp(requestor, undefined, ledger)).toEqual([{ reference: 'Appointment/1', reason: '503' }]);

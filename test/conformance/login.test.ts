@@ -55,6 +55,13 @@ test('credentials go by Basic where the server takes them by nothing else, and a
   expect(asked.filter((one) => one.startsWith('Bearer'))).toEqual(['Bearer token-2 ', 'Bearer token-2 ']);
 });
 
+test('what was created is known by its Location where nothing else is answered', async () => {
+  const { url } = await serve(() => [201, { location: '/fhir/Patient/a.1/_history/1' }]);
+  const client = await logIn({ baseUrl: url, token: 'good' });
+  const { resource } = await client.send({ method: 'POST', path: '/Patient', body: {} });
+  expect(resource).toEqual({ resourceType: 'Patient', id: 'a.1' });
+});
+
 test('who does not answer is named, with the reason', async () => {
   const login = logIn({ ...credentials, baseUrl: 'http://127.0.0.1:1/fhir' });
   await expect(login).rejects.toThrow(

@@ -1,7 +1,7 @@
-import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
+import type { BundleEntry } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import type { Terms } from '../attack/history.ts';
-import type { Client } from '../client.ts';
+import { type Client, entriesOf } from '../client.ts';
 import { local, type Version } from './audit.ts';
 
 /** What is read, and how much at most. */
@@ -27,35 +27,6 @@ const AT_ONCE = 4;
 
 /** How many versions of one resource are read. */
 const VERSIONS = 2_000;
-
-async function page(client: Client, path: string): Promise<Bundle | number> {
-  const { status, resource } = await client.send({ method: 'GET', path });
-  return status === 200 && isResource(resource, 'Bundle') ? resource : status;
-}
-
-/** The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it. */
-async function entriesOf(
-  client: Client,
-  first: string,
-  most: number,
-): Promise<{ entries: BundleEntry[]; isCut: boolean } | number> {
-  const entries: BundleEntry[] = [];
-  const seen = new Set<string>();
-  for (let path: string | undefined = first; path !== undefined; ) {
-    seen.add(path);
-    const bundle = await page(client, path);
-    if (typeof bundle === 'number') {
-      return bundle;
-    }
-    entries.push(...(bundle.entry ?? []));
-    const next: string | undefined = bundle.link?.find(({ relation }) => relation === 'next')?.url;
-    if (entries.length >= most && (next || entries.length > most)) {
-      return { entries: entries.slice(0, most), isCut: true };
-    }
-    path = next !== undefined && !seen.has(next) ? next : undefined;
-  }
-  return { entries, isCut: false };
-}
 
 function versionOf(type: Version['type'], { resource, request, response }: BundleEntry, id?: string): Version[] {
   if (isResource(resource, type) && resource.id) {

@@ -1,6 +1,7 @@
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import type { Actors } from '../actors.ts';
 import { carryOut } from '../carry-out.ts';
+import { entriesOf } from '../client.ts';
 import type { Data } from '../template.ts';
 import { type Need, Unprepared, usedUp } from './needs.ts';
 import { type Recipe, recipes, type Time } from './recipes.ts';
@@ -34,6 +35,9 @@ const ON_A_DAY = 12;
 
 /** Nobody waits for times of more than a year ahead. */
 const MONTH = 30 * DAY;
+
+/** More free Slots than there are checks. */
+const MOST_OFFERS = 200;
 
 /** How many days the half hours may take. */
 const DAYS = 60;
@@ -80,8 +84,8 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
   /** Free Slots of the Schedule that the tester has named: all of them are confirmed at once. */
   async function offered(schedule: string): Promise<object[]> {
     const path = `/Slot?schedule=${schedule}&status=free&start=ge${new Date(from).toISOString()}&_count=100`;
-    const { resource } = await actors.requestor.send({ method: 'GET', path });
-    const entries = isResource(resource, 'Bundle') ? (resource.entry ?? []) : [];
+    const searched = await entriesOf(actors.requestor, path, MOST_OFFERS);
+    const entries = typeof searched === 'object' ? searched.entries : [];
     return entries.flatMap(({ resource: one }) => (isResource(one, 'Slot') ? [one] : []));
   }
 

@@ -102,7 +102,7 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
       { request: 'POST /Appointment/$book', body: proposal(), keep: 'replaced', expect: [success] },
       setSlot('free'),
       { request: 'POST /Appointment/$book', body: replacing, keep: 'endedAppointment', expect: [success] },
-      { request: 'PATCH /{endedAppointment}', body: cancelledByPatient, keep: 'endedAppointment', expect: [success] },
+      { request: 'PATCH /{endedAppointment}', body: cancelledByPatient, expect: [success] },
       setSlot('busy'),
     ],
   },
