@@ -78,7 +78,7 @@ async function main(given: Arguments): Promise<void> {
     `${counts.findings} findings in ${counts.versions} versions of Appointments and Slots on ${counts.schedules} Schedules.` +
       (isCut ? ` There were more than --limit ${limit}: what was not read was not judged.` : ''),
   );
-  process.exitCode = findings.length > 0 ? 1 : 0;
+  process.exitCode = findings.length > 0 ? 1 : versions.length > 0 ? 0 : 2;
 }
 
 /** The command line. */
@@ -101,6 +101,6 @@ export function define(command: Command): void {
     .option('--within <seconds>', 'for how long Slots may be behind appointments', wholeNumber(0, 86_400), 5)
     .option('--limit <number>', 'how many resources of a type are read at most', wholeNumber(1, 1_000_000), 10_000)
     .option('--json <file>', 'write the findings as JSON')
-    .addHelpText('after', '\nExit status: 0 if nothing was found, 1 otherwise.')
+    .addHelpText('after', '\nExit status: 0 if nothing was found, 1 otherwise, 2 if there was nothing to read.')
     .action(main);
 }

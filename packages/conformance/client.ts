@@ -153,7 +153,7 @@ async function page(client: Client, path: string): Promise<Bundle | number> {
 }
 
 /**
- * The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it.
+ * The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it, and so do more pages than entries.
  *
  * @returns the status of a page that was refused
  */
@@ -170,9 +170,9 @@ export async function entriesOf(
     if (typeof bundle === 'number') {
       return bundle;
     }
-    entries.push(...(bundle.entry ?? []));
+    entries.push(...(bundle.entry ?? []).filter(isObject));
     const next: string | undefined = bundle.link?.find(({ relation }) => relation === 'next')?.url;
-    if (entries.length >= most && (next || entries.length > most)) {
+    if (entries.length > most || (next && (entries.length >= most || seen.size > most))) {
       return { entries: entries.slice(0, most), isCut: true };
     }
     path = next !== undefined && !seen.has(next) ? next : undefined;

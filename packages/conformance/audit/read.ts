@@ -30,7 +30,11 @@ const VERSIONS = 2_000;
 
 function versionOf(type: Version['type'], { resource, request, response }: BundleEntry, id?: string): Version[] {
   if (isResource(resource, type) && resource.id) {
-    return [{ type, id: resource.id, at: Date.parse(resource.meta?.lastUpdated ?? ''), resource }];
+    const written = Date.parse(resource.meta?.lastUpdated ?? '');
+    if (Number.isNaN(written) || (resource.resourceType === 'Slot' && !resource.schedule)) {
+      throw new Error(`${type}/${resource.id} has no meta.lastUpdated, or no schedule: its history cannot be judged.`);
+    }
+    return [{ type, id: resource.id, at: written, resource }];
   }
   const at = Date.parse(response?.lastModified ?? '');
   const named = id ?? local(request?.url, type).split('/')[1];

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { audit, type Version } from '../../../packages/conformance/audit/audit.ts';
 import { readHistories } from '../../../packages/conformance/audit/read.ts';
+import type { Client } from '../../../packages/conformance/client.ts';
 import { otherServer } from './other-server.ts';
 
 const day = '2031-03-03';
@@ -145,4 +146,22 @@ test('histories are read page by page, and no further than the limit', async () 
   expect([all.versions.length, all.isCut]).toEqual([12, false]);
   const some = await readHistories({ client, limit: 5 });
   expect([some.versions.length, some.isCut]).toEqual([5, true]);
+});
+
+test('a history without times is refused by name, and pages without end and entries end', async () => {
+  const serving = (resource: (path: string) => unknown): Client => ({
+    baseUrl: 'https://fhir.example.org',
+    send: async ({ path }) => ({ status: 200, header: {}, text: '', resource: resource(path) }),
+  });
+  const untimed = serving(() => ({
+    resourceType: 'Bundle',
+    entry: [{ resource: { ...slot('x', 0, 'free').resource } }],
+  }));
+  await expect(readHistories({ client: untimed, limit: 5 })).rejects.toThrow(/^Slot\/x has no meta.lastUpdated/);
+  let pages = 0;
+  const endless = serving(() => ({
+    resourceType: 'Bundle',
+    link: [{ relation: 'next', url: `/Slot?page=${pages++}` }],
+  }));
+  expect(await readHistories({ client: endless, limit: 5 })).toEqual({ versions: [], isCut: true });
 });
