@@ -1,16 +1,24 @@
 import type { Appointment, Meta } from '@medplum/fhirtypes';
 import { isObject } from '../../fhir/resource.ts';
 
-/** Marks that everything of a type may be read. */
+/** Marks that a caller may do so with everything of a type. */
 const EVERYTHING = 'Appointment';
+
+/** The appointments that a rule of an AccessPolicy is about. What only Medplum's own searches would let pass is none. */
+function criteriaOf({ resourceType, criteria, compartment }: Record<string, unknown>): string[] {
+  const [type, query] = typeof criteria === 'string' ? criteria.split(/\?(.*)/s) : [resourceType];
+  const within = isObject(compartment) ? `_compartment=${compartment.reference}` : undefined;
+  const parts = [within, query].filter(Boolean).join('&');
+  return type === resourceType ? [parts ? `${EVERYTHING}?${parts}` : EVERYTHING] : [];
+}
 
 /**
  * The appointments that a caller may read, as search criteria, one of which an appointment must meet: taken from the
- * rules of the AccessPolicy that Medplum has worked out for the caller (`GET /auth/me`). Medplum itself evaluates the
- * criteria later; nothing of how it compares is repeated here.
+ * rules of the AccessPolicy that Medplum has worked out for the caller (`GET /auth/me`). Medplum itself evaluates
+ * the criteria later; nothing of how it compares is repeated here.
  *
  * @param me - Medplum's answer
- * @returns criteria as in an AccessPolicy (`Appointment`, `Appointment?_tag=…`); empty if no appointment may be read
+ * @returns `Appointment`, or criteria as in an AccessPolicy (`Appointment?_tag=…`); empty if there is no such appointment
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function readableAppointments(me: unknown): string[] {
@@ -22,14 +30,9 @@ export function readableAppointments(me: unknown): string[] {
     return [EVERYTHING];
   }
   const rules = isObject(policy) && Array.isArray(policy.resource) ? policy.resource.filter(isObject) : [];
-  const criteria = rules.flatMap(({ resourceType, criteria: rule, interaction }) => {
-    const isAbout = resourceType === 'Appointment' || resourceType === '*';
-    const mayRead = !Array.isArray(interaction) || interaction.includes('read');
-    if (!isAbout || !mayRead) {
-      return [];
-    }
-    return typeof rule === 'string' && rule.startsWith('Appointment?') ? [rule] : [EVERYTHING];
-  });
+  const own = rules.filter(({ resourceType }) => resourceType === EVERYTHING || resourceType === '*');
+  const permitting = own.filter(({ interaction }) => !Array.isArray(interaction) || interaction.includes('read'));
+  const criteria = permitting.flatMap(criteriaOf);
   return criteria.includes(EVERYTHING) ? [EVERYTHING] : [...new Set(criteria)];
 }
 

@@ -134,6 +134,16 @@ describe('what the caller may read', () => {
       },
       ['Appointment'],
     ],
+    [
+      'all types of a compartment: its appointments',
+      { profile, accessPolicy: { resource: [{ resourceType: '*', criteria: '*?_compartment=Patient/1' }] } },
+      ['Appointment?_compartment=Patient/1'],
+    ],
+    [
+      'a compartment as Medplum named it before: its appointments',
+      { profile, accessPolicy: { resource: [{ resourceType: '*', compartment: { reference: 'Patient/1' } }] } },
+      ['Appointment?_compartment=Patient/1'],
+    ],
     ['other types only: nothing', { profile, accessPolicy: { resource: [{ resourceType: 'Slot' }] } }, []],
     [
       'what may be found but not read: nothing',
