@@ -35,13 +35,13 @@ import {
 } from '../lib/booking/absence.ts';
 import { withoutTold } from '../lib/booking/affected-visits.ts';
 import { type Requestor, unavailable, unavailableFor } from '../lib/booking/decide.ts';
-import { readRole } from '../lib/booking/read-more.ts';
 import { readSchedules } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { RATE_LIMIT, retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, ReadError, readAll, readByIds } from '../lib/read.ts';
+import { readRole } from '../lib/rights.ts';
 import { carryOut } from '../lib/rows.ts';
 
 type Answer = Parameters | OperationOutcome;

@@ -1,17 +1,18 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { drawnFor, isRefusedAtOnce, taskOf, waiting } from '../../core/booking/async/task.ts';
-import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { eachOf, parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { withAlternatives } from '../lib/booking/alternatives.ts';
 import { decideBooking } from '../lib/booking/decide.ts';
-import { readRole } from '../lib/booking/read-more.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
 import { ReadError } from '../lib/read.ts';
+import { readRole } from '../lib/rights.ts';
 
 const notStored: Issue = {
   code: 'upstream-unavailable',
@@ -42,7 +43,10 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (parsed.request.isDryRun) {
     return answer([dryRun]);
   }
-  const role = await readRole(medplum, caller.authorization).catch((error: unknown) => {
+  const changed = eachOf(parsed.request)
+    .flatMap(({ appointment, replaced }) => [appointment.value.id, replaced?.value])
+    .filter(isId);
+  const role = await readRole(medplum, caller.authorization, changed).catch((error: unknown) => {
     if (error instanceof ReadError) {
       return undefined;
     }

@@ -10,12 +10,12 @@ import { findAnswer, proposalBundle } from '../../core/visits/proposal.ts';
 import { type FindRequest, parseFind } from '../../core/visits/request.ts';
 import { plainStep, readVisit, type Visit } from '../../core/visits/visit.ts';
 import { unavailable } from '../lib/booking/decide.ts';
-import { readRole } from '../lib/booking/read-more.ts';
 import { findVisits } from '../lib/booking/visits.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId } from '../lib/medplum.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
+import { readRole } from '../lib/rights.ts';
 
 const ADVICE =
   'Ask for a shorter period, for hours of the day (earliest, latest), or name who or what you wish for (actor).';

@@ -5,7 +5,6 @@ import { inStoredSpelling } from '../../core/booking/appointment/elements.ts';
 import { isHold } from '../../core/booking/appointment/expiry.ts';
 import type { Changer } from '../../core/booking/appointment/status.ts';
 import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
-import { roleOf } from '../../core/booking/caller-role.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
@@ -38,8 +37,9 @@ import {
 } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
-import { get, retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
+import { retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
+import { readRole } from '../lib/rights.ts';
 
 type Answer = Appointment | OperationOutcome;
 
@@ -175,20 +175,16 @@ async function read(
   request: PatchRequest,
   caller: Requestor,
 ): Promise<Target | OperationOutcome> {
-  const [appointment, related, me] = await Promise.all([
+  const [appointment, related, role] = await Promise.all([
     readAsCaller(medplum, request, caller),
     readRelatedAppointment(medplum, request.id),
-    get(medplum, 'auth/me', { authorization: caller.authorization }),
+    readRole(medplum, caller.authorization, [request.id]),
   ]);
   if (appointment.resourceType === 'OperationOutcome') {
     return appointment;
   }
-  const role = me?.status === 200 ? roleOf(me.body) : undefined;
-  if (!role) {
-    return refuse([unavailable]);
-  }
   return role === 'requestor' && !belongsTo(appointment, caller.id, config)
-    ? absentOutcome('unknown')
+    ? absentOutcome('unknown', 'appointment that you may change')
     : { ...related, ...(await completeRelated(medplum, appointment, related)), appointment, role };
 }
 

@@ -20,10 +20,10 @@ import {
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { creation, isRow } from '../../core/rows/row.ts';
-import { readRole } from '../lib/booking/read-more.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { ofType, ReadError, readInTransaction } from '../lib/read.ts';
+import { readRole } from '../lib/rights.ts';
 import { writeRows } from '../lib/rows.ts';
 
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');

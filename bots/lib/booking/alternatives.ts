@@ -32,8 +32,8 @@ import { partOf } from '../../../core/visits/part.ts';
 import { readVisit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { ReadError, readStateAs } from '../read.ts';
+import { readRole } from '../rights.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
-import { readRole } from './read-more.ts';
 import { findVisits } from './visits.ts';
 
 /** How many times are judged for one refusal, in the Schedules that it names, and in others. */

@@ -3,7 +3,6 @@ import type { Appointment, Patient, Resource } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import type { Knowledge, Questions, Wanted } from '../../../core/booking/book/knowledge.ts';
 import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
-import { type Role, roleOf } from '../../../core/booking/caller-role.ts';
 import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
 import {
   countedSlotReads,
@@ -22,8 +21,9 @@ import { creation } from '../../../core/rows/row.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
-import { get, sendBundle, sendTransaction } from '../medplum.ts';
+import { sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, ReadError, readHistories, readInBatch, readInTransaction, readStateAs, readWhole } from '../read.ts';
+import { readRole } from '../rights.ts';
 import { readSurvivors } from './related-reads.ts';
 
 /** For whom more is read, and for what times. */
@@ -59,20 +59,6 @@ const fragments: Read<'fragments'> = async (medplum, { origins, rewritten }, con
   }
   return { ...read, origins };
 };
-
-/**
- * The role in which a caller acts.
- *
- * @throws ReadError when Medplum does not identify the caller
- */
-export async function readRole(medplum: MedplumClient, authorization: string | undefined): Promise<Role> {
-  const me = await get(medplum, 'auth/me', { authorization });
-  const role = me?.status === 200 ? roleOf(me.body) : undefined;
-  if (!role) {
-    throw new ReadError('Medplum does not identify the caller.');
-  }
-  return role;
-}
 
 /** How many versions of an appointment are read: the latest ones. */
 const VERSIONS = 100;
@@ -152,7 +138,7 @@ const patientsById = async (medplum: MedplumClient, ids: readonly string[]): Pro
  */
 const reads: { readonly [Name in keyof Questions]: Read<Name> } = {
   fragments,
-  role: (medplum, _, { authorization }) => readRole(medplum, authorization),
+  role: (medplum, ids, { authorization }) => readRole(medplum, authorization, ids),
   services: (medplum, ids, rights) => readStateAs(medplum, searchByIds('HealthcareService', ids), rights),
   visits: (medplum, ids) => readStateAs(medplum, searchByIds('HealthcareService', ids), {}),
   around: async (medplum, times) => ({ slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))), times }),

@@ -6,7 +6,7 @@ import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome/outco
 import { isId } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { belongsTo } from '../../../core/fhir/tags.ts';
-import { readableAppointments } from '../../../core/notifications/events/read-access.ts';
+import { permittedAppointments } from '../../../core/notifications/events/read-access.ts';
 import { topicOf } from '../../../core/notifications/subscription/topics.ts';
 import type { Requestor } from '../booking/decide.ts';
 import { callerOf } from '../caller.ts';
@@ -130,5 +130,5 @@ export async function isStaff(medplum: MedplumClient, caller: Subscriber): Promi
  * @throws Error when Medplum does not answer
  */
 export async function readableAppointmentsOf(medplum: MedplumClient, caller: Subscriber): Promise<string[]> {
-  return readableAppointments(await describeCaller(medplum, caller));
+  return permittedAppointments(await describeCaller(medplum, caller));
 }

@@ -56,8 +56,8 @@ export interface Questions {
     { readonly origins: readonly string[]; readonly rewritten: readonly string[] },
     Fragments
   >;
-  /** The role in which the caller acts. */
-  readonly role: Question<true, Role>;
+  /** The role in which the caller acts on appointments that are not its own, by their ids. */
+  readonly role: Question<readonly string[], Role>;
   /** HealthcareServices, by their ids, that Schedules name in their `serviceType`; those that do not exist are absent. */
   readonly services: Question<readonly string[], ResourceSet>;
   /** HealthcareServices, by their ids, that say what a visit needs: with the service's own rights, as portals see no pools. */

@@ -8,6 +8,7 @@ import { isHold, isOffer } from '../appointment/expiry.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { type Quota, quotaIssues, quotaKey } from '../policy/quota.ts';
+import { findResource } from '../resource-set.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import type { PolicyVerdict } from './apply-policy.ts';
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
@@ -54,6 +55,14 @@ const answersRule: Rule = ({ request: { appointment }, earlier, state, context: 
     named.filter(({ id }) => !attached.has(id)),
     state,
   );
+};
+
+/** What the caller reads but may not change is not booked a second time. */
+const rightsRule: Rule = ({ request: { appointment }, earlier: { previous }, state }) => {
+  const { value, path } = appointment;
+  const isSeen = value.id !== undefined && !previous && findResource(state, 'Appointment', value.id) !== undefined;
+  const diagnostics = `Your AccessPolicy does not let you change Appointment/${value.id}, or not all of it.`;
+  return isSeen ? [{ code: 'transition-not-allowed', diagnostics, expression: `${path}.id` }] : [];
 };
 
 const growthRule: Rule = ({ request: { appointment }, earlier: { previous } }) =>
@@ -145,6 +154,7 @@ const rules: readonly Rule[] = [
   displayRule,
   answersRule,
   growthRule,
+  rightsRule,
   ({ earlier }) => earlier.issues,
   offerRule,
   consentRule,

@@ -115,10 +115,11 @@ const role: When<'role'> = (situation) => {
   const { previous } = earlier;
   const { requestor, config } = context;
   const isMoved = previous !== undefined && !isHold(previous, config);
-  const isOthers = changedBy(earlier).some((one) => !belongsTo(one, requestor, config));
+  const others = changedBy(earlier).flatMap((one) => (one.id && !belongsTo(one, requestor, config) ? [one.id] : []));
   const limits = [verdict.issues, verdict.quotas, longestIssues(situation), payerKindIssues(situation)];
   const isBound = limits.some(({ length }) => length > 0);
-  return known.role === undefined && (isBound || isMoved || isOthers || mayBeVisit(situation)) ? true : undefined;
+  const isAsked = isBound || isMoved || others.length > 0 || mayBeVisit(situation);
+  return known.role === undefined && isAsked ? others : undefined;
 };
 
 /** Quotas are counted if there is nothing else against the booking. */
@@ -196,7 +197,7 @@ const united: {
   services: unique,
   visits: unique,
   around: (all) => merged(all.flat()),
-  role: () => true,
+  role: unique,
   usage: (all) => [...new Map(all.flat().map((quota) => [quotaKey(quota), quota])).values()],
   histories: unique,
   patients: unique,

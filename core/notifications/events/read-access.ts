@@ -13,15 +13,15 @@ function criteriaOf({ resourceType, criteria, compartment }: Record<string, unkn
 }
 
 /**
- * The appointments that a caller may read, as search criteria, one of which an appointment must meet: taken from the
- * rules of the AccessPolicy that Medplum has worked out for the caller (`GET /auth/me`). Medplum itself evaluates
+ * The appointments that a caller may read, or change whole, as search criteria, one of which an appointment must meet: taken
+ * from the rules of the AccessPolicy that Medplum has worked out for the caller (`GET /auth/me`). Medplum itself evaluates
  * the criteria later; nothing of how it compares is repeated here.
  *
  * @param me - Medplum's answer
  * @returns `Appointment`, or criteria as in an AccessPolicy (`Appointment?_tag=…`); empty if there is no such appointment
  * @see https://www.medplum.com/docs/access/access-policies
  */
-export function readableAppointments(me: unknown): string[] {
+export function permittedAppointments(me: unknown, wanted: 'read' | 'update' = 'read'): string[] {
   if (!isObject(me) || !isObject(me.profile)) {
     return [];
   }
@@ -31,15 +31,17 @@ export function readableAppointments(me: unknown): string[] {
   }
   const rules = isObject(policy) && Array.isArray(policy.resource) ? policy.resource.filter(isObject) : [];
   const own = rules.filter(({ resourceType }) => resourceType === EVERYTHING || resourceType === '*');
-  const permitting = own.filter(({ interaction }) => !Array.isArray(interaction) || interaction.includes('read'));
-  const criteria = permitting.flatMap(criteriaOf);
+  // Medplum keeps such fields where it is written to directly: what is written for the caller here would lose or change them.
+  const isPartial = own.some((rule) => rule.hiddenFields ?? rule.readonlyFields ?? rule.writeConstraint);
+  const permitting = own.filter(({ interaction }) => !Array.isArray(interaction) || interaction.includes(wanted));
+  const criteria = wanted === 'update' && isPartial ? [] : permitting.flatMap(criteriaOf);
   return criteria.includes(EVERYTHING) ? [EVERYTHING] : [...new Set(criteria)];
 }
 
 /**
  * The search that finds those of some appointments that meet the criteria.
  *
- * @param criteria - one of `readableAppointments`
+ * @param criteria - one of `permittedAppointments`
  * @param ids - of the appointments
  */
 export function readableQuery(criteria: string, ids: readonly string[]): string {
@@ -58,7 +60,7 @@ function hasTag({ tag = [] }: Meta, token: string): boolean {
  * evaluated here: those by tag, the only ones that the policies of the service have. With other criteria, the subscriber
  * is taken to have been able to read what it was told of before.
  *
- * @param readable - criteria, as `readableAppointments` returns them
+ * @param readable - criteria, as `permittedAppointments` returns them
  * @param appointment - as it was last
  * @param wasTold - whether it has an event about this appointment
  */

@@ -1,11 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HealthcareService, ProjectMembership } from '@medplum/fhirtypes';
+import type { AccessPolicy, AccessPolicyResource, HealthcareService, ProjectMembership } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { type Client, standIn } from '../clients.ts';
-import { aClinic, aPatient, appointmentsOn, aSchedule, book, proposed, stored, succeeded } from '../fixtures.ts';
+import { aClient, type Client, removeClient, standIn, tokensOf } from '../clients.ts';
+import { aClinic, aPatient, appointmentsOn, aSchedule, aSlot, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { issuesOf, medplum, resourceIn } from '../http.ts';
-import { config } from '../installation.ts';
-import { cancellation, patch } from '../patch/fixtures.ts';
+import { config, takeRole } from '../installation.ts';
+import { aBooking, cancellation, patch } from '../patch/fixtures.ts';
 import { aSlotIn, length, policy, whole } from '../policy/fixtures.ts';
 
 /** Who has written a slot: Medplum tells administrators, in its extended mode. */
@@ -31,6 +32,45 @@ it('a booking is written by the service, never by the portal: by a Bot, or by th
   expect(body).toMatchObject(byRuntime[config.bots]);
   expect((await patch(booked.id ?? '', cancellation)).status).toBe(200);
   expect(resourceIn('Slot', await medplum('admin', 'GET', `/Slot/${slot.id}`)).status).toBe('free');
+});
+
+describe.each<[string, Partial<AccessPolicyResource>[]]>([
+  [
+    'staff who may change the appointments of one practitioner only',
+    [{ interaction: ['read', 'search'] }, { criteria: 'Appointment?actor=Practitioner/1' }],
+  ],
+  ['staff from whom a part of appointments is hidden', [{ hiddenFields: ['comment'] }]],
+])('%s, of another', (_, rules) => {
+  const title = `Some appointments ${randomUUID()}`;
+  let staff: Client;
+
+  beforeAll(async () => {
+    const query = `/AccessPolicy?name:exact=${encodeURIComponent('Appointment booking: front-desk')}`;
+    const { entry } = resourceIn('Bundle', await medplum('admin', 'GET', query));
+    const policy = entry?.[0]?.resource as AccessPolicy | undefined;
+    const others = policy?.resource?.filter(({ resourceType }) => resourceType !== 'Appointment') ?? [];
+    const own = rules.map((rule): AccessPolicyResource => ({ resourceType: 'Appointment', ...rule }));
+    const body: AccessPolicy = { resourceType: 'AccessPolicy', name: title, resource: [...others, ...own] };
+    succeeded('AccessPolicy', await medplum('admin', 'POST', '/AccessPolicy', { body }));
+    staff = await aClient(title);
+    takeRole('portal-b', tokensOf(staff));
+  });
+
+  afterAll(() => removeClient(staff));
+
+  it('do not cancel or move it, and nothing of it is lost', async () => {
+    const { id, booked, schedule } = await aBooking({ comment: 'Lift' });
+    const { meta } = resourceIn('Appointment', await medplum('admin', 'GET', `/Appointment/${id}`));
+    const slot = await aSlot(schedule, 60, 90);
+    const moved = { ...booked, ...proposed({ resourceType: 'Patient' }, [slot], { from: 60, to: 90 }) };
+    expect((await patch(id, cancellation, 'portal-b')).status).toBe(404);
+    expect(issuesOf(await book({ ...moved, participant: booked.participant }, 'portal-b'))).toContain(
+      'transition-not-allowed Appointment.id',
+    );
+    const kept = resourceIn('Appointment', await medplum('admin', 'GET', `/Appointment/${id}`));
+    expect(kept).toMatchObject({ status: 'booked', comment: 'Lift', meta: { versionId: meta?.versionId } });
+    expect(await appointmentsOn(slot)).toEqual([]);
+  });
 });
 
 describe('rights of the moment', () => {

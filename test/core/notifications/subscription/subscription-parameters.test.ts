@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { resourceMatchesSubscriptionCriteria } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { couldRead, readableAppointments } from '../../../../core/notifications/events/read-access.ts';
+import { couldRead, permittedAppointments } from '../../../../core/notifications/events/read-access.ts';
 import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import { matchesFilter, parseFilter } from '../../../../core/notifications/subscription/filter.ts';
 import { headersOf, parseHeader } from '../../../../core/notifications/subscription/headers.ts';
@@ -151,7 +151,7 @@ describe('what the caller may read', () => {
       [],
     ],
   ])('%s', (_, me, expected) => {
-    expect(readableAppointments(me)).toEqual(expected);
+    expect(permittedAppointments(me)).toEqual(expected);
   });
 });
 

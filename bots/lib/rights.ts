@@ -1,0 +1,50 @@
+import type { MedplumClient } from '@medplum/core';
+import { type Role, roleOf } from '../../core/booking/caller-role.ts';
+import { permittedAppointments, readableQuery } from '../../core/notifications/events/read-access.ts';
+import { get } from './medplum.ts';
+import { ReadError, readInBatch } from './read.ts';
+
+/** What a caller may do with appointments. */
+export interface Rights {
+  readonly role: Role;
+  /** Those that it may change whole in Medplum, as `permittedAppointments` gives them. */
+  readonly changeable: readonly string[];
+}
+
+/** Whether Medplum lets a caller change every appointment. */
+export const changesAll = ({ role, changeable }: Rights): boolean =>
+  role === 'repository' && changeable.includes('Appointment');
+
+/** @throws ReadError when Medplum does not identify the caller */
+export async function readRights(medplum: MedplumClient, authorization: string | undefined): Promise<Rights> {
+  const me = await get(medplum, 'auth/me', { authorization });
+  const role = me?.status === 200 ? roleOf(me.body) : undefined;
+  if (!role) {
+    throw new ReadError('Medplum does not identify the caller.');
+  }
+  return { role, changeable: permittedAppointments(me?.body, 'update') };
+}
+
+/**
+ * The role in which a caller acts on appointments, given by their ids: staff whom Medplum lets change only some are
+ * requestors of the others.
+ */
+export async function roleFor(medplum: MedplumClient, rights: Rights, ids: readonly string[]): Promise<Role> {
+  if (rights.role === 'requestor' || ids.length === 0 || changesAll(rights)) {
+    return rights.role;
+  }
+  const searches = rights.changeable.map((one) => readableQuery(one, ids));
+  const found = new Set((await readInBatch(medplum, searches)).flat().map(({ id }) => id));
+  return ids.every((id) => found.has(id)) ? 'repository' : 'requestor';
+}
+
+/**
+ * The role in which a caller acts, as `roleFor` gives it.
+ *
+ * @throws ReadError when Medplum does not identify the caller
+ */
+export const readRole = async (
+  medplum: MedplumClient,
+  authorization: string | undefined,
+  ids: readonly string[] = [],
+): Promise<Role> => roleFor(medplum, await readRights(medplum, authorization), ids);
