@@ -18,7 +18,8 @@ import {
   openAbsences,
   standingOf,
 } from '../../core/booking/absence/rows.ts';
-import { searchUrl } from '../../core/booking/search.ts';
+import { findResource } from '../../core/booking/resource-set.ts';
+import { searchByIds, searchUrl } from '../../core/booking/search.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
@@ -40,8 +41,8 @@ import { callerOf } from '../lib/caller.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { RATE_LIMIT, retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
-import { ofType, ReadError, readAll, readByIds } from '../lib/read.ts';
-import { readRole } from '../lib/rights.ts';
+import { ofType, ReadError, readAll, readByIds, readStateAs } from '../lib/read.ts';
+import { changesAll, type Rights, readRights, roleFor } from '../lib/rights.ts';
 import { carryOut } from '../lib/rows.ts';
 
 type Answer = Parameters | OperationOutcome;
@@ -56,7 +57,12 @@ const notStaff: OperationOutcome = {
   resourceType: 'OperationOutcome',
   id: 'forbidden',
   issue: [
-    { severity: 'error', code: 'forbidden', diagnostics: 'Only staff of the clinic can say that somebody is absent.' },
+    {
+      severity: 'error',
+      code: 'forbidden',
+      diagnostics:
+        'Only staff of the clinic who may change the appointments of that time can say that somebody is absent.',
+    },
   ],
 };
 
@@ -354,12 +360,27 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
   return answerFor(context, row);
 }
 
-async function carryOutRequest(context: Context): Promise<Answer> {
-  const { medplum, request } = context;
-  const ids = [...request.schedules, ...request.substitutes].map(({ id }) => id);
-  const issues = scheduleIssues(request, await readSchedules(medplum, ids));
+async function carryOutRequest(context: Context, rights: Rights): Promise<Answer> {
+  const { medplum, request, caller } = context;
+  const named = [...request.schedules, ...request.substitutes].map(({ id }) => id);
+  const [known, seen] = await Promise.all([
+    readSchedules(medplum, named),
+    readStateAs(medplum, searchByIds('Schedule', named), caller),
+  ]);
+  const issues = scheduleIssues(
+    request,
+    known.filter(({ schedule }) => findResource(seen, 'Schedule', schedule.id ?? '')),
+  );
   if (issues.length > 0) {
     return refuse(...issues);
+  }
+  if (!changesAll(rights)) {
+    const absent = request.schedules.map(({ id }) => ({ schedule: id, ...request.period }));
+    const { appointments } = await readAffected(medplum, absent, Date.now());
+    const ids = appointments.flatMap(({ id }) => id ?? []);
+    if ((await roleFor(medplum, rights, ids)) !== 'repository') {
+      return notStaff;
+    }
   }
   if (request.end !== undefined) {
     return endEarly(context, request.end);
@@ -386,14 +407,15 @@ async function carryOutRequest(context: Context): Promise<Answer> {
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
   const caller = callerOf(event);
   try {
-    if ((await readRole(medplum, caller.authorization)) !== 'repository') {
+    const rights = await readRights(medplum, caller.authorization);
+    if (rights.role !== 'repository') {
       return notStaff;
     }
     const { request, issues } = parseAbsenceRequest(event.input, Date.now(), config);
     if (!request || issues.length > 0) {
       return refuse(...issues);
     }
-    return await carryOutRequest({ medplum, request, caller, secrets: event.secrets });
+    return await carryOutRequest({ medplum, request, caller, secrets: event.secrets }, rights);
   } catch (error) {
     return refuse(unavailableFor(error));
   }

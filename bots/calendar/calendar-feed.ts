@@ -20,10 +20,11 @@ import {
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { creation, isRow } from '../../core/rows/row.ts';
+import type { Requestor } from '../lib/booking/decide.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { ofType, ReadError, readInTransaction } from '../lib/read.ts';
-import { readRole } from '../lib/rights.ts';
+import { changesAll, readRights } from '../lib/rights.ts';
 import { writeRows } from '../lib/rows.ts';
 
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
@@ -51,13 +52,18 @@ async function read(medplum: MedplumClient, { row: id, key }: Extract<FeedReques
 async function change(
   medplum: MedplumClient,
   { schedule: id, action, withNames }: Extract<FeedRequest, { action: string }>,
+  { authorization, reference }: Requestor,
 ): Promise<Parameters | OperationOutcome> {
-  const [schedules] = await readInTransaction(medplum, [`Schedule?_id=${id}`]);
+  const [rights, [schedules]] = await Promise.all([
+    readRights(medplum, authorization),
+    readInTransaction(medplum, [`Schedule?_id=${id}`], { authorization }),
+  ]);
   const [schedule] = ofType('Schedule', schedules);
-  if (!schedule) {
+  const actor = schedule && feedActor(schedule);
+  // Whoever may not see every appointment would by a link: it is for the own calendar only.
+  if (!actor || rights.role !== 'repository' || !(changesAll(rights) || actor === reference?.reference)) {
     return unknown;
   }
-  const actor = feedActor(schedule);
   const [rows] = await readInTransaction(medplum, [feedSearch(actor, config)]);
   const [stored] = ofType('Task', rows);
   const before: Feed = stored ? feedOf(stored) : { actor, hash: undefined, withNames: false };
@@ -100,8 +106,7 @@ export async function handler(
     if ('key' in request) {
       return await read(medplum, request);
     }
-    const role = await readRole(medplum, callerOf(event).authorization);
-    return role === 'repository' ? await change(medplum, request) : unknown;
+    return await change(medplum, request, callerOf(event));
   } catch (error) {
     if (error instanceof ReadError) {
       const diagnostics = 'The FHIR server could not be read: try again in a moment.';

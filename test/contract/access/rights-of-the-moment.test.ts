@@ -3,8 +3,19 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AccessPolicy, AccessPolicyResource, HealthcareService, ProjectMembership } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { aClient, type Client, removeClient, standIn, tokensOf } from '../clients.ts';
-import { aClinic, aPatient, appointmentsOn, aSchedule, aSlot, book, proposed, stored, succeeded } from '../fixtures.ts';
-import { issuesOf, medplum, resourceIn } from '../http.ts';
+import {
+  aClinic,
+  aPatient,
+  appointmentsOn,
+  aSchedule,
+  aSlot,
+  book,
+  minutes,
+  proposed,
+  stored,
+  succeeded,
+} from '../fixtures.ts';
+import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { config, takeRole } from '../installation.ts';
 import { aBooking, cancellation, patch } from '../patch/fixtures.ts';
 import { aSlotIn, length, policy, whole } from '../policy/fixtures.ts';
@@ -58,18 +69,32 @@ describe.each<[string, Partial<AccessPolicyResource>[]]>([
 
   afterAll(() => removeClient(staff));
 
-  it('do not cancel or move it, and nothing of it is lost', async () => {
+  const parameters = (id: string | undefined, ...more: readonly object[]) => ({
+    resourceType: 'Parameters',
+    parameter: [{ name: 'schedule', valueReference: { reference: `Schedule/${id}` } }, ...more],
+  });
+
+  it('do not cancel it, move it, or plan its absence, and nothing of it is lost', async () => {
     const { id, booked, schedule } = await aBooking({ comment: 'Lift' });
     const { meta } = resourceIn('Appointment', await medplum('admin', 'GET', `/Appointment/${id}`));
     const slot = await aSlot(schedule, 60, 90);
     const moved = { ...booked, ...proposed({ resourceType: 'Patient' }, [slot], { from: 60, to: 90 }) };
+    const valuePeriod = { start: minutes(0), end: minutes(90) };
+    const absence = parameters(schedule.id, { name: 'period', valuePeriod }, { name: 'silence', valueCode: 'cancel' });
     expect((await patch(id, cancellation, 'portal-b')).status).toBe(404);
     expect(issuesOf(await book({ ...moved, participant: booked.participant }, 'portal-b'))).toContain(
       'transition-not-allowed Appointment.id',
     );
+    expect((await request('portal-b', 'POST', '/Schedule/$absence', { body: absence })).status).toBe(403);
     const kept = resourceIn('Appointment', await medplum('admin', 'GET', `/Appointment/${id}`));
     expect(kept).toMatchObject({ status: 'booked', comment: 'Lift', meta: { versionId: meta?.versionId } });
     expect(await appointmentsOn(slot)).toEqual([]);
+  });
+
+  it('get no link to a calendar', async () => {
+    const { id } = await aSchedule();
+    const body = parameters(id, { name: 'action', valueCode: 'make' }, { name: 'names', valueBoolean: true });
+    expect((await request('portal-b', 'POST', '/Schedule/$feed', { body })).status).toBe(404);
   });
 });
 
