@@ -1,6 +1,6 @@
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Upstream } from '../medplum/client.ts';
-import { isRefusal } from '../medplum/current-profile.ts';
+import { isRefusal } from '../medplum/errors.ts';
 import type { BotRuntime } from './runtime.ts';
 
 /** Bots that Medplum runs: each is called with the caller's own token, by `Bot/$execute`. */

@@ -4,6 +4,7 @@ import { isObject } from '../../core/fhir/resource.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole, type VersionAccesses, versionAccesses } from './access-policy.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from './client.ts';
+import { isRefusal } from './errors.ts';
 import { createMemory } from './memory.ts';
 
 /** The caller: the profile of the token's owner in Medplum, and what its AccessPolicy lets it find. */
@@ -68,13 +69,6 @@ function callerOf(body: unknown): Caller | undefined {
         versions,
       }
     : undefined;
-}
-
-/** Whether Medplum refuses a token; it answers 400 to a good one whose client or membership has since been removed. */
-export function isRefusal({ status, body }: UpstreamAnswer): boolean {
-  const [issue]: unknown[] = isObject(body) && Array.isArray(body.issue) ? body.issue : [];
-  const details = isObject(issue) ? issue.details : undefined;
-  return status === 401 || (status === 400 && isObject(details) && details.text === 'Authentication error');
 }
 
 /** Whether the caller was identified. */

@@ -46,6 +46,13 @@ function nativeIssues(body: unknown): readonly Issue[] {
     : [{ code: 'malformed-request', diagnostics: 'The FHIR server rejected the request.' }];
 }
 
+/** Whether Medplum refuses a token; it answers 400 to a good one whose client or membership has since been removed. */
+export function isRefusal({ status, body }: UpstreamAnswer): boolean {
+  const [issue]: unknown[] = isObject(body) && Array.isArray(body.issue) ? body.issue : [];
+  const details = isObject(issue) ? issue.details : undefined;
+  return status === 401 || (status === 400 && isObject(details) && details.text === 'Authentication error');
+}
+
 /** What an error status of Medplum becomes. */
 type Translation = (answer: UpstreamAnswer, config: BookingConfig) => FhirResponse;
 
@@ -93,7 +100,7 @@ export function upstreamProblem(answer: UpstreamAnswer | UpstreamFailure, config
   if ('failure' in answer) {
     return failureAnswer(answer, config);
   }
-  const translation = translations[answer.status];
+  const translation = translations[isRefusal(answer) ? 401 : answer.status];
   if (translation) {
     return translation(answer, config);
   }

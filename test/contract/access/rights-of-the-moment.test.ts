@@ -161,6 +161,7 @@ describe('rights of the moment', () => {
     expect(refused.status).toBeLessThan(500);
     await medplum('admin', 'DELETE', `/ProjectMembership/${membership?.id}`);
     expect((await book(whole(third, patient))).status).toBe(401);
+    expect((await request('portal-a', 'GET', '/Patient')).status).toBe(401);
     expect(await stored('Appointment', `slot=Slot/${second.id},Slot/${third.id}`)).toEqual([]);
   });
 });
