@@ -47,8 +47,9 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
     return { issues: [unavailable] };
   }
   // What of others stands is for staff alone to replace.
-  const isStaff = request.replaced !== undefined && (await readRole(medplum, caller.authorization)) === 'repository';
-  const joining = { request, state, requestor: caller.id, now, newId, config, isStaff };
+  const { replaced } = request;
+  const isStaff = replaced && (await readRole(medplum, caller.authorization, [replaced.value])) === 'repository';
+  const joining = { request, state, requestor: caller.id, now, newId, config, isStaff: isStaff === true };
   const existing = existingEntry(joining);
   if (existing) {
     return { entry: existing, isExisting: true };

@@ -10,6 +10,7 @@ import {
   aSchedule,
   aSlot,
   book,
+  ct,
   minutes,
   proposed,
   stored,
@@ -19,6 +20,7 @@ import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { config, takeRole } from '../installation.ts';
 import { aBooking, cancellation, patch } from '../patch/fixtures.ts';
 import { aSlotIn, length, policy, whole } from '../policy/fixtures.ts';
+import { join } from '../waitlist/fixtures.ts';
 
 /** Who has written a slot: Medplum tells administrators, in its extended mode. */
 async function authorOf(slotId: string | undefined): Promise<string> {
@@ -74,7 +76,7 @@ describe.each<[string, Partial<AccessPolicyResource>[]]>([
     parameter: [{ name: 'schedule', valueReference: { reference: `Schedule/${id}` } }, ...more],
   });
 
-  it('do not cancel it, move it, or plan its absence, and nothing of it is lost', async () => {
+  it('do not cancel it, move it, wait for a better one, or plan its absence, and nothing of it is lost', async () => {
     const { id, booked, schedule } = await aBooking({ comment: 'Lift' });
     const { meta } = resourceIn('Appointment', await medplum('admin', 'GET', `/Appointment/${id}`));
     const slot = await aSlot(schedule, 60, 90);
@@ -86,6 +88,19 @@ describe.each<[string, Partial<AccessPolicyResource>[]]>([
       'transition-not-allowed Appointment.id',
     );
     expect((await request('portal-b', 'POST', '/Schedule/$absence', { body: absence })).status).toBe(403);
+    const wish = {
+      resourceType: 'Appointment',
+      status: 'waitlist',
+      serviceType: [ct],
+      participant: booked.participant,
+    };
+    const waiting = [
+      { name: 'appt-resource', resource: wish },
+      { name: 'standing-appt-id', valueUri: `Appointment/${id}` },
+    ];
+    expect(issuesOf(await join({ resourceType: 'Parameters', parameter: waiting }, 'portal-b'))).toContain(
+      'replaced-appointment-not-found Parameters.parameter[1].valueUri',
+    );
     const kept = resourceIn('Appointment', await medplum('admin', 'GET', `/Appointment/${id}`));
     expect(kept).toMatchObject({ status: 'booked', comment: 'Lift', meta: { versionId: meta?.versionId } });
     expect(await appointmentsOn(slot)).toEqual([]);
