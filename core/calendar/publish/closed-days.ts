@@ -2,7 +2,7 @@ import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
-import { type Checked, faulty, sound, together } from '../problem.ts';
+import { type CalendarProblem, type Checked, faulty, sound } from '../problem.ts';
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
 import { closedSlot, type WantedSlot } from './offers.ts';
 
@@ -44,7 +44,8 @@ function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval
 }
 
 /**
- * The Slots that block a Schedule on the days on which the whole installation is closed, one a day.
+ * The Slots that block a Schedule on the days on which the whole installation is closed, one a day. A closure at fault
+ * closes nothing, and is named; the others hold.
  *
  * @param timeZone - of the Schedule, in which the days begin and end
  * @param period - those that lie outside it are left out
@@ -55,15 +56,14 @@ export function closedSlots(
   timeZone: string,
   period: Interval,
   config: PublicConfig,
-): Checked<readonly WantedSlot[]> {
-  return together(
-    closures.map((closure): Checked<readonly WantedSlot[]> => {
-      const { value, problems } = closedTime(closure, timeZone);
-      if (!value) {
-        return { value, problems };
-      }
-      const near = [...daysOf(value, timeZone)].filter((day) => overlaps(day, period));
-      return sound(near.map((day) => closedSlot(schedule, day, closure.description, config)));
-    }),
-  );
+): { readonly value: readonly WantedSlot[]; readonly problems: readonly CalendarProblem[] } {
+  const all = closures.map((closure): Checked<readonly WantedSlot[]> => {
+    const { value, problems } = closedTime(closure, timeZone);
+    if (!value) {
+      return { value, problems };
+    }
+    const near = [...daysOf(value, timeZone)].filter((day) => overlaps(day, period));
+    return sound(near.map((day) => closedSlot(schedule, day, closure.description, config)));
+  });
+  return { value: all.flatMap(({ value }) => value ?? []), problems: all.flatMap(({ problems }) => problems) };
 }

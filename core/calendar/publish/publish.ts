@@ -19,7 +19,7 @@ import { termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
-import { type CalendarProblem, sound, together } from '../problem.ts';
+import { type CalendarProblem, together } from '../problem.ts';
 import type { Closure } from '../time/not-available.ts';
 import { closedSlots } from './closed-days.ts';
 import { publishedPeriod, type WantedSlot, wantedSlots } from './offers.ts';
@@ -58,14 +58,14 @@ export function slotsToRead({ start, end }: Interval): Interval {
 export interface PublishPlan {
   /** Empty when there is nothing left to do. */
   readonly changes: readonly SlotChange[];
-  /** Why nothing is published; published Slots stay unless their time is taken. */
+  /** Why nothing is published, and published Slots stay unless their time is taken; or why a closure closes nothing. */
   readonly problems: readonly CalendarProblem[];
 }
 
 /** The Slots that the opening hours and the closed days call for. */
 interface Wanted {
   readonly calendars: readonly { readonly calendar: ServiceCalendar; readonly period: Interval }[];
-  readonly blocks: readonly WantedSlot[];
+  readonly blocks: ReturnType<typeof closedSlots>;
 }
 
 function ahead({ start, end }: Interval, now: number): Interval {
@@ -84,10 +84,9 @@ function wantedOf({ schedule, publishing, closedDays, now, window, horizonWeeks 
   const [first] = periods.value ?? [];
   const blocks = first
     ? closedSlots(schedule, closedDays, first.calendar.parameters.timeZone, ahead(first.period, now), config)
-    : sound([]);
-  const problems = [...periods.problems, ...blocks.problems];
-  const value: Wanted = { calendars: periods.value ?? [], blocks: blocks.value ?? [] };
-  return problems.length > 0 ? { value: undefined, problems } : sound(value);
+    : { value: [], problems: [] };
+  const value: Wanted | undefined = periods.value && { calendars: periods.value, blocks };
+  return { value, problems: [...periods.problems, ...blocks.problems] };
 }
 
 function add(calendar: Map<string, CalendarSlot>, slot: CalendarSlot | undefined): void {
@@ -96,10 +95,13 @@ function add(calendar: Map<string, CalendarSlot>, slot: CalendarSlot | undefined
   }
 }
 
-/** The blocks of closed days, one for each day. A block that staff have opened stays open; one that is over is lifted. */
+/**
+ * The blocks of closed days, one for each day. A block that staff have opened stays open; one that is over is lifted, unless
+ * it may be that of a closure at fault.
+ */
 function withBlocks(
   calendar: Calendar,
-  wanted: readonly WantedSlot[],
+  { value: wanted, problems }: Wanted['blocks'],
   window: Interval,
   now: number,
   config: PublicConfig,
@@ -110,7 +112,9 @@ function withBlocks(
     (slot) => publishedKeyOf(slot.resource, config)?.kind === 'closed' && isNear(slot) && slot.end > now,
   );
   const keyOf = ({ resource }: CalendarSlot): string | undefined => publishedValueOf(resource, config);
-  for (const slot of stored.filter((one) => one.role === 'taking' && !wanted.some(({ key }) => key === keyOf(one)))) {
+  const isOver = (slot: CalendarSlot): boolean =>
+    problems.length === 0 && slot.role === 'taking' && !wanted.some(({ key }) => key === keyOf(slot));
+  for (const slot of stored.filter(isOver)) {
     result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'void' });
   }
   for (const block of wanted.filter(isNear)) {
@@ -281,7 +285,7 @@ export function planSlots(state: PublishState, config: PublicConfig): PublishPla
   const settled = renewed.start < renewed.end ? settle(placed, placed, { termsOf, newId, renewed, isOpen }) : placed;
   return {
     changes: slotChanges(before, settled, now, config, state.row),
-    problems: isKept ? (publishing.kind === 'kept' ? publishing.problems : problems) : [],
+    problems: publishing.kind === 'kept' ? publishing.problems : problems,
   };
 }
 

@@ -228,13 +228,15 @@ describe('closed days', () => {
     expect(times(opened, 'busy-unavailable')).toEqual([]);
   });
 
-  it('end after they start', () => {
-    const { changes, problems } = planSlots(
-      stateOf(slots, { closedDays: [christmas('2027-01-05', '2027-01-04')] }),
-      config,
-    );
-    expect(changes).toEqual([]);
+  it('end after they start: a closure that does not is named, and keeps back neither offers nor other closures', () => {
+    const [valid, wrong] = [christmas('2027-01-04', '2027-01-04'), christmas('2027-01-05', '2027-01-04')];
+    const { problems } = planSlots(stateOf(slots, { closedDays: [wrong] }), config);
     expect(problems).toEqual([{ code: 'period-invalid', diagnostics: expect.any(String), expression: 'p' }]);
+    expect(times(again([], { closedDays: [wrong] }))).toEqual(morning);
+    const closed = again(slots, { closedDays: [wrong, valid] });
+    expect(times(closed)).toEqual([]);
+    // It may have been the one that stands wrong now.
+    expect(times(again(closed, { closedDays: [wrong] }))).toEqual([]);
   });
 });
 
