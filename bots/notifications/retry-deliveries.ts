@@ -236,10 +236,12 @@ async function recordMissedEvents(
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
-  await convertOutboxes(medplum);
+  const conversion = convertOutboxes(medplum);
+  await conversion.catch(() => undefined);
   const { checkpoint, listening, subscribers } = await readDueOutboxes(medplum, start);
   await mapConcurrently(
     [
+      () => conversion,
       () => startDeliveries(medplum, subscribers, start + TIMES_LIMIT),
       () => endThoseOfFormer(medplum, listening),
       () => recordMissedEvents(medplum, checkpoint, listening.length > 0),

@@ -10,7 +10,7 @@ import { type Outboxes, outboxesSearch, withOutbox } from '../../../core/notific
 import { config } from '../config.ts';
 import { sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, readInTransaction, readPages } from '../read.ts';
-import { RUN_LIMIT } from '../rows.ts';
+import { carryOut, RUN_LIMIT } from '../rows.ts';
 import { isTimed, newRowEntry, readSubscribers, rowsIn, subscriptionEntry, writeOutboxes } from './outbox-store.ts';
 
 /** How many Tasks one search returns, and one transaction changes. */
@@ -57,20 +57,25 @@ async function storeStatus(medplum: MedplumClient, found: readonly Subscription[
 /**
  * Converts what earlier versions have stored: outboxes, one for each Subscription, become the rows of their subscribers,
  * with everything that they record, and Subscriptions get the status that they have. What changes meanwhile is converted
- * by the next run.
+ * by the next run; one subscriber whose outboxes cannot be holds up no other.
  *
- * @throws Error when the server does not answer
+ * @throws Error with all failures
  */
 export async function convertOutboxes(medplum: MedplumClient): Promise<void> {
   const searches = [formerStatusQuery, ...formerQueries(config)];
   const end = Date.now() + RUN_LIMIT;
-  for await (const pages of readPages(medplum, searches, { count: AT_ONCE, end })) {
-    const [marked, waiting, ...leftovers] = pages;
-    await storeStatus(medplum, ofType('Subscription', marked));
-    const bySubscriber = Map.groupBy(ofType('Task', waiting), ({ groupIdentifier }) => groupIdentifier?.value ?? '');
-    for (const [subscriber, tasks] of bySubscriber) {
-      await takeOver(medplum, subscriber, tasks);
+  async function* acts() {
+    for await (const pages of readPages(medplum, searches, { count: AT_ONCE, end })) {
+      const [marked, waiting, ...leftovers] = pages;
+      yield () => storeStatus(medplum, ofType('Subscription', marked));
+      const bySubscriber = Map.groupBy(ofType('Task', waiting), ({ groupIdentifier }) => groupIdentifier?.value ?? '');
+      yield* [...bySubscriber].map(
+        ([subscriber, tasks]) =>
+          () =>
+            takeOver(medplum, subscriber, tasks),
+      );
+      yield () => discard(medplum, ofType('Task', leftovers.flat()));
     }
-    await discard(medplum, ofType('Task', leftovers.flat()));
   }
+  await carryOut(acts(), end);
 }

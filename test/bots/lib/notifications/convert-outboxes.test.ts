@@ -1,9 +1,11 @@
 import '../../config.ts';
 import { afterEach, expect, it } from '@jest/globals';
-import type { Communication, Subscription, Task } from '@medplum/fhirtypes';
+import type { BundleEntry, Communication, Subscription, Task } from '@medplum/fhirtypes';
 import { convertOutboxes } from '../../../../bots/lib/notifications/convert-outboxes.ts';
 import { deliverPending } from '../../../../bots/lib/notifications/delivery/delivery.ts';
+import { handler } from '../../../../bots/notifications/retry-deliveries.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { outboxesOf, outboxesSearch } from '../../../../core/notifications/delivery/outbox.ts';
 import { listen } from '../../../contract/notifications/listener.ts';
@@ -19,10 +21,10 @@ afterEach(() => medplum().clear(['Task', 'Subscription', 'Communication']));
 const coding = (code: string) => ({ coding: [{ system: artefactUri(config, 'LocalTask'), code }] });
 
 /** A Subscription with its outbox, as earlier versions kept it; one of its two events is not delivered yet. */
-async function former(endpoint: string): Promise<string> {
+async function former(endpoint: string, owner = portal): Promise<string> {
   const meta = {
     profile: [artefactUri(config, 'LocalSubscriptionTermin')],
-    tag: [requestorTag(portal, config)],
+    tag: [requestorTag(owner, config)],
   };
   const sent = subscription({ status: 'active', channel: channelTo(endpoint), end: '2099-01-01T00:00:00Z' });
   const { id } = await medplum().create<Subscription>({ ...sent, meta });
@@ -30,7 +32,7 @@ async function former(endpoint: string): Promise<string> {
     resourceType: 'Task',
     status: 'received',
     intent: 'order',
-    groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: portal },
+    groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: owner },
     code: coding('notify'),
     focus: { reference: `Subscription/${id}` },
     input: [{ type: { text: 'readable' }, valueString: 'Appointment' }],
@@ -101,6 +103,18 @@ it('an outbox that an earlier version still writes is converted by the next run,
   await convertOutboxes(medplum().medplum);
   const [row] = await medplum().find<Task>(outboxesSearch([portal], config));
   expect([...(row ? outboxesOf(row).of.values() : [])].map(({ events }) => events)).toEqual([3]);
+});
+
+it('what cannot be converted holds up neither another subscriber nor what is due', async () => {
+  await former('https://8.8.8.8/', 'first');
+  await former('https://8.8.8.8/');
+  const due = await subscribe(medplum(), { owner: 'due', outbox: { status: 'on-hold', until: Date.now() - 1_000 } });
+  const isFirst = ({ request, resource }: BundleEntry): boolean =>
+    request?.method === 'PUT' && isResource(resource, 'Task') && resource.groupIdentifier?.value === 'first';
+  medplum().interfere(({ bundle }) => (bundle?.entry?.some(isFirst) ? 'no-answer' : undefined));
+  await expect(handler(medplum().medplum)).rejects.toThrow();
+  const [row] = await medplum().find<Task>(outboxesSearch([portal], config));
+  expect([(row && outboxesOf(row))?.of.size, (await stateOf(medplum(), due)).outbox.status]).toEqual([1, 'ready']);
 });
 
 it('what earlier versions stored as requested, with a tag, is active; what others have set since stays', async () => {
