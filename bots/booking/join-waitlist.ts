@@ -21,7 +21,7 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
-import { newId, sendBundle } from '../lib/medplum.ts';
+import { newId, retryOvertaken, sendBundle } from '../lib/medplum.ts';
 import { ofType, readAll, readAnswers, readInTransaction, stateIn } from '../lib/read.ts';
 import { readRole } from '../lib/rights.ts';
 
@@ -29,6 +29,11 @@ import { readRole } from '../lib/rights.ts';
 const limits = ['rate', 'waiting'] as const;
 
 type Joined = { readonly entry: Appointment; readonly isExisting: boolean } | { readonly issues: readonly Issue[] };
+
+const contested: Issue = {
+  code: 'booking-conflict',
+  diagnostics: 'Others joined at the same moment. Nothing was stored; try again.',
+};
 
 async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Joined> {
   const caller = callerOf(event);
@@ -67,9 +72,12 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
     return { issues: [tooManyEntries(request)] };
   }
   const written = await sendBundle(medplum, plan.transaction);
-  const entry = written.kind === 'done' ? written.bundle.entry?.[0]?.resource : undefined;
-  if (isResource(entry, 'Appointment')) {
-    return { entry, isExisting: false };
+  const [made] = written.kind === 'done' ? (written.bundle.entry ?? []) : [];
+  if (isResource(made?.resource, 'Appointment')) {
+    return { entry: made.resource, isExisting: !made.response?.status.startsWith('201') };
+  }
+  if (written.kind === 'overtaken') {
+    return { issues: [contested] };
   }
   return {
     issues:
@@ -97,7 +105,10 @@ export async function handler(
   event: BotEvent<unknown>,
 ): Promise<Appointment | Bundle | Parameters | OperationOutcome> {
   try {
-    const joined = await join(medplum, event);
+    const joined = await retryOvertaken(
+      () => join(medplum, event),
+      (one) => 'issues' in one && one.issues.includes(contested),
+    );
     if ('issues' in joined) {
       return toOperationOutcome(joined.issues, config);
     }

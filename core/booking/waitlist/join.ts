@@ -21,7 +21,7 @@ import { answersEntries } from '../book/transaction.ts';
 import { hasCommonIdentifier } from '../patient/identity.ts';
 import { lengthText, readPolicy } from '../policy/policy.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { search, searchByIds, searchUrl } from '../search.ts';
+import { identifierQuery, search, searchByIds, searchUrl } from '../search.ts';
 import { MOST_ENTRIES, visitsFor, wishIssues } from './entry.ts';
 
 /** Elements that an entry has only once a time was found for it. */
@@ -204,6 +204,9 @@ function ownerOfEntry({ request, state, requestor, config }: Joining): string {
   return standing ? (ownerOf(standing, config) ?? '') : requestor;
 }
 
+/** How many entries a transaction of Medplum's may have that creates something only if it is not there. */
+const MOST_CONDITIONAL = 8;
+
 /** Judges a request to join. */
 export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joining: Joining): JoinPlan {
   const { request, requestor, now, config } = joining;
@@ -242,13 +245,20 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
     created: formatInstant(now),
     participant: [...resolved.participants],
   };
+  const more = [...resolved.entries, ...answers];
+  const same = identifierQuery(said.identifier, requestorQuery(ownerOfEntry(joining), config));
+  // Of two requests with one identifier at once, the second finds the entry of the first.
+  const condition = same &&
+    more.length < MOST_CONDITIONAL && {
+      ifNoneExist: new URLSearchParams([...same, ['status', 'waitlist']]).toString(),
+    };
   return {
     kind: 'write',
     patient: resolved.patient?.reference?.startsWith('Patient/') ? resolved.patient.reference : undefined,
     transaction: {
       resourceType: 'Bundle',
       type: 'transaction',
-      entry: [{ request: { method: 'POST', url: 'Appointment' }, resource: entry }, ...resolved.entries, ...answers],
+      entry: [{ request: { method: 'POST', url: 'Appointment', ...condition }, resource: entry }, ...more],
     },
   };
 }

@@ -1,4 +1,5 @@
 import '../config.ts';
+import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import type { Appointment, Bot, QuestionnaireResponse, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/join-waitlist.ts';
@@ -13,12 +14,14 @@ import {
   aPatient,
   aPortal,
   aSchedule,
+  asks,
   aType,
   bookable,
   cancelling,
   eventOf,
   extension,
   inMinutes,
+  meanwhile,
   parameters,
   patchOf,
   problems,
@@ -33,7 +36,7 @@ const refilled = extension('LocalBookingPolicy', { extension: [{ url: 'refill', 
 async function aWaitlist() {
   const [portal, serviceType] = [await aPortal(medplum()), [aType()]];
   await aSchedule(medplum(), { serviceType, extension: [refilled] });
-  return async (...sent: readonly Resource[]) => {
+  return async (sent: readonly Resource[] = [], of: Partial<Appointment> = {}) => {
     const patient = await aPatient(medplum(), portal);
     const entry: Appointment = {
       resourceType: 'Appointment',
@@ -41,6 +44,7 @@ async function aWaitlist() {
       serviceType,
       requestedPeriod: [{ start: inMinutes(60), end: inMinutes(6_000) }],
       participant: [{ actor: { reference: `Patient/${patient.id}`, display: 'Kim Muster' }, status: 'accepted' }],
+      ...of,
     };
     const more = sent.map((resource) => ({ name: 'patientSubmittedInformation', resource }));
     const body = parameters({ name: 'appt-resource', resource: entry }, ...more);
@@ -56,14 +60,24 @@ it('whoever joins keeps what the patient has answered', async () => {
     text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">I agree</div>' },
     item: [{ linkId: 'consent', text: 'Your consent', answer: [{ valueString: 'I agree' }] }],
   };
-  const { patient, answer } = await join(answers);
+  const { patient, answer } = await join([answers]);
   const [kept] = (answer as Appointment).supportingInformation ?? [];
   expect(await medplum().read<QuestionnaireResponse>(kept?.reference ?? '')).toMatchObject({
     subject: { reference: `Patient/${patient.id}` },
     item: [{ answer: [{ valueString: 'I agree' }] }],
   });
   const { text: _, item: __, ...empty } = answers;
-  expect(problems((await join(empty)).answer)).toContain('answers-text-missing Parameters.parameter[1].resource.text');
+  expect(problems((await join([empty])).answer)).toContain(
+    'answers-text-missing Parameters.parameter[1].resource.text',
+  );
+});
+
+it('whoever joins twice at once with one identifier has one entry', async () => {
+  const join = await aWaitlist();
+  const identifier = [{ system: 'urn:portal', value: randomUUID() }];
+  const others: unknown[] = [];
+  meanwhile(medplum(), asks(/^POST Appointment/), async () => others.push((await join([], { identifier })).answer.id));
+  expect([(await join([], { identifier })).answer.id]).toEqual(others);
 });
 
 it.each([
