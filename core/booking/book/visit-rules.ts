@@ -5,6 +5,7 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { servicesFor } from '../../slots/terms.ts';
 import { STAYS, type StepTaken, stepsWith, visitIssues } from '../../visits/check.ts';
 import { isByItself, siblingsOf, tookPlace, visitOf } from '../../visits/group.ts';
+import { unknownSteps } from '../../visits/part.ts';
 import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
 import { isHold, isOffer, isOffered } from '../appointment/expiry.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
@@ -130,9 +131,13 @@ function stepIssues(visit: Visit, situations: readonly Situation[], first: Situa
   const isThere = (name: string): boolean => taken.some(({ step }) => step === name);
   // What the clinic has taken out of a visit is not missing when the rest moves.
   const asked = isMove ? { ...visit, steps: stepsWith(visit.steps, isThere) } : visit;
+  // Nor does a step that the clinic has renamed or taken away keep its appointment where it is: no rule is left for it.
+  const named = situations.flatMap(({ earlier: { previous } }) => (previous && stepOf(previous, config)?.step) ?? []);
+  const former = isMove ? unknownSteps(visit, named) : [];
+  const judged = taken.filter(({ step }) => !former.includes(step));
   const { path } = first.request.appointment;
   const root = path.startsWith('Parameters') ? 'Parameters.parameter' : path;
-  return visitIssues(asked, taken, config.timeZone, root).flatMap((issue) => {
+  return visitIssues(asked, judged, config.timeZone, root).flatMap((issue) => {
     const at = issue.expression ?? '';
     // What stays is right where it is; only its distance from what moves can be wrong.
     return at.startsWith(STAYS)

@@ -171,6 +171,12 @@ describe('a visit is moved', () => {
     expect(decide(alone, visiting(...twoSteps), stored, 'repository').kind).toBe('write');
   });
 
+  test('although its service has renamed a step since', () => {
+    const renamed = [step('Blood', ...schedules('calendar')), step('Heart', ...schedules('room'), follows('Blood'))];
+    expect(issuesOf(decide(several(...moved), visiting(...renamed), stored))).toEqual([]);
+    expect(issuesOf(decide(several(blood, ecg), visiting(...renamed)))).not.toEqual([]);
+  });
+
   test('without what has taken place of it', () => {
     const over = { ...blood, start: '2026-12-30T09:00:00Z', end: '2026-12-30T09:30:00Z' };
     const inOrder = [step('Blood', ...schedules('calendar')), step('ECG', ...schedules('room'), follows('Blood'))];
