@@ -9,6 +9,7 @@ import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isSameJson } from '../../core/fhir/json.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { formatReference, parseReference } from '../../core/fhir/reference.ts';
 import { updateEntry, withoutEmpty } from '../../core/fhir/resource.ts';
 import { threadOf, threadSearch, threadTask, visitThreadSearch } from '../../core/messages/thread.ts';
 import { type CalendarSlot, calendarOf } from '../../core/slots/slot.ts';
@@ -115,6 +116,16 @@ async function leavingIssues(medplum: MedplumClient, stored: Appointment, input:
     : [];
 }
 
+/** An appointment that names its Slots by their ids: no search finds those that it names by the server's address or version. */
+function withSlotIds(medplum: MedplumClient, appointment: Appointment): Appointment {
+  const bases = [config.baseUrl, medplum.fhirUrl().toString().replace(/\/$/, '')];
+  const slot = appointment.slot?.map((one) => {
+    const [found] = bases.flatMap((base) => parseReference(one.reference, base, ['Slot']) ?? []);
+    return found ? { ...one, reference: formatReference(found) } : one;
+  });
+  return { ...appointment, ...(slot && { slot }) };
+}
+
 /** What is wrong with a write, and what is to be stored instead where it changes what the requestor had sent. */
 async function judge(
   medplum: MedplumClient,
@@ -123,16 +134,20 @@ async function judge(
   if (isDeletion({ headers })) {
     return { issues: deletionIssues(sent) };
   }
-  const input = withoutEmpty(sent);
+  const input = withSlotIds(medplum, withoutEmpty(sent));
+  const isSame = isSameJson(input.slot, sent.slot);
   const { stored, patients, taken } = await readForChange(medplum, input);
   if (stored) {
     const noted = withSubmitted(input, stored, NOBODY, config);
     const changes = validateChange(stored, input, 'repository', patients, Date.now(), config);
     const issues = changes.length > 0 ? changes : await leavingIssues(medplum, stored, input);
-    return { issues, ...(!isSameJson(noted.meta, input.meta) && { noted }) };
+    return { issues, ...(!(isSame && isSameJson(noted.meta, input.meta)) && { noted }) };
   }
   const issues = validateCreation(input, patients, config);
-  return { issues: issues.length > 0 ? issues : await takingIssues(medplum, input, taken) };
+  return {
+    issues: issues.length > 0 ? issues : await takingIssues(medplum, input, taken),
+    ...(!isSame && { noted: input }),
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
+import { handler as validate } from '../../../../bots/booking/validate-appointment.ts';
 import { handler as reconcile } from '../../../../bots/calendar/reconcile.ts';
 import { syncAppointment } from '../../../../bots/lib/booking/slot-sync.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
@@ -12,6 +13,7 @@ import {
   asks,
   at,
   booked,
+  eventOf,
   extension,
   inMinutes,
   invalid,
@@ -157,4 +159,15 @@ describe('a write', () => {
     medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
     await expect(sync(appointment)).rejects.toThrow(`The slots of Appointment/${appointment.id} could not be written`);
   });
+});
+
+it('a Slot that staff name by the address of the server, or by a version, is named by its id', async () => {
+  const { appointment, slot } = await setting();
+  const named = (reference: string) => ({ ...appointment, slot: [{ reference }] });
+  const addresses = [`${medplum().medplum.fhirUrl()}/Slot/${slot.id}`, `Slot/${slot.id}/_history/1`];
+  for (const one of addresses.map(named)) {
+    expect(await validate(medplum().medplum, eventOf(one))).toMatchObject({ slot: [{ reference: `Slot/${slot.id}` }] });
+  }
+  const elsewhere = `https://other.example.org/fhir/R4/Slot/${slot.id}`;
+  expect(await validate(medplum().medplum, eventOf(named(elsewhere)))).not.toMatchObject({ slot: expect.anything() });
 });
