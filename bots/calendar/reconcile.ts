@@ -183,7 +183,8 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
   // The clock may have been ahead.
   const before = Math.min(stored, start);
   let reached = before;
-  /** Whether all that was read could be followed. */
+  /** Up to where it has read, whether or not all of it could be followed. */
+  let tried = before;
   let isWhole = true;
   // What others write costs a search at each look: so it is looked at once.
   let step = STEP;
@@ -218,14 +219,15 @@ async function reconcile(medplum: MedplumClient): Promise<void> {
         acts.push(() => followSlots(medplum, written, end));
       }
       yield* acts.map((act) => () => act().catch(failed));
-      reached = isWhole ? readUpTo(pages, start) : reached;
+      tried = readUpTo(pages, start);
+      reached = isWhole ? tried : reached;
     }
   }
   try {
     await carryOut(acts(), end);
   } finally {
-    // What fails for long does not hold up the others.
-    const until = isWhole ? reached : Math.max(reached, start - HORIZON);
+    // What fails for long does not hold up the others, and does not let go of those that were not tried.
+    const until = isWhole ? reached : Math.max(reached, Math.min(tried, start - HORIZON));
     if (!row || until < stored || until - before > step) {
       await moveCheckpoint(medplum, 'reconcile', row, until);
     }

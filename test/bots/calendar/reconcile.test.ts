@@ -241,6 +241,29 @@ describe('how far it has come', () => {
     expect(await statusOf(slot)).toBe('busy');
   });
 
+  it('leaves out nothing behind what fails where a run has no time for it, however long ago it was', async () => {
+    await forget();
+    await reconcile();
+    const [bad, good] = [await freeSlot(), await freeSlot()];
+    await medplum().appointment('booked', [bad]);
+    for (let count = 0; count < 100; count++) {
+      await medplum().appointment('booked', []);
+    }
+    await medplum().appointment('booked', [good]);
+    await withClock(async (skip) => {
+      skip(2 * 3_600_000);
+      let pages = 0;
+      medplum().interfere(({ entries }) => {
+        skip(entries.some((one) => one.startsWith('GET Appointment?_lastUpdated')) && ++pages === 2 ? 7_000 : 0);
+        return entries.includes(`PUT Slot/${bad.id}`) ? { status: 500, body: {} } : undefined;
+      });
+      await expect(reconcile()).rejects.toThrow();
+    });
+    medplum().interfere(() => undefined);
+    await later(2 * 3_600_000 + 60_000, reconcile);
+    expect(await statusOf(good)).toBe('busy');
+  });
+
   it('goes back where the clock was ahead: what fails then is looked at again', async () => {
     await forget();
     await later(3_600_000, reconcile);
