@@ -104,7 +104,7 @@ export const canBeAsked = (patient: Patient, media: readonly Medium[], now: numb
 
 /**
  * Who is told about an appointment: somebody who takes part for the patient, else the patient; the first who wants to be and
- * can be.
+ * can be, at no address of somebody who does not.
  *
  * @param people - the Patient and the RelatedPersons who take part, as far as they exist
  * @param media - what the clinic has
@@ -121,9 +121,13 @@ export function recipientOf(
     return undefined;
   }
   const related = people.filter((one) => isResource(one, 'RelatedPerson'));
+  const refusing = related.filter((one) => saidIn(one, config) === false).flatMap(({ telecom = [] }) => telecom);
+  const addressOf = (one: ContactPoint): string => addressIn(one)?.address.toLowerCase() ?? '';
+  const refused = new Set(refusing.map(addressOf));
   for (const person of [...related, patient]) {
     const takesPart = participant.some(({ actor }) => idIn(actor, person.resourceType) === person.id);
-    const address = bestAddress(person.telecom ?? [], media, now, config.timeZone);
+    const telecom = (person.telecom ?? []).filter((one) => !refused.has(addressOf(one)));
+    const address = bestAddress(telecom, media, now, config.timeZone);
     if (takesPart && address?.medium && address.address && isThere(person) && saidIn(person, config) !== false) {
       const { medium, address: to } = address;
       return {

@@ -704,6 +704,23 @@ describe('who is told', () => {
     expect([asked, mail.offered, await rowOf(booked)]).toEqual([[], [], []]);
   });
 
+  it('no address at which somebody has refused who takes part, also if it is that of the patient', async () => {
+    const { patient, address } = await aPatient();
+    const { id } = await medplum().create<RelatedPerson>({
+      resourceType: 'RelatedPerson',
+      patient: { reference: `Patient/${patient.id}` },
+      telecom: [{ system: 'email', value: address.toUpperCase() }],
+      extension: says(false),
+    });
+    const participant = [`Patient/${patient.id}`, `RelatedPerson/${id}`].map((reference) => ({
+      actor: { reference },
+      status: 'accepted' as const,
+    }));
+    await anAppointment(patient, noon(10), { participant });
+    await run();
+    expect(mail.offered).toEqual([]);
+  });
+
   it('no more after the person has refused, also not at a reminder', async () => {
     const { patient, address } = await aPatient();
     const start = noon(10);
