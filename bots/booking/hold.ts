@@ -3,7 +3,7 @@ import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum
 import { consentIn } from '../../core/booking/appointment/consent.ts';
 import type { Offer } from '../../core/booking/appointment/expiry.ts';
 import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/book/answer.ts';
-import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { type BookRequest, eachOf, parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { callerOf } from '../lib/caller.ts';
@@ -13,14 +13,18 @@ import { mediaOf } from '../lib/messages/send.ts';
 /** How long a time is kept while its person is asked for consent, in milliseconds. */
 const QUESTION = 3_600_000;
 
+/** When the appointments of a request begin, in whatever order they were sent. */
+const startsOf = (request: BookRequest | undefined): number[] =>
+  (request ? eachOf(request) : []).flatMap(({ interval }) => interval?.start ?? []);
+
 /** The offer by which a person is asked for consent: their answer to the message books. */
-function questionFor(start: number | undefined, secrets: BotEvent['secrets']): Offer {
+function questionFor(starts: readonly number[], secrets: BotEvent['secrets']): Offer {
   const { from, page } = config.messages;
   const until = Date.now() + QUESTION;
   return {
     reason: 'consent',
     for: [],
-    until: Math.min(start ?? until, until),
+    until: Math.min(until, ...starts),
     media: from && page ? mediaOf(secrets) : [],
   };
 }
@@ -40,7 +44,7 @@ export async function handler(
   const isAsking = consentIn(event.headers) === 'asked';
   const { request, ...parsed } = parseBookRequest(event.input, config, isAsking ? 'book' : 'hold');
   const asked = { ...parsed, ...(request && { request: { ...request, leads: leadsIn(event.headers) } }) };
-  const offer = isAsking ? questionFor(request?.interval?.start, event.secrets) : undefined;
+  const offer = isAsking ? questionFor(startsOf(request), event.secrets) : undefined;
   const result = await bookAppointment(medplum, asked, callerOf(event), { purpose: 'hold', offer });
   if (result.kind === 'refused') {
     return toOperationOutcome(result.issues, config);

@@ -7,6 +7,7 @@ import { withAlternatives } from '../../../bots/lib/booking/alternatives.ts';
 import { bookAppointment } from '../../../bots/lib/booking/book.ts';
 import { type DecisionOptions, decideBooking, type Requestor } from '../../../bots/lib/booking/decide.ts';
 import type { Unanswered } from '../../../bots/lib/medplum.ts';
+import { CONSENT_HEADER } from '../../../core/booking/appointment/consent.ts';
 import {
   ANSWER_HEADER,
   AS_PARAMETERS,
@@ -79,6 +80,30 @@ describe('book', () => {
         })),
       );
     });
+  });
+
+  it('asks for consent until the first of several appointments begins, in whatever order they are sent', async () => {
+    const { portal, schedule } = await setting();
+    const patient = await aPatient(medplum(), portal, { telecom: [{ system: 'email', value: 'kim@example.org' }] });
+    const messages = {
+      from: 'a@clinic.example',
+      page: 'https://portal.example',
+      language: 'en',
+      details: false,
+    } as const;
+    const [late, soon] = await Promise.all(
+      [50, 20].map((from) =>
+        aSlot(medplum(), schedule, '09:00', '09:30', { start: inMinutes(from), end: inMinutes(from + 10) }),
+      ),
+    );
+    const sent = [late, soon].flatMap((slot) =>
+      slot ? [{ name: 'appt-resource', resource: proposed(patient, [slot]) }] : [],
+    );
+    const event = eventOf(parameters(...sent), portal, { [CONSENT_HEADER]: 'asked' });
+    const held = await configured({ messages }, () => hold(medplum().medplum, event));
+    expect(problems(held)).toEqual([]);
+    expect(JSON.stringify(held)).toContain(`"valueInstant":"${soon?.start}"`);
+    expect(JSON.stringify(held)).not.toContain(`"valueInstant":"${late?.start}"`);
   });
 
   it.each([
