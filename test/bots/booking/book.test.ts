@@ -1,6 +1,6 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Bundle, BundleEntry, Patient, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { handler as book } from '../../../bots/booking/book.ts';
 import { handler as hold } from '../../../bots/booking/hold.ts';
 import { withAlternatives } from '../../../bots/lib/booking/alternatives.ts';
@@ -16,12 +16,7 @@ import {
   OFFERING_A_TURN,
 } from '../../../core/booking/book/answer.ts';
 import { type Purpose, parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import {
-  limitsReached,
-  type RequestorLimit,
-  requestorLimitReads,
-} from '../../../core/booking/policy/requestor-limits.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { limitsReached } from '../../../core/booking/policy/requestor-limits.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
 import type { BookingErrorCode } from '../../../core/fhir/outcome/errors.ts';
 import { createMemory } from '../../../gateway/medplum/memory.ts';
@@ -61,26 +56,6 @@ const medplum = withMedplum();
 
 describe('book', () => {
   const setting = (schedule = {}) => bookable(medplum(), schedule);
-  const asParameters = { [ANSWER_HEADER]: AS_PARAMETERS };
-
-  describe.each([
-    ['$book', book, 'booked'],
-    ['$hold', hold, 'proposed'],
-  ] as const)('%s', (_, bot, status) => {
-    it('tells the gateway whether it had carried the request out before', async () => {
-      const { portal, patient, slot } = await setting();
-      const event = eventOf(proposed(patient, [slot], { identifier: [{ value: 'one' }] }), portal, asParameters);
-      const answers = [await bot(medplum().medplum, event), await bot(medplum().medplum, event)];
-      expect(answers).toMatchObject(
-        [false, true].map((valueBoolean) => ({
-          parameter: [
-            { name: 'return', resource: { status } },
-            { name: 'existing', valueBoolean },
-          ],
-        })),
-      );
-    });
-  });
 
   it('asks for consent until the first of several appointments begins, in whatever order they are sent', async () => {
     const { portal, schedule } = await setting();
@@ -150,12 +125,6 @@ describe('book', () => {
         });
         expect(issuesIn(await book(given))).toEqual(['booking-conflict']);
       });
-    });
-
-    it('because the slot was just taken is refused as such', async () => {
-      const given = await setting();
-      meanwhile(medplum(), writes, () => medplum().change(given.slot, { status: 'busy' }));
-      expect(issuesIn(await book(given))).toEqual(['slot-not-free Appointment.slot[0]']);
     });
 
     it.each([[undefined], [[]]])('without showing the appointment may have been carried out (%j)', async (entry) => {
@@ -229,14 +198,6 @@ describe('book', () => {
     const counted = { extension: [policy({ maxPerPortalAndDay: 5 })] };
     const once = () => medplum().interfere(only((asked) => asks(/^P.* Appointment/)(asked), overtaken));
 
-    it('are asked for where a quota counts the bookings and they are offered', async () => {
-      const given = await setting(counted);
-      once();
-      const result = await book(given, {}, { isTurnOffered: true });
-      expect(result).toMatchObject({ kind: 'refused', isOutOfTurn: true });
-      expect(issuesIn(result)).toEqual(['booking-conflict']);
-    });
-
     it.each([
       ['that are not offered', counted, {}],
       ['where no quota counts', {}, { isTurnOffered: true }],
@@ -257,26 +218,15 @@ describe('book', () => {
     const alternativesIn = (result: Awaited<ReturnType<typeof book>>) =>
       result.kind === 'refused' ? result.issues.flatMap(({ alternatives = [] }) => alternatives) : [];
 
-    async function taken() {
-      const portal = await aPortal(medplum());
-      const { schedule, slot, patient } = await booked(medplum(), portal);
-      const next = await aSlot(medplum(), schedule, '10:00', '10:30');
-      return { given: { portal, schedule, slot, patient }, next };
-    }
-
     it('says nothing of it when the decision took long', async () => {
-      const { given } = await taken();
+      const portal = await aPortal(medplum());
+      const taken = await booked(medplum(), portal);
+      await aSlot(medplum(), taken.schedule, '10:00', '10:30');
       await withClock(async (skip) => {
         const isAny = () => true;
         meanwhile(medplum(), isAny, async () => skip(timeLimits(config).propose));
-        expect(alternativesIn(await book(given))).toEqual([]);
+        expect(alternativesIn(await book({ ...taken, portal }))).toEqual([]);
       });
-    });
-
-    it('of a hold proposes what can be held', async () => {
-      const { given, next } = await taken();
-      const held = await book(given, {}, { purpose: 'hold' });
-      expect(alternativesIn(held)).toMatchObject([{ slots: [next.id] }]);
     });
   });
 });
@@ -305,24 +255,6 @@ describe('decide', () => {
       );
       expect(issuesIn(decision)).toEqual(['portal-limit-reached Appointment']);
       expect([...decision.state.keys()].filter((key) => key.startsWith('Appointment/'))).toEqual([]);
-    });
-
-    it('looks for slots that are not there at that time by their ids', async () => {
-      const { portal, patient, slot, schedule } = await setting();
-      const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
-      const body = proposed(patient, [slot, elsewhere], { start: at('09:00'), end: at('09:30') });
-      const { plan, state } = await decide(body, requestorOf(portal));
-      expect(plan.kind).toBe('refuse');
-      expect(state.has(`Slot/${elsewhere.id}`)).toBe(true);
-    });
-
-    it('does not see what the requestor may not see', async () => {
-      const { portal, patient, slot } = await setting();
-      const narrow: Requestor['narrow'] = (state) => new Map([...state].filter(([key]) => !key.startsWith('Patient/')));
-      const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), narrow });
-      expect(issuesIn(decision)).toEqual(['patient-not-found Appointment.participant[0].actor']);
-      expect(decision.state.has(`Patient/${patient.id}`)).toBe(false);
-      expect(decision.state.has(`Slot/${slot.id}`)).toBe(true);
     });
   });
 
@@ -360,12 +292,6 @@ describe('decide', () => {
       );
       return { portal, body, patients, gatewayClient: admin.body.profile.id };
     }
-
-    it('and is known twice is looked at again, by who made the two', async () => {
-      const { portal, body } = await ambiguous();
-      const decision = await decide(body, requestorOf(portal));
-      expect(issuesIn(decision).join()).toMatch(/^patient-ambiguous/);
-    });
 
     it('and was made twice by the service is one person', async () => {
       const { portal, body, gatewayClient } = await ambiguous();
@@ -472,68 +398,6 @@ describe('alternatives', () => {
       expect(await proposals(portal, body)).toEqual([`${next.id} 10:00`]);
       expect(await proposals(portal, body, { purpose: 'hold' })).toEqual([]);
     });
-  });
-});
-
-/** So many open appointments of a portal. */
-const appointments = (portal: Portal, count: number) =>
-  medplum().transaction(
-    Array.from({ length: count }, () => ({
-      request: { method: 'POST', url: 'Appointment' },
-      resource: {
-        resourceType: 'Appointment',
-        meta: tagsOf(portal),
-        status: 'booked',
-        start: at('09:00'),
-        end: at('09:30'),
-        participant: [{ actor: { display: 'Kim' }, status: 'accepted' }],
-      } satisfies Appointment,
-    })),
-  );
-
-const jobs = (portal: Portal, count: number) =>
-  medplum().transaction(
-    Array.from({ length: count }, () => ({
-      request: { method: 'POST', url: 'Task' },
-      resource: {
-        resourceType: 'Task',
-        meta: tagsOf(portal),
-        status: 'requested',
-        intent: 'order',
-        code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
-      } satisfies Task,
-    })),
-  );
-
-/** Answers the entries of a check with the rights of the portal. */
-async function answersTo(entry: readonly BundleEntry[], { authorization }: Portal): Promise<BundleEntry[]> {
-  const bundle = { resourceType: 'Bundle', type: 'batch', entry };
-  const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization });
-  return body.entry ?? [];
-}
-
-const limits: readonly RequestorLimit[] = ['open', 'rate', 'jobs'];
-
-/** The limits that are reached. */
-async function reached(portal: Portal): Promise<RequestorLimit[]> {
-  const { maxOpenAppointments, maxBookingsPerMinute } = config.requestors;
-  expect([maxOpenAppointments, maxBookingsPerMinute]).toEqual([3, 2]);
-  const entry = requestorLimitReads(limits, portal.id, Date.now(), config);
-  return [...(limitsReached(limits, await answersTo(entry, portal)) ?? [])];
-}
-
-it('a limit is reached by as many as are allowed, those of others do not count', async () => {
-  const [portal, other] = [await aPortal(medplum()), await aPortal(medplum())];
-  await configured({ requestors: { maxOpenAppointments: 3, maxBookingsPerMinute: 2 } }, async () => {
-    await appointments(other, 5);
-    await appointments(portal, 1);
-    await jobs(portal, 1);
-    expect(await reached(portal)).toEqual([]);
-    await appointments(portal, 1);
-    await jobs(portal, 1);
-    expect(await reached(portal)).toEqual(['rate', 'jobs']);
-    await appointments(portal, 1);
-    expect(await reached(portal)).toEqual(limits);
   });
 });
 
