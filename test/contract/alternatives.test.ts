@@ -18,7 +18,7 @@ import {
   succeeded,
 } from './fixtures.ts';
 import { heldUntil, hold } from './holds/fixtures.ts';
-import { issuesOf, request, resourceIn } from './http.ts';
+import { issuesOf, refusalOf, request, resourceIn } from './http.ts';
 import { aBooking, cancellation, patch } from './patch/fixtures.ts';
 import { aPolicedClinic, aSlotIn, count, length, policy, whole } from './policy/fixtures.ts';
 
@@ -88,9 +88,9 @@ describe('$book with dry-run', () => {
     const { slot, patient } = await aClinic();
     const body = parameters(proposed(patient, [slot]));
     const wrong = await book({ ...body, parameter: [...body.parameter, { name: 'dry-run', valueString: 'yes' }] });
-    expect([wrong.status, issuesOf(wrong)]).toEqual([400, ['malformed-request Parameters.parameter[1]']]);
+    expect(refusalOf(wrong)).toEqual([400, 'malformed-request Parameters.parameter[1]']);
     const twice = await book({ ...body, parameter: [...body.parameter, dryRun, dryRun] });
-    expect([twice.status, issuesOf(twice)]).toEqual([400, ['malformed-request Parameters.parameter[2].valueBoolean']]);
+    expect(refusalOf(twice)).toEqual([400, 'malformed-request Parameters.parameter[2].valueBoolean']);
     const books = await book({ ...body, parameter: [...body.parameter, { ...dryRun, valueBoolean: false }] });
     expect(books.status).toBe(201);
   });
@@ -122,7 +122,7 @@ describe('a slot that is taken', () => {
   it('proposes the three nearest times of its schedule, which can be booked', async () => {
     const { patient, slot, slots, type } = await aFullClinic([120, 60, -60, 240]);
     const refused = await book(proposed(patient, [slot], type));
-    expect([refused.status, issuesOf(refused)]).toEqual([409, ['slot-not-free Appointment.slot[0]']]);
+    expect(refusalOf(refused)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
     expect(timesIn(refused)).toEqual(['-60--30', '60-90', '120-150']);
     expect(proposals(refused)[1]?.slots).toEqual(referencesTo(...slots.slice(1, 2)));
     for (const proposal of proposals(refused)) {
@@ -224,7 +224,7 @@ describe('what a policy refuses', () => {
     const { schedule, patient, slot } = await aPolicedClinic(1, length('leadTime', 3, 'h'));
     const [early, late] = [await aSlotIn(2, schedule), await aSlotIn(4, schedule)];
     const refused = await book(whole(slot, patient));
-    expect([refused.status, issuesOf(refused)]).toEqual([422, ['too-soon Appointment.start']]);
+    expect(refusalOf(refused)).toEqual([422, 'too-soon Appointment.start']);
     const slots = proposals(refused).flatMap((one) => one.slots);
     expect(slots.slice(0, 1)).toEqual(referencesTo(late));
     expect(slots).not.toEqual(expect.arrayContaining(referencesTo(early)));
@@ -234,7 +234,7 @@ describe('what a policy refuses', () => {
     const { schedule, patient, slot } = await aPolicedClinic(9, length('window', 8, 'h'));
     const near = await aSlotIn(7, schedule);
     const refused = await book(whole(slot, patient));
-    expect([refused.status, issuesOf(refused)]).toEqual([422, ['too-far-ahead Appointment.start']]);
+    expect(refusalOf(refused)).toEqual([422, 'too-far-ahead Appointment.start']);
     expect(proposals(refused)[0]?.slots).toEqual(referencesTo(near));
   });
 
@@ -260,10 +260,10 @@ describe('what a policy refuses', () => {
     const { schedule, slot, patient } = await aClinic({ ...type, active: false });
     const colleague = await aSlot(await aSchedule(type), 60, 90);
     const closed = await book(proposed(patient, [slot], type));
-    expect([closed.status, issuesOf(closed)]).toEqual([422, ['schedule-inactive Appointment.slot[0]']]);
+    expect(refusalOf(closed)).toEqual([422, 'schedule-inactive Appointment.slot[0]']);
     expect(proposals(closed).map(({ slots }) => slots)).toEqual([referencesTo(colleague)]);
     const unknown = await book(proposed(patient, [{ ...slot, id: randomUUID() }], type));
-    expect([unknown.status, issuesOf(unknown)]).toEqual([422, ['slot-not-found Appointment.slot[0]']]);
+    expect(refusalOf(unknown)).toEqual([422, 'slot-not-found Appointment.slot[0]']);
     expect(proposals(unknown).map(({ slots }) => slots)).toEqual([referencesTo(colleague)]);
     expect(schedule.active).toBe(false);
   });

@@ -7,7 +7,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { instantOf } from '../../core/time/time-zone.ts';
 import { rows } from '../lib/rows.ts';
 import { aClinic, aPatient, aSchedule, aSlot, book, minutes, proposed, simultaneously, succeeded } from './fixtures.ts';
-import { isActionable, issuesOf, medplum, request, resourceIn } from './http.ts';
+import { isActionable, issuesOf, medplum, refusalOf, request, resourceIn } from './http.ts';
 import { base, config, type Role } from './installation.ts';
 
 async function search(path: string, role: Role = 'portal-a', headers = {}): Promise<Bundle> {
@@ -98,7 +98,7 @@ describe('definitions', () => {
     const id = resourceIn('Bundle', stored).entry?.[0]?.resource?.id ?? randomUUID();
     expect((await request('portal-a', 'GET', `/StructureDefinition/${id}`)).status).toBe(404);
     const answer = await request('portal-a', 'GET', '/StructureDefinition?name=LocalTermin');
-    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'malformed-request http.name']);
+    expect(refusalOf(answer)).toEqual([400, 'malformed-request http.name']);
   });
 });
 
@@ -168,7 +168,7 @@ describe('pages and totals', () => {
     const path = `/Slot?schedule=Schedule/${schedule.id}&colour=blue&schedule.taste=sweet`;
     const names = ['http.colour', 'http.schedule.taste'];
     const strict = await request('portal-a', 'GET', path, { headers: { prefer: 'handling=strict' } });
-    expect([strict.status, ...issuesOf(strict)]).toEqual([400, ...names.map((name) => `malformed-request ${name}`)]);
+    expect(refusalOf(strict)).toEqual([400, ...names.map((name) => `malformed-request ${name}`)]);
     const lenient = { prefer: 'handling=lenient' };
     const { total, entry = [], link } = await search(path, 'portal-a', lenient);
     expect([total, entry.map((one) => one.search?.mode)]).toEqual([3, ['match', 'match', 'match', 'outcome']]);
@@ -186,7 +186,7 @@ describe('pages and totals', () => {
     for (const condition of ['colour=blue', 'link:Patient.family=x']) {
       const headers = { ...lenient, 'if-none-exist': condition };
       const answer = await request('portal-a', 'POST', '/Patient', { body, headers });
-      expect([answer.status, ...issuesOf(answer)]).toEqual([400, `malformed-request http.${condition.split('=')[0]}`]);
+      expect(refusalOf(answer)).toEqual([400, `malformed-request http.${condition.split('=')[0]}`]);
     }
   });
 });

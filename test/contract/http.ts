@@ -79,6 +79,9 @@ export function issuesOf(answer: Answer): string[] {
   });
 }
 
+/** The status of an answer, and the issues in it. */
+export const refusalOf = (answer: Answer): (number | string)[] => [answer.status, ...issuesOf(answer)];
+
 /** Whether an answer is an OperationOutcome that says in a sentence what was wrong. */
 export function isActionable(answer: Answer): boolean {
   const issues = issuesIn(answer);

@@ -21,7 +21,7 @@ import {
   stored,
   succeeded,
 } from './fixtures.ts';
-import { type Answer, isActionable, issuesOf, medplum, request, resourceIn } from './http.ts';
+import { type Answer, isActionable, issuesOf, medplum, refusalOf, request, resourceIn } from './http.ts';
 import { base, config } from './installation.ts';
 import { fhirPathPatch, patch, read, replacing } from './patch/fixtures.ts';
 
@@ -312,7 +312,7 @@ describe('$book', () => {
       await medplum('portal-a', 'POST', `/Bot/$execute?identifier=${artefactUri(config, 'LocalBot')}|book`, { body }),
     ];
     for (const answer of answers) {
-      expect([answer.status, issuesOf(answer)]).toEqual([400, [expect.stringContaining('malformed-request')]]);
+      expect(refusalOf(answer)).toEqual([400, expect.stringContaining('malformed-request')]);
     }
   });
 
@@ -494,10 +494,7 @@ describe('PATCH', () => {
   it.each(immutable)('%s: 400 immutable-element, nothing changed', async (_, body, ...expressions) => {
     const known = await unpatched();
     const answer = await patch(known.id, body(known));
-    expect([answer.status, ...issuesOf(answer)]).toEqual([
-      400,
-      ...expressions.map((one) => inFull(`immutable-element ${one}`)),
-    ]);
+    expect(refusalOf(answer)).toEqual([400, ...expressions.map((one) => inFull(`immutable-element ${one}`))]);
     expect([isActionable(answer), await read(known.id)]).toEqual([true, known.booked]);
   });
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { aClinic, answers, aPatient, book, minutes, parameters, proposed, slotsOf } from '../fixtures.ts';
-import { isActionable, issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { isActionable, medplum, refusalOf, request, resourceIn } from '../http.ts';
 import { config, medplumBase, type Role, tokenOf } from '../installation.ts';
 import { subscription } from '../notifications/fixtures.ts';
 import { aBooking, patch } from '../patch/fixtures.ts';
@@ -342,7 +342,7 @@ describe('a reference that is a search is refused', () => {
     const { schedule, slot, patient } = await aClinic();
     const [appointment, ...others] = sent(await aSearch());
     const answer = await book(parameters({ ...proposed(patient, [slot]), ...appointment }, ...others));
-    expect([answer.status, ...issuesOf(answer)]).toEqual([400, `malformed-request ${expression}`]);
+    expect(refusalOf(answer)).toEqual([400, `malformed-request ${expression}`]);
     expect(isActionable(answer)).toBe(true);
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
   });
@@ -353,7 +353,7 @@ describe('a reference that is a search is refused', () => {
     for (const prefer of ['return=minimal', 'respond-async']) {
       const answer = await book(body, 'portal-a', { prefer });
       const expression = 'Appointment.reasonReference[0].reference';
-      expect([answer.status, ...issuesOf(answer)]).toEqual([400, `malformed-request ${expression}`]);
+      expect(refusalOf(answer)).toEqual([400, `malformed-request ${expression}`]);
     }
   });
 
@@ -361,10 +361,7 @@ describe('a reference that is a search is refused', () => {
     const { id } = await aBooking();
     const value = [{ reference: await aSearch() }];
     const answer = await patch(id, [{ op: 'add', path: '/reasonReference', value }]);
-    expect([answer.status, ...issuesOf(answer)]).toEqual([
-      400,
-      'patch-invalid Appointment.reasonReference[0].reference',
-    ]);
+    expect(refusalOf(answer)).toEqual([400, 'patch-invalid Appointment.reasonReference[0].reference']);
     const stored = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${id}`));
     expect(stored.reasonReference).toBeUndefined();
   });
@@ -377,7 +374,7 @@ describe('a reference that is a search is refused', () => {
       ['PUT', `/Patient/${own.id}`, own.id],
     ] as const) {
       const answer = await request('portal-a', method, path, { body: { resourceType: 'Patient', id, link } });
-      expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'malformed-request Patient.link[0].other.reference']);
+      expect(refusalOf(answer)).toEqual([400, 'malformed-request Patient.link[0].other.reference']);
     }
   });
 
@@ -385,9 +382,6 @@ describe('a reference that is a search is refused', () => {
     const extension = [{ url: 'https://example.org/x', valueReference: { reference: await aSearch() } }];
     const body = subscription('https://example.org/hook', { more: { extension } });
     const answer = await request('portal-a', 'POST', '/Subscription', { body });
-    expect([answer.status, ...issuesOf(answer)]).toEqual([
-      400,
-      'malformed-request Subscription.extension[0].valueReference.reference',
-    ]);
+    expect(refusalOf(answer)).toEqual([400, 'malformed-request Subscription.extension[0].valueReference.reference']);
   });
 });

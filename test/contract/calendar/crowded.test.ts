@@ -3,7 +3,7 @@ import type { Slot } from '@medplum/fhirtypes';
 import { scaled } from '../../lib/time-scale.ts';
 import { eventually } from '../../lib/until.ts';
 import { aClinic, aPatient, book, minutes, proposed, stored, succeeded } from '../fixtures.ts';
-import { issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { issuesOf, medplum, refusalOf, request, resourceIn } from '../http.ts';
 import { aCalendar, aService, at, change, open, proposedAt } from './fixtures.ts';
 
 /** How many of a search there are in all. */
@@ -80,6 +80,6 @@ it('staff take time on a day that has very many free Slots before: a booking of 
     end: minutes(1_440),
   };
   const refused = await medplum('front-desk', 'POST', '/Slot', { body });
-  expect([refused.status, ...issuesOf(refused)]).toEqual([400, expect.stringMatching(/^schedule-overbooked Slot/)]);
+  expect(refusalOf(refused)).toEqual([400, expect.stringMatching(/^schedule-overbooked Slot/)]);
   expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy`)).toHaveLength(1);
 });

@@ -5,7 +5,7 @@ import { ownerOf } from '../../../core/fhir/tags.ts';
 import { eventually, until } from '../../lib/until.ts';
 import { proposals as alternativesIn } from '../alternatives/fixtures.ts';
 import { aPatient, book, stored, succeeded } from '../fixtures.ts';
-import { issuesOf, resourceIn } from '../http.ts';
+import { refusalOf, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 import {
   aCalendar,
@@ -56,7 +56,7 @@ describe('one calendar', () => {
       const proposal = (await proposals(schedule, service)).get('09:00');
       idOfBooked(await native('book', proposal));
       const refused = await book(proposedAt(service, patient, '09:00', '09:30', [slot]));
-      expect([refused.status, ...issuesOf(refused)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+      expect(refusalOf(refused)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
       await untilFree(schedule, rest);
       const booked = await book(proposedAt(service, patient, '09:30', '10:00', [slot]));
       expect([booked.status, booked.text]).toEqual([201, expect.any(String)]);

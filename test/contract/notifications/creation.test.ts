@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { isActionable, issuesOf, request, resourceIn } from '../http.ts';
+import { isActionable, issuesOf, refusalOf, request, resourceIn } from '../http.ts';
 import { base, config } from '../installation.ts';
 import { submit, subscription, turnsTo } from './fixtures.ts';
 import { type Listener, listen } from './listener.ts';
@@ -51,7 +51,7 @@ it.each(['active', 'off', 'error', undefined])('status %s is refused', async (st
 
 it('an end in the past is refused', async () => {
   const answer = await submit({ ...subscription(listener), end: '2020-01-01T00:00:00Z' });
-  expect([answer.status, issuesOf(answer)]).toEqual([422, ['profile-violation Subscription.end']]);
+  expect(refusalOf(answer)).toEqual([422, 'profile-violation Subscription.end']);
 });
 
 it('all that is wrong comes back at once', async () => {
@@ -73,8 +73,7 @@ it('all that is wrong comes back at once', async () => {
 });
 
 it('a body that is no Subscription: 400', async () => {
-  const answer = await submit({ resourceType: 'Basic' });
-  expect([answer.status, issuesOf(answer)]).toEqual([400, ['malformed-request http.body']]);
+  expect(refusalOf(await submit({ resourceType: 'Basic' }))).toEqual([400, 'malformed-request http.body']);
 });
 
 it('GET /metadata names the topics, the profile and the operations', async () => {

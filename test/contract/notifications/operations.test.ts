@@ -4,7 +4,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { eventually } from '../../lib/until.ts';
-import { issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { medplum, refusalOf, request, resourceIn } from '../http.ts';
 import {
   aBooking,
   confirm,
@@ -128,7 +128,7 @@ describe('$events', () => {
   it.each(['x', '-1', '1.5'])('eventsSinceNumber=%s: 400', async (number) => {
     const { id } = await subscribed(await aListener());
     const answer = await request('portal-a', 'GET', `/Subscription/${id}/$events?eventsSinceNumber=${number}`);
-    expect([answer.status, issuesOf(answer)]).toEqual([400, ['malformed-request http.eventsSinceNumber']]);
+    expect(refusalOf(answer)).toEqual([400, 'malformed-request http.eventsSinceNumber']);
   });
 });
 
@@ -208,6 +208,6 @@ it(
 it('$get-ws-binding-token of a rest-hook: 422', async () => {
   const { id } = await subscribed(await aListener());
   const answer = await request('portal-a', 'GET', `/Subscription/${id}/$get-ws-binding-token`);
-  expect([answer.status, issuesOf(answer)]).toEqual([422, ['channel-unsupported Subscription.channel.type']]);
+  expect(refusalOf(answer)).toEqual([422, 'channel-unsupported Subscription.channel.type']);
   expect((await request('portal-b', 'GET', `/Subscription/${id}/$get-ws-binding-token`)).status).toBe(404);
 });

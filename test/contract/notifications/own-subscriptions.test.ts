@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { aPatient } from '../fixtures.ts';
-import { issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { medplum, refusalOf, request, resourceIn } from '../http.ts';
 import { aBooking, about, confirm, current, submit, subscribed, subscription, turnsTo } from './fixtures.ts';
 import { events, type Listener, listen, numbersAt, ofKind } from './listener.ts';
 import './stand-ins.ts';
@@ -157,14 +157,14 @@ describe('PUT /Subscription/{id}', () => {
   it('what is not allowed is refused, and nothing has changed', async () => {
     const stored = await subscribed(listener);
     const answer = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: 'https://10.0.0.1/' } });
-    expect([answer.status, issuesOf(answer)]).toEqual([422, ['endpoint-not-allowed Subscription.channel.endpoint']]);
+    expect(refusalOf(answer)).toEqual([422, 'endpoint-not-allowed Subscription.channel.endpoint']);
     expect(await current(stored.id)).toEqual(stored);
   });
 
   it('If-Match not current: 412', async () => {
     const stored = await subscribed(listener);
     const answer = await put(stored.id, { ...stored, reason: 'x' }, { 'if-match': 'W/"other"' });
-    expect([answer.status, issuesOf(answer)]).toEqual([412, ['version-conflict http.If-Match']]);
+    expect(refusalOf(answer)).toEqual([412, 'version-conflict http.If-Match']);
   });
 
   it('an end in the past ends it', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { isActionable, issuesOf } from '../http.ts';
+import { isActionable, refusalOf } from '../http.ts';
 import { config } from '../installation.ts';
 import { submit, subscription, toWebsocket } from './fixtures.ts';
 import './stand-ins.ts';
@@ -61,12 +61,12 @@ const refused: readonly Row[] = [
 
 it.each(refused)('%s is refused', async (_, body, status, issue) => {
   const answer = await submit(body);
-  expect([answer.status, issuesOf(answer)]).toEqual([status, [issue.replace(' ', ' Subscription.')]]);
+  expect(refusalOf(answer)).toEqual([status, issue.replace(' ', ' Subscription.')]);
   expect(isActionable(answer)).toBe(true);
 });
 
 it('what is sent is not repeated at length: a criteria of 100,000 characters: 422', async () => {
   const answer = await submit({ ...subscription(endpoint), criteria: 'x'.repeat(100_000) });
-  expect([answer.status, issuesOf(answer)]).toEqual([422, ['topic-unknown Subscription.criteria']]);
+  expect(refusalOf(answer)).toEqual([422, 'topic-unknown Subscription.criteria']);
   expect(answer.text.length).toBeLessThan(2_000);
 });

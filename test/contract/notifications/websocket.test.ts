@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { aPatient, succeeded } from '../fixtures.ts';
-import { issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { medplum, refusalOf, request, resourceIn } from '../http.ts';
 import { base, type Role } from '../installation.ts';
 import {
   type Asked,
@@ -108,7 +108,7 @@ describe('$get-ws-binding-token', () => {
     const body = { ...stored, status: 'off' };
     expect((await request('portal-a', 'PUT', `/Subscription/${stored.id}`, { body })).status).toBe(200);
     const answer = await request('portal-a', 'GET', `/Subscription/${stored.id}/$get-ws-binding-token`);
-    expect([answer.status, issuesOf(answer)]).toEqual([422, ['profile-violation Subscription.status']]);
+    expect(refusalOf(answer)).toEqual([422, 'profile-violation Subscription.status']);
   });
 });
 

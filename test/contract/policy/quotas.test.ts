@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Client, removeClient, standIn } from '../clients.ts';
 import { aPatient, aSchedule, aSlot, book, proposed, simultaneously, stored } from '../fixtures.ts';
-import { issuesOf, resourceIn } from '../http.ts';
+import { issuesOf, refusalOf, resourceIn } from '../http.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
 import { count, policy } from './fixtures.ts';
 
@@ -29,8 +29,7 @@ describe('quotas', () => {
     const wish = (index: number, who = patient) => book(proposed(who, slots.slice(index, index + 1), at(index)));
     const first = await wish(0);
     expect([first.status, (await wish(1)).status]).toEqual([201, 201]);
-    const refused = await wish(2);
-    expect([refused.status, issuesOf(refused)]).toEqual([422, ['patient-limit-reached Appointment.start']]);
+    expect(refusalOf(await wish(2))).toEqual([422, 'patient-limit-reached Appointment.start']);
     expect((await wish(2, await aPatient())).status).toBe(201);
     await patch(resourceIn('Appointment', first).id ?? '', cancellation);
     expect((await wish(3)).status).toBe(201);
@@ -45,7 +44,7 @@ describe('quotas', () => {
       book(proposed(patient, slots.slice(index, index + 1), { ...at(index), participant: actors(...all) }));
     expect((await wish(0, others[0] ?? {}, patient)).status).toBe(201);
     const refused = await wish(1, others[1] ?? {}, patient);
-    expect([refused.status, issuesOf(refused)]).toEqual([422, ['patient-limit-reached Appointment.start']]);
+    expect(refusalOf(refused)).toEqual([422, 'patient-limit-reached Appointment.start']);
     expect((await wish(1, others[1] ?? {})).status).toBe(201);
   });
 
@@ -59,7 +58,7 @@ describe('quotas', () => {
     const { slots, patient } = await aLimited('maxPerPortalAndDay', 1, 4);
     expect((await book(proposed(patient, slots.slice(0, 1), at(0)))).status).toBe(201);
     const refused = await book(proposed(patient, slots.slice(1, 2), at(1)));
-    expect([refused.status, issuesOf(refused)]).toEqual([422, ['portal-quota-reached Appointment.start']]);
+    expect(refusalOf(refused)).toEqual([422, 'portal-quota-reached Appointment.start']);
     const others = await aPatient('portal-b');
     expect((await book(proposed(others, slots.slice(1, 2), at(1)), 'portal-b')).status).toBe(201);
     expect((await book(proposed(patient, slots.slice(2, 3), at(2)), 'front-desk')).status).toBe(201);

@@ -13,7 +13,7 @@ import {
   simultaneously,
   slotsOf,
 } from '../fixtures.ts';
-import { type Answer, issuesOf, request, resourceIn } from '../http.ts';
+import { type Answer, refusalOf, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 import { inconsistencies } from '../races/consistent.ts';
 import { bookLater, counts, RUNNERS } from '../races/support.ts';
@@ -59,10 +59,7 @@ describe('several appointments', () => {
     const { schedules, slots, steps, patient } = await aVisit();
     await book(proposed(patient, slots.slice(1), { from: 60, to: 90 }));
     const answer = await book(several(...steps()));
-    expect([answer.status, ...issuesOf(answer)]).toEqual([
-      409,
-      'slot-not-free Parameters.parameter[1].resource.slot[0]',
-    ]);
+    expect(refusalOf(answer)).toEqual([409, 'slot-not-free Parameters.parameter[1].resource.slot[0]']);
     expect(await statusesOf(schedules)).toEqual(['free 0-30', 'busy 60-90']);
   });
 
