@@ -215,6 +215,17 @@ describe('client', () => {
 
 const allHaveRun = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** Room for one large answer, which is above a hundred bytes. */
+const memoryOf = (more: Partial<Parameters<typeof createAnswerMemory>[0]> = {}) =>
+  createAnswerMemory({
+    largeBytes: 100,
+    largePerClient: 1,
+    large: 1,
+    placeMs: 5_000,
+    requestTimeoutMs: 10_000,
+    ...more,
+  });
+
 /** A request of a client that reads so many bytes, and keeps its answer until it is released. */
 function reading(memory: ReturnType<typeof createAnswerMemory>, client: string, bytes: number) {
   const sender = Object.assign(new EventEmitter(), { closed: false, destroy: () => sender.emit('close') });
@@ -227,13 +238,7 @@ function reading(memory: ReturnType<typeof createAnswerMemory>, client: string, 
 }
 
 test('large answers wait for others of their client and of all; small ones for nobody', async () => {
-  const memory = createAnswerMemory({
-    largeBytes: 100,
-    largePerClient: 1,
-    large: 2,
-    placeMs: 10_000,
-    requestTimeoutMs: 10_000,
-  });
+  const memory = memoryOf({ large: 2 });
   const [a1, a2, b, c, small] = [
     reading(memory, 'a', 101),
     reading(memory, 'a', 101),
@@ -254,13 +259,7 @@ test('large answers wait for others of their client and of all; small ones for n
 });
 
 test('what waits too long is refused, what was released while it waited gives its place back, and a request has one place', async () => {
-  const memory = createAnswerMemory({
-    largeBytes: 100,
-    largePerClient: 1,
-    large: 1,
-    placeMs: 50,
-    requestTimeoutMs: 10_000,
-  });
+  const memory = memoryOf({ placeMs: 50 });
   const first = reading(memory, 'a', 101);
   const second = reading(memory, 'b', 101);
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -279,13 +278,7 @@ test('what waits too long is refused, what was released while it waited gives it
 });
 
 test('who does not receive an answer is cut off, and gives its place back', async () => {
-  const memory = createAnswerMemory({
-    largeBytes: 100,
-    largePerClient: 1,
-    large: 1,
-    placeMs: 5_000,
-    requestTimeoutMs: 50,
-  });
+  const memory = memoryOf({ requestTimeoutMs: 50 });
   reading(memory, 'a', 101);
   const waits = reading(memory, 'b', 101);
   await until(() => waits.outcome === 'reads');
@@ -294,13 +287,7 @@ test('who does not receive an answer is cut off, and gives its place back', asyn
 test.each(['before it is carried out', 'before its answer grows large'])(
   'a request whose client goes %s keeps its place until it was carried out, and no longer',
   async (when) => {
-    const memory = createAnswerMemory({
-      largeBytes: 100,
-      largePerClient: 1,
-      large: 1,
-      placeMs: 5_000,
-      requestTimeoutMs: 10_000,
-    });
+    const memory = memoryOf();
     const sender = new PassThrough();
     const leave = async () => {
       sender.destroy();

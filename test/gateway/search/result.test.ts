@@ -106,16 +106,6 @@ const many = (count: number) =>
 describe('context-type-value', () => {
   beforeEach(() => storing(some));
 
-  test.each([
-    ['HealthcareService', ['b', 'd']],
-    ['Schedule', ['a', 'c']],
-    ['Patient', undefined],
-  ])('both halves in one useContext: %s', async (type, ids) => {
-    const bundle = await get(`/fhir/R4/CodeSystem?${query(type)}`);
-    expect([bundle.resourceType, bundle.type, idsIn(bundle)]).toEqual(['Bundle', 'searchset', ids]);
-    expect(bundle.total).toBe(ids?.length ?? 0);
-  });
-
   test('_summary=count and _count=0 count what matches, and no page is read', async () => {
     for (const more of ['_summary=count', '_count=0', '_count=5&_summary=count']) {
       fake.received.length = 0;

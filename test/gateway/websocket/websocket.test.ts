@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { Registry } from 'prom-client';
 import { WebSocket } from 'ws';
 import { defaultLimits, type GatewayContext, type GatewayLimits } from '../../../gateway/context.ts';
 import { createAddresses } from '../../../gateway/medplum/address-rewriting.ts';
@@ -36,19 +35,21 @@ describe('server', () => {
   }
 
   const bindingKey = randomBytes(32);
-  const metrics = { registry: new Registry() };
   const { seal: bindingToken } = createBindingTokens(bindingKey);
   let medplum: SocketMedplum;
-  let gateway: FastifyInstance;
+  let gateway: FastifyInstance | undefined;
   const clients: WebSocket[] = [];
 
+  /** Starts the gateway; the first client does it where a test needs no other limits than usual. */
   async function start(limits: Partial<GatewayLimits> = {}): Promise<void> {
-    metrics.registry = new Registry();
-    gateway = gatewayTo(medplum, limits, { bindingKey, metrics: metrics.registry });
+    gateway = gatewayTo(medplum, limits, { bindingKey });
     address = await gateway.listen({ port: 0, host: '127.0.0.1' });
   }
 
   async function connect(): Promise<Client> {
+    if (!gateway) {
+      await start();
+    }
     const socket = new WebSocket(`${address.replace('http', 'ws')}/fhir/R4/ws`);
     const client: Client = { socket, received: [], closed: undefined };
     clients.push(socket);
@@ -68,7 +69,8 @@ describe('server', () => {
     for (const socket of clients.splice(0)) {
       socket.terminate();
     }
-    await gateway.close();
+    await gateway?.close();
+    gateway = undefined;
     medplum.close();
   });
 
@@ -85,7 +87,6 @@ describe('server', () => {
 
   describe('a websocket', () => {
     test('passes the token of Medplum on, and tells the handshake once Medplum has bound it', async () => {
-      await start();
       const client = await connect();
       client.socket.send(bind(aBinding('one')));
       await until(() => medplum.received.length > 0);
@@ -97,7 +98,6 @@ describe('server', () => {
     });
 
     test('gets the contents of messages, and nothing else from Medplum', async () => {
-      await start();
       const client = await bound('one');
       const bundle = { resourceType: 'Bundle', type: 'history', id: 'event' };
       medplum.say(status('heartbeat', 'one'));
@@ -111,7 +111,6 @@ describe('server', () => {
     });
 
     test('never tells an address of Medplum', async () => {
-      await start();
       const client = await bound('one');
       medplum.say(
         status(
@@ -135,7 +134,6 @@ describe('server', () => {
     });
 
     test("gets Medplum's reason for refusing a token", async () => {
-      await start();
       const client = await connect();
       client.socket.send(bind(aBinding('one')));
       await until(() => medplum.received.length > 0);
@@ -145,7 +143,6 @@ describe('server', () => {
     });
 
     test('a token binds one websocket, and once', async () => {
-      await start();
       const first = await bound('one');
       const second = await connect();
       for (const { socket } of [first, second]) {
@@ -158,7 +155,6 @@ describe('server', () => {
     });
 
     test('a token is free again when its websocket has gone', async () => {
-      await start();
       const first = await bound('one');
       first.socket.terminate();
       await until(() => medplum.sockets.size === 0);
@@ -169,7 +165,6 @@ describe('server', () => {
     });
 
     test('is closed when it sends too much', async () => {
-      await start();
       const client = await connect();
       for (let index = 0; index <= 120; index++) {
         client.socket.send('ping');
@@ -179,7 +174,6 @@ describe('server', () => {
     });
 
     test('sends nothing to Medplum before the first token', async () => {
-      await start();
       const client = await connect();
       client.socket.send('ping');
       await until(() => client.received.length > 0);
@@ -187,7 +181,6 @@ describe('server', () => {
     });
 
     test('is closed when its last binding has ended', async () => {
-      await start();
       const client = await bound('one', new Date(Date.now() + scaled(500)).toISOString());
       await until(() => client.closed !== undefined);
       expect(client.closed).toBe(1008);
@@ -202,7 +195,6 @@ describe('server', () => {
     });
 
     test('can be bound to at most 20 Subscriptions', async () => {
-      await start();
       const client = await connect();
       for (let index = 0; index <= 20; index++) {
         client.socket.send(bind(aBinding(`s${index}`)));
@@ -212,7 +204,6 @@ describe('server', () => {
     });
 
     test('is closed when Medplum closes its own connection', async () => {
-      await start();
       const client = await bound('one');
       for (const socket of medplum.sockets) {
         socket.close();
@@ -222,7 +213,6 @@ describe('server', () => {
     });
 
     test('is closed when Medplum is not there', async () => {
-      await start();
       medplum.close();
       const client = await connect();
       client.socket.send(bind(aBinding('one')));
@@ -252,7 +242,6 @@ describe('server', () => {
     });
 
     test('what a client leaves unread counts together, on however many websockets', async () => {
-      await start();
       const ids = Array.from({ length: 8 }, (_, index) => `unread-${index}`);
       for (const id of ids) {
         const { socket } = await connect();
@@ -276,7 +265,6 @@ describe('server', () => {
     });
 
     test('a websocket of one client takes no token of another', async () => {
-      await start();
       const client = await bound('one');
       client.socket.send(bind({ ...aBinding('two'), client: 'ClientApplication/portal-b-id' }));
       await until(() => client.received.length > 1);
@@ -299,7 +287,6 @@ describe('server', () => {
       ['expired', () => bindingToken(aBinding('one', new Date(Date.now() - 1).toISOString()))],
       ['cut', () => bindingToken(aBinding('one')).slice(0, -4)],
     ])('takes no tokens that are %s, and asks nothing of Medplum', async (_, token) => {
-      await start();
       const client = await connect();
       client.socket.send(`bind-with-token ${token()}`);
       await until(() => client.received.length > 0);
