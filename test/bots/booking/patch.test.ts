@@ -39,17 +39,6 @@ const patch = (portal: Portal, { id }: Appointment, operations: readonly Operati
 
 const read = ({ id }: Appointment) => medplum().read<Appointment>(`Appointment/${id}`);
 
-it('a change says who has made it of which version', async () => {
-  const { portal, appointment } = await setting();
-  const answer = await patch(portal, appointment, [comment]);
-  expect(answer).toMatchObject({ resourceType: 'Appointment', comment: 'On foot', status: 'booked' });
-  expect((await read(appointment))?.meta?.tag).toContainEqual({
-    system: artefactUri(config, 'LocalChangedBy'),
-    code: portal.id,
-    version: appointment.meta?.versionId,
-  });
-});
-
 describe('a cancellation', () => {
   const closed = { extension: [policy({ cancelUntil: 8_000 })] };
 

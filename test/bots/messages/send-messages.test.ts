@@ -780,18 +780,6 @@ describe('a mail server that', () => {
     expect(subjectsTo(address)).toEqual(['Reminder: your appointment']);
   });
 
-  it('accepts again sends it, once', async () => {
-    const { patient, address } = await aPatient();
-    await anAppointment(patient);
-    mail.behaviour = 'refuse';
-    await run();
-    mail.behaviour = 'accept';
-    await later(2 * MINUTE, () => run());
-    await later(20 * MINUTE, () => run());
-    expect(subjectsTo(address)).toEqual(['Your appointment']);
-    expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['completed']);
-  });
-
   it('takes no answer back: the same message once more, then staff are told', async () => {
     const { patient, address } = await aPatient();
     const booked = await anAppointment(patient);

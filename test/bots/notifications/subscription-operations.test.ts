@@ -120,17 +120,6 @@ describe('$events', () => {
     expect(numbersIn(await events(administrator, stored, { content: 'id-only' }))).toHaveLength(8);
   });
 
-  it.each<[string, object, (string | undefined)[]]>([
-    ['as the Subscription asks for it', {}, [undefined]],
-    ['in full if that is asked for', { content: 'full-resource' }, ['Appointment']],
-    ['not at all if that is asked for', { content: 'empty' }, []],
-    ['as the Subscription asks for it, if something unknown is asked for', { content: 'all' }, [undefined]],
-  ])('tell of appointments %s', async (_, input, expected) => {
-    const appointment = await anAppointment(medplum());
-    const answer = await events(administrator, await told(appointment, 1, [1]), input);
-    expect(appointmentsIn(answer)).toEqual(expected.map((content) => [appointment.id, content]));
-  });
-
   it('tell nothing of appointments if nobody can read any more what the Subscription asks for', async () => {
     const stored = await told(await anAppointment(medplum()), 1, [1]);
     const { subscription } = stored;

@@ -146,18 +146,6 @@ test('all wait for the clinic if one does, and until the same moment', () => {
   expect(written(result, 'Task')).toHaveLength(2);
 });
 
-test('the same request again is answered with what it has booked', () => {
-  const numbered = [nine, ten].map((one, index) => ({ ...one, identifier: [{ system: 'urn:p', value: `${index}` }] }));
-  const booked = written(plan(several(...numbered), world()), 'Appointment');
-  const stored = booked.map((one, index) => ({
-    ...one,
-    id: `a${index}`,
-    slot: [{ reference: index === 0 ? 'Slot/nine' : 'Slot/ten' }],
-  }));
-  const again = plan(several(...numbered), world(...stored));
-  expect(again).toMatchObject({ kind: 'existing', appointments: [{ id: 'a0' }, { id: 'a1' }] });
-});
-
 test('what several appointments cannot say together is malformed', () => {
   const same = { ...ten, id: 'x' };
   const body = parameters(...[{ ...nine, id: 'x' }, same].map((one) => resourceParameter('appt-resource', one)), {

@@ -214,20 +214,6 @@ describe('closed days', () => {
   });
   const slots = publish(stateOf());
 
-  it('block every Schedule with a Slot that Medplum respects too, and open it again', () => {
-    const closed = again([...slots, slot('extra', '14:00', '15:00')], {
-      closedDays: [christmas('2027-01-04', '2027-01-04')],
-    });
-    expect(times(closed)).toEqual([]);
-    expect(times(closed, 'busy-unavailable')).toEqual(['00:00–00:00']);
-    expect(planSlots(stateOf(closed, { closedDays: [christmas('2027-01-04', '2027-01-04')] }), config).changes).toEqual(
-      [],
-    );
-    const opened = again(closed);
-    expect(times(opened)).toEqual([...morning, '14:00–15:00']);
-    expect(times(opened, 'busy-unavailable')).toEqual([]);
-  });
-
   it('end after they start: a closure that does not is named, and keeps back neither offers nor other closures', () => {
     const [valid, wrong] = [christmas('2027-01-04', '2027-01-04'), christmas('2027-01-05', '2027-01-04')];
     const { problems } = planSlots(stateOf(slots, { closedDays: [wrong] }), config);
@@ -243,15 +229,6 @@ describe('closed days', () => {
 describe('what is published of a Schedule', () => {
   const published = (more: Parameters<typeof scheduleOf>[1], services = [visit]) =>
     publishingOf({ schedule: scheduleOf([visit], more), services, actor }, config);
-
-  it('is nothing when it is switched off, or names no service', () => {
-    const off = { url: 'https://example.org/fhir/StructureDefinition/LocalPublishing', valueBoolean: false };
-    expect(published({ extension: [off] })).toEqual({ kind: 'off', reason: 'switched-off' });
-    expect(publishingOf({ schedule: scheduleOf([]), services: [], actor }, config)).toEqual({
-      kind: 'off',
-      reason: 'no-service',
-    });
-  });
 
   it('stays as it is while it is inactive', () => {
     expect(published({ active: false })).toEqual({ kind: 'kept', problems: [] });

@@ -125,20 +125,3 @@ test('everything that a Subscription asks for is read', () => {
     end: Date.parse('2027-02-03T04:05:06Z'),
   });
 });
-
-test('a websocket Subscription has no endpoint', () => {
-  const sent = subscription(inChannel({ type: 'websocket', endpoint: undefined }));
-  expect(readSubscriptionParameters(sent, config)).toMatchObject({ issues: [], settings: { endpoint: undefined } });
-});
-
-test('several faults are reported at once', () => {
-  const { settings, issues } = readSubscriptionParameters({}, config);
-  expect(settings).toBeUndefined();
-  expect(issues.map(({ code, expression }) => [code, expression])).toEqual([
-    ['element-missing', criteria],
-    ['element-missing', 'Subscription.channel.type'],
-    ['element-missing', endpoint],
-    ['element-missing', payload],
-    ['element-missing', payload],
-  ]);
-});

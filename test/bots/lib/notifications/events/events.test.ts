@@ -358,12 +358,6 @@ describe('merged patients', () => {
     return merged.map(({ id }) => id);
   };
 
-  it('are those who were merged into the patients of the changes, and into these', async () => {
-    const [survivor = '', ...merged] = await aChain(3);
-    const ids = await read([asking], changeOf(`Patient/${survivor}`));
-    expect(ids).toEqual(merged);
-  });
-
   it('are those who are replaced by a patient, not those who are linked otherwise', async () => {
     const survivor = await aPatient();
     const merged = await aPatient([linkTo(survivor.id)]);
