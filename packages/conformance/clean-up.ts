@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { evalFhirPath } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { type Answer, type Client, entriesOf, waitOf } from './client.ts';
@@ -21,10 +22,19 @@ const removed: readonly ResourceType[] = [
   'Patient',
 ];
 
-/** What staff see as part of something that was created, with the query that finds it. */
-const parts: Readonly<Partial<Record<ResourceType, { readonly of: ResourceType; readonly query: string }>>> = {
-  Slot: { of: 'Schedule', query: 'schedule' },
-  QuestionnaireResponse: { of: 'Patient', query: 'subject' },
+/** What belongs to something that was created. */
+interface Part {
+  readonly of: ResourceType;
+  /** The search parameter that finds it. */
+  readonly query: string;
+  /** The element that says so (FHIRPath): a server that ignores the parameter finds what belongs to others. */
+  readonly element: string;
+}
+
+const parts: Readonly<Partial<Record<ResourceType, Part>>> = {
+  Appointment: { of: 'Patient', query: 'patient', element: 'participant.actor' },
+  Slot: { of: 'Schedule', query: 'schedule', element: 'schedule' },
+  QuestionnaireResponse: { of: 'Patient', query: 'subject', element: 'subject' },
 };
 
 function note(ledger: Ledger, resource: unknown): void {
@@ -162,33 +172,32 @@ async function asRequestor(requestor: Client, { made }: Ledger): Promise<Left[]>
   return left;
 }
 
-/** What somebody finds; nothing where they cannot search, for then they cannot take it back either. */
-async function found(client: Client, path: string): Promise<string[]> {
-  const searched = await entriesOf(client, path, MOST_PARTS).catch(() => undefined);
-  const entries = typeof searched === 'object' ? searched.entries : [];
-  return entries.flatMap(({ resource: one }) => (one ? [`${one.resourceType}/${one.id}`] : []));
-}
-
-/** Bookings of the patients that were created, also those of which the answer did not tell. */
-async function noteBookings(requestor: Client, { made }: Ledger): Promise<void> {
-  const appointments = made.get('Appointment') ?? new Set();
-  for (const patient of made.get('Patient') ?? []) {
-    for (const reference of await found(requestor, `/Appointment?patient=${patient}&_count=100`)) {
-      appointments.add(reference);
-    }
-  }
-  made.set('Appointment', appointments);
-}
-
 /** How much belongs to one resource at most. */
 const MOST_PARTS = 2_000;
 
-/** What was created of a type, and what belongs to something that was created. */
-async function allOf(type: ResourceType, staff: Client, { made }: Ledger): Promise<Set<string>> {
+/** Whether an element (FHIRPath) refers to a resource, whatever the address of the server and the version. */
+const refersTo = (resource: object, element: string, reference: string): boolean =>
+  evalFhirPath(`${element}.reference`, resource).some((one) =>
+    `/${one}`.replace(/\/_history\/.*$/, '').endsWith(`/${reference}`),
+  );
+
+/** Notes what belongs to what was created, also where no answer has told of it; nothing where a search is refused. */
+async function noteParts(type: ResourceType, client: Client, { made }: Ledger): Promise<void> {
   const part = parts[type];
-  const wholes = [...((part && made.get(part.of)) ?? [])];
-  const more = wholes.map((whole) => found(staff, `/${type}?${part?.query}=${whole}&_count=200`));
-  return new Set([...(made.get(type) ?? []), ...(await Promise.all(more)).flat()]);
+  if (!part) {
+    return;
+  }
+  const references = made.get(type) ?? new Set();
+  for (const whole of made.get(part.of) ?? []) {
+    const path = `/${type}?${part.query}=${whole}&_count=100`;
+    const searched = await entriesOf(client, path, MOST_PARTS).catch(() => undefined);
+    for (const { resource } of typeof searched === 'object' ? searched.entries : []) {
+      if (isResource(resource, type) && refersTo(resource, part.element, whole)) {
+        references.add(`${type}/${resource.id}`);
+      }
+    }
+  }
+  made.set(type, references);
 }
 
 /** Deletes what was created, as staff. */
@@ -196,7 +205,8 @@ async function asStaff(staff: Client, ledger: Ledger): Promise<Left[]> {
   const left: Left[] = [];
   for (const type of removed) {
     const remove = (reference: string) => staff.send({ method: 'DELETE', path: `/${reference}` });
-    left.push(...(await refusedOf(await allOf(type, staff, ledger), remove, [...TEMPORARY, REFUSED_BY_BOT])));
+    await noteParts(type, staff, ledger);
+    left.push(...(await refusedOf(ledger.made.get(type) ?? [], remove, [...TEMPORARY, REFUSED_BY_BOT])));
   }
   return left;
 }
@@ -210,7 +220,7 @@ const isRemovedByStaff = ({ reference }: Left): boolean => removed.some((type) =
  * @returns what could not be cleaned up, and why
  */
 export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<Left[]> {
-  await noteBookings(requestor, ledger);
+  await noteParts('Appointment', requestor, ledger);
   const left = await asRequestor(requestor, ledger);
   if (!staff) {
     return left;

@@ -60,15 +60,42 @@ describe('what the checks have made', () => {
     expect(server.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
   });
 
-  it('is found by its patient where the answer to the booking did not name it', async () => {
-    const searchset = { resourceType: 'Bundle', type: 'searchset', entry: [{ resource: booked }] };
+  it('is found by its patient where the answer to the booking did not name it, and what others have booked is let alone', async () => {
+    const of = (id: string, actor: string) => ({ ...booked, id, participant: [{ actor: { reference: actor } }] });
+    const all = [
+      of('1', 'Patient/1'),
+      of('2', 'Patient/2'),
+      of('3', 'Patient/11'),
+      { resourceType: 'Patient', id: '1' },
+    ];
+    const searchset = { resourceType: 'Bundle', type: 'searchset', entry: all.map((resource) => ({ resource })) };
     const requestor = serverOf({ GET: [answer(200, searchset), read], PATCH: [answer(200)] });
     const made = new Map([['Patient', new Set(['Patient/1'])]]);
     expect(await cleanUp(requestor, undefined, { made })).toEqual([]);
-    expect(requestor.sent.slice(0, 3).map(({ method, path }) => `${method} ${path}`)).toEqual([
+    expect(requestor.sent.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /Appointment?patient=Patient/1&_count=100',
       'GET /Appointment/1',
       'PATCH /Appointment/1',
+      'GET /Patient/1',
+    ]);
+  });
+
+  it.each([
+    ['Slot', 'Schedule', 'schedule'],
+    ['QuestionnaireResponse', 'Patient', 'subject'],
+  ])('is deleted with each %s that belongs to it, and with no other', async (type, whole, element) => {
+    const entry = ['1', '2'].map((id) => ({
+      resource: {
+        resourceType: type,
+        id,
+        [element]: { reference: `https://fhir.example.org/${whole}/${id}/_history/1` },
+      },
+    }));
+    const staff = serverOf({ GET: [answer(200, { resourceType: 'Bundle', entry })], DELETE: [answer(204)] });
+    expect(await cleanUp(serverOf({}), staff, { made: new Map([[whole, new Set([`${whole}/1`])]]) })).toEqual([]);
+    expect(staff.sent.flatMap(({ method, path }) => (method === 'DELETE' ? [path] : []))).toEqual([
+      `/${type}/1`,
+      `/${whole}/1`,
     ]);
   });
 
