@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { evalFhirPath } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
-import { type Answer, type Client, entriesOf, waitOf } from './client.ts';
+import { type Answer, type Client, entriesOf, unhurried, waitOf } from './client.ts';
 import { cancellation } from './preparation/bodies.ts';
 
 /** References to what was created while the checks ran, by type. */
@@ -143,6 +143,41 @@ async function refusedOf(
   return left;
 }
 
+/** How much belongs to one resource at most. */
+const MOST_PARTS = 2_000;
+
+/** Whether an element (FHIRPath) refers to a resource, whatever the address of the server and the version. */
+const refersTo = (resource: object, element: string, reference: string): boolean =>
+  evalFhirPath(`${element}.reference`, resource).some((one) =>
+    `/${one}`.replace(/\/_history\/.*$/, '').endsWith(`/${reference}`),
+  );
+
+/**
+ * Notes what belongs to what was created, also where no answer has told of it.
+ *
+ * @returns the searches that failed, and why
+ */
+async function noteParts(type: ResourceType, client: Client, { made }: Ledger): Promise<Left[]> {
+  const part = parts[type];
+  if (!part) {
+    return [];
+  }
+  const references = made.get(type) ?? new Set();
+  made.set(type, references);
+  const search = async (whole: string): Promise<Answer> => {
+    const path = `/${type}?${part.query}=${whole}&_count=100`;
+    const searched = await entriesOf(unhurried(client), path, MOST_PARTS);
+    for (const { resource } of typeof searched === 'object' ? searched.entries : []) {
+      if (isResource(resource, type) && refersTo(resource, part.element, whole)) {
+        references.add(`${type}/${resource.id}`);
+      }
+    }
+    return { status: typeof searched === 'object' ? 200 : searched, header: {}, text: '', resource: undefined };
+  };
+  const left = await refusedOf(made.get(part.of) ?? [], search, []);
+  return left.map(({ reference, reason }) => ({ reference: `${type}?${part.query}=${reference}`, reason }));
+}
+
 /** How a requestor cleans something up, by type; what is already over is only read. */
 const takenBack: Readonly<Record<string, (requestor: Client, reference: string) => Promise<Answer>>> = {
   async Subscription(requestor, reference) {
@@ -164,40 +199,12 @@ const takenBack: Readonly<Record<string, (requestor: Client, reference: string) 
 };
 
 /** Cleans up what a requestor can. */
-async function asRequestor(requestor: Client, { made }: Ledger): Promise<Left[]> {
-  const left: Left[] = [];
+async function asRequestor(requestor: Client, ledger: Ledger): Promise<Left[]> {
+  const left = await noteParts('Appointment', requestor, ledger);
   for (const [type, takeBack] of Object.entries(takenBack)) {
-    left.push(...(await refusedOf(made.get(type) ?? [], (reference) => takeBack(requestor, reference))));
+    left.push(...(await refusedOf(ledger.made.get(type) ?? [], (reference) => takeBack(requestor, reference))));
   }
   return left;
-}
-
-/** How much belongs to one resource at most. */
-const MOST_PARTS = 2_000;
-
-/** Whether an element (FHIRPath) refers to a resource, whatever the address of the server and the version. */
-const refersTo = (resource: object, element: string, reference: string): boolean =>
-  evalFhirPath(`${element}.reference`, resource).some((one) =>
-    `/${one}`.replace(/\/_history\/.*$/, '').endsWith(`/${reference}`),
-  );
-
-/** Notes what belongs to what was created, also where no answer has told of it; nothing where a search is refused. */
-async function noteParts(type: ResourceType, client: Client, { made }: Ledger): Promise<void> {
-  const part = parts[type];
-  if (!part) {
-    return;
-  }
-  const references = made.get(type) ?? new Set();
-  for (const whole of made.get(part.of) ?? []) {
-    const path = `/${type}?${part.query}=${whole}&_count=100`;
-    const searched = await entriesOf(client, path, MOST_PARTS).catch(() => undefined);
-    for (const { resource } of typeof searched === 'object' ? searched.entries : []) {
-      if (isResource(resource, type) && refersTo(resource, part.element, whole)) {
-        references.add(`${type}/${resource.id}`);
-      }
-    }
-  }
-  made.set(type, references);
 }
 
 /** Deletes what was created, as staff. */
@@ -205,13 +212,13 @@ async function asStaff(staff: Client, ledger: Ledger): Promise<Left[]> {
   const left: Left[] = [];
   for (const type of removed) {
     const remove = (reference: string) => staff.send({ method: 'DELETE', path: `/${reference}` });
-    await noteParts(type, staff, ledger);
+    left.push(...(await noteParts(type, staff, ledger)));
     left.push(...(await refusedOf(ledger.made.get(type) ?? [], remove, [...TEMPORARY, REFUSED_BY_BOT])));
   }
   return left;
 }
 
-const isRemovedByStaff = ({ reference }: Left): boolean => removed.some((type) => reference.startsWith(`${type}/`));
+const isRemovedByStaff = ({ reference }: Left): boolean => removed.some((type) => type === reference.split(/[/?]/)[0]);
 
 /**
  * Cleans up what the checks have created: ends Subscriptions, cancels appointments, sets patients inactive, and deletes
@@ -220,7 +227,6 @@ const isRemovedByStaff = ({ reference }: Left): boolean => removed.some((type) =
  * @returns what could not be cleaned up, and why
  */
 export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<Left[]> {
-  await noteParts('Appointment', requestor, ledger);
   const left = await asRequestor(requestor, ledger);
   if (!staff) {
     return left;

@@ -153,7 +153,7 @@ async function page(client: Client, path: string): Promise<Bundle | number> {
 }
 
 /**
- * The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it, and so do more pages than entries.
+ * The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it, and so does an empty one.
  *
  * @returns the status of a page that was refused
  */
@@ -170,9 +170,10 @@ export async function entriesOf(
     if (typeof bundle === 'number') {
       return bundle;
     }
-    entries.push(...(bundle.entry ?? []).filter(isObject));
+    const more = (bundle.entry ?? []).filter(isObject);
+    entries.push(...more);
     const next: string | undefined = bundle.link?.find(({ relation }) => relation === 'next')?.url;
-    if (entries.length > most || (next && (entries.length >= most || seen.size > most))) {
+    if (entries.length > most || (next && (entries.length >= most || more.length === 0))) {
       return { entries: entries.slice(0, most), isCut: true };
     }
     path = next !== undefined && !seen.has(next) ? next : undefined;

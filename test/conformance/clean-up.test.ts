@@ -99,6 +99,17 @@ describe('what the checks have made', () => {
     ]);
   });
 
+  it.each([
+    ['is put off at first', busy, []],
+    ['is refused', answer(403), [{ reference: 'Appointment?patient=Patient/1', reason: '403' }]],
+  ])('is taken back, or its patient named, where a search for it %s', async (_, first, left) => {
+    const own = { ...booked, participant: [{ actor: { reference: 'Patient/1' } }] };
+    const searchset = answer(200, { resourceType: 'Bundle', entry: [{ resource: own }] });
+    const requestor = serverOf({ GET: [first, left.length > 0 ? answer(404) : searchset, read], PATCH: [answer(200)] });
+    expect(await cleanUp(requestor, undefined, { made: new Map([['Patient', new Set(['Patient/1'])]]) })).toEqual(left);
+    expect(requestor.sent.filter(({ method }) => method === 'PATCH')).toHaveLength(left.length > 0 ? 0 : 1);
+  });
+
   it('is not asked for without end', async () => {
     const requestor = serverOf({ GET: [busy] });
     expect(await cleanUp(requestor, undefined, ledger)).toEqual([{ reference: 'Appointment/1', reason: '503' }]);
@@ -129,19 +140,23 @@ describe('what the checks have made', () => {
 
   it('is named if the server cannot be reached any more, which is not asked for each', async () => {
     const many = Array.from({ length: 50 }, (_, index) => `Appointment/${index}`);
+    const patients = Array.from({ length: 50 }, (_, index) => `Patient/${index}`);
     const made = new Map([
       ['Appointment', new Set(many)],
-      ['Patient', new Set(['Patient/1'])],
+      ['Patient', new Set(patients)],
     ]);
+    const searches = patients.map((one) => `Appointment?patient=${one}`);
+    const answers = patients.map((one) => `QuestionnaireResponse?subject=${one}`);
     let asked = 0;
     const send = async () => {
       asked++;
       throw new TypeError('fetch failed');
     };
     const gone: Client = { baseUrl: 'https://fhir.example.org', send };
-    expect(referencesOf(await cleanUp(gone, undefined, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
-    expect(asked).toBeLessThan(20);
-    expect(referencesOf(await cleanUp(gone, gone, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
+    const all = [...many, ...patients, ...searches];
+    expect(referencesOf(await cleanUp(gone, undefined, { made })).sort()).toEqual(all.sort());
+    expect(asked).toBeLessThan(50);
+    expect(referencesOf(await cleanUp(gone, gone, { made })).sort()).toEqual([...all, ...answers].sort());
   });
 
   it('is left if only the requestor could have taken it back', async () => {

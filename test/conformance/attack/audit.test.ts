@@ -164,4 +164,5 @@ test('a history without times is refused by name, and pages without end and entr
     link: [{ relation: 'next', url: `/Slot?page=${pages++}` }],
   }));
   expect(await readHistories({ client: endless, limit: 5 })).toEqual({ versions: [], isCut: true });
+  expect(pages).toBe(4);
 });
