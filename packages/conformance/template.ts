@@ -18,7 +18,7 @@ function part(value: unknown, step: string): unknown {
     return step === 'date' ? value.slice(0, 10) : undefined;
   }
   if (Array.isArray(value)) {
-    return step === 'ofPatient' ? value.findIndex(isOfPatient) : value[Number(step)];
+    return step === 'ofPatient' ? value.flatMap((one, at) => (isOfPatient(one) ? [at] : []))[0] : value[Number(step)];
   }
   return isObject(value) ? value[step] : undefined;
 }

@@ -201,6 +201,11 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     changing(({ path }) => path.startsWith('/Subscription'), change({ status: 'requested' })),
     ['subscription-end'],
   ],
+  [
+    'does not say for whom it has booked',
+    changing(isBook, change({ participant: [{ actor: { reference: 'Practitioner/1' }, status: 'accepted' }] })),
+    ['patch-patient'],
+  ],
 ];
 
 /** A check that waits waits for nothing here. */
