@@ -202,6 +202,18 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     ['subscription-end'],
   ],
   [
+    'breaks where it creates patients',
+    changing(({ method, path }) => method === 'POST' && path === '/Patient', withStatus(500)),
+    ['book-free-slot', 'patch-cancel'],
+  ],
+  [
+    'refuses what staff confirm by hand',
+    changing(isBook, (answer) =>
+      answer.status === 202 ? { ...answer, status: 422, resource: { resourceType: 'OperationOutcome' } } : answer,
+    ),
+    ['book-pending'],
+  ],
+  [
     'does not say for whom it has booked',
     changing(isBook, change({ participant: [{ actor: { reference: 'Practitioner/1' }, status: 'accepted' }] })),
     ['patch-patient'],

@@ -2,6 +2,7 @@ import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import type { Actors } from '../actors.ts';
 import { carryOut } from '../carry-out.ts';
 import { entriesOf } from '../client.ts';
+import { status as answered } from '../expectation.ts';
 import type { Data } from '../template.ts';
 import { type Need, Unprepared, usedUp } from './needs.ts';
 import { type Recipe, recipes, type Time } from './recipes.ts';
@@ -22,10 +23,13 @@ interface Ground {
 /**
  * Provides what a check needs, and everything that this needs in turn.
  *
- * @throws Unprepared where the tester has to prepare something: also what a requestor cannot create, which is its choice;
- *   what staff cannot is an error
+ * @throws Unprepared where the tester has to prepare something: also what the service does not let a requestor create
+ * @throws Error where creating something fails in any other way
  */
 export type Prepare = (needs: readonly Need[]) => Promise<Data>;
+
+/** What a service answers that does not let a requestor create something, or does not have it. */
+const refused = answered(403, 404, 405, 422);
 
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
@@ -89,13 +93,13 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
     return entries.flatMap(({ resource: one }) => (isResource(one, 'Slot') ? [one] : []));
   }
 
-  async function cook(need: Need, { needs, time, steps }: Recipe): Promise<object> {
+  async function cook(need: Need, { needs, time, steps, orElse = refused }: Recipe): Promise<object> {
     let data: Data = { ...constants, ...(await all(needs)), ...(time && { time: times[time]() }) };
     for (const step of steps) {
       const { failed, kept, answer } = await carryOut(step, data, actors);
       if (failed.length > 0) {
         const why = `No ${need} could be created. ${step.request}: ${answer.status} ${answer.text.slice(0, 300)}`;
-        throw step.by === 'staff' ? new Error(why) : new Unprepared(need, ` ${why}`);
+        throw step.by !== 'staff' && orElse.holds(answer, data) ? new Unprepared(need, ` ${why}`) : new Error(why);
       }
       data = { ...data, ...kept };
     }

@@ -1,6 +1,6 @@
 import type { RequestStep } from '../check.ts';
-import { inManual } from '../checks/booking/common.ts';
-import { success, that } from '../expectation.ts';
+import { inManual, isBooked } from '../checks/booking/common.ts';
+import { type Expectation, success, that } from '../expectation.ts';
 import { cancelledByPatient, clinic, parameters, patient, payerKind, proposal, slotOn, staffPatch } from './bodies.ts';
 import type { Need } from './needs.ts';
 
@@ -12,6 +12,8 @@ export interface Recipe {
   readonly needs: readonly Need[];
   readonly time?: Time;
   readonly steps: readonly RequestStep[];
+  /** What a service may answer a requestor instead: then the tester has to prepare it. By default, a refusal. */
+  readonly orElse?: Expectation;
 }
 
 const byStaff = (needs: readonly Need[], keep: Need, type: string, body: object, time?: Time): Recipe => ({
@@ -61,6 +63,7 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
     needs: [...manual.needs, 'patient'],
     time: 'halfHour',
     steps: [...manual.steps, ...isConfirmedByHand],
+    orElse: isBooked,
   },
   waitlistSchedule: byStaff(['practitioner'], 'waitlistSchedule', 'Schedule', clinic.waitlistSchedule),
   slot: freeSlot('slot', 'schedule', 'halfHour'),
