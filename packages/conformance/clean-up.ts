@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { evalFhirPath } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
-import { type Answer, type Client, entriesOf, unhurried, waitOf } from './client.ts';
+import { type Answer, type Client, entriesOf, retrying, waitOf } from './client.ts';
 import { cancellation } from './preparation/bodies.ts';
 
 /** References to what was created while the checks ran, by type. */
@@ -166,7 +166,7 @@ async function noteParts(type: ResourceType, client: Client, { made }: Ledger): 
   made.set(type, references);
   const search = async (whole: string): Promise<Answer> => {
     const path = `/${type}?${part.query}=${whole}&_count=100`;
-    const searched = await entriesOf(unhurried(client), path, MOST_PARTS);
+    const searched = await entriesOf(retrying(client), path, MOST_PARTS);
     for (const { resource } of typeof searched === 'object' ? searched.entries : []) {
       if (isResource(resource, type) && refersTo(resource, part.element, whole)) {
         references.add(`${type}/${resource.id}`);

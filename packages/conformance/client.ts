@@ -80,7 +80,7 @@ function unwrapped(body: unknown): unknown {
 }
 
 /** What was created, where nothing but its `Location` says so. */
-function named(location: string): unknown {
+function resourceAt(location: string): unknown {
   const [address = ''] = location.split('/_history/');
   const [id, resourceType] = address.split('/').reverse();
   return id && resourceType ? { resourceType, id } : undefined;
@@ -140,7 +140,7 @@ export function clientOf(baseUrl: string, token?: string | (() => Promise<string
       });
       const isUnsaid = text === '' && response.status === 201;
       const resource = isUnsaid
-        ? named(response.headers.get('location') ?? '')
+        ? resourceAt(response.headers.get('location') ?? '')
         : unwrapped(parsed(text, response.headers.get('content-type') ?? ''));
       return { status: response.status, header: Object.fromEntries(response.headers), text, resource };
     },
@@ -197,7 +197,7 @@ const LATER = [429, 503];
 const ATTEMPTS = 5;
 
 /** A client that comes again when a server says so (`Retry-After`). */
-export const unhurried = (client: Client): Client => ({
+export const retrying = (client: Client): Client => ({
   ...client,
   async send(request) {
     for (let attempt = 1; ; attempt++) {

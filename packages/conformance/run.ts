@@ -3,11 +3,11 @@ import type { Actors } from './actors.ts';
 import { carryOut, type Outcome } from './carry-out.ts';
 import { type Check, isNotification, type Stage, type Step } from './check.ts';
 import { cleanUp, type Ledger, type Left, noting } from './clean-up.ts';
-import { type Client, unhurried } from './client.ts';
+import { type Client, retrying } from './client.ts';
 import type { Listener } from './listener.ts';
 import { Unprepared } from './preparation/needs.ts';
 import { type Given, type Prepare, preparation } from './preparation/prepare.ts';
-import { type Data, found } from './template.ts';
+import { type Data, lookedUp } from './template.ts';
 
 /**
  * The outcome of a check. `passed` and `failed` mean what they say; `warning`: a rule that is not binding is not followed;
@@ -88,7 +88,7 @@ async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<
   try {
     let data: Data = await prepare(check.needs ?? []);
     for (const step of check.steps) {
-      if (!isNotification(step) && step.ifKept !== undefined && found(step.ifKept, data) === undefined) {
+      if (!isNotification(step) && step.ifKept !== undefined && lookedUp(step.ifKept, data) === undefined) {
         continue;
       }
       const outcome = await carryOut(step, data, actors);
@@ -132,9 +132,9 @@ export function beginExamination(subject: Subject): Examination {
   const { config, staff, listener, given, serviceType, run, from } = subject;
   const ledger: Ledger = { made: new Map() };
   const actors: Actors = {
-    requestor: noting(unhurried(subject.requestor), ledger),
-    nobody: unhurried(subject.nobody),
-    ...(staff && { staff: noting(unhurried(staff), ledger) }),
+    requestor: noting(retrying(subject.requestor), ledger),
+    nobody: retrying(subject.nobody),
+    ...(staff && { staff: noting(retrying(staff), ledger) }),
     ...(listener && { listener }),
   };
   const constants = { config, uri: config.uris, serviceType, specialty: NEUROLOGY, run };

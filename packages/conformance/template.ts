@@ -24,10 +24,10 @@ function part(value: unknown, step: string): unknown {
 }
 
 /** What a placeholder stands for; `undefined` if nothing has that name. */
-export const found = (path: string, data: Data): unknown => path.split('.').reduce<unknown>(part, data);
+export const lookedUp = (path: string, data: Data): unknown => path.split('.').reduce<unknown>(part, data);
 
 function valueAt(path: string, data: Data): string {
-  const value = found(path, data);
+  const value = lookedUp(path, data);
   if (isObject(value) && typeof value.resourceType === 'string' && typeof value.id === 'string') {
     return `${value.resourceType}/${value.id}`;
   }

@@ -48,7 +48,7 @@ const encoded = (value: string): string => encodeURIComponent(value).replaceAll(
  *
  * @throws Error if it is not answered with a Bundle, or there is no end of it
  */
-async function found(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
+async function resourcesOf(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   let path: string | undefined = fillText(request, data, encoded).replaceAll('|', '%7C');
   for (let page = 0; path !== undefined; page++) {
@@ -76,7 +76,7 @@ export async function offersIn(
   { now }: Pick<World, 'now'>,
 ): Promise<readonly Offer[]> {
   const asked = now();
-  const resources = await found(client, adapter.find, data);
+  const resources = await resourcesOf(client, adapter.find, data);
   return resources.flatMap((resource) =>
     (isResource(resource, 'Slot') && resource.status === 'free') ||
     (isResource(resource, 'Appointment') && resource.status === 'proposed')
@@ -90,13 +90,13 @@ export async function appointmentsOf(
   client: Client,
   patient: string,
 ): Promise<readonly (Appointment & { id: string })[]> {
-  const resources = await found(client, '/Appointment?patient={patient}&_count=200', { patient });
+  const resources = await resourcesOf(client, '/Appointment?patient={patient}&_count=200', { patient });
   return resources.flatMap((resource) => appointmentIn(resource) ?? []);
 }
 
 /** The Slots that somebody has blocked in a calendar, by the mark of who did. */
 export async function blocksIn(client: Client, { data }: Ground): Promise<readonly { id: string; comment: string }[]> {
-  const resources = await found(client, '/Slot?schedule={schedule}&status=busy-unavailable&_count=200', data);
+  const resources = await resourcesOf(client, '/Slot?schedule={schedule}&status=busy-unavailable&_count=200', data);
   return resources.flatMap((one) =>
     isObject(one) && typeof one.id === 'string' && typeof one.comment === 'string'
       ? [{ id: one.id, comment: one.comment }]
