@@ -27,15 +27,16 @@ export async function readRights(medplum: MedplumClient, authorization: string |
 
 /**
  * The role in which a caller acts on appointments, given by their ids: staff whom Medplum lets change only some are
- * requestors of the others.
+ * requestors of the others. Ids that do not exist do not count.
  */
 export async function roleFor(medplum: MedplumClient, rights: Rights, ids: readonly string[]): Promise<Role> {
   if (rights.role === 'requestor' || ids.length === 0 || changesAll(rights)) {
     return rights.role;
   }
-  const searches = rights.changeable.map((one) => readableQuery(one, ids));
-  const found = new Set((await readInBatch(medplum, searches)).flat().map(({ id }) => id));
-  return ids.every((id) => found.has(id)) ? 'repository' : 'requestor';
+  const searches = ['Appointment', ...rights.changeable].map((one) => readableQuery(one, ids));
+  const [existing = [], ...found] = await readInBatch(medplum, searches);
+  const changeable = new Set(found.flat().map(({ id }) => id));
+  return existing.every(({ id }) => changeable.has(id)) ? 'repository' : 'requestor';
 }
 
 /**

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AccessPolicy, AccessPolicyResource, HealthcareService, ProjectMembership } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
+import { eventually } from '../../lib/until.ts';
 import { aClient, type Client, removeClient, standIn, tokensOf } from '../clients.ts';
 import {
   aClinic,
@@ -17,7 +18,7 @@ import {
   succeeded,
 } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
-import { config, takeRole } from '../installation.ts';
+import { base, config, takeRole } from '../installation.ts';
 import { aBooking, cancellation, patch } from '../patch/fixtures.ts';
 import { aSlotIn, length, policy, whole } from '../policy/fixtures.ts';
 import { join } from '../waitlist/fixtures.ts';
@@ -110,6 +111,16 @@ describe.each<[string, Partial<AccessPolicyResource>[]]>([
     const { id } = await aSchedule();
     const body = parameters(id, { name: 'action', valueCode: 'make' }, { name: 'names', valueBoolean: true });
     expect((await request('portal-b', 'POST', '/Schedule/$feed', { body })).status).toBe(404);
+  });
+
+  it('book what is new as staff, later as at once: no policy binds them, whatever id it has', async () => {
+    const [schedule, patient] = await Promise.all([aSchedule(policy(length('leadTime', 5, 'h'))), aPatient()]);
+    const [slot, other] = await Promise.all([aSlotIn(1, schedule), aSlotIn(2, schedule)]);
+    expect((await book(whole(slot, patient, { id: randomUUID() }), 'portal-b')).status).toBe(201);
+    const later = await book(whole(other, patient, { id: randomUUID() }), 'portal-b', { prefer: 'respond-async' });
+    const job = (later.headers.get('content-location') ?? '').slice(base.length);
+    const ended = await eventually(() => request('portal-b', 'GET', job)).is(({ status }) => status !== 202);
+    expect(ended.status).toBe(200);
   });
 });
 
