@@ -28,8 +28,15 @@ export async function readRights(medplum: MedplumClient, authorization: string |
 /**
  * The role in which a caller acts on appointments, given by their ids: staff whom Medplum lets change only some are
  * requestors of the others. Ids that do not exist do not count.
+ *
+ * @throws ReadError when Medplum does not identify the caller
  */
-export async function roleFor(medplum: MedplumClient, rights: Rights, ids: readonly string[]): Promise<Role> {
+export async function readRole(
+  medplum: MedplumClient,
+  authorization: string | undefined,
+  ids: readonly string[] = [],
+): Promise<Role> {
+  const rights = await readRights(medplum, authorization);
   if (rights.role === 'requestor' || ids.length === 0 || changesAll(rights)) {
     return rights.role;
   }
@@ -38,14 +45,3 @@ export async function roleFor(medplum: MedplumClient, rights: Rights, ids: reado
   const changeable = new Set(found.flat().map(({ id }) => id));
   return existing.every(({ id }) => changeable.has(id)) ? 'repository' : 'requestor';
 }
-
-/**
- * The role in which a caller acts, as `roleFor` gives it.
- *
- * @throws ReadError when Medplum does not identify the caller
- */
-export const readRole = async (
-  medplum: MedplumClient,
-  authorization: string | undefined,
-  ids: readonly string[] = [],
-): Promise<Role> => roleFor(medplum, await readRights(medplum, authorization), ids);

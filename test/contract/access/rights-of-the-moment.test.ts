@@ -77,18 +77,15 @@ describe.each<[string, Partial<AccessPolicyResource>[]]>([
     parameter: [{ name: 'schedule', valueReference: { reference: `Schedule/${id}` } }, ...more],
   });
 
-  it('do not cancel it, move it, wait for a better one, or plan its absence, and nothing of it is lost', async () => {
+  it('do not cancel it, move it, or wait for a better one, and nothing of it is lost', async () => {
     const { id, booked, schedule } = await aBooking({ comment: 'Lift' });
     const { meta } = resourceIn('Appointment', await medplum('admin', 'GET', `/Appointment/${id}`));
     const slot = await aSlot(schedule, 60, 90);
     const moved = { ...booked, ...proposed({ resourceType: 'Patient' }, [slot], { from: 60, to: 90 }) };
-    const valuePeriod = { start: minutes(0), end: minutes(90) };
-    const absence = parameters(schedule.id, { name: 'period', valuePeriod }, { name: 'silence', valueCode: 'cancel' });
     expect((await patch(id, cancellation, 'portal-b')).status).toBe(404);
     expect(issuesOf(await book({ ...moved, participant: booked.participant }, 'portal-b'))).toContain(
       'transition-not-allowed Appointment.id',
     );
-    expect((await request('portal-b', 'POST', '/Schedule/$absence', { body: absence })).status).toBe(403);
     const wish = {
       resourceType: 'Appointment',
       status: 'waitlist',
@@ -105,6 +102,12 @@ describe.each<[string, Partial<AccessPolicyResource>[]]>([
     const kept = resourceIn('Appointment', await medplum('admin', 'GET', `/Appointment/${id}`));
     expect(kept).toMatchObject({ status: 'booked', comment: 'Lift', meta: { versionId: meta?.versionId } });
     expect(await appointmentsOn(slot)).toEqual([]);
+  });
+
+  it('say of no calendar, also an empty one, that it is absent', async () => {
+    const { id } = await aSchedule();
+    const body = parameters(id, { name: 'period', valuePeriod: { start: minutes(0), end: minutes(90) } });
+    expect((await request('portal-b', 'POST', '/Schedule/$absence', { body })).status).toBe(403);
   });
 
   it('get no link to a calendar', async () => {
