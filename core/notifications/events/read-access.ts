@@ -12,6 +12,20 @@ function criteriaOf({ resourceType, criteria, compartment }: Record<string, unkn
   return type === resourceType ? [parts ? `${EVERYTHING}?${parts}` : EVERYTHING] : [];
 }
 
+/** The rules about an interaction with appointments: for an appointment, the first that it meets counts. */
+function rulesFor(me: unknown, interaction: 'read' | 'update'): Record<string, unknown>[] {
+  if (!isObject(me) || !isObject(me.profile)) {
+    return [];
+  }
+  const policy = me.accessPolicy ?? { resource: [{ resourceType: EVERYTHING }] };
+  const rules = isObject(policy) && Array.isArray(policy.resource) ? policy.resource.filter(isObject) : [];
+  const own = rules
+    .filter(({ resourceType }) => resourceType === EVERYTHING || resourceType === '*')
+    .filter((rule) => !Array.isArray(rule.interaction) || rule.interaction.includes(interaction));
+  const last = own.findIndex((rule) => criteriaOf(rule).includes(EVERYTHING));
+  return last < 0 ? own : own.slice(0, last + 1);
+}
+
 /**
  * The appointments that a caller may read, or change whole, as search criteria, one of which an appointment must meet: taken
  * from the rules of the AccessPolicy that Medplum has worked out for the caller (`GET /auth/me`). Medplum itself evaluates
@@ -22,21 +36,17 @@ function criteriaOf({ resourceType, criteria, compartment }: Record<string, unkn
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function permittedAppointments(me: unknown, wanted: 'read' | 'update' = 'read'): string[] {
-  if (!isObject(me) || !isObject(me.profile)) {
-    return [];
-  }
-  const policy = me.accessPolicy;
-  if (policy === undefined) {
-    return [EVERYTHING];
-  }
-  const rules = isObject(policy) && Array.isArray(policy.resource) ? policy.resource.filter(isObject) : [];
-  const own = rules.filter(({ resourceType }) => resourceType === EVERYTHING || resourceType === '*');
+  const rules = rulesFor(me, wanted);
   // Medplum keeps such fields where it is written to directly: what is written for the caller here would lose or change them.
-  const isPartial = own.some((rule) => rule.hiddenFields ?? rule.readonlyFields ?? rule.writeConstraint);
-  const permitting = own.filter(({ interaction }) => !Array.isArray(interaction) || interaction.includes(wanted));
-  const criteria = wanted === 'update' && isPartial ? [] : permitting.flatMap(criteriaOf);
+  const isPartial =
+    hidesFields(me) || rules.some((rule) => rule.hiddenFields ?? rule.readonlyFields ?? rule.writeConstraint);
+  const criteria = wanted === 'update' && isPartial ? [] : rules.flatMap(criteriaOf);
   return criteria.includes(EVERYTHING) ? [EVERYTHING] : [...new Set(criteria)];
 }
+
+/** Whether a caller does not see all of the appointments that it may read. */
+const hidesFields = (me: unknown): boolean =>
+  rulesFor(me, 'read').some(({ hiddenFields }) => hiddenFields !== undefined);
 
 /**
  * The search that finds those of some appointments that meet the criteria.

@@ -155,6 +155,20 @@ describe('what the caller may read', () => {
   });
 });
 
+test.each<[string, readonly object[], string[]]>([
+  [
+    'one that only reads more hides nothing of what is full',
+    [{}, { interaction: ['read'], hiddenFields: ['x'] }],
+    ['Appointment'],
+  ],
+  ['one that hides does so also where another lets change', [{ interaction: ['read'], hiddenFields: ['x'] }, {}], []],
+  ['one that hides from some', [{ criteria: 'Appointment?a=1', readonlyFields: ['x'] }, {}], []],
+  ['one that hides after some', [{ criteria: 'Appointment?a=1' }, { writeConstraint: [] }], []],
+])('the rule that an appointment meets first counts for who changes it: %s', (_, rules, expected) => {
+  const resource = rules.map((rule) => ({ resourceType: 'Appointment', ...rule }));
+  expect(permittedAppointments({ profile: {}, accessPolicy: { resource } }, 'update')).toEqual(expected);
+});
+
 describe('a deleted appointment', () => {
   const tag = [
     { system: 'a', code: 'b' },
