@@ -24,7 +24,7 @@ import type { Requestor } from '../lib/booking/decide.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { ofType, ReadError, readInTransaction } from '../lib/read.ts';
-import { changesAll, readRights } from '../lib/rights.ts';
+import { readRights } from '../lib/rights.ts';
 import { writeRows } from '../lib/rows.ts';
 
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
@@ -59,9 +59,10 @@ async function change(
     readInTransaction(medplum, [`Schedule?_id=${id}`], { authorization }),
   ]);
   const [schedule] = ofType('Schedule', schedules);
-  const actor = schedule && feedActor(schedule);
-  // Whoever may not see every appointment would by a link: it is for the own calendar only.
-  if (!actor || rights.role !== 'repository' || !(changesAll(rights) || actor === reference?.reference)) {
+  const own = schedule?.actor.find((one) => one.reference === reference?.reference)?.reference;
+  const actor = (!rights.seesAll && own) || (schedule && feedActor(schedule));
+  // Whoever may not see every appointment would by a link: such staff make one for the own calendar only.
+  if (!actor || rights.role !== 'repository' || !(rights.seesAll || own || action !== 'make')) {
     return unknown;
   }
   const [rows] = await readInTransaction(medplum, [feedSearch(actor, config)]);

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import { type Role, roleOf } from '../../core/booking/caller-role.ts';
-import { permittedAppointments, readableQuery } from '../../core/notifications/events/read-access.ts';
+import { hidesFields, permittedAppointments, readableQuery } from '../../core/notifications/events/read-access.ts';
 import { get } from './medplum.ts';
 import { ReadError, readInBatch } from './read.ts';
 
@@ -9,6 +9,8 @@ export interface Rights {
   readonly role: Role;
   /** Those that it may change whole in Medplum, as `permittedAppointments` gives them. */
   readonly changeable: readonly string[];
+  /** Whether it sees every appointment, and all of it. */
+  readonly seesAll: boolean;
 }
 
 /** Whether Medplum lets a caller change every appointment. */
@@ -22,7 +24,8 @@ export async function readRights(medplum: MedplumClient, authorization: string |
   if (!role) {
     throw new ReadError('Medplum does not identify the caller.');
   }
-  return { role, changeable: permittedAppointments(me?.body, 'update') };
+  const seesAll = permittedAppointments(me?.body).includes('Appointment') && !hidesFields(me?.body);
+  return { role, changeable: permittedAppointments(me?.body, 'update'), seesAll };
 }
 
 /**

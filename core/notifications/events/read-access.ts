@@ -45,7 +45,7 @@ export function permittedAppointments(me: unknown, wanted: 'read' | 'update' = '
 }
 
 /** Whether a caller does not see all of the appointments that it may read. */
-const hidesFields = (me: unknown): boolean =>
+export const hidesFields = (me: unknown): boolean =>
   rulesFor(me, 'read').some(({ hiddenFields }) => hiddenFields !== undefined);
 
 /**

@@ -48,13 +48,14 @@ it('a booking is written by the service, never by the portal: by a Bot, or by th
   expect(resourceIn('Slot', await medplum('admin', 'GET', `/Slot/${slot.id}`)).status).toBe('free');
 });
 
-describe.each<[string, Partial<AccessPolicyResource>[]]>([
+describe.each<[string, Partial<AccessPolicyResource>[], number]>([
   [
     'staff who may change the appointments of one practitioner only',
     [{ interaction: ['read', 'search'] }, { criteria: 'Appointment?actor=Practitioner/1' }],
+    200,
   ],
-  ['staff from whom a part of appointments is hidden', [{ hiddenFields: ['comment'] }]],
-])('%s, of another', (_, rules) => {
+  ['staff from whom a part of appointments is hidden', [{ hiddenFields: ['comment'] }], 404],
+])('%s, of another', (_, rules, linked) => {
   const title = `Some appointments ${randomUUID()}`;
   let staff: Client;
 
@@ -110,10 +111,15 @@ describe.each<[string, Partial<AccessPolicyResource>[]]>([
     expect((await request('portal-b', 'POST', '/Schedule/$absence', { body })).status).toBe(403);
   });
 
-  it('get no link to a calendar', async () => {
-    const { id } = await aSchedule();
-    const body = parameters(id, { name: 'action', valueCode: 'make' }, { name: 'names', valueBoolean: true });
-    expect((await request('portal-b', 'POST', '/Schedule/$feed', { body })).status).toBe(404);
+  it('end the link of any calendar, and make one where they see all of it, or it is theirs beside a room', async () => {
+    const actor = ['Location/1', `ClientApplication/${staff.id}`].map((reference) => ({ reference }));
+    const [{ id }, own] = await Promise.all([aSchedule(), aSchedule({ actor })]);
+    const statusOf = async (of: string | undefined, valueCode: string) => {
+      const body = parameters(of, { name: 'action', valueCode }, { name: 'names', valueBoolean: true });
+      return (await request('portal-b', 'POST', '/Schedule/$feed', { body })).status;
+    };
+    const statuses = [await statusOf(id, 'look'), await statusOf(id, 'end'), await statusOf(id, 'make')];
+    expect([...statuses, await statusOf(own.id, 'make')]).toEqual([200, 200, linked, 200]);
   });
 
   it('book what is new as staff, later as at once: no policy binds them, whatever id it has', async () => {
