@@ -29,33 +29,29 @@ export function callBot(
 const outcomeUnknown =
   'It may have been carried out: send it again with the same Appointment.identifier, or read first.';
 
-/** The advice after a call that may have been carried out although its response is missing, and after one that was not. */
-const sentences: Readonly<Record<UpstreamFailure['failure'] | 'unsent', Issue>> = {
-  unsent: {
-    code: 'upstream-unavailable',
-    diagnostics: 'The FHIR server behind the service cannot be reached. Nothing was changed: try again.',
-  },
+/** What is said of a call whose response is missing, before the advice. */
+const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
   unavailable: {
     code: 'upstream-unavailable',
-    diagnostics: `The FHIR server behind the service did not answer. ${outcomeUnknown}`,
+    diagnostics: 'The FHIR server behind the service did not answer.',
   },
   timeout: {
     code: 'upstream-timeout',
-    diagnostics: `The FHIR server behind the service did not answer in time. ${outcomeUnknown}`,
+    diagnostics: 'The FHIR server behind the service did not answer in time.',
   },
   broken: {
     code: 'upstream-unavailable',
-    diagnostics: `The FHIR server behind the service gave an invalid response. ${outcomeUnknown}`,
+    diagnostics: 'The FHIR server behind the service gave an invalid response.',
   },
   'too-large': {
     code: 'upstream-unavailable',
-    diagnostics: `The response of the FHIR server behind the service is too large. ${outcomeUnknown}`,
+    diagnostics: 'The response of the FHIR server behind the service is too large.',
   },
 };
 
 function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): keyof typeof sentences | undefined {
   if ('failure' in answer) {
-    return answer.isUnsent ? 'unsent' : answer.failure;
+    return answer.failure;
   }
   const { status } = answer;
   if (status === 504) {
@@ -70,5 +66,10 @@ export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }:
     return problem('forbidden');
   }
   const failure = kindOfFailure(answer);
-  return failure ? refusal([sentences[failure]], config) : upstreamProblem(answer, config);
+  if (!failure) {
+    return upstreamProblem(answer, config);
+  }
+  const { code, diagnostics } = sentences[failure];
+  const advice = 'isUnsent' in answer ? 'Nothing was changed: try again.' : outcomeUnknown;
+  return refusal([{ code, diagnostics: `${diagnostics} ${advice}` }], config);
 }

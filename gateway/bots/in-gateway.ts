@@ -124,8 +124,9 @@ function createPermission({ upstream, config, now }: HostContext) {
     const query = new URLSearchParams({ identifier, _fields: 'id', _count: '1' }).toString();
     const found = await upstream.call({ method: 'GET', path: 'fhir/R4/Bot', query, headers });
     const isAnswered = 'status' in found && found.status < 500;
+    const failure = 'failure' in found ? found.failure : found.status === 504 ? 'timeout' : 'unavailable';
     if (!isSuccess(found)) {
-      return isAnswered ? found : unsent;
+      return isAnswered ? found : { failure, isUnsent: true };
     }
     const bundle = isResource(found.body, 'Bundle') ? found.body : undefined;
     if (!bundle?.entry?.length) {

@@ -154,9 +154,12 @@ describe('a Bot that did not answer', () => {
     expect(diagnostics).toContain('send it again with the same Appointment.identifier, or read first.');
   });
 
-  test('because it was never asked has changed nothing', () => {
-    const [status, , diagnostics] = said({ failure: 'unavailable', isUnsent: true });
-    expect([status, diagnostics]).toEqual([503, expect.stringContaining('Nothing was changed: try again.')]);
+  test.each([
+    ['unavailable', 503],
+    ['timeout', 504],
+  ] as const)('because it was never asked has changed nothing: %s', (failure, expected) => {
+    const [status, , diagnostics] = said({ failure, isUnsent: true });
+    expect([status, diagnostics]).toEqual([expected, expect.stringContaining('Nothing was changed: try again.')]);
   });
 
   test.each([

@@ -155,7 +155,8 @@ test('a Bot that the gateway does not have runs in Medplum', async () => {
 
 describe('whether a caller may call a Bot', () => {
   test.each<[UpstreamAnswer | UpstreamFailure, UpstreamAnswer | UpstreamFailure]>([
-    [{ failure: 'timeout' }, { failure: 'unavailable', isUnsent: true }],
+    [{ failure: 'timeout' }, { failure: 'timeout', isUnsent: true }],
+    [answered(504, 'x'), { failure: 'timeout', isUnsent: true }],
     [answered(500, 'x'), { failure: 'unavailable', isUnsent: true }],
     [answered(401), answered(401)],
     [answered(200, { resourceType: 'Bundle' }), answered(403)],
