@@ -37,12 +37,11 @@ import {
 import { withoutTold } from '../lib/booking/affected-visits.ts';
 import { type Requestor, unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { readSchedules } from '../lib/booking/related-reads.ts';
-import { callerOf } from '../lib/caller.ts';
+import { callerOf, changesAll, readRights } from '../lib/caller.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { RATE_LIMIT, retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, ReadError, readAll, readByIds, readStateAs } from '../lib/read.ts';
-import { changesAll, readRights } from '../lib/rights.ts';
 import { carryOut } from '../lib/rows.ts';
 
 type Answer = Parameters | OperationOutcome;

@@ -8,11 +8,10 @@ import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { withAlternatives } from '../lib/booking/alternatives.ts';
 import { decideBooking } from '../lib/booking/decide.ts';
-import { callerOf } from '../lib/caller.ts';
+import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
 import { ReadError } from '../lib/read.ts';
-import { readRole } from '../lib/rights.ts';
 
 const notStored: Issue = {
   code: 'upstream-unavailable',

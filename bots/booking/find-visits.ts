@@ -11,11 +11,10 @@ import { type FindRequest, parseFind } from '../../core/visits/request.ts';
 import { plainStep, readVisit, type Visit } from '../../core/visits/visit.ts';
 import { unavailable } from '../lib/booking/decide.ts';
 import { findVisits } from '../lib/booking/visits.ts';
-import { callerOf } from '../lib/caller.ts';
+import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId } from '../lib/medplum.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
-import { readRole } from '../lib/rights.ts';
 
 const ADVICE =
   'Ask for a shorter period, for hours of the day (earliest, latest), or name who or what you wish for (actor).';
@@ -71,7 +70,7 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
     return [...issues];
   }
   const [role, read] = await Promise.all([
-    caller.role ?? readRole(medplum, caller.authorization),
+    readRole(medplum, caller.authorization),
     readStateAs(medplum, readsById('HealthcareService', [request.service]), caller),
   ]);
   const [service] = resourcesOfType(read, 'HealthcareService');

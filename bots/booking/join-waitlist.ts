@@ -19,11 +19,10 @@ import {
 import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { unavailable, unavailableFor } from '../lib/booking/decide.ts';
-import { callerOf } from '../lib/caller.ts';
+import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId, retryOvertaken, sendBundle } from '../lib/medplum.ts';
 import { ofType, readAll, readAnswers, readInTransaction, stateIn } from '../lib/read.ts';
-import { readRole } from '../lib/rights.ts';
 
 /** The limits of the installation that an entry counts towards. */
 const limits = ['rate', 'waiting'] as const;

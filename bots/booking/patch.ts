@@ -35,11 +35,10 @@ import {
   readRelatedAppointment,
   readRelatedSlots,
 } from '../lib/booking/related-reads.ts';
-import { callerOf } from '../lib/caller.ts';
+import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
-import { readRole } from '../lib/rights.ts';
 
 type Answer = Appointment | OperationOutcome;
 

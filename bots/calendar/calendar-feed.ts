@@ -21,10 +21,9 @@ import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { creation, isRow } from '../../core/rows/row.ts';
 import type { Requestor } from '../lib/booking/decide.ts';
-import { callerOf } from '../lib/caller.ts';
+import { callerOf, readRights } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { ofType, ReadError, readInTransaction } from '../lib/read.ts';
-import { readRights } from '../lib/rights.ts';
 import { writeRows } from '../lib/rows.ts';
 
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');

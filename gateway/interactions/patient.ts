@@ -28,7 +28,7 @@ function written(answer: UpstreamAnswer, { returnPreference }: FhirRequest, { co
 }
 
 /** Sends a patient to be stored. */
-const send = (
+const storePatient = (
   method: 'POST' | 'PUT',
   path: string,
   headers: Readonly<Record<string, string>>,
@@ -44,7 +44,11 @@ const send = (
   });
 
 /** What the caller is told of a patient that was sent to be stored. */
-function told(answer: UpstreamAnswer | UpstreamFailure, exchange: FhirRequest, context: GatewayContext): FhirResponse {
+function answerTo(
+  answer: UpstreamAnswer | UpstreamFailure,
+  exchange: FhirRequest,
+  context: GatewayContext,
+): FhirResponse {
   // Medplum passes on, with status 400, the objections of its Bots to a write.
   return isSuccess(answer)
     ? written(answer, exchange, context)
@@ -95,7 +99,11 @@ export const createPatient: Handler = async (exchange, context) => {
     const issues = [...(isIssues(headers) ? headers : []), ...('issues' in checked ? checked.issues : [])];
     return refusal(issues, config);
   }
-  return told(await send('POST', 'fhir/R4/Patient', headers, checked.patient, exchange, context), exchange, context);
+  return answerTo(
+    await storePatient('POST', 'fhir/R4/Patient', headers, checked.patient, exchange, context),
+    exchange,
+    context,
+  );
 };
 
 /** How often a patient is read again that others change at the same moment. */
@@ -133,10 +141,10 @@ export const updatePatient: Handler = async (exchange, context) => {
     }
     const version = ifMatch.version ?? stored.body.meta?.versionId;
     const headers: Record<string, string> = version ? { 'if-match': `W/"${version}"` } : {};
-    const answer = await send('PUT', path, headers, checked.patient, exchange, context);
+    const answer = await storePatient('PUT', path, headers, checked.patient, exchange, context);
     const isOvertaken = 'status' in answer && answer.status === 412 && ifMatch.version === undefined;
     if (!isOvertaken || left === 1) {
-      return told(isOvertaken ? { ...answer, status: 409 } : answer, exchange, context);
+      return answerTo(isOvertaken ? { ...answer, status: 409 } : answer, exchange, context);
     }
   }
 };

@@ -30,9 +30,9 @@ import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { partOf } from '../../../core/visits/part.ts';
 import { readVisit } from '../../../core/visits/visit.ts';
+import { readRole } from '../caller.ts';
 import { config } from '../config.ts';
 import { ReadError, readStateAs } from '../read.ts';
-import { readRole } from '../rights.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 import { findVisits } from './visits.ts';
 

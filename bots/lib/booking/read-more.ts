@@ -19,11 +19,11 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import { readRole } from '../caller.ts';
 import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
 import { sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, ReadError, readHistories, readInBatch, readInTransaction, readStateAs, readWhole } from '../read.ts';
-import { readRole } from '../rights.ts';
 import { readSurvivors } from './related-reads.ts';
 
 /** For whom more is read, and for what times. */

@@ -57,7 +57,7 @@ const answersRule: Rule = ({ request: { appointment }, earlier, state, context: 
   );
 };
 
-/** What the caller reads but may not change is not booked a second time. */
+/** An appointment that the caller names, and reads, must be one that it may change. */
 const rightsRule: Rule = ({ request: { appointment }, earlier: { previous }, state }) => {
   const { value, path } = appointment;
   const isSeen = value.id !== undefined && !previous && findResource(state, 'Appointment', value.id) !== undefined;
