@@ -1,8 +1,8 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { type Interval, overlaps } from '../../time/interval.ts';
+import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
-import { type CalendarProblem, type Checked, faulty, sound } from '../problem.ts';
+import { type CalendarProblem, type Checked, faulty } from '../problem.ts';
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
 import { closedSlot, type WantedSlot } from './offers.ts';
 
@@ -24,14 +24,20 @@ export function closedDays(services: readonly HealthcareService[], config: Publi
     .flatMap((service) => serviceClosures(service, `HealthcareService/${service.id}`));
 }
 
-/** The time of closed days, which have a start and an end. */
+/** The time of closed days, which should have a start and an end; it holds without them, too. */
 export function closedTime({ period, path }: Closure, timeZone: string): Checked<Interval> {
   const time = periodInterval(period, timeZone, path);
   const length = time.value ? time.value.end - time.value.start : 0;
-  if (!Number.isFinite(length)) {
-    return faulty('period-invalid', 'Closed days must have a start and an end.', path);
-  }
-  return length > LONGEST ? faulty('period-invalid', 'Closed days can last at most a year.', path) : time;
+  const rule = Number.isFinite(length) ? 'can last at most a year' : 'must have a start and an end';
+  const { problems } = length > LONGEST ? faulty('period-invalid', `Closed days ${rule}.`, path) : time;
+  return { ...time, problems };
+}
+
+interface ClosedSlots {
+  readonly value: readonly WantedSlot[];
+  readonly problems: readonly CalendarProblem[];
+  /** Whether every closure could be read. */
+  readonly isComplete: boolean;
 }
 
 /** A period, cut at the midnights of a time zone. */
@@ -44,8 +50,8 @@ function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval
 }
 
 /**
- * The Slots that block a Schedule on the days on which the whole installation is closed, one a day. A closure at fault
- * closes nothing, and is named; the others hold.
+ * The Slots that block a Schedule on the days on which the whole installation is closed, one a day. A closure at fault is
+ * named, and closes what can be read of it; the others hold.
  *
  * @param timeZone - of the Schedule, in which the days begin and end
  * @param period - those that lie outside it are left out
@@ -56,14 +62,19 @@ export function closedSlots(
   timeZone: string,
   period: Interval,
   config: PublicConfig,
-): { readonly value: readonly WantedSlot[]; readonly problems: readonly CalendarProblem[] } {
-  const all = closures.map((closure): Checked<readonly WantedSlot[]> => {
+): ClosedSlots {
+  // Whole days, whatever the moment at which the period begins.
+  const around = { start: period.start - 2 * DAY, end: period.end + 2 * DAY };
+  const all = closures.map((closure) => {
     const { value, problems } = closedTime(closure, timeZone);
-    if (!value) {
-      return { value, problems };
-    }
-    const near = [...daysOf(value, timeZone)].filter((day) => overlaps(day, period));
-    return sound(near.map((day) => closedSlot(schedule, day, closure.description, config)));
+    const time = value && intersection(value, around);
+    const near = time ? [...daysOf(time, timeZone)].filter((day) => overlaps(day, period)) : [];
+    const slots = near.map((day) => closedSlot(schedule, day, closure.description, config));
+    return { slots, problems, isRead: value !== undefined };
   });
-  return { value: all.flatMap(({ value }) => value ?? []), problems: all.flatMap(({ problems }) => problems) };
+  return {
+    value: all.flatMap(({ slots }) => slots),
+    problems: all.flatMap(({ problems }) => problems),
+    isComplete: all.every(({ isRead }) => isRead),
+  };
 }

@@ -58,7 +58,7 @@ export function slotsToRead({ start, end }: Interval): Interval {
 export interface PublishPlan {
   /** Empty when there is nothing left to do. */
   readonly changes: readonly SlotChange[];
-  /** Why nothing is published, and published Slots stay unless their time is taken; or why a closure closes nothing. */
+  /** Why nothing is published, and published Slots stay unless their time is taken; or what is wrong with a closure. */
   readonly problems: readonly CalendarProblem[];
 }
 
@@ -84,7 +84,7 @@ function wantedOf({ schedule, publishing, closedDays, now, window, horizonWeeks 
   const [first] = periods.value ?? [];
   const blocks = first
     ? closedSlots(schedule, closedDays, first.calendar.parameters.timeZone, ahead(first.period, now), config)
-    : { value: [], problems: [] };
+    : { value: [], problems: [], isComplete: true };
   const value: Wanted | undefined = periods.value && { calendars: periods.value, blocks };
   return { value, problems: [...periods.problems, ...blocks.problems] };
 }
@@ -97,11 +97,11 @@ function add(calendar: Map<string, CalendarSlot>, slot: CalendarSlot | undefined
 
 /**
  * The blocks of closed days, one for each day. A block that staff have opened stays open; one that is over is lifted, unless
- * it may be that of a closure at fault.
+ * it may be that of a closure that cannot be read.
  */
 function withBlocks(
   calendar: Calendar,
-  { value: wanted, problems }: Wanted['blocks'],
+  { value: wanted, isComplete }: Wanted['blocks'],
   window: Interval,
   now: number,
   config: PublicConfig,
@@ -113,7 +113,7 @@ function withBlocks(
   );
   const keyOf = ({ resource }: CalendarSlot): string | undefined => publishedValueOf(resource, config);
   const isOver = (slot: CalendarSlot): boolean =>
-    problems.length === 0 && slot.role === 'taking' && !wanted.some(({ key }) => key === keyOf(slot));
+    isComplete && slot.role === 'taking' && !wanted.some(({ key }) => key === keyOf(slot));
   for (const slot of stored.filter(isOver)) {
     result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'void' });
   }

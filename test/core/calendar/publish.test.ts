@@ -224,6 +224,21 @@ describe('closed days', () => {
     // It may have been the one that stands wrong now.
     expect(times(again(closed, { closedDays: [wrong] }))).toEqual([]);
   });
+
+  it.each([
+    ['without an end', { start: '2027-01-01' }],
+    ['without a start', { end: '2027-01-04' }],
+    ['of 14 months', { start: '2026-11-01', end: '2027-12-31' }],
+  ])('%s are named and close, a block a day, which ends with them', (_, period) => {
+    const closedDays = [{ description: 'Closed', period, path: 'p' }];
+    const { problems } = planSlots(stateOf(slots, { closedDays }), config);
+    expect(problems.map(({ expression }) => expression)).toEqual(['p']);
+    const closed = again(slots, { closedDays });
+    const later = { closedDays, now: monday + 1 };
+    expect([times(closed), planSlots(stateOf(closed, later), config).changes]).toEqual([[], []]);
+    const moved = christmas('2027-02-01', '2028-12-31');
+    expect(times(again(closed, { closedDays: [moved] }))).toEqual(morning);
+  });
 });
 
 describe('what is published of a Schedule', () => {
