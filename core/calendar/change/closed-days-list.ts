@@ -45,10 +45,14 @@ export function close(list: HealthcareService, days: readonly ClosedDay[]): Heal
   );
 }
 
-/** The list without the closures that begin within a period. */
+/**
+ * The list without the closures that begin within a period, or end there if they have no start; those that name no day go
+ * along with any.
+ */
 export function reopen(list: HealthcareService, { start, end }: ClosedDay): HealthcareService {
+  const isMeant = (day: string): boolean => day === '' || (start <= day && day <= end);
   return withDays(
     list,
-    closedDaysIn(list).filter((one) => one.start < start || one.start > end),
+    closedDaysIn(list).filter((one) => !isMeant((one.start || one.end).slice(0, 10))),
   );
 }

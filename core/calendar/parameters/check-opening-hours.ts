@@ -48,14 +48,19 @@ function valueProblems(layer: Layer): CalendarProblem[] {
   ];
 }
 
+const sameDays = ({ period: { start, end } }: Closure, { period }: Closure): boolean =>
+  start === period.start && end === period.end;
+
 /** Whether a period can be read does not depend on the time zone. */
 function closureProblems(
   closures: readonly Closure[],
   holder: string,
   timeOf: typeof closedTime = ({ period, path }, timeZone) => periodInterval(period, timeZone, path),
+  stored: readonly Closure[] = [],
 ): readonly CalendarProblem[] {
   const problems = tooMany(closures.length, MOST_CLOSURES, 'closures', holder);
-  return problems.length > 0 ? problems : closures.flatMap((closure) => timeOf(closure, 'UTC').problems);
+  const changed = closures.filter((closure) => !stored.some((one) => sameDays(one, closure)));
+  return problems.length > 0 ? problems : changed.flatMap((closure) => timeOf(closure, 'UTC').problems);
 }
 
 function scheduleProblems({ planningHorizon }: Schedule, parameters: readonly Parameters[]): CalendarProblem[] {
@@ -82,15 +87,16 @@ function serviceProblems(
   service: HealthcareService,
   parameters: readonly Parameters[],
   config: PublicConfig,
+  stored: HealthcareService | undefined,
 ): CalendarProblem[] {
   const closures = serviceClosures(service, 'HealthcareService');
-  // One that is not sound would keep every Schedule as it is.
+  const before = stored && serviceClosures(stored, '');
   const timeOf = isClosedDays(service, config) ? closedTime : undefined;
   const [first, second] = parameters;
   const misplaced = ['service', 'availability'].flatMap((url) => (first ? parametersIn(first, url) : []));
   return [
     ...serviceHours(service.availableTime ?? [], 'HealthcareService.availableTime').problems,
-    ...closureProblems(closures, 'HealthcareService.notAvailable', timeOf),
+    ...closureProblems(closures, 'HealthcareService.notAvailable', timeOf, before),
     ...misplaced.flatMap(
       ({ path, extension }) =>
         faulty(
@@ -110,19 +116,28 @@ function serviceProblems(
  * missing value is not a problem: the other one may have it.
  *
  * @param holder - as it is about to be stored
+ * @param stored - the service as it is: its closures may stay, or one at fault would keep everything else from being saved
  */
-export function checkOpeningHours(holder: OpeningHoursHolder, config: PublicConfig): CalendarProblem[] {
+export function checkOpeningHours(
+  holder: OpeningHoursHolder,
+  config: PublicConfig,
+  stored?: HealthcareService,
+): CalendarProblem[] {
   const parameters = parametersOf(holder);
   const own =
     holder.resourceType === 'Schedule'
       ? scheduleProblems(holder, parameters)
-      : serviceProblems(holder, parameters, config);
+      : serviceProblems(holder, parameters, config, stored);
   return [...parameters.flatMap(valueProblems), ...own];
 }
 
 /** The same problems as coded errors, for the author of the write. */
-export const openingHoursIssues = (holder: OpeningHoursHolder, config: PublicConfig): Issue[] =>
-  checkOpeningHours(holder, config).map(({ diagnostics, expression }) => ({
+export const openingHoursIssues = (
+  holder: OpeningHoursHolder,
+  config: PublicConfig,
+  stored?: HealthcareService,
+): Issue[] =>
+  checkOpeningHours(holder, config, stored).map(({ diagnostics, expression }) => ({
     code: 'opening-hours-invalid',
     diagnostics,
     expression,

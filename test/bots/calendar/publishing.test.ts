@@ -2,6 +2,7 @@ import '../config.ts';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
+import { handler as validatePolicy } from '../../../bots/calendar/validate-policy.ts';
 import { publicationRow } from '../../../bots/lib/calendar/request.ts';
 import { type Answer, sendTransaction } from '../../../bots/lib/medplum.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
@@ -145,6 +146,17 @@ describe('a change', () => {
     for (const { schedule } of calendars) {
       expect(await freeOf(schedule)).toHaveLength(4);
     }
+  });
+
+  it('of closed days is refused for what it brings, not for what is stored already', async () => {
+    const wrong = (start: string) => ({ description: 'x', during: { start } });
+    const closed = await medplum().create({ ...closedOn(date()), notAvailable: [wrong('2027-01-10')] });
+    const told = (...notAvailable: ReturnType<typeof wrong>[]) =>
+      validatePolicy(medplum().medplum, { input: { ...closed, notAvailable } } as Parameters<typeof validatePolicy>[1]);
+    expect(await told(wrong('2027-01-10'))).toBe(true);
+    expect(await told(wrong('2027-01-10'), wrong('2027-01-11'))).toMatchObject({
+      issue: [{ expression: ['HealthcareService.notAvailable[1].during'] }],
+    });
   });
 
   it('of a Schedule that offers nothing any more withdraws what was published', async () => {

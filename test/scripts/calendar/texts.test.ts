@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from '@jest/globals';
+import type { Period } from '@medplum/fhirtypes';
 import { close, closedDaysIn, emptyClosedDays, reopen } from '../../../core/calendar/change/closed-days-list.ts';
 import { changeSchedule, changeService } from '../../../core/calendar/change/opening-hours.ts';
 import { checkOpeningHours } from '../../../core/calendar/parameters/check-opening-hours.ts';
@@ -76,6 +77,15 @@ describe('closed days', () => {
     const list = close(close(emptyClosedDays(config), [later]), [later, closedDay('2027-05-01', undefined, 'May')]);
     expect(closedDaysIn(list).map(({ start }) => start)).toEqual(['2027-05-01', '2027-12-24']);
     expect(closedDaysIn(reopen(list, closedDay('2027-12-20', '2027-12-31', '')))).toHaveLength(1);
+  });
+
+  it.each<[string, Period | undefined]>([
+    ['without a start', { end: '2027-12-24' }],
+    ['without any day', undefined],
+    ['with a time', { start: '2027-12-24T25:00:00Z' }],
+  ])('%s are taken back, too', (_, during) => {
+    const list = { ...emptyClosedDays(config), notAvailable: [{ description: 'x', during }] };
+    expect(closedDaysIn(reopen(list, closedDay('2027-12-24', undefined, '')))).toEqual([]);
   });
 
   it('are days, the last not before the first', () => {
