@@ -1,6 +1,7 @@
 /** What a page, a link, an address or a shared computer gives away, asked as browsers with cookies ask. */
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Appointment, Parameters, Patient } from '@medplum/fhirtypes';
+import { createSessions, noSession, withMore } from '../../../web/portal/session/session.ts';
 import { aBrowser, bundle, settings, withPortal } from './installed.ts';
 
 const duration = { url: 'duration', valueDuration: { value: 30, code: 'min' } };
@@ -242,6 +243,15 @@ test('of two bookings at once in one browser neither takes the other out of sigh
       expect((await browser.get(`/portal/appointments/${idIn(answer)}`)).status).toBe(200);
     }
   }
+});
+
+test('nor does it when the browser sees as many as it may: the oldest go', () => {
+  const [{ keep }, all] = [createSessions(), Array.from({ length: 12 }, (_, index) => `a${index}`)];
+  const before = keep(withMore(noSession, { appointments: all }));
+  for (const id of ['b', 'c', 'd']) {
+    keep(withMore(before, { appointments: [id] }));
+  }
+  expect(keep(before).appointments.toSorted()).toEqual([...all.slice(3), 'b', 'c', 'd'].toSorted());
 });
 
 describe('a link', () => {

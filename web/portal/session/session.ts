@@ -44,13 +44,23 @@ export function withMore(session: Session, added: Partial<Omit<Session, 'browser
   };
 }
 
+/** What is known since both saw the same: it stays, however much the session brings. */
+const newer = (known: readonly string[], ids: readonly string[]): readonly string[] =>
+  known.slice(known.findLastIndex((id) => ids.includes(id)) + 1);
+
 /** How many sessions are remembered; those that have changed least lately go first. */
 const MOST_REMEMBERED = 5_000;
 
 /** What sessions have come to see: of two answers under way at once, the cookie of one would take away what the other gave. */
 export function createSessions() {
   const known = new Map<string, Session>();
-  const whole = (session: Session): Session => withMore(known.get(session.browser) ?? session, session);
+  const whole = (session: Session): Session => {
+    const before = known.get(session.browser) ?? session;
+    return withMore(withMore(before, session), {
+      patients: newer(before.patients, session.patients),
+      appointments: newer(before.appointments, session.appointments),
+    });
+  };
   return {
     /** A session with what it has come to see meanwhile. */
     whole: (session: Session): Session => (known.has(session.browser) ? whole(session) : session),
