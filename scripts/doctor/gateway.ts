@@ -26,13 +26,17 @@ function assessGateway(
   if (!state) {
     return warning('not checked', 'Give its address: --gateway-url, or GATEWAY_URL in the environment.');
   }
-  if (state.ready === undefined) {
-    return error(`no response from ${state.calledAt}`, 'Start it: npm run gateway, with MEDPLUM_BASE_URL set.');
-  }
-  if (state.ready !== 200 && state.ready !== 503) {
+  if (state.ready === 404 || state.ready === 403) {
     return error(
       `${state.calledAt} does not show its state (${state.ready})`,
       "Give the gateway's own address: a proxy keeps /readyz to itself.",
+    );
+  }
+  if (state.ready !== 200 && state.ready !== 503) {
+    const status = state.ready === undefined ? '' : ` but ${state.ready}`;
+    return error(
+      `no response from ${state.calledAt}${status}`,
+      'Start it: npm run gateway, with MEDPLUM_BASE_URL set.',
     );
   }
   if (state.ready === 503) {

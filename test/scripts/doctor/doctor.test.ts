@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { botSource } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
@@ -167,6 +169,15 @@ describe('the gateway', () => {
   test('that does not answer, or does not reach Medplum, is at fault', async () => {
     const dead = await examine({ ...options, gatewayUrl: 'http://127.0.0.1:1/' });
     expect(rowOf(dead, 'gateway')).toMatchObject({ level: 'error', help: expect.stringContaining('npm run gateway') });
+    const proxy = createServer((_, response) => response.writeHead(502).end()).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = Object.assign({ port: 0 }, proxy.address());
+    const behind = await examine({ ...options, gatewayUrl: `http://127.0.0.1:${port}/` });
+    proxy.close();
+    expect(rowOf(behind, 'gateway')).toMatchObject({
+      level: 'error',
+      help: expect.stringContaining('npm run gateway'),
+    });
     const row = await examinedWith({ medplumBaseUrl: 'http://127.0.0.1:1/' });
     expect(row).toMatchObject({ level: 'error', help: expect.stringContaining('MEDPLUM_BASE_URL') });
   });
