@@ -191,3 +191,10 @@ test('while no gateway runs, patients read that in words', async () => {
   expect([answer.status, answer.headers['content-type']]).toEqual([503, 'text/html; charset=utf-8']);
   expect(answer.text).toMatch(/lang="de".*lang="en"/);
 });
+
+test('while no gateway runs, the logs have no secret of a calendar either', async () => {
+  expect(await ask('/portal/calendar/unseen.ics')).toMatchObject({ status: 503 });
+  const logged = ['access.log', 'error.log'].map((name) => readFileSync(join(folder, name), 'utf8')).join('');
+  expect(logged).toContain('/portal/appointments');
+  expect(logged).not.toContain('unseen');
+});
