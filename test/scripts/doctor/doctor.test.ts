@@ -202,7 +202,7 @@ describe('credentials', () => {
 
   test('that are refused, and servers that are not there, end the examination', async () => {
     expect(await withCredentials({ clientSecret: 'wrong' })).toMatchObject([
-      { check: 'connection', level: 'error', found: expect.stringContaining('MEDPLUM_CLIENT_SECRET') },
+      { check: 'connection', level: 'error', found: expect.stringContaining('--client-secret') },
     ]);
     expect(await withCredentials({ baseUrl: 'http://127.0.0.1:1/' })).toMatchObject([
       { check: 'connection', level: 'error', found: expect.stringContaining('No Medplum server answers') },
