@@ -390,8 +390,8 @@ export const breaks: readonly Break[] = [
     edits: [
       edit(
         'gateway/interactions/patient.ts',
-        "return store('PUT', path, headers, checked.patient, exchange, context);",
-        'return written(stored, exchange, context);',
+        "await storePatient('PUT', path, headers, checked.patient, exchange, context);",
+        'stored;',
       ),
     ],
   },
