@@ -68,7 +68,7 @@ test('staff book by telephone, see who asked, confirm, decline; axe finds nothin
   await drawer(page).getByRole('button', { name: 'Book', exact: true }).click();
   await expect(drawer(page).locator('.facts')).toContainText('Toni Telefon');
   await expect(drawer(page).locator('.facts')).toContainText('booked');
-  expect(await statusOf(service, 2)).toBe('busy');
+  await expect.poll(() => statusOf(service, 2)).toBe('busy');
   await page.keyboard.press('Escape');
 
   await entry(page, '10:30–11:00, free').click();
