@@ -68,7 +68,9 @@ async function aBrowser(folder: string) {
   const address = `http://${/ws:\/\/([^/]+)/.exec(said)?.[1]}`;
   /** Does something on a new page, which stays. */
   const visited = async (act: (page: Page) => Promise<void>): Promise<void> => {
-    const browser = await chromium.connectOverCDP(address);
+    // A browser that is still starting may leave the first one unanswered.
+    const connected = () => chromium.connectOverCDP(address, { timeout: 10_000 });
+    const browser = await connected().catch(connected);
     await act((await browser.contexts()[0]?.newPage()) as Page);
     await browser.close();
   };
