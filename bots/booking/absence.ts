@@ -388,8 +388,8 @@ async function carryOutRequest(context: Context): Promise<Answer> {
 }
 
 /**
- * Carries out `$absence`, for staff who may change all appointments: blocks the time of Schedules and plans what takes the place of their appointments;
- * confirms the plan; ends the absence early. A request that is sent again, whole or after a crash, does no harm.
+ * Carries out `$absence`, for staff who may change all appointments: blocks the time of Schedules and plans what takes the
+ * place of their appointments; confirms the plan; ends the absence early. A request that is sent again does no harm.
  *
  * @param event - input: the body of `$absence`; headers: those of the request, for the caller's credentials
  * @returns Parameters with the absence, its blocks and the plan; or an OperationOutcome whose id stands for the HTTP status
