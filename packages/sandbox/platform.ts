@@ -11,7 +11,7 @@ import type {
   Subscription,
 } from '@medplum/fhirtypes';
 import type { Store } from './storage/store.ts';
-import type { Commit } from './storage/unit-of-work.ts';
+import type { Commit, UnitOfWork } from './storage/unit-of-work.ts';
 
 /** The identity under which the repository acts. */
 export interface Caller {
@@ -23,7 +23,6 @@ export interface Caller {
   readonly accessPolicy?: AccessPolicy;
   /** The server itself, which bypasses all rules. */
   readonly isSystem: boolean;
-  readonly isProjectAdmin: boolean;
   /** Whether author, project and the like are shown in `meta` (header `X-Medplum: extended`). */
   readonly isExtended: boolean;
 }
@@ -32,7 +31,6 @@ export interface Caller {
 export const system: Caller = {
   author: { reference: 'system' },
   isSystem: true,
-  isProjectAdmin: false,
   isExtended: true,
 };
 
@@ -77,6 +75,8 @@ export interface Platform {
   baseUrl(): string;
   readonly store: Store;
   readonly commit: Commit;
+  /** Reads and writes without a transaction, bypassing all rules. */
+  readonly unit: UnitOfWork;
   /** Removes a resource with all its versions, without notifying anyone. */
   expunge(type: ResourceType, id: string): Promise<void>;
   readonly logger: SandboxLogger;

@@ -134,6 +134,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     baseUrl: () => baseUrl,
     store,
     commit,
+    unit,
     async expunge(type, id) {
       store.expunge(type, id);
       journal.append({ expunged: { type, id } });

@@ -209,6 +209,7 @@ export function createMedplum(
     baseUrl: () => BASE,
     store,
     commit,
+    unit,
     expunge: async (type, id) => store.expunge(type, id),
     logger: { info: () => undefined, warn: () => undefined },
     now,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { badRequest, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ClientApplication, ProjectMembership, User } from '@medplum/fhirtypes';
-import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { resourcesOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import { isPassword } from './passwords.ts';
 import { isSame } from './tokens.ts';
 
@@ -48,24 +48,6 @@ type Reader = Pick<UnitOfWork, 'newest'>;
 /** A new secret for codes and refresh tokens. */
 export const newSecret = (): string => randomBytes(32).toString('hex');
 
-function userByEmail(unit: Reader, email: string): WithId<User> | undefined {
-  for (const { resource } of unit.newest('User')) {
-    if (resource?.resourceType === 'User' && resource.email === email) {
-      return resource;
-    }
-  }
-  return undefined;
-}
-
-function membershipOf(unit: Reader, { id }: WithId<User>): WithId<ProjectMembership> | undefined {
-  for (const { resource } of unit.newest('ProjectMembership')) {
-    if (resource?.resourceType === 'ProjectMembership' && resource.user?.reference === `User/${id}`) {
-      return resource;
-    }
-  }
-  return undefined;
-}
-
 /** Whether the code verifier belongs to the challenge (RFC 7636, section 4.6). */
 export function isVerified({ codeChallenge = '', codeChallengeMethod }: Login, verifier: string): boolean {
   const answer = codeChallengeMethod === 'S256' ? createHash('sha256').update(verifier).digest('base64url') : verifier;
@@ -97,8 +79,10 @@ export function createLogins(unit: Reader): Logins {
   return {
     start(request) {
       validate(request);
-      const user = userByEmail(unit, request.email.toLowerCase());
-      const membership = user && membershipOf(unit, user);
+      const email = request.email.toLowerCase();
+      const user = resourcesOf(unit, 'User').find((one) => one.email === email);
+      const members = resourcesOf(unit, 'ProjectMembership');
+      const membership = user && members.find((one) => one.user?.reference === `User/${user.id}`);
       if (!user || !membership) {
         throw new OperationOutcomeError(badRequest('User not found'));
       }

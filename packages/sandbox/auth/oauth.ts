@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { findMembership } from '../access/membership.ts';
 import { isForm } from '../http/body.ts';
 import type { Server } from '../server.ts';
-import { directUnit } from '../storage/unit-of-work.ts';
+import { resourceOf } from '../storage/unit-of-work.ts';
 import { isVerified, type Login, newSecret } from './logins.ts';
 import { isSame } from './tokens.ts';
 
@@ -59,8 +59,8 @@ function clientOf(
   if (!given.secret) {
     return refusal('Missing client_secret');
   }
-  const known = platform.store.find('ClientApplication', given.id, Number.POSITIVE_INFINITY)?.resource;
-  const isUsable = known?.resourceType === 'ClientApplication' && (!known.status || known.status === 'active');
+  const known = resourceOf(platform.unit, 'ClientApplication', given.id);
+  const isUsable = known && (!known.status || known.status === 'active');
   return isUsable ? (sessions.client(given.id, given.secret) ?? refusal('Invalid secret')) : refusal('Invalid client');
 }
 
@@ -76,8 +76,7 @@ function tokenResponse({ platform }: Server, { project, profile }: ProjectMember
 
 function grantToClient(server: Server, client: WithId<ClientApplication>, scope: string): object | Refusal {
   const { platform, sessions, tokens } = server;
-  const unit = directUnit(platform.store, platform.commit);
-  const membership = findMembership(unit, createReference(client));
+  const membership = findMembership(platform.unit, createReference(client));
   const session = membership && sessions.of(membership, false);
   if (!membership || !session) {
     return refusal('Invalid client');
@@ -95,15 +94,10 @@ function grantToClient(server: Server, client: WithId<ClientApplication>, scope:
   };
 }
 
-function findClient({ platform }: Server, id: string | undefined): WithId<ClientApplication> | undefined {
-  const known = id ? platform.store.find('ClientApplication', id, Number.POSITIVE_INFINITY)?.resource : undefined;
-  return known?.resourceType === 'ClientApplication' ? known : undefined;
-}
-
 /** Tokens for a person who has signed in; each login has its own. */
 function grantToPerson(server: Server, login: Login): object {
   const { user, membership, scope, clientId, refreshSecret } = login;
-  const client = findClient(server, clientId);
+  const client = resourceOf(server.platform.unit, 'ClientApplication', clientId);
   const lifetime = client ? lifetimeOf(client) : defaultLifetime;
   const profile = membership.profile.reference ?? '';
   const claims = { client_id: clientId, login_id: membership.id, sub: user.id, profile, scope, session_id: login.id };
@@ -141,16 +135,14 @@ function exchangeCode(server: Server, form: Form): object | Refusal {
     login.isRevoked = true;
     return { error: 'invalid_grant', error_description: 'Token already granted' };
   }
-  if (!findClient(server, login.clientId)?.pkceOptional) {
-    if (!login.codeChallenge) {
-      return refusal('Missing verification context');
-    }
-    if (!form.code_verifier) {
-      return refusal('Missing code verifier');
-    }
-    if (!isVerified(login, form.code_verifier)) {
-      return refusal('Invalid code verifier');
-    }
+  if (!login.codeChallenge) {
+    return refusal('Missing verification context');
+  }
+  if (!form.code_verifier) {
+    return refusal('Missing code verifier');
+  }
+  if (!isVerified(login, form.code_verifier)) {
+    return refusal('Invalid code verifier');
   }
   login.isGranted = true;
   return grantToPerson(server, login);
@@ -202,8 +194,7 @@ function send(reply: FastifyReply, result: object): FastifyReply {
 /** What Medplum tells the holder of a token about it. */
 function introspection({ platform, tokens }: Server, token: string): object {
   const claims = tokens.verify(token);
-  const unit = directUnit(platform.store, platform.commit);
-  if (!claims || !unit.find('ProjectMembership', claims.login_id)?.resource) {
+  if (!claims || !resourceOf(platform.unit, 'ProjectMembership', claims.login_id)) {
     return { active: false };
   }
   const { iat, exp, iss, sub, client_id, scope } = claims;

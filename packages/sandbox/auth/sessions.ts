@@ -4,7 +4,7 @@ import { findMembership } from '../access/membership.ts';
 import { effectivePolicy } from '../access/policy.ts';
 import type { Session } from '../platform.ts';
 import type { StoredResource } from '../storage/change.ts';
-import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { resourceOf, resourcesOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import type { Logins } from './logins.ts';
 import { isSame, type Tokens } from './tokens.ts';
 
@@ -72,15 +72,6 @@ function policyCache(unit: Reader): (membership: ProjectMembership) => AccessPol
   };
 }
 
-function findClient(unit: Reader, name: string | undefined): WithId<ClientApplication> | undefined {
-  for (const { resource } of unit.newest('ClientApplication')) {
-    if (name && resource?.resourceType === 'ClientApplication' && resource.name === name) {
-      return resource;
-    }
-  }
-  return undefined;
-}
-
 /**
  * @param unit - where members, projects and policies are read, bypassing all rules
  * @param tokens - checks tokens that were issued
@@ -100,16 +91,14 @@ export function createSessions(unit: Reader, tokens: Tokens, logins: Logins): Se
       project,
       accessPolicy: policyOf(membership),
       isSystem: false,
-      isProjectAdmin: Boolean(membership.admin),
       isExtended,
     };
     return { membership, loginId: membership.id, project, profile, caller };
   }
 
   function client(id: string, secret: string): WithId<ClientApplication> | undefined {
-    const found = unit.find('ClientApplication', id)?.resource;
-    const isGenuine = found?.resourceType === 'ClientApplication' && found.secret && isSame(found.secret, secret);
-    return isGenuine ? found : undefined;
+    const found = resourceOf(unit, 'ClientApplication', id);
+    return found?.secret && isSame(found.secret, secret) ? found : undefined;
   }
 
   function member(scheme: string | undefined, credentials: string): WithId<ProjectMembership> | undefined {
@@ -121,7 +110,8 @@ export function createSessions(unit: Reader, tokens: Tokens, logins: Logins): Se
     if (scheme !== 'Bearer') {
       return undefined;
     }
-    const named = findClient(unit, Object.hasOwn(fixedTokens, credentials) ? fixedTokens[credentials] : undefined);
+    const name = Object.hasOwn(fixedTokens, credentials) ? fixedTokens[credentials] : undefined;
+    const named = name && resourcesOf(unit, 'ClientApplication').find((one) => one.name === name);
     if (named) {
       return findMembership(unit, createReference(named));
     }
@@ -132,8 +122,8 @@ export function createSessions(unit: Reader, tokens: Tokens, logins: Logins): Se
 
   /** Who a genuine token was issued to. Medplum does not answer 401 when that member, or its client, is gone. */
   function holderOf(login: string): WithId<ProjectMembership> {
-    const found = unit.find('ProjectMembership', login)?.resource;
-    if (found?.resourceType !== 'ProjectMembership' || !follow(unit, found.profile.reference)) {
+    const found = resourceOf(unit, 'ProjectMembership', login);
+    if (!found || !follow(unit, found.profile.reference)) {
       const outcome = badRequest('Authentication error');
       const issue = outcome.issue.map((one) => ({ ...one, diagnostics: 'OperationOutcomeError: Gone' }));
       throw new OperationOutcomeError({ ...outcome, issue });

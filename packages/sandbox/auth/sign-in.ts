@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { allOk, badRequest, isOperationOutcome, OperationOutcomeError, operationOutcomeToString } from '@medplum/core';
-import type { ClientApplication } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { sendOutcome } from '../http/answer.ts';
 import type { Server } from '../server.ts';
+import { resourceOf } from '../storage/unit-of-work.ts';
 import { type Login, redirectUris } from './logins.ts';
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -77,14 +77,9 @@ function parametersIn(value: unknown): Parameters {
   return parsed.success ? parsed.data : {};
 }
 
-function clientOf({ platform }: Server, id: string | undefined): ClientApplication | undefined {
-  const known = id ? platform.store.find('ClientApplication', id, Number.POSITIVE_INFINITY)?.resource : undefined;
-  return known?.resourceType === 'ClientApplication' ? known : undefined;
-}
-
 /** What keeps people from being sent back to the client; it is shown on a page, never sent by a redirect. */
-function clientProblem(server: Server, { client_id, redirect_uri }: Parameters): string | undefined {
-  const client = clientOf(server, client_id);
+function clientProblem({ platform }: Server, { client_id, redirect_uri }: Parameters): string | undefined {
+  const client = resourceOf(platform.unit, 'ClientApplication', client_id);
   if (!client) {
     return 'Client not found';
   }

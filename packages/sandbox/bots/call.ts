@@ -14,16 +14,12 @@ import { findMembership } from '../access/membership.ts';
 import { sendOutcome, sendResource, traceIdOf } from '../http/answer.ts';
 import type { BotResult, Session } from '../platform.ts';
 import { repositoryOf, type Server } from '../server.ts';
-import { directUnit } from '../storage/unit-of-work.ts';
 
 /**
  * Runs a Bot for a member of the project that may read it. The Bot acts with its own membership, or with the caller's if
  * it has none or is set to `runAsUser`.
- *
- * @param id - of the Bot
- * @param input - what the Bot gets as `event.input`
  */
-export async function callBot(
+async function callBot(
   server: Server,
   session: Session,
   id: string,
@@ -32,7 +28,7 @@ export async function callBot(
 ): Promise<BotResult> {
   const { platform } = server;
   const bot = await server.systemRepository.readResource<Bot>('Bot', id);
-  const own = findMembership(directUnit(platform.store, platform.commit), createReference(bot));
+  const own = findMembership(platform.unit, createReference(bot));
   return platform.executeBot({
     bot,
     runAs: bot.runAsUser ? session.membership : (own ?? session.membership),

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { findMembership } from '../access/membership.ts';
 import type { Session } from '../platform.ts';
 import { repositoryOf, type Server } from '../server.ts';
-import { directUnit } from '../storage/unit-of-work.ts';
 
 const bodyShape = z.object({ code: z.string().optional(), filename: z.string().default('index.js') });
 
@@ -14,8 +13,7 @@ function isEnabled(session: Session): boolean {
 }
 
 function warnings({ platform }: Server, bot: WithId<Bot>): string[] {
-  const unit = directUnit(platform.store, platform.commit);
-  const isMember = bot.runAsUser || findMembership(unit, createReference(bot));
+  const isMember = bot.runAsUser || findMembership(platform.unit, createReference(bot));
   return isMember ? [] : ['Could not find ProjectMembership for Bot'];
 }
 

@@ -3,7 +3,7 @@ import { normalizeErrorString, normalizeOperationOutcome } from '@medplum/core';
 import type { Binary, Bot } from '@medplum/fhirtypes';
 import type { Tokens } from '../auth/tokens.ts';
 import type { BotRequest, BotResult } from '../platform.ts';
-import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { resourceOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import { compileBot, runBot } from './context.ts';
 
 /** What the sandbox provides for running Bots. */
@@ -19,16 +19,9 @@ function failure(logResult: string): BotResult {
   return { success: false, logResult };
 }
 
-function readBinary({ unit }: BotHost, url: string): Binary | undefined {
-  const resource = unit.find('Binary', url.slice('Binary/'.length))?.resource;
-  return resource?.resourceType === 'Binary' ? resource : undefined;
-}
-
 /** The project's own reasons not to run a Bot, in Medplum's words. */
 function refusal(host: BotHost, bot: Bot): string | undefined {
-  const project = host.unit.find('Project', bot.meta?.project ?? '')?.resource;
-  const isEnabled = project?.resourceType === 'Project' && project.features?.includes('bots');
-  if (!isEnabled) {
+  if (!resourceOf(host.unit, 'Project', bot.meta?.project)?.features?.includes('bots')) {
     return 'Bots not enabled';
   }
   if (bot.runtimeVersion !== 'vmcontext') {
@@ -49,7 +42,7 @@ export function createBotExecutor(host: BotHost): (request: BotRequest) => Promi
   const scripts = new WeakMap<Binary, vm.Script>();
 
   function scriptOf(bot: Bot): vm.Script | undefined {
-    const binary = readBinary(host, bot.executableCode?.url ?? '');
+    const binary = resourceOf(host.unit, 'Binary', bot.executableCode?.url?.slice('Binary/'.length));
     if (!binary?.data) {
       return undefined;
     }
@@ -73,8 +66,7 @@ export function createBotExecutor(host: BotHost): (request: BotRequest) => Promi
     }
     try {
       const script = scriptOf(request.bot);
-      const project = host.unit.find('Project', request.bot.meta?.project ?? '')?.resource;
-      const settings = project?.resourceType === 'Project' ? (project.secret ?? []) : [];
+      const settings = resourceOf(host.unit, 'Project', request.bot.meta?.project)?.secret ?? [];
       const secrets = Object.fromEntries(settings.map((setting) => [setting.name, setting]));
       const run = { ...request, accessToken: tokenFor(request), baseUrl: host.baseUrl(), secrets };
       return script ? await runBot({ ...run, script }) : failure('No executable code');

@@ -3,6 +3,7 @@ import type { Binary } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Session } from '../platform.ts';
 import { repositoryOf, type Server } from '../server.ts';
+import { resourceOf } from '../storage/unit-of-work.ts';
 import { sendResource } from './answer.ts';
 
 /** Identifies the caller, or answers 401. */
@@ -16,13 +17,7 @@ function asBinary(request: FastifyRequest, content: Buffer): Binary {
       return body;
     }
   }
-  const owner = request.headers['x-security-context'];
-  return {
-    resourceType: 'Binary',
-    contentType,
-    data: content.toString('base64'),
-    ...(typeof owner === 'string' && { securityContext: { reference: owner } }),
-  };
+  return { resourceType: 'Binary', contentType, data: content.toString('base64') };
 }
 
 /**
@@ -49,8 +44,7 @@ export function binaryRoutes(app: FastifyInstance, server: Server, authenticate:
     if (request.headers.accept?.startsWith(ContentType.FHIR_JSON)) {
       return sendResource(request, reply, allOk, withUrl(binary), platform.baseUrl());
     }
-    const content = platform.store.find('Binary', id, Number.POSITIVE_INFINITY)?.resource;
-    const data = content?.resourceType === 'Binary' ? (content.data ?? '') : '';
+    const data = resourceOf(platform.unit, 'Binary', id)?.data ?? '';
     return reply.type(binary.contentType).send(Buffer.from(data, 'base64'));
   });
 }

@@ -1,17 +1,8 @@
-import {
-  allOk,
-  badRequest,
-  forbidden,
-  isNotFound,
-  isResource,
-  isResourceType,
-  OperationOutcomeError,
-} from '@medplum/core';
+import { allOk, badRequest, forbidden, isResource, isResourceType, OperationOutcomeError } from '@medplum/core';
 import { type FhirRequest, type FhirResponse, FhirRouter, type HttpMethod } from '@medplum/fhir-router';
 import type { Bundle, BundleEntry, ParametersParameter, Resource } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { executeBot } from '../bots/call.ts';
-import { customOperation } from '../bots/custom-operation.ts';
 import { deployBot } from '../bots/deploy.ts';
 import type { Session } from '../platform.ts';
 import { validate } from '../repository/validation.ts';
@@ -19,7 +10,6 @@ import { bookProposed } from '../scheduling/book.ts';
 import { cancelAppointment, confirmAppointment } from '../scheduling/end.ts';
 import { findAppointments } from '../scheduling/find.ts';
 import { repositoryOf, type Server } from '../server.ts';
-import { directUnit } from '../storage/unit-of-work.ts';
 import { websocketBindingToken } from '../websockets/binding-token.ts';
 import { sendOutcome, sendResource } from './answer.ts';
 import type { Authenticate } from './binary.ts';
@@ -84,7 +74,7 @@ function queryOf(url: string): Record<string, string | string[]> {
 }
 
 async function validateBody({ platform }: Server, body: Resource): Promise<FhirResponse> {
-  validate(directUnit(platform.store, platform.commit), body);
+  validate(platform.unit, body);
   return [allOk];
 }
 
@@ -180,12 +170,8 @@ export function fhirRoutes(app: FastifyInstance, server: Server, authenticate: A
       return executeBot(server, session, id, queryOf(url), request, reply);
     }
     const asked = fhirRequest(request, session, url);
-    let response = await builtIn(server, session, asked);
-    response ??= await router.handleRequest(asked, repositoryOf(server, session));
-    if (isNotFound(response[0])) {
-      response = (await customOperation(server, session, asked, request)) ?? response;
-    }
-    const [outcome, resource, options] = response;
+    const [outcome, resource, options] =
+      (await builtIn(server, session, asked)) ?? (await router.handleRequest(asked, repositoryOf(server, session)));
     if (!resource) {
       return sendOutcome(request, reply, outcome);
     }

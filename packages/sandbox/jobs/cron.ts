@@ -2,7 +2,7 @@ import { ContentType, type WithId } from '@medplum/core';
 import type { Bot } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import type { Platform } from '../platform.ts';
-import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { resourceOf, resourcesOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 
 /** Minute, hour, day of the month, month, day of the week: their lowest and highest values. */
 const ranges = [
@@ -83,9 +83,7 @@ export function startCron(platform: Platform, unit: Pick<UnitOfWork, 'find' | 'n
 
   async function run(bot: WithId<Bot>): Promise<void> {
     const runAs = findMembership(unit, { reference: `Bot/${bot.id}` });
-    const project = unit.find('Project', bot.meta?.project ?? '')?.resource;
-    const isEnabled = project?.resourceType === 'Project' && project.features?.includes('cron');
-    if (runAs && isEnabled) {
+    if (runAs && resourceOf(unit, 'Project', bot.meta?.project)?.features?.includes('cron')) {
       const request = { bot, runAs, input: bot, contentType: ContentType.FHIR_JSON, traceId: platform.newId() };
       running.add(bot.id);
       try {
@@ -98,9 +96,9 @@ export function startCron(platform: Platform, unit: Pick<UnitOfWork, 'find' | 'n
   }
 
   function tick(): void {
-    for (const { resource } of unit.newest('Bot')) {
-      if (resource?.resourceType === 'Bot' && !running.has(resource.id) && isDue(resource, new Date(next))) {
-        void run(resource);
+    for (const bot of resourcesOf(unit, 'Bot')) {
+      if (!running.has(bot.id) && isDue(bot, new Date(next))) {
+        void run(bot);
       }
     }
     next += minute;

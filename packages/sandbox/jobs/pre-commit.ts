@@ -11,7 +11,7 @@ import type { Bot, Subscription } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import type { RepositoryContext } from '../repository/context.ts';
 import type { StoredResource } from '../storage/change.ts';
-import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { resourceOf, resourcesOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 
 const preCommitUrl = 'https://medplum.com/fhir/StructureDefinition/pre-commit-bot';
 
@@ -21,16 +21,8 @@ export function isPreCommit(subscription: Subscription): boolean {
 }
 
 /** The active Subscriptions of a project. */
-export function activeSubscriptions(unit: Pick<UnitOfWork, 'newest'>, project: string): WithId<Subscription>[] {
-  const found: WithId<Subscription>[] = [];
-  for (const { resource } of unit.newest('Subscription')) {
-    const isActive = resource?.resourceType === 'Subscription' && resource.status === 'active';
-    if (isActive && resource.meta?.project === project) {
-      found.push(resource);
-    }
-  }
-  return found;
-}
+export const activeSubscriptions = (unit: Pick<UnitOfWork, 'newest'>, project: string): WithId<Subscription>[] =>
+  resourcesOf(unit, 'Subscription').filter(({ status, meta }) => status === 'active' && meta?.project === project);
 
 async function applies(subscription: Subscription, resource: StoredResource, interaction: 'update' | 'delete') {
   return (
@@ -44,10 +36,8 @@ async function applies(subscription: Subscription, resource: StoredResource, int
   );
 }
 
-function botOf(unit: UnitOfWork, subscription: Subscription): Bot | undefined {
-  const endpoint = subscription.channel.endpoint;
-  const bot = endpoint?.startsWith('Bot/') ? unit.find('Bot', endpoint.slice(4))?.resource : undefined;
-  return bot?.resourceType === 'Bot' ? bot : undefined;
+function botOf(unit: UnitOfWork, { channel: { endpoint } }: Subscription): WithId<Bot> | undefined {
+  return endpoint?.startsWith('Bot/') ? resourceOf(unit, 'Bot', endpoint.slice(4)) : undefined;
 }
 
 /**
@@ -69,13 +59,13 @@ export async function runPreCommit(
   const input: StoredResource = { ...resource, meta: { ...resource.meta, author: caller.author } };
   for (const subscription of activeSubscriptions(unit, project.id)) {
     const bot = (await applies(subscription, input, interaction)) ? botOf(unit, subscription) : undefined;
-    const runAs = bot?.id ? findMembership(unit, createReference(bot)) : undefined;
-    if (!bot?.id || !runAs) {
+    const runAs = bot && findMembership(unit, createReference(bot));
+    if (!bot || !runAs) {
       continue;
     }
     const result = await platform.executeBot({
       subscription,
-      bot: { ...bot, id: bot.id },
+      bot,
       runAs,
       input,
       contentType: ContentType.FHIR_JSON,

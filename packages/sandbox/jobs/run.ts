@@ -3,7 +3,7 @@ import type { Subscription } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import type { Platform } from '../platform.ts';
 import type { StoredResource } from '../storage/change.ts';
-import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { resourceOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import type { Job } from './job.ts';
 
 /** The result of one run of a job: finished, or to be tried again. */
@@ -72,8 +72,8 @@ async function callBot(
   resource: StoredResource,
 ) {
   const id = resolveId({ reference: subscription.channel.endpoint }) ?? '';
-  const bot = unit.find('Bot', id)?.resource;
-  if (bot?.resourceType !== 'Bot') {
+  const bot = resourceOf(unit, 'Bot', id);
+  if (!bot) {
     throw new Error('Not found');
   }
   const requester = resource.meta?.author;

@@ -98,20 +98,7 @@ export function readStored(context: RepositoryContext, type: string, id: string)
   if (!version.resource) {
     throw new OperationOutcomeError(gone);
   }
-  assertSecurityContext(context, version.resource);
   return version.resource;
-}
-
-/** Only callers that may read the resource that a file belongs to may read its content. */
-function assertSecurityContext(context: RepositoryContext, resource: StoredResource): void {
-  if (resource.resourceType !== 'Binary' || !resource.securityContext || context.caller.isSystem) {
-    return;
-  }
-  const [type, id] = parseReference(resource.securityContext);
-  if (type === 'Binary') {
-    throw new OperationOutcomeError(notFound);
-  }
-  readStored(context, type, id);
 }
 
 /**

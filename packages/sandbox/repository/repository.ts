@@ -26,7 +26,6 @@ import type { SearchSource } from '../search/source.ts';
 import type { StoredResource } from '../storage/change.ts';
 import {
   beginTransaction,
-  directUnit,
   isSerializationConflict,
   type Transaction,
   type UnitOfWork,
@@ -87,7 +86,7 @@ export class SandboxRepository extends FhirRepository {
     this.platform = platform;
     this.caller = caller;
     this.transaction = transaction;
-    this.unit = transaction ?? directUnit(platform.store, platform.commit);
+    this.unit = transaction ?? platform.unit;
     this.isSerializable = isSerializable;
   }
 

@@ -8,7 +8,7 @@ import {
 } from '@medplum/core';
 import type { Resource, StructureDefinition } from '@medplum/fhirtypes';
 import { columnOf, valuesOf } from '../search/parameter.ts';
-import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { resourcesOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 
 function newestFirst(left: StructureDefinition, right: StructureDefinition): number {
   return (right.version ?? '').localeCompare(left.version ?? '') || (right.date ?? '').localeCompare(left.date ?? '');
@@ -17,16 +17,9 @@ function newestFirst(left: StructureDefinition, right: StructureDefinition): num
 function findProfile(unit: UnitOfWork, url: string): StructureDefinition | undefined {
   const parameter = getSearchParameter('StructureDefinition', 'url');
   const column = parameter && columnOf('StructureDefinition', parameter);
-  const found: StructureDefinition[] = [];
-  for (const { resource } of unit.newest('StructureDefinition')) {
-    if (
-      column &&
-      resource?.resourceType === 'StructureDefinition' &&
-      valuesOf(resource, column).some((v) => v === url)
-    ) {
-      found.push(resource);
-    }
-  }
+  const found = resourcesOf(unit, 'StructureDefinition').filter(
+    (one) => column && valuesOf(one, column).some((value) => value === url),
+  );
   return found.sort(newestFirst)[0];
 }
 

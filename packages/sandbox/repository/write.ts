@@ -64,13 +64,9 @@ function admitted(context: RepositoryContext, resource: Resource, isNew: boolean
   if (!isUUID(resource.id)) {
     throw new OperationOutcomeError(badRequest('Invalid id'));
   }
-  const { resourceType } = resource;
-  assertResourceType(resourceType);
-  assertSupports(context.caller, isNew ? 'create' : 'update', resourceType);
-  const defaults = context.caller.project?.defaultProfile?.find((entry) => entry.resourceType === resourceType);
-  return defaults && !resource.meta?.profile
-    ? { ...resource, meta: { ...resource.meta, profile: defaults.profile } }
-    : resource;
+  assertResourceType(resource.resourceType);
+  assertSupports(context.caller, isNew ? 'create' : 'update', resource.resourceType);
+  return resource;
 }
 
 /** An update restores a deleted resource; only the server itself may choose the id of a new one. */
@@ -121,11 +117,8 @@ function stamped(
   const { platform, caller } = context;
   const { onBehalfOf, deleted, account, accounts, compartment, ...submitted } = resource.meta ?? {};
   const project = projectOf(context, resource, existing);
-  const mayWriteAccounts = caller.isExtended && (caller.isSystem || caller.isProjectAdmin);
   const meta: Meta = {
     ...submitted,
-    ...(mayWriteAccounts && account && { account }),
-    ...(mayWriteAccounts && accounts && { accounts }),
     versionId: platform.newId(),
     lastUpdated: platform.now().toISOString(),
     author: caller.author,

@@ -1,5 +1,5 @@
-import { conflict, OperationOutcomeError } from '@medplum/core';
-import type { ResourceType } from '@medplum/fhirtypes';
+import { conflict, OperationOutcomeError, type WithId } from '@medplum/core';
+import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
 import { type Change, isCacheOnly, type Version, type Write } from './change.ts';
 import type { Lookup, Store } from './store.ts';
 
@@ -36,6 +36,17 @@ export interface Transaction extends UnitOfWork {
   savepoint(): number;
   rollback(savepoint: number): void;
 }
+
+/** What is stored under a type is of that type. */
+type Stored<T extends ResourceType> = WithId<ExtractResource<T>>;
+
+/** A resource as it is now; `undefined` if it is unknown or deleted. */
+export const resourceOf = <T extends ResourceType>(unit: Pick<UnitOfWork, 'find'>, type: T, id: string | undefined) =>
+  unit.find(type, id ?? '')?.resource as Stored<T> | undefined;
+
+/** All resources of a type as they are now. */
+export const resourcesOf = <T extends ResourceType>(unit: Pick<UnitOfWork, 'newest'>, type: T) =>
+  [...unit.newest(type)].flatMap(({ resource }) => resource ?? []) as Stored<T>[];
 
 const serializationFailure = '40001';
 

@@ -5,7 +5,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import { isMatched } from '../jobs/match.ts';
 import type { Session } from '../platform.ts';
 import type { Change, StoredResource } from '../storage/change.ts';
-import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { resourceOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import type { BindingClaims } from './binding-token.ts';
 
 /** What decides who is notified: the members of the project and what they may read. */
@@ -24,9 +24,9 @@ export interface Audience {
  */
 export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Sessions, 'of'>): Audience {
   function sessionOf({ membership_id }: BindingClaims): Session | undefined {
-    const membership = unit.find('ProjectMembership', membership_id)?.resource;
+    const membership = resourceOf(unit, 'ProjectMembership', membership_id);
     try {
-      return membership?.resourceType === 'ProjectMembership' ? sessions.of(membership, true) : undefined;
+      return membership && sessions.of(membership, true);
     } catch {
       return undefined; // an access policy of the member is missing
     }
@@ -34,8 +34,8 @@ export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Se
 
   return {
     isEnabled({ meta }) {
-      const project = unit.find('Project', meta?.project ?? '')?.resource;
-      return project?.resourceType === 'Project' && Boolean(project.features?.includes('websocket-subscriptions'));
+      const project = resourceOf(unit, 'Project', meta?.project);
+      return project?.features?.includes('websocket-subscriptions') ?? false;
     },
     isMember: (claims) => sessionOf(claims) !== undefined,
     mayRead(claims, resource) {

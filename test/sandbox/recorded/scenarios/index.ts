@@ -1,6 +1,6 @@
 import type { Scenario } from '../scenario.ts';
 import { parametersAndFields, portal } from './access.ts';
-import { botInput, botOutput, customOperations } from './bots.ts';
+import { botInput, botOutput } from './bots.ts';
 import { batch, conditionalTransaction, transaction } from './bundles.ts';
 import { administration, deployment } from './deployment.ts';
 import { badInput, conditional, expunge, lifeOfAResource } from './interactions.ts';
@@ -34,7 +34,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   administration,
   'bot-output': botOutput,
   'bot-input': botInput,
-  'custom-operations': customOperations,
   'subscriptions-to-bots': subscriptionsToBots,
   'pre-commit': preCommit,
   tokens,
