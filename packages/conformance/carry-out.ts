@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { Actors } from './actors.ts';
 import { isNotification, type NotificationStep, type RequestStep, type Step } from './check.ts';
-import { type Answer, type Client, entriesOf } from './client.ts';
+import { type Answer, type Client, entriesOf, isNamed, nameOf } from './client.ts';
 import type { Expectation } from './expectation.ts';
-import { type Data, fill, fillText } from './template.ts';
+import { type Data, fill, fillRequest } from './template.ts';
 
 /** The outcome of a step. */
 export interface Outcome {
@@ -26,15 +26,6 @@ function failures(expected: readonly Expectation[], answer: Answer, data: Data):
   return expected.filter((one) => !one.holds(answer, data));
 }
 
-/** In queries, `|` and the values of placeholders must not be taken for syntax. */
-const encoded = (value: string): string => encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':');
-
-function targetOf(path: string, data: Data): string {
-  const [target = '', query] = path.split('?', 2);
-  const asked = query === undefined ? '' : `?${fillText(query, data, encoded).replaceAll('|', '%7C')}`;
-  return `${fillText(target, data)}${asked}`;
-}
-
 /** A search that asks for a hundred at once asks for all: a server may give fewer at a time. */
 const ASKS_FOR_ALL = /[?&]_count=\d{3}/;
 
@@ -43,8 +34,8 @@ const MOST_ENTRIES = 2_000;
 
 /** The whole of what an answer begins with, or names: all pages of a search, and what was created. */
 async function wholeOf({ status, text, resource }: Answer, target: string, actor: Client): Promise<unknown> {
-  if (status === 201 && text === '' && isObject(resource)) {
-    return (await actor.send({ method: 'GET', path: `/${resource.resourceType}/${resource.id}` })).resource;
+  if (status === 201 && text === '' && isNamed(resource)) {
+    return (await actor.send({ method: 'GET', path: `/${nameOf(resource)}` })).resource;
   }
   const next = isResource(resource, 'Bundle')
     ? resource.link?.find(({ relation }) => relation === 'next')?.url
@@ -53,26 +44,25 @@ async function wholeOf({ status, text, resource }: Answer, target: string, actor
     return resource;
   }
   const rest = await entriesOf(actor, next, MOST_ENTRIES);
-  return typeof rest === 'number' ? resource : { ...resource, entry: [...(resource.entry ?? []), ...rest.entries] };
+  return 'status' in rest ? resource : { ...resource, entry: [...(resource.entry ?? []), ...rest.entries] };
 }
 
 async function request(step: RequestStep, data: Data, actors: Actors): Promise<Outcome> {
   const { by = 'requestor', format, headers, body, keep, expect } = step;
   const actor = actors[by];
-  const [, method = '', path = ''] = /^(\w+) (.*)$/s.exec(step.request) ?? [];
-  const target = targetOf(path, data);
-  const sent = `${by === 'requestor' ? '' : `${by}: `}${method} ${target}`;
+  const { method, path } = fillRequest(step.request, data);
+  const sent = `${by === 'requestor' ? '' : `${by}: `}${method} ${path}`;
   if (!actor) {
     return { sent, answer: nothing, failed: expect, kept: {} };
   }
   const answered = await actor.send({
     method,
-    path: target,
+    path,
     ...(format && { format }),
     ...(headers && { headers }),
     ...(body !== undefined && { body: fill(body, data) }),
   });
-  const answer = { ...answered, resource: await wholeOf(answered, target, actor) };
+  const answer = { ...answered, resource: await wholeOf(answered, path, actor) };
   const kept = { ...(isObject(answer.resource) && answer.resource), header: answer.header };
   return { sent, answer, failed: failures(expect, answer, data), kept: keep ? { [keep]: kept } : {} };
 }

@@ -60,7 +60,8 @@ export interface Scenario {
 export interface Check {
   /** Unique, in kebab case; checks that belong together begin alike. */
   readonly name: string;
-  readonly level: Level;
+  /** By default MUST. */
+  readonly level?: Level;
   /** What a service that follows the rule does. */
   readonly rule: string;
   /** Where the rule is stated. */
@@ -74,6 +75,9 @@ export interface Check {
   readonly orElse?: string;
   readonly covers?: readonly Scenario[];
 }
+
+/** How binding the rule of a check is. */
+export const levelOf = ({ level = 'MUST' }: Check): Level => level;
 
 /** Whether a step waits for a notification. */
 export function isNotification(step: Step): step is NotificationStep {

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { evalFhirPath } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
-import { type Answer, type Client, entriesOf, retrying, waitOf } from './client.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { type Answer, type Client, entriesOf, isNamed, nameOf, retrying, waitOf } from './client.ts';
 import { cancellation } from './preparation/bodies.ts';
 
 /** References to what was created while the checks ran, by type. */
@@ -43,9 +43,9 @@ function note(ledger: Ledger, resource: unknown): void {
     for (const one of resource.entry ?? []) {
       note(ledger, one.resource);
     }
-  } else if (isObject(resource) && typeof resource.resourceType === 'string' && typeof resource.id === 'string') {
+  } else if (isNamed(resource)) {
     const references = made.get(resource.resourceType) ?? new Set();
-    made.set(resource.resourceType, references.add(`${resource.resourceType}/${resource.id}`));
+    made.set(resource.resourceType, references.add(nameOf(resource)));
   }
 }
 
@@ -167,12 +167,12 @@ async function noteParts(type: ResourceType, client: Client, { made }: Ledger): 
   const search = async (whole: string): Promise<Answer> => {
     const path = `/${type}?${part.query}=${whole}&_count=100`;
     const searched = await entriesOf(retrying(client), path, MOST_PARTS);
-    for (const { resource } of typeof searched === 'object' ? searched.entries : []) {
+    for (const { resource } of 'status' in searched ? [] : searched.entries) {
       if (isResource(resource, type) && refersTo(resource, part.element, whole)) {
         references.add(`${type}/${resource.id}`);
       }
     }
-    return { status: typeof searched === 'object' ? 200 : searched, header: {}, text: '', resource: undefined };
+    return 'status' in searched ? searched : { status: 200, header: {}, text: '', resource: undefined };
   };
   const left = await refusedOf(made.get(part.of) ?? [], search, []);
   return left.map(({ reference, reason }) => ({ reference: `${type}?${part.query}=${reference}`, reason }));

@@ -86,6 +86,19 @@ function resourceAt(location: string): unknown {
   return id && resourceType ? { resourceType, id } : undefined;
 }
 
+/** A resource that has an id. */
+export interface Named {
+  readonly id: string;
+  readonly resourceType: string;
+}
+
+/** Whether a value is a resource with an id. */
+export const isNamed = (value: unknown): value is Named =>
+  isObject(value) && typeof value.resourceType === 'string' && typeof value.id === 'string';
+
+/** The reference to a resource. */
+export const nameOf = ({ resourceType, id }: Named): string => `${resourceType}/${id}`;
+
 const isAnyResource = (body: unknown): body is Resource => isObject(body) && typeof body.resourceType === 'string';
 
 function written(body: unknown, format: 'xml' | undefined): string {
@@ -147,29 +160,25 @@ export function clientOf(baseUrl: string, token?: string | (() => Promise<string
   };
 }
 
-async function page(client: Client, path: string): Promise<Bundle | number> {
-  const { status, resource } = await client.send({ method: 'GET', path });
-  return status === 200 && isResource(resource, 'Bundle') ? resource : status;
-}
-
 /**
  * The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it, and so does an empty one.
  *
- * @returns the status of a page that was refused
+ * @returns the answer, if a page was refused
  */
 export async function entriesOf(
   client: Client,
   first: string,
   most: number,
-): Promise<{ entries: BundleEntry[]; isCut: boolean } | number> {
+): Promise<{ entries: BundleEntry[]; isCut: boolean } | Answer> {
   const entries: BundleEntry[] = [];
   const seen = new Set<string>();
   for (let path: string | undefined = first; path !== undefined; ) {
     seen.add(path);
-    const bundle = await page(client, path);
-    if (typeof bundle === 'number') {
-      return bundle;
+    const answer = await client.send({ method: 'GET', path });
+    if (answer.status !== 200 || !isResource(answer.resource, 'Bundle')) {
+      return answer;
     }
+    const bundle: Bundle = answer.resource;
     const more = (bundle.entry ?? []).filter(isObject);
     entries.push(...more);
     const next: string | undefined = bundle.link?.find(({ relation }) => relation === 'next')?.url;

@@ -1,5 +1,5 @@
 import { attribute, escapeText } from '../../core/fhir/xml/escape.ts';
-import { type Check, isNotification, type Stage, type Step } from './check.ts';
+import { type Check, isNotification, levelOf, type Stage, type Step } from './check.ts';
 import { areas } from './checks/all.ts';
 import type { Left } from './clean-up.ts';
 import { needs } from './preparation/needs.ts';
@@ -44,9 +44,9 @@ function describe(step: Step, index: number): string {
 
 /** A check in full: its rule, where it stands, the public suite's scenarios, what it needs, what it sends and expects. */
 export function describeCheck(check: Check): string {
-  const { name, level, rule, section, needs: needed = [], stages, steps, covers = [] } = check;
+  const { name, rule, section, needs: needed = [], stages, steps, covers = [] } = check;
   return [
-    `${name}  ${level}${stages ? `  (${stages.join(', ')})` : ''}`,
+    `${name}  ${levelOf(check)}${stages ? `  (${stages.join(', ')})` : ''}`,
     `  ${rule}`,
     `  ${section}`,
     ...covers.map(({ feature, scenario }) => `  covers ${feature}: ${scenario}`),
@@ -55,7 +55,7 @@ export function describeCheck(check: Check): string {
   ].join('\n');
 }
 
-const rowOf = ({ check, verdict }: Result): string[] => [verdict, check.level, check.name, check.rule];
+const rowOf = ({ check, verdict }: Result): string[] => [verdict, levelOf(check), check.name, check.rule];
 
 function reasons(results: readonly Result[]): string[] {
   return results
@@ -85,7 +85,7 @@ export function jsonReport({ results, left, baseUrl, stage }: Report): string {
   const checks = results.map(({ check, verdict, exchanges, reason, duration }) => ({
     name: check.name,
     area: areaOf(check),
-    level: check.level,
+    level: levelOf(check),
     rule: check.rule,
     section: check.section,
     verdict,

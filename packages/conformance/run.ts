@@ -1,7 +1,7 @@
 import type { BookingConfig } from '../../core/config/config.ts';
 import type { Actors } from './actors.ts';
 import { carryOut, type Outcome } from './carry-out.ts';
-import { type Check, isNotification, type Stage, type Step } from './check.ts';
+import { type Check, isNotification, levelOf, type Stage, type Step } from './check.ts';
 import { cleanUp, type Ledger, type Left, noting } from './clean-up.ts';
 import { type Client, retrying } from './client.ts';
 import type { Listener } from './listener.ts';
@@ -73,7 +73,7 @@ function explain({ sent, answer, failed }: Outcome): string {
   return `${sent}: expected ${expected}, but got ${answer.status} ${answer.text.slice(0, 400)}`;
 }
 
-const unmet = ({ level }: Check): Verdict => (level === 'MUST' ? 'failed' : 'warning');
+const unmet = (check: Check): Verdict => (levelOf(check) === 'MUST' ? 'failed' : 'warning');
 
 async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<Result> {
   const begin = performance.now();

@@ -1,4 +1,5 @@
 import { isObject } from '../../core/fhir/resource.ts';
+import { isNamed, nameOf } from './client.ts';
 
 /** What placeholders stand for: constants, prepared resources, and answers that earlier steps have kept. */
 export type Data = Readonly<Record<string, unknown>>;
@@ -28,8 +29,8 @@ export const lookedUp = (path: string, data: Data): unknown => path.split('.').r
 
 function valueAt(path: string, data: Data): string {
   const value = lookedUp(path, data);
-  if (isObject(value) && typeof value.resourceType === 'string' && typeof value.id === 'string') {
-    return `${value.resourceType}/${value.id}`;
+  if (isNamed(value)) {
+    return nameOf(value);
   }
   if (value === undefined || typeof value === 'object') {
     throw new Error(`There is no {${path}}.`);
@@ -46,6 +47,16 @@ function valueAt(path: string, data: Data): string {
  */
 export function fillText(text: string, data: Data, encode: (value: string) => string = (value) => value): string {
   return text.replace(placeholder, (_, path: string) => encode(valueAt(path, data)));
+}
+
+/** In queries, `|` and the values of placeholders must not be taken for syntax. */
+const encoded = (value: string): string => encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':');
+
+/** Reads a request, `GET /Slot?schedule={schedule}`, and fills in its placeholders. */
+export function fillRequest(text: string, data: Data): { readonly method: string; readonly path: string } {
+  const [, method = '', path = '', query] = /^(\w+) ([^?]*)(\?.*)?$/s.exec(text) ?? [];
+  const asked = query === undefined ? '' : fillText(query, data, encoded).replaceAll('|', '%7C');
+  return { method, path: `${fillText(path, data)}${asked}` };
 }
 
 /** Fills in the placeholders of every text in a value; the text `{...name}` becomes the whole of what has that name. */

@@ -156,7 +156,7 @@ const ofMasterData: Readonly<Record<string, readonly string[]>> = {
 /** The checks of a stage that cover a scenario and are binding. */
 const covering = (stage: (typeof isikStages)[number], feature: string, scenario: string): Check[] =>
   allChecks.filter(
-    ({ level, stages = isikStages, covers = [] }) =>
+    ({ level = 'MUST', stages = isikStages, covers = [] }) =>
       level === 'MUST' &&
       stages.includes(stage) &&
       covers.some((one) => one.feature === feature && one.scenario === scenario),

@@ -1,8 +1,8 @@
 import { evalFhirPath } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
-import type { Answer, Client } from '../client.ts';
-import { type Data, fill, fillText } from '../template.ts';
+import { type Answer, type Client, isNamed, type Named } from '../client.ts';
+import { type Data, fill, fillRequest } from '../template.ts';
 import type { Act, Adapter, Answers, Step } from './adapters.ts';
 import { appointmentIn, type Offer } from './calendar.ts';
 
@@ -14,7 +14,7 @@ export interface Party {
   /** For whom it books: a reference to a Patient. */
   readonly patient: string;
   /** The Subscription by which it is told what others do to its appointments. */
-  readonly subscription?: { readonly id: string; readonly resourceType: string };
+  readonly subscription?: Named;
 }
 
 /** What came of an act. `nothing`: it was refused for another reason than that the time is taken, or could not begin. */
@@ -22,8 +22,8 @@ export interface Outcome {
   readonly kind: 'done' | 'refused' | 'unknown' | 'nothing';
   /** What the actor was told: status and code. */
   readonly told: string;
-  /** What was made or changed: a resource with an id. */
-  readonly made?: { readonly id: string; readonly resourceType: string };
+  /** What was made or changed. */
+  readonly made?: Named;
 }
 
 function holds(expression: string, resource: unknown): boolean {
@@ -66,7 +66,7 @@ interface About {
   readonly offer?: Offer;
   readonly start?: string;
   readonly end?: string;
-  readonly appointment?: { readonly id: string; readonly resourceType: string };
+  readonly appointment?: Named;
 }
 
 function dataFor({ data, offer, appointment, ...about }: About, patient: string): Data {
@@ -82,9 +82,7 @@ function dataFor({ data, offer, appointment, ...about }: About, patient: string)
 /** What a step has made: the resource in its answer, if it has the id that all have. */
 function madeBy({ resource }: Answer): Outcome['made'] {
   const made = appointmentIn(resource) ?? resource;
-  return isObject(made) && typeof made.id === 'string' && typeof made.resourceType === 'string'
-    ? { ...made, id: made.id, resourceType: made.resourceType }
-    : undefined;
+  return isNamed(made) ? made : undefined;
 }
 
 /** Carries out an act: its steps one after the other, as far as they are done. */
@@ -93,10 +91,10 @@ export async function perform({ adapter, client, patient }: Party, act: Act, abo
   let outcome: Outcome = { kind: 'nothing', told: `${act} is not known` };
   let hasWritten = false;
   for (const step of adapter.acts[act] ?? []) {
-    const [, method = '', path = ''] = /^(\w+) (.*)$/s.exec(step.request) ?? [];
+    const { method, path } = fillRequest(step.request, data);
     const lost = (told: string): Outcome => ({ kind: method === 'GET' && !hasWritten ? 'nothing' : 'unknown', told });
     const headers = fill(step.headers ?? {}, data) as Record<string, string>;
-    const request = { method, path: fillText(path, data), headers, body: fill(step.body, data) };
+    const request = { method, path, headers, body: fill(step.body, data) };
     let answer: Answer;
     try {
       answer = await client.send(request);

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
-import type { Client } from '../client.ts';
+import { type Client, isNamed, type Named, nameOf } from '../client.ts';
 import type { Listener } from '../listener.ts';
 import { type Data, fill } from '../template.ts';
 import { type Party, perform } from './act.ts';
@@ -116,20 +116,14 @@ function serviceOn(day: number, { terms, grid }: { terms: Terms; grid: number })
   };
 }
 
-async function create(client: Client, body: object, data: Data): Promise<{ id: string; resourceType: string }> {
+async function create(client: Client, body: object, data: Data): Promise<Named> {
   const resource = fill(body, data);
   const path = `/${isObject(resource) ? resource.resourceType : ''}`;
   const answer = await client.send({ method: 'POST', path, body: resource });
-  const { resource: made } = answer;
-  if (
-    answer.status !== 201 ||
-    !isObject(made) ||
-    typeof made.id !== 'string' ||
-    typeof made.resourceType !== 'string'
-  ) {
+  if (answer.status !== 201 || !isNamed(answer.resource)) {
     throw new Error(`POST ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
   }
-  return { ...made, id: made.id, resourceType: made.resourceType };
+  return answer.resource;
 }
 
 const codedType = [{ coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }] }];
@@ -148,7 +142,7 @@ async function makeGround(
   );
   const plan = published[kind];
   const service = plan && (await create(client, serviceOn(day, plan), constants));
-  const reference = service && `HealthcareService/${service.id}`;
+  const reference = service && nameOf(service);
   const serviceType = reference
     ? codedType.map((one) => ({
         ...one,
@@ -161,15 +155,15 @@ async function makeGround(
       resourceType: 'Schedule',
       active: true,
       serviceType,
-      actor: [{ reference: `Practitioner/${practitioner.id}` }],
+      actor: [{ reference: nameOf(practitioner) }],
       planningHorizon: { start: instant(day - DAY).slice(0, 10), end: instant(day + 2 * DAY).slice(0, 10) },
     },
     constants,
   );
   const data = {
     ...constants,
-    schedule: `Schedule/${schedule.id}`,
-    practitioner: `Practitioner/${practitioner.id}`,
+    schedule: nameOf(schedule),
+    practitioner: nameOf(practitioner),
     service: reference ?? '',
     from: instant(day),
     to: instant(day + 4 * HALF),
@@ -207,7 +201,7 @@ export async function attack(given: Attack): Promise<Findings> {
     for (const [index, { client, adapter }] of actors.entries()) {
       const patient = await create(client, PATIENT, given.constants);
       const name = actors.length > 1 ? `${title} ${index + 1}` : title;
-      const party = { name, adapter, client: network.of(client), patient: `Patient/${patient.id}` };
+      const party = { name, adapter, client: network.of(client), patient: nameOf(patient) };
       const subscription = await subscribe(party);
       parties.push({ ...party, ...(subscription && { subscription }) });
     }
@@ -222,7 +216,7 @@ export async function attack(given: Attack): Promise<Findings> {
     const data = { ...given.constants, listener: { url: listener.url } };
     const { made, told } = await perform(party, 'subscribe', { data, mark: '' });
     const end = world.now() + PUBLISHED;
-    while (!made || !isGreeted(listener.received, `Subscription/${made.id}`)) {
+    while (!made || !isGreeted(listener.received, nameOf(made))) {
       if (!made || world.now() > end) {
         throw new Error(`${party.name} cannot subscribe: ${made ? 'its endpoint was not greeted' : told}.`);
       }

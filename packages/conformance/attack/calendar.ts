@@ -1,7 +1,7 @@
-import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
-import type { Client } from '../client.ts';
-import { type Data, fillText } from '../template.ts';
+import { type Client, entriesOf } from '../client.ts';
+import { type Data, fillRequest } from '../template.ts';
 import type { Adapter } from './adapters.ts';
 import type { Period, Terms } from './history.ts';
 import type { World } from './network.ts';
@@ -38,10 +38,8 @@ export function appointmentIn(answered: unknown): (Appointment & { readonly id: 
     : undefined;
 }
 
-/** How many pages of a search are read. */
-const PAGES = 20;
-
-const encoded = (value: string): string => encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':');
+/** How many resources of a search are read. */
+const MOST = 4_000;
 
 /**
  * What a search finds, page after page.
@@ -49,18 +47,14 @@ const encoded = (value: string): string => encodeURIComponent(value).replaceAll(
  * @throws Error if it is not answered with a Bundle, or there is no end of it
  */
 async function resourcesOf(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
-  const all: unknown[] = [];
-  let path: string | undefined = fillText(request, data, encoded).replaceAll('|', '%7C');
-  for (let page = 0; path !== undefined; page++) {
-    const { status, text, resource } = await client.send({ method: 'GET', path });
-    if (status !== 200 || !isResource(resource, 'Bundle') || page === PAGES) {
-      throw new Error(`GET ${path}: ${page === PAGES ? 'too many pages' : `${status} ${text.slice(0, 200)}`}`);
-    }
-    const bundle: Bundle = resource;
-    all.push(...(bundle.entry ?? []).map((entry) => entry.resource));
-    path = bundle.link?.find(({ relation }) => relation === 'next')?.url;
+  const { path } = fillRequest(`GET ${request}`, data);
+  const found = await entriesOf(client, path, MOST);
+  if ('status' in found || found.isCut) {
+    throw new Error(
+      `GET ${path}: ${'status' in found ? `${found.status} ${found.text.slice(0, 200)}` : 'too many pages'}`,
+    );
   }
-  return all;
+  return found.entries.map(({ resource }) => resource);
 }
 
 /** Who looks for offers. */

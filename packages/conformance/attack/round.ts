@@ -1,7 +1,7 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import { type Named, nameOf } from '../client.ts';
 import { isSo, type Outcome, type Party, perform } from './act.ts';
-import type { Act } from './adapters.ts';
-import { OPEN } from './adapters.ts';
+import { type Act, OPEN } from './adapters.ts';
 import { appointmentsOf, blocksIn, type Ground, instant, inWords, type Offer, offersIn, timeOf } from './calendar.ts';
 import { around, isCrowded, type Operation, overlaps, type Period } from './history.ts';
 import { type Bounds, type Calendar, type Held, judge, mayTake, mustBeOffered } from './judge.ts';
@@ -55,14 +55,9 @@ export interface Round {
   readonly violations: readonly Violation[];
 }
 
-interface Thing {
-  readonly id: string;
-  readonly resourceType: string;
-}
-
 /** An appointment or a block that somebody was told to have. */
 interface Known {
-  readonly thing: Thing;
+  readonly thing: Named;
   readonly owner: Party;
   readonly act: Act;
   time: Period;
@@ -109,7 +104,6 @@ const PAUSE = 100;
 /** How long it may take until somebody is told who has refused some notifications, in milliseconds. */
 const TOLD = 60_000;
 
-const nameOf = ({ resourceType, id }: Thing): string => `${resourceType}/${id}`;
 const isOpen = ({ status }: Appointment): boolean => OPEN.includes(status);
 
 let marks = 0;
@@ -163,7 +157,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   /** A record of what is asked, filled in when it is answered. */
   function draft(party: Party, act: Act, time: Period | undefined, target: Known | undefined, mark: string): Draft {
     const what = target && nameOf(target.thing);
-    const isTaking = !['cancel', 'read', 'unblock'].includes(act);
+    const isTaking = taking.includes(act);
     const taken = act === 'move' ? (what ?? mark) : mark;
     const does = [
       verbs[act],
@@ -236,7 +230,7 @@ export async function playRound(stage: Stage): Promise<Round> {
     const mark = isRepeated ? `attack ${marks}` : `attack ${++marks}`;
     const candidates = offersFor(party).filter((one) => time && isFor(one, time, party));
     const offer = time ? pick(candidates) : target?.offer;
-    if (!offer && ['book', 'hold', 'move', 'replace'].includes(kind)) {
+    if (!offer && kind !== 'block' && taking.includes(kind)) {
       return;
     }
     const one = draft(isRepeated ? { ...party, name: `${party.name}, again` } : party, kind, time, target, mark);
@@ -271,10 +265,9 @@ export async function playRound(stage: Stage): Promise<Round> {
     const chosen = chosenAct(party, kind);
     const needsTarget = chosen !== undefined && changing.includes(chosen);
     const target = needsTarget ? targetOf(party, chosen) : undefined;
-    const needsTime = chosen && !['cancel', 'read', 'unblock'].includes(chosen);
     const time = world.random() < HOT ? hot : pick(ground.times);
     if (chosen && (target || !needsTarget)) {
-      await act(party, chosen, needsTime ? time : undefined, target);
+      await act(party, chosen, taking.includes(chosen) ? time : undefined, target);
     }
     if (world.random() < 0.15) {
       const fresh = await offersIn(party, ground, world).catch(() => []);
@@ -338,8 +331,8 @@ export async function playRound(stage: Stage): Promise<Round> {
   }
 
   /** All appointments of the patients, as the server shows them to each party. */
-  async function inventory(): Promise<Map<string, { party: Party; appointment: Appointment & Thing }>> {
-    const all = new Map<string, { party: Party; appointment: Appointment & Thing }>();
+  async function inventory(): Promise<Map<string, { party: Party; appointment: Appointment & Named }>> {
+    const all = new Map<string, { party: Party; appointment: Appointment & Named }>();
     for (const party of [...portals, ...staff]) {
       for (const appointment of await appointmentsOf(party.client, party.patient)) {
         all.set(`Appointment/${appointment.id}`, { party, appointment });
@@ -461,12 +454,12 @@ export async function playRound(stage: Stage): Promise<Round> {
     return { open, crowd };
   }
 
-  /** What is there, as soon as what had to give way has done so. */
-  async function settled(): Promise<Inventory> {
-    const end = world.now() + bounds.within;
+  /** Looks again and again until what is seen is right, or should have been. */
+  async function until<T>(look: () => Promise<T>, isRight: (seen: T) => boolean, within = bounds.within): Promise<T> {
+    const end = world.now() + within;
     for (;;) {
-      const seen = await inventory();
-      if (!crowdIn(seen).crowd || world.now() >= end) {
+      const seen = await look();
+      if (isRight(seen) || world.now() >= end) {
         return seen;
       }
       await world.wait(PAUSE);
@@ -573,17 +566,12 @@ export async function playRound(stage: Stage): Promise<Round> {
 
   const finder = portals[0] as Party;
 
-  /** Looks at the offers until they are right, or should have been. */
-  async function offersBecomeRight(): Promise<Violation[]> {
-    const end = world.now() + bounds.within;
-    for (;;) {
-      const wrong = wrongIn(await held(), await offersIn(finder, ground, world));
-      if (wrong.length === 0 || world.now() >= end) {
-        return wrong;
-      }
-      await world.wait(PAUSE);
-    }
-  }
+  /** What is wrong with the offers when they should be right. */
+  const offersBecomeRight = (): Promise<Violation[]> =>
+    until(
+      async () => wrongIn(await held(), await offersIn(finder, ground, world)),
+      (wrong) => wrong.length === 0,
+    );
 
   /** Takes a Slot back that a client has taken without coming further. */
   async function reset(calendar: Calendar): Promise<void> {
@@ -634,20 +622,18 @@ export async function playRound(stage: Stage): Promise<Round> {
         ground.due.set(name, dueFor(name, about(name), isOther));
       }
     }
-    const end = world.now() + (bounds.told ?? TOLD);
-    for (;;) {
-      const wrong = portals.flatMap((party) => toldWrong(toldTo(party), ground.due, mayRepeat) ?? []);
-      const missing = portals.flatMap((party) => {
+    const look = async () => ({
+      wrong: portals.flatMap((party) => toldWrong(toldTo(party), ground.due, mayRepeat) ?? []),
+      missing: portals.flatMap((party) => {
         const own = [...ground.due].filter(([name]) => known.get(name)?.owner === party);
         const name = missingIn(toldTo(party), new Map(own));
         return name ? [{ says: `${party.name} was not told what others did to ${name}.`, about: name }] : [];
-      });
-      const [first] = [...wrong, ...missing];
-      if (!first || wrong.length > 0 || world.now() >= end) {
-        return first ? [{ rule: 'told', says: first.says, operations: about(first.about) }] : [];
-      }
-      await world.wait(PAUSE);
-    }
+      }),
+    });
+    const isClear = ({ wrong, missing }: Awaited<ReturnType<typeof look>>) => wrong.length > 0 || missing.length === 0;
+    const { wrong, missing } = await until(look, isClear, bounds.told ?? TOLD);
+    const [first] = [...wrong, ...missing];
+    return first ? [{ rule: 'told', says: first.says, operations: about(first.about) }] : [];
   }
 
   async function tryOffers(): Promise<void> {
@@ -669,17 +655,13 @@ export async function playRound(stage: Stage): Promise<Round> {
     const about = { data: ground.data, mark: '', offer, start: instant(time.start), end: instant(time.end) };
     const { made } = await perform(finder, 'hold', about);
     await world.wait(bounds.holds);
-    const end = world.now() + bounds.within;
-    for (;;) {
+    const isHeld = async (): Promise<boolean> => {
       const is = made && (await inventory()).get(nameOf(made));
-      if (!made || !is || !isOpen(is.appointment)) {
-        return offersBecomeRight();
-      }
-      if (world.now() >= end) {
-        return [{ rule: 'back', says: `${nameOf(made)} holds ${inWords(time)}, and does not end.`, operations: [] }];
-      }
-      await world.wait(PAUSE);
-    }
+      return is !== undefined && isOpen(is.appointment);
+    };
+    return made && (await until(isHeld, (is) => !is))
+      ? [{ rule: 'back', says: `${nameOf(made)} holds ${inWords(time)}, and does not end.`, operations: [] }]
+      : offersBecomeRight();
   }
 
   network.rage();
@@ -689,7 +671,8 @@ export async function playRound(stage: Stage): Promise<Round> {
     // What the server has not answered it may still carry out.
     await world.wait(bounds.within);
   }
-  const seen = await settled();
+  // What had to give way may need a moment.
+  const seen = await until(inventory, (there) => !crowdIn(there).crowd);
   resolve(seen, staff[0] ? await blocksIn(staff[0].client, ground) : []);
   excuse(seen);
   const violations = compare(seen);

@@ -1,4 +1,5 @@
 import type { TestReport } from '@medplum/fhirtypes';
+import { escapeText } from '../../../core/fhir/xml/escape.ts';
 import type { Findings } from './attack.ts';
 import type { Operation } from './history.ts';
 import { rules, type Violation } from './round.ts';
@@ -35,9 +36,6 @@ export function violationTable({ rule, says, operations }: Violation, format: Fo
   return [`${rules[rule]}: broken. ${says}`, ...table].join('\n\n');
 }
 
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-
 const ROW = 34;
 const LEFT = 150;
 const WIDTH = 900;
@@ -59,17 +57,17 @@ export function violationDrawing({ rule, says, operations }: Violation): string 
   const bars = rows.map(({ operation: { actor, does, told, outcome, sent, answered }, y }) => {
     const [from, to] = [x(sent), Math.max(x(sent) + 3, x(answered))];
     const isLate = from > WIDTH / 2;
-    const text = `<text x="${isLate ? from - 4 : from}" y="${y - 3}" text-anchor="${isLate ? 'end' : 'start'}">${escaped(short(`${does}: ${told}`))}</text>`;
+    const text = `<text x="${isLate ? from - 4 : from}" y="${y - 3}" text-anchor="${isLate ? 'end' : 'start'}">${escapeText(short(`${does}: ${told}`))}</text>`;
     const colour = colours[outcome];
-    return `<text x="8" y="${y + 8}" fill="${actors.indexOf(actor) % 2 ? '#1864ab' : '#212529'}">${escaped(actor)}</text>${text}<rect x="${from.toFixed(1)}" y="${y}" width="${(to - from).toFixed(1)}" height="9" rx="2" fill="${colour}"${answered === Number.POSITIVE_INFINITY ? ' fill-opacity="0.4"' : ''}/>`;
+    return `<text x="8" y="${y + 8}" fill="${actors.indexOf(actor) % 2 ? '#1864ab' : '#212529'}">${escapeText(actor)}</text>${text}<rect x="${from.toFixed(1)}" y="${y}" width="${(to - from).toFixed(1)}" height="9" rx="2" fill="${colour}"${answered === Number.POSITIVE_INFINITY ? ' fill-opacity="0.4"' : ''}/>`;
   });
   const height = 80 + rows.length * ROW;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="11" role="img">`,
-    `<title>${escaped(`${rules[rule]}: broken`)}</title>`,
+    `<title>${escapeText(`${rules[rule]}: broken`)}</title>`,
     `<rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
-    `<text x="8" y="20" font-size="14" font-weight="bold">${escaped(rules[rule])}: broken</text>`,
-    `<text x="8" y="38">${escaped(says)}</text>`,
+    `<text x="8" y="20" font-size="14" font-weight="bold">${escapeText(rules[rule])}: broken</text>`,
+    `<text x="8" y="38">${escapeText(says)}</text>`,
     ...bars,
     '</svg>',
     '',

@@ -57,8 +57,8 @@ function query({ from, to, schedule }: Reading, type: Version['type']): string {
 async function historiesOf(reading: Reading, type: Version['type']): Promise<Histories> {
   const { client, limit } = reading;
   const found = await entriesOf(client, `/${type}?${query(reading, type)}`, limit);
-  if (typeof found === 'number') {
-    throw new Error(`GET /${type}: ${found}. An audit needs to search and read ${type}s with their histories.`);
+  if ('status' in found) {
+    throw new Error(`GET /${type}: ${found.status}. An audit needs to search and read ${type}s with their histories.`);
   }
   const ids = found.entries.flatMap(({ resource }) => (isResource(resource, type) && resource.id ? [resource.id] : []));
   const waiting = ids.values();
@@ -67,8 +67,8 @@ async function historiesOf(reading: Reading, type: Version['type']): Promise<His
   const work = async (): Promise<void> => {
     for (const id of waiting) {
       const history = await entriesOf(client, `/${type}/${id}/_history?_count=100`, VERSIONS);
-      if (typeof history === 'number') {
-        throw new Error(`GET /${type}/${id}/_history: ${history}.`);
+      if ('status' in history) {
+        throw new Error(`GET /${type}/${id}/_history: ${history.status}.`);
       }
       isCut ||= history.isCut;
       versions.push(...history.entries.flatMap((entry) => versionOf(type, entry, id)));
@@ -78,9 +78,9 @@ async function historiesOf(reading: Reading, type: Version['type']): Promise<His
   // What is deleted is found by the history of the type alone, which not every server has.
   const whole = await entriesOf(client, `/${type}/_history?_count=100`, limit);
   const known = new Set(ids);
-  const deleted = typeof whole === 'number' ? [] : whole.entries.flatMap((entry) => versionOf(type, entry));
+  const deleted = 'status' in whole ? [] : whole.entries.flatMap((entry) => versionOf(type, entry));
   const others = new Map(deleted.filter(({ id }) => !known.has(id)).map((one) => [`${one.id} ${one.at}`, one]));
-  return { versions: [...versions, ...others.values()], isCut: isCut || (typeof whole !== 'number' && whole.isCut) };
+  return { versions: [...versions, ...others.values()], isCut: isCut || (!('status' in whole) && whole.isCut) };
 }
 
 /**

@@ -49,7 +49,6 @@ const immutable: readonly Immutable[] = [
 
 const immutableCheck = ({ element, operation, needs = ['slot', 'patient'] }: Immutable): Check => ({
   name: `patch-${element}`,
-  level: 'MUST',
   rule: `An update that changes the ${element} is refused with 400 and a coded OperationOutcome, and changes nothing.`,
   section: 'Specification 4.5 and 7',
   needs,
@@ -82,7 +81,6 @@ const immutableCheck = ({ element, operation, needs = ['slot', 'patient'] }: Imm
 export const changingChecks: readonly Check[] = [
   {
     name: 'patch-cancel',
-    level: 'MUST',
     rule: 'A FHIRPath Patch cancels an Appointment.',
     section: 'Specification 4.5 and 3',
     needs: ['slot', 'patient'],
@@ -94,7 +92,6 @@ export const changingChecks: readonly Check[] = [
   },
   {
     name: 'patch-cancel-with-reason',
-    level: 'MUST',
     rule: 'A cancellation can carry its reason.',
     section: 'ISiK Terminplanung, ISiKTermin.cancelationReason',
     stages: isikStages,
@@ -110,7 +107,6 @@ export const changingChecks: readonly Check[] = [
   },
   {
     name: 'patch-reason-not-bound',
-    level: 'MUST',
     rule: 'A reason for a cancellation that is not one of the bound codes is refused.',
     section: 'ISiK Terminplanung, ISiKTermin.cancelationReason',
     stages: isikStages,
@@ -132,7 +128,6 @@ export const changingChecks: readonly Check[] = [
   },
   {
     name: 'patch-other-element',
-    level: 'MUST',
     rule: 'A FHIRPath Patch updates what may be changed.',
     section: 'Specification 4.5',
     needs: ['slot', 'patient'],
@@ -149,7 +144,6 @@ export const changingChecks: readonly Check[] = [
   ...immutable.map(immutableCheck),
   {
     name: 'patch-not-a-patch',
-    level: 'MUST',
     rule: 'A body that is not a patch is refused with an OperationOutcome.',
     section: 'Specification 2.5 and 4.5',
     needs: ['slot', 'patient'],
@@ -188,7 +182,6 @@ export const changingChecks: readonly Check[] = [
 export const patientChecks: readonly Check[] = [
   {
     name: 'patient-create',
-    level: 'MUST',
     rule: 'POST /Patient creates a Patient.',
     section: 'Specification 4.6',
     orElse: 'book-with-patient',
@@ -211,7 +204,6 @@ export const patientChecks: readonly Check[] = [
   },
   {
     name: 'patient-create-for-isik',
-    level: 'MUST',
     rule: 'POST /Patient creates a Patient; passing it in $book is not enough.',
     section: 'ISiK Terminplanung, Anlage einer Patient-Ressource',
     stages: isikStages,
@@ -234,7 +226,6 @@ export const patientChecks: readonly Check[] = [
   },
   {
     name: 'patient-book-at-once',
-    level: 'MUST',
     rule: 'A Patient that was created can be booked for at once.',
     section: 'Specification 4.6',
     stages: fromStage5,

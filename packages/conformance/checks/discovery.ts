@@ -45,7 +45,6 @@ const systemsAreExposed: Expectation = {
 
 const codeSystems = (type: string): Check => ({
   name: `code-systems-${type.toLowerCase()}`,
-  level: 'MUST',
   rule: `The code systems that are used in ${type} are found by context-type-value, and no others.`,
   section: 'Specification 4.1',
   steps: [{ request: usage(type), expect: findsOnly('CodeSystem', usedIn(type)) }],
@@ -57,7 +56,6 @@ export const discoveryChecks: readonly Check[] = [
   codeSystems('Schedule'),
   {
     name: 'code-systems-exposed',
-    level: 'MUST',
     rule: 'Every code system in which the service type of a bookable Schedule is coded is exposed.',
     section: 'Specification 4.1, rule 1',
     steps: [
@@ -67,14 +65,12 @@ export const discoveryChecks: readonly Check[] = [
   },
   {
     name: 'schedules',
-    level: 'MUST',
     rule: 'GET /Schedule finds Schedules that are open for booking.',
     section: 'Specification 4.2',
     steps: [{ request: 'GET /Schedule', expect: findsOnly('Schedule', 'active.exists().not() or active = true') }],
   },
   {
     name: 'schedules-inactive',
-    level: 'MUST',
     rule: 'A Schedule that is not active is not found.',
     section: 'Specification 4.2',
     needs: ['inactiveSchedule', 'practitioner'],
@@ -84,7 +80,6 @@ export const discoveryChecks: readonly Check[] = [
   },
   {
     name: 'schedules-by-actor',
-    level: 'MUST',
     rule: 'Schedules are found by their actor.',
     section: 'Specification 4.2',
     needs: ['schedule', 'practitioner', 'serviceSchedule'],
@@ -101,7 +96,6 @@ export const discoveryChecks: readonly Check[] = [
   },
   {
     name: 'schedules-by-actors',
-    level: 'MUST',
     rule: 'Schedules are found by several actors at once.',
     section: 'Specification 4.2',
     needs: ['schedule', 'practitioner', 'serviceSchedule', 'healthcareService'],
@@ -121,7 +115,6 @@ export const discoveryChecks: readonly Check[] = [
   },
   {
     name: 'slots-free',
-    level: 'MUST',
     rule: 'The free Slots of a Schedule are found, and no others.',
     section: 'Specification 4.3',
     needs: ['schedule', 'slot', 'busySlot'],
@@ -149,7 +142,6 @@ export const discoveryChecks: readonly Check[] = [
   },
   {
     name: 'slots-by-type-of-service',
-    level: 'MUST',
     rule: 'Slots are found through the Schedule’s actor: by the type of a HealthcareService.',
     section: 'Specification 4.3',
     needs: ['serviceSlot', 'slot'],
@@ -182,7 +174,6 @@ export const discoveryChecks: readonly Check[] = [
   },
   {
     name: 'slots-over-days',
-    level: 'MUST',
     rule: 'A search from one day to another includes all of both days.',
     section: 'ISiK Terminplanung, Slot; FHIR R4, search by date',
     stages: isikStages,
@@ -196,7 +187,6 @@ export const discoveryChecks: readonly Check[] = [
   },
   {
     name: 'search-unknown-parameter',
-    level: 'MUST',
     rule: 'A search parameter that the service does not know is ignored, and left out of the link self.',
     section: 'ISiK Basismodul 6.0.0-rc, search',
     stages: fromStage6,

@@ -106,7 +106,6 @@ const told: readonly Told[] = [
 
 const toldCheck = ({ name, rule, section, topic, made, change, stages, more = [] }: Told): Check => ({
   name,
-  level: 'MUST',
   rule,
   section,
   ...(stages && { stages }),
@@ -131,7 +130,6 @@ const searches: readonly (readonly [by: string, query: string, all: string])[] =
 
 const searchCheck = ([by, query, all]: (typeof searches)[number]): Check => ({
   name: `subscription-search-by-${by}`,
-  level: 'MUST',
   rule: `A subscriber finds its Subscriptions by ${by.replaceAll('-', ' ')}, and nothing that does not match.`,
   section: ROLE,
   stages: fromStage6,
@@ -146,7 +144,6 @@ const searchCheck = ([by, query, all]: (typeof searches)[number]): Check => ({
 export const eventChecks: readonly Check[] = [
   {
     name: 'subscription-handshake',
-    level: 'MUST',
     rule: 'A Subscription to the topic of updates is accepted, its endpoint is greeted, and it becomes active.',
     section: 'Specification 6; Subscriptions R5 Backport, handshake',
     needs: ['listener', 'patient'],
@@ -172,7 +169,6 @@ export const eventChecks: readonly Check[] = [
   ...told.map(toldCheck),
   {
     name: 'event-later-visible',
-    level: 'MUST',
     rule: 'What the repository has changed is found by a read, whether the reader was told of it or not.',
     section: 'Specification 4.7',
     needs: ['staff', 'manualSlot', 'patient'],
@@ -184,7 +180,6 @@ export const eventChecks: readonly Check[] = [
   },
   {
     name: 'subscription-unknown-topic',
-    level: 'MUST',
     rule: 'A Subscription to a topic that does not exist is refused.',
     section: 'Subscriptions R5 Backport, creating',
     needs: ['listener', 'patient'],
@@ -199,7 +194,6 @@ export const eventChecks: readonly Check[] = [
   ...searches.map(searchCheck),
   {
     name: 'subscription-update',
-    level: 'MUST',
     rule: 'A subscriber can change its Subscription.',
     section: ROLE,
     stages: fromStage6,
@@ -216,7 +210,6 @@ export const eventChecks: readonly Check[] = [
   },
   {
     name: 'subscription-status',
-    level: 'MUST',
     rule: '$status returns the state of a Subscription.',
     section: 'ISiK Terminplanung; Subscriptions R5 Backport, $status',
     stages: fromStage6,
@@ -235,7 +228,6 @@ export const eventChecks: readonly Check[] = [
   },
   {
     name: 'subscription-events',
-    level: 'MUST',
     rule: '$events returns past events again.',
     section: 'ISiK Terminplanung; Subscriptions R5 Backport, $events',
     stages: fromStage6,
@@ -253,7 +245,6 @@ export const eventChecks: readonly Check[] = [
   },
   {
     name: 'subscription-end',
-    level: 'MUST',
     rule: 'A subscriber can end its Subscription.',
     section: 'Subscriptions R5 Backport, ending',
     needs: ['listener', 'patient'],

@@ -1,15 +1,9 @@
-import { type Check, fromStage5, type Scenario } from '../check.ts';
-import { findsOnly, has, hasNot, leadsTo, status, that } from '../expectation.ts';
+import { type Check, fromStage5 } from '../check.ts';
+import { has, hasNot, leadsTo, status } from '../expectation.ts';
 import type { Need } from '../preparation/needs.ts';
+import { countCheck, type Search, searchCheck } from './searches.ts';
 
-/** A search for the patient or the stay that was prepared; what it finds must be as said (FHIRPath). */
-interface Search {
-  readonly by: string;
-  readonly query: string;
-  readonly all: string;
-  readonly scenario?: string;
-}
-
+/** Searches for the patient or the stay that was prepared. */
 const ofPatients: readonly Search[] = [
   { by: 'id', query: '_id={patient.id}', all: "id = '{patient.id}'", scenario: 'Search for Patient by ID' },
   {
@@ -141,48 +135,9 @@ const stayNeeds: readonly Need[] = ['stay', 'patient', 'endedAppointment'];
 
 const SECTION = 'ISiK Basismodul, Stammdaten';
 
-const covering = (type: string, scenario: string | undefined): { covers?: readonly Scenario[] } =>
-  scenario === undefined ? {} : { covers: [{ feature: `${type}-Search`, scenario }] };
-
-const searchCheck = (type: 'Patient' | 'Encounter', { by, query, all, scenario }: Search): Check => ({
-  name: `search-${type.toLowerCase()}-by-${by}`,
-  level: 'MUST',
-  rule: `${type} is found by ${by.replaceAll('-', ' ')}, and nothing that does not match.`,
-  section: SECTION,
-  stages: fromStage5,
-  needs: type === 'Patient' ? ['patient'] : stayNeeds,
-  steps: [
-    {
-      request: `GET /${type}/?${query}`,
-      within: SOON,
-      expect: [...findsOnly(type, all), has(type === 'Patient' ? '{patient}' : '{stay}')],
-    },
-  ],
-  ...covering(type, scenario),
-});
-
-const countCheck = (type: 'Patient' | 'Encounter'): Check => ({
-  name: `search-${type.toLowerCase()}-with-empty-count`,
-  level: 'MUST',
-  rule: `A search for ${type} with an empty _count is answered as without _count, and says how many there are.`,
-  section: SECTION,
-  stages: fromStage5,
-  needs: type === 'Patient' ? ['patient'] : stayNeeds,
-  steps: [
-    {
-      request: `GET /${type}/?_count`,
-      format: 'xml',
-      within: SOON,
-      expect: [status(200), that('total > 0 and entry.resource.count() > 0')],
-    },
-  ],
-  covers: [
-    {
-      feature: `${type}-Search`,
-      scenario: type === 'Patient' ? 'Search for Patient by Count' : 'Search for the Encounter by Count',
-    },
-  ],
-});
+const about = { section: SECTION, stages: fromStage5, within: SOON } as const;
+const aboutPatients = { ...about, needs: ['patient'], finds: '{patient}' } as const;
+const aboutEncounters = { ...about, needs: stayNeeds, finds: '{stay}' } as const;
 
 /** Searches that must not find the stay. */
 const negative: readonly (readonly [by: string, query: string, scenario: string])[] = [
@@ -201,7 +156,6 @@ const negative: readonly (readonly [by: string, query: string, scenario: string]
 
 const negativeCheck = ([by, query, scenario]: (typeof negative)[number]): Check => ({
   name: `search-encounter-not-by-another-${by}`,
-  level: 'MUST',
   rule: `Encounters at other times are not found by ${by}.`,
   section: SECTION,
   stages: fromStage5,
@@ -215,14 +169,13 @@ const negativeCheck = ([by, query, scenario]: (typeof negative)[number]): Check 
 
 /** Reading and searching patients and encounters: the role that stage 5 requires of an appointment repository as well. */
 export const masterDataChecks: readonly Check[] = [
-  ...ofPatients.map((search) => searchCheck('Patient', search)),
-  countCheck('Patient'),
-  ...ofEncounters.map((search) => searchCheck('Encounter', search)),
-  countCheck('Encounter'),
+  ...ofPatients.map((search) => searchCheck('Patient', search, aboutPatients)),
+  countCheck('Patient', 'Search for Patient by Count', aboutPatients),
+  ...ofEncounters.map((search) => searchCheck('Encounter', search, aboutEncounters)),
+  countCheck('Encounter', 'Search for the Encounter by Count', aboutEncounters),
   ...negative.map(negativeCheck),
   {
     name: 'search-encounter-including-patient',
-    level: 'MUST',
     rule: 'The patient of an Encounter is included on request.',
     section: SECTION,
     stages: fromStage5,

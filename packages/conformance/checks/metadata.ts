@@ -127,7 +127,6 @@ function interactionCheck({ type, in: stages }: Required, code: string): Check {
   const covers: Scenario[] = feature ? [{ feature, scenario: SCENARIO }] : [];
   return {
     name: `metadata-${type.toLowerCase()}-${code}`,
-    level: 'MUST',
     rule: `The CapabilityStatement names the interaction ${code} of ${type}.`,
     section: 'ISiK Terminplanung, CapabilityStatement',
     stages,
@@ -139,7 +138,6 @@ function interactionCheck({ type, in: stages }: Required, code: string): Check {
 function parameterCheck(type: string, stages: readonly Stage[], parameters: Required['parameters'], more = ''): Check {
   return {
     name: `metadata-${type.toLowerCase()}-search-parameters${more}`,
-    level: 'MUST',
     rule: `The CapabilityStatement names the search parameters ${Object.keys(parameters).join(', ')} of ${type}.`,
     section: 'ISiK Terminplanung, CapabilityStatement',
     stages,
@@ -168,7 +166,6 @@ const byType: readonly Check[] = required.flatMap((one) => [
 export const metadataChecks: readonly Check[] = [
   {
     name: 'metadata',
-    level: 'MUST',
     rule: 'GET /metadata returns a CapabilityStatement.',
     section: 'FHIR R4, RESTful API, capabilities',
     steps: [{ request: 'GET /metadata', expect: [status(200), resource('CapabilityStatement')] }],
@@ -182,7 +179,6 @@ export const metadataChecks: readonly Check[] = [
   },
   {
     name: 'metadata-book',
-    level: 'MUST',
     rule: 'The CapabilityStatement names the operation book of Appointment.',
     section: 'Specification 4.4',
     steps: [
@@ -198,7 +194,6 @@ export const metadataChecks: readonly Check[] = [
   },
   {
     name: 'metadata-book-definition',
-    level: 'MUST',
     rule: 'The operation book is defined by the stage’s OperationDefinition.',
     section: 'ISiK Terminplanung, CapabilityStatement',
     stages: isikStages,
@@ -211,7 +206,6 @@ export const metadataChecks: readonly Check[] = [
   },
   {
     name: 'metadata-profiles',
-    level: 'MUST',
     rule: 'The CapabilityStatement names the profiles of Appointment, Schedule and Slot.',
     section: 'ISiK Terminplanung, CapabilityStatement',
     stages: isikStages,
@@ -229,7 +223,6 @@ export const metadataChecks: readonly Check[] = [
   },
   {
     name: 'metadata-instantiates',
-    level: 'MUST',
     rule: 'The CapabilityStatement names the roles that the service implements.',
     section: 'ISiK Terminplanung, CapabilityStatement, instantiates',
     stages: fromStage5,
@@ -242,7 +235,6 @@ export const metadataChecks: readonly Check[] = [
   },
   {
     name: 'metadata-xml',
-    level: 'MUST',
     rule: 'Resources are returned as XML to clients that ask for it.',
     section: 'ISiK Basismodul, REST',
     stages: isikStages,
@@ -256,7 +248,6 @@ export const metadataChecks: readonly Check[] = [
   },
   {
     name: 'metadata-subscription',
-    level: 'MUST',
     rule: 'The CapabilityStatement names everything that the role for subscriptions demands, and the role itself.',
     section: 'Specification 6; ISiK Terminplanung, ISiKCapabilityStatementTerminSubscriptionRolle',
     stages: fromStage6,
@@ -292,7 +283,6 @@ export const metadataChecks: readonly Check[] = [
   ),
   {
     name: 'metadata-encounter-include',
-    level: 'MUST',
     rule: 'The CapabilityStatement says that the patient of an Encounter can be included.',
     section: 'ISiK Basismodul, CapabilityStatement',
     stages: fromStage5,

@@ -1,6 +1,7 @@
-import { type Check, fromStage5, isikStages, type Scenario, type Stage } from '../check.ts';
+import { type Check, fromStage5, isikStages } from '../check.ts';
 import { findsOnly, has, leadsTo, names, resource, status, that } from '../expectation.ts';
 import type { Need } from '../preparation/needs.ts';
+import { countCheck, type Search, searchCheck } from './searches.ts';
 
 type Type = 'Appointment' | 'HealthcareService' | 'Schedule' | 'Slot';
 
@@ -60,11 +61,8 @@ const beside: Readonly<Record<Type, readonly Need[]>> = {
 
 const read = (type: Type, scenario: string): Check => ({
   name: `read-${type.toLowerCase()}-in-full`,
-  level: 'MUST',
   rule: `GET /${type}/[id] returns everything that was entered, as XML.`,
-  section: `ISiK Terminplanung, ${type}`,
-  stages: isikStages,
-  needs: beside[type],
+  ...about(type),
   steps: [
     {
       request: `GET /{${subjects[type]}}`,
@@ -75,180 +73,132 @@ const read = (type: Type, scenario: string): Check => ({
   covers: [{ feature: `${type}-Read`, scenario }],
 });
 
-/** A search: its query, what is true of everything it finds (FHIRPath), and the scenario of the suite. */
-interface Search {
-  readonly type: Type;
-  readonly by: string;
-  readonly query: string;
-  readonly all: string;
-  readonly scenario: string;
-  readonly format?: 'xml';
-  readonly stages?: readonly Stage[];
-  readonly optional?: true;
-}
-
 const bySpecialty =
   'specialty=urn%3Aoid%3A1.2.276.0.76.5.114%7C142%2Chttp%3A%2F%2Fihe-d.de%2FCodeSystems%2FAerztlicheFachrichtungen%7CNEUR';
 
-const searches: readonly Search[] = [
-  {
-    type: 'Appointment',
-    by: 'status',
-    query: 'status=cancelled',
-    all: "status = 'cancelled'",
-    scenario: 'Search for the Appointment by Status',
-  },
-  {
-    type: 'Appointment',
-    by: 'service-type',
-    query: 'service-type={serviceType.code}',
-    all: "serviceType.coding.where(code = '{serviceType.code}').exists()",
-    scenario: 'Search for the Appointment by Service Type',
-  },
-  {
-    type: 'Appointment',
-    by: 'specialty',
-    query: bySpecialty,
-    all: isNeurology,
-    scenario: 'Search for the Appointment by Specialty',
-  },
-  {
-    type: 'Appointment',
-    by: 'date',
-    query: 'date={busySlot.start.date}',
-    all: "start.toString().contains('{busySlot.start.date}')",
-    scenario: 'Search for the Appointment by Date',
-    format: 'xml',
-  },
-  {
-    type: 'Appointment',
-    by: 'slot',
-    query: 'slot={busySlot.id}',
-    all: `slot.where(${leadsTo('{busySlot}')}).exists()`,
-    scenario: 'Search for the Appointment by Slot',
-    format: 'xml',
-  },
-  {
-    type: 'Appointment',
-    by: 'actor',
-    query: 'actor={patient}',
-    all: `participant.actor.where(${leadsTo('{patient}')} and display.exists()).exists()`,
-    scenario: 'Search for the Appointment by Actor',
-  },
-  {
-    type: 'HealthcareService',
-    by: 'active',
-    query: 'active=true',
-    all: 'active = true',
-    scenario: 'Search for the HealthcareService by Active state',
-  },
-  {
-    type: 'HealthcareService',
-    by: 'service-type',
-    query: 'service-type={serviceType.code}',
-    all: "type.coding.where(code = '{serviceType.code}').exists()",
-    scenario: 'Search for the HealthcareService by service type',
-  },
-  {
-    type: 'HealthcareService',
-    by: 'specialty',
-    query: bySpecialty,
-    all: isNeurology,
-    scenario: 'Search for the HealthcareService by Specialty',
-  },
-  {
-    type: 'HealthcareService',
-    by: 'name',
-    query: 'name={healthcareService.name}',
-    all: "name.contains('{healthcareService.name}')",
-    scenario: 'Search for the HealthcareService by Name',
-    format: 'xml',
-  },
-  {
-    type: 'Schedule',
-    by: 'active',
-    query: 'active=true',
-    all: 'active = true',
-    scenario: 'Search for the Schedule by Active state',
-  },
-  {
-    type: 'Schedule',
-    by: 'service-type',
-    query: 'service-type={serviceType.code}',
-    all: "serviceType.coding.where(code = '{serviceType.code}').exists()",
-    scenario: 'Search for the Schedule by Service Type',
-  },
-  {
-    type: 'Schedule',
-    by: 'specialty',
-    query: bySpecialty,
-    all: isNeurology,
-    scenario: 'Search for the Schedule by Specialty',
-  },
-  {
-    type: 'Schedule',
-    by: 'actor',
-    query: 'actor={practitioner}',
-    all: `actor.where(${leadsTo('{practitioner}')} and display.exists()).exists()`,
-    scenario: 'Search for the Schedule by Actor',
-    format: 'xml',
-  },
-  {
-    type: 'Slot',
-    by: 'schedule',
-    query: 'schedule={schedule.id}',
-    all: `schedule.${leadsTo('{schedule}')}`,
-    scenario: 'Search for the Slot by Schedule',
-  },
-  {
-    type: 'Slot',
-    by: 'status-and-schedule',
-    query: 'schedule={schedule.id}&status=busy',
-    all: "status = 'busy'",
-    scenario: 'Search for the Slot by Status and Schedule',
-  },
-  {
-    type: 'Slot',
-    by: 'start',
-    query: 'schedule={schedule.id}&start={busySlot.start.date}',
-    all: "start.toString().contains('{busySlot.start.date}')",
-    scenario: 'Search for the Slot by Start time',
-  },
-];
+const searches: Readonly<Record<Type, readonly Search[]>> = {
+  Appointment: [
+    {
+      by: 'status',
+      query: 'status=cancelled',
+      all: "status = 'cancelled'",
+      scenario: 'Search for the Appointment by Status',
+    },
+    {
+      by: 'service-type',
+      query: 'service-type={serviceType.code}',
+      all: "serviceType.coding.where(code = '{serviceType.code}').exists()",
+      scenario: 'Search for the Appointment by Service Type',
+    },
+    {
+      by: 'specialty',
+      query: bySpecialty,
+      all: isNeurology,
+      scenario: 'Search for the Appointment by Specialty',
+    },
+    {
+      by: 'date',
+      query: 'date={busySlot.start.date}',
+      all: "start.toString().contains('{busySlot.start.date}')",
+      scenario: 'Search for the Appointment by Date',
+      format: 'xml',
+    },
+    {
+      by: 'slot',
+      query: 'slot={busySlot.id}',
+      all: `slot.where(${leadsTo('{busySlot}')}).exists()`,
+      scenario: 'Search for the Appointment by Slot',
+      format: 'xml',
+    },
+    {
+      by: 'actor',
+      query: 'actor={patient}',
+      all: `participant.actor.where(${leadsTo('{patient}')} and display.exists()).exists()`,
+      scenario: 'Search for the Appointment by Actor',
+    },
+  ],
+  HealthcareService: [
+    {
+      by: 'active',
+      query: 'active=true',
+      all: 'active = true',
+      scenario: 'Search for the HealthcareService by Active state',
+    },
+    {
+      by: 'service-type',
+      query: 'service-type={serviceType.code}',
+      all: "type.coding.where(code = '{serviceType.code}').exists()",
+      scenario: 'Search for the HealthcareService by service type',
+    },
+    {
+      by: 'specialty',
+      query: bySpecialty,
+      all: isNeurology,
+      scenario: 'Search for the HealthcareService by Specialty',
+    },
+    {
+      by: 'name',
+      query: 'name={healthcareService.name}',
+      all: "name.contains('{healthcareService.name}')",
+      scenario: 'Search for the HealthcareService by Name',
+      format: 'xml',
+    },
+  ],
+  Schedule: [
+    {
+      by: 'active',
+      query: 'active=true',
+      all: 'active = true',
+      scenario: 'Search for the Schedule by Active state',
+    },
+    {
+      by: 'service-type',
+      query: 'service-type={serviceType.code}',
+      all: "serviceType.coding.where(code = '{serviceType.code}').exists()",
+      scenario: 'Search for the Schedule by Service Type',
+    },
+    {
+      by: 'specialty',
+      query: bySpecialty,
+      all: isNeurology,
+      scenario: 'Search for the Schedule by Specialty',
+    },
+    {
+      by: 'actor',
+      query: 'actor={practitioner}',
+      all: `actor.where(${leadsTo('{practitioner}')} and display.exists()).exists()`,
+      scenario: 'Search for the Schedule by Actor',
+      format: 'xml',
+    },
+  ],
+  Slot: [
+    {
+      by: 'schedule',
+      query: 'schedule={schedule.id}',
+      all: `schedule.${leadsTo('{schedule}')}`,
+      scenario: 'Search for the Slot by Schedule',
+    },
+    {
+      by: 'status-and-schedule',
+      query: 'schedule={schedule.id}&status=busy',
+      all: "status = 'busy'",
+      scenario: 'Search for the Slot by Status and Schedule',
+    },
+    {
+      by: 'start',
+      query: 'schedule={schedule.id}&start={busySlot.start.date}',
+      all: "start.toString().contains('{busySlot.start.date}')",
+      scenario: 'Search for the Slot by Start time',
+    },
+  ],
+};
 
-const tag = (type: Type): Search => ({
-  type,
-  by: 'tag',
-  query: '_tag={config.metaTagSystem}%7Cexternal',
-  all: "meta.tag.where(code = 'external').exists()",
-  scenario: `Search for the ${type} by Tag`,
-  format: 'xml',
-  stages: ['isik5', 'isik'],
-  optional: true,
-});
-
-function searchCheck(search: Search): Check {
-  const { type, by, query, scenario, format, stages = isikStages, optional } = search;
-  const covers: Scenario[] = [{ feature: `${type}-Search`, scenario }];
-  return {
-    name: `search-${type.toLowerCase()}-by-${by}`,
-    level: optional ? 'MAY' : 'MUST',
-    rule: `${type} is found by ${by.replaceAll('-', ' ')}, and nothing that does not match.`,
-    section: `ISiK Terminplanung, ${type}`,
-    stages,
-    needs: beside[type],
-    steps: [{ request: `GET /${type}/?${query}`, ...(format && { format }), expect: findsOnly(type, search.all) }],
-    covers,
-  };
-}
+const about = (type: Type) => ({ section: `ISiK Terminplanung, ${type}`, stages: isikStages, needs: beside[type] });
 
 const byId = (type: Type): Check => ({
   name: `search-${type.toLowerCase()}-by-id`,
-  level: 'MUST',
   rule: `${type} is found by _id, with a slash before the question mark, and as XML.`,
-  section: `ISiK Terminplanung, ${type}`,
-  stages: isikStages,
-  needs: beside[type],
+  ...about(type),
   steps: [
     {
       request: `GET /${type}/?_id={${subjects[type]}.id}`,
@@ -260,25 +210,15 @@ const byId = (type: Type): Check => ({
       ],
     },
   ],
-  covers: [{ feature: `${type}-Search`, scenario: `Search for the ${type === 'Slot' ? 'Slot' : type} by ID` }],
+  covers: [{ feature: `${type}-Search`, scenario: `Search for the ${type} by ID` }],
 });
 
-const byCount = (type: Type): Check => ({
-  name: `search-${type.toLowerCase()}-with-empty-count`,
-  level: 'MUST',
-  rule: `A search for ${type} with an empty _count is answered as without _count, and says how many there are.`,
-  section: 'ISiK Terminplanung, CapabilityStatement, _count',
-  stages: fromStage5,
-  needs: beside[type],
-  steps: [
-    {
-      request: `GET /${type}/?_count`,
-      format: 'xml',
-      expect: [status(200), that('total > 0 and entry.resource.count() > 0')],
-    },
-  ],
-  covers: [{ feature: `${type}-Search`, scenario: `Search for the ${type} by Count` }],
-});
+const byCount = (type: Type): Check =>
+  countCheck(type, `Search for the ${type} by Count`, {
+    ...about(type),
+    section: 'ISiK Terminplanung, CapabilityStatement, _count',
+    stages: fromStage5,
+  });
 
 const types = Object.keys(subjects) as Type[];
 
@@ -302,7 +242,6 @@ const SOON = 30;
 const encounterChecks: readonly Check[] = [
   {
     name: 'read-encounter-in-full',
-    level: 'MUST',
     rule: 'GET /Encounter/[id] returns the planned Encounter of an Appointment, as XML.',
     section: 'ISiK Terminplanung, Encounter',
     stages: fromStage5,
@@ -319,7 +258,6 @@ const encounterChecks: readonly Check[] = [
   },
   {
     name: 'search-encounter-by-appointment',
-    level: 'MUST',
     rule: 'Encounters are found by their Appointment.',
     section: 'ISiK Terminplanung, Encounter',
     stages: fromStage5,
@@ -369,12 +307,21 @@ export const readingChecks: readonly Check[] = [
   read('Slot', 'Read a Slot by ID'),
   ...types.map(byId),
   ...types.map(byCount),
-  ...searches.map(searchCheck),
-  ...(['Appointment'] as const).map(tag).map(searchCheck),
+  ...types.flatMap((type) => searches[type].map((search) => searchCheck(type, search, about(type)))),
+  searchCheck(
+    'Appointment',
+    {
+      by: 'tag',
+      query: '_tag={config.metaTagSystem}%7Cexternal',
+      all: "meta.tag.where(code = 'external').exists()",
+      scenario: 'Search for the Appointment by Tag',
+      format: 'xml',
+    },
+    { ...about('Appointment'), level: 'MAY', stages: fromStage5 },
+  ),
   ...encounterChecks,
   {
     name: 'search-slot-by-practitioner',
-    level: 'MUST',
     rule: 'Slots are found by the actor of their Schedule, as XML.',
     section: 'ISiK Terminplanung, Slot',
     stages: isikStages,

@@ -89,7 +89,7 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
   async function offered(schedule: string): Promise<object[]> {
     const path = `/Slot?schedule=${schedule}&status=free&start=ge${new Date(from).toISOString()}&_count=100`;
     const searched = await entriesOf(actors.requestor, path, MOST_OFFERS);
-    const entries = typeof searched === 'object' ? searched.entries : [];
+    const entries = 'status' in searched ? [] : searched.entries;
     return entries.flatMap(({ resource: one }) => (isResource(one, 'Slot') ? [one] : []));
   }
 

@@ -13,7 +13,6 @@ const isTermin = [
 export const acceptedChecks: readonly Check[] = [
   {
     name: 'book-free-slot',
-    level: 'MUST',
     rule: 'A proposed Appointment for a free Slot is booked: the same Appointment, with the status booked.',
     section: 'Specification 4.4 and 3',
     needs: ['slot', 'patient'],
@@ -39,7 +38,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-read-and-search',
-    level: 'MUST',
     rule: 'The current status of a booking is found by read and by search.',
     section: 'Specification 4.7',
     needs: ['slot', 'otherSlot', 'patient'],
@@ -59,7 +57,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-pending',
-    level: 'MUST',
     rule: 'What cannot be confirmed at once is answered with 202 and the status pending.',
     section: 'Specification 4.4 and 3',
     needs: ['manualSlot', 'patient'],
@@ -73,7 +70,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-part-of-slot',
-    level: 'MUST',
     rule: 'An Appointment of 50 minutes is booked inside a Slot of eleven hours.',
     section: 'ISiK Terminplanung, $book',
     stages: isikStages,
@@ -93,7 +89,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-by-schedule',
-    level: 'MUST',
     rule: 'With a Schedule instead of a Slot the service chooses the Slot, and says which.',
     section: 'ISiK Terminplanung, $book, schedule',
     stages: isikStages,
@@ -116,7 +111,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-as-parameters',
-    level: 'MUST',
     rule: 'The Appointment may be wrapped in Parameters.',
     section: 'Specification 4.4',
     needs: ['slot', 'patient'],
@@ -130,7 +124,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-xml',
-    level: 'MUST',
     rule: 'A booking may be sent as XML, and is answered as XML.',
     section: 'ISiK Basismodul, REST',
     stages: isikStages,
@@ -146,7 +139,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-with-patient',
-    level: 'MUST',
     rule: 'A Patient that is passed in the operation is created, and takes part in the Appointment.',
     section: 'Specification 4.4 and 4.6',
     orElse: 'patient-create',
@@ -190,7 +182,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-service-type-in-words',
-    level: 'MUST',
     rule: 'A service type as text alone is enough.',
     section: 'ISiK Terminplanung, ISiKTermin.serviceType',
     stages: isikStages,
@@ -205,7 +196,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-without-specialty',
-    level: 'MUST',
     rule: 'An Appointment without a specialty is booked.',
     section: 'ISiK Terminplanung, ISiKTermin.specialty',
     stages: isikStages,
@@ -220,7 +210,6 @@ export const acceptedChecks: readonly Check[] = [
   },
   {
     name: 'book-profile-claimed',
-    level: 'MUST',
     rule: 'A booked Appointment carries what was sent: comment, instructions, specialty and priority.',
     section: 'Specification 2.1; ISiK Terminplanung, ISiKTermin',
     stages: fromStage5,

@@ -7,7 +7,6 @@ import { bookSlot, isBookedOrPending } from './common.ts';
 export const asynchronousChecks: readonly Check[] = [
   {
     name: 'book-async',
-    level: 'MUST',
     rule: 'With Prefer: respond-async the answer is 202 with an absolute Content-Location, where the Appointment is found.',
     section: 'Specification 4.4, asynchronous execution',
     needs: ['slot', 'patient'],
@@ -28,7 +27,6 @@ export const asynchronousChecks: readonly Check[] = [
   },
   {
     name: 'book-async-failure',
-    level: 'MUST',
     rule: 'An asynchronous booking that fails is answered with 4xx or 5xx and an OperationOutcome, at once or at its Content-Location.',
     section: 'Specification 4.4 and 7',
     needs: ['slot', 'patient'],

@@ -1,44 +1,18 @@
-import { type Check, isikStages, type Level } from '../../check.ts';
+import { type Check, isikStages } from '../../check.ts';
 import { codedOutcome, refusal, status, success, that } from '../../expectation.ts';
 import { parameters, participant, payerKind, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, inPrivate } from './common.ts';
 
 /** A booking that is refused because of one thing. */
-interface Refused {
-  readonly name: string;
-  readonly level?: Level;
-  readonly rule: string;
-  readonly section: string;
+interface Refused extends Omit<Check, 'steps'> {
   readonly body: object;
-  readonly needs?: Check['needs'];
   readonly status?: 400;
-  readonly stages?: Check['stages'];
-  readonly covers?: Check['covers'];
 }
 
-const refused = ({
-  name,
-  level = 'MUST',
-  rule,
-  section,
-  body,
-  needs = ['slot', 'patient'],
-  ...more
-}: Refused): Check => ({
-  name,
-  level,
-  rule,
-  section,
+const refused = ({ body, status: code, needs = ['slot', 'patient'], ...check }: Refused): Check => ({
+  ...check,
   needs,
-  steps: [
-    {
-      request: 'POST /Appointment/$book',
-      body,
-      expect: [more.status ? status(more.status) : refusal, codedOutcome],
-    },
-  ],
-  ...(more.stages && { stages: more.stages }),
-  ...(more.covers && { covers: more.covers }),
+  steps: [{ request: 'POST /Appointment/$book', body, expect: [code ? status(code) : refusal, codedOutcome] }],
 });
 
 /** What `$book` refuses (specification 2, 3, 4.4 and 7). */
@@ -82,7 +56,6 @@ export const refusedChecks: readonly Check[] = [
     section: 'ISiK Terminplanung, $book',
     status: 400,
     stages: isikStages,
-    needs: ['slot', 'patient'],
     body: proposal({ slot: undefined }),
   }),
   refused({
@@ -119,7 +92,6 @@ export const refusedChecks: readonly Check[] = [
   }),
   {
     name: 'book-taken-slot',
-    level: 'MUST',
     rule: 'A Slot that is taken cannot be booked again.',
     section: 'Specification 4.3 and 4.4',
     needs: ['slot', 'patient'],

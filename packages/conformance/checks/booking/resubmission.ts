@@ -7,7 +7,6 @@ import { bookSlot, inOther } from './common.ts';
 export const resubmissionChecks: readonly Check[] = [
   {
     name: 'rebook-in-another-slot',
-    level: 'MUST',
     rule: 'A booked Appointment that is sent again with its id moves to another Slot and keeps the id.',
     section: 'Specification 3, re-submission',
     needs: ['slot', 'otherSlot', 'patient'],
@@ -29,7 +28,6 @@ export const resubmissionChecks: readonly Check[] = [
   },
   {
     name: 'rebook-not-available',
-    level: 'MUST',
     rule: 'If an Appointment is not available in the changed form it stays as it is.',
     section: 'Specification 3, re-submission',
     needs: ['slot', 'otherSlot', 'patient'],
@@ -49,7 +47,6 @@ export const resubmissionChecks: readonly Check[] = [
   },
   {
     name: 'book-replacing',
-    level: 'MUST',
     rule: 'With cancelled-appt-id the earlier Appointment is cancelled, and the new one says that it replaces it.',
     section: 'ISiK Terminplanung, $book, cancelled-appt-id',
     stages: isikStages,
