@@ -1,6 +1,6 @@
 import { asksForDryRun } from '../core/booking/book/request/request.ts';
 import { isObject } from '../core/fhir/resource.ts';
-import { atMost } from './at-most.ts';
+import { within } from './within.ts';
 
 /** Lets actions on the same things take turns. */
 export interface BookingQueue {
@@ -20,7 +20,7 @@ export interface BookingQueue {
  * @param longest - the longest that an action waits for its turn, in milliseconds
  */
 export function createBookingQueue(longest: number): BookingQueue {
-  const last = new Map<string, Promise<void>>();
+  const last = new Map<string, Promise<unknown>>();
   return {
     take: async (keys, action) => {
       const earlier = keys.flatMap((key) => last.get(key) ?? []);
@@ -30,7 +30,7 @@ export function createBookingQueue(longest: number): BookingQueue {
       }
       try {
         if (earlier.length > 0) {
-          await atMost(longest, earlier);
+          await within<unknown>(longest, Promise.all(earlier), undefined);
         }
         return await action();
       } finally {

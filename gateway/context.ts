@@ -16,88 +16,68 @@ import type { Collapsing } from './search/collapse.ts';
 import type { LeadMemory } from './search/leads.ts';
 import type { BindingTokens } from './websocket/binding-token.ts';
 
-/** Limits of the gateway; every one has a default. */
-export interface GatewayLimits extends UpstreamLimits, MemoryLimits {
-  /** Bytes that Medplum may answer a Bot that the gateway runs, or send over a websocket. */
-  readonly botResponseBytes: number;
-  /** Bytes of Medplum's answers after which no further entry of a batch is answered. */
-  readonly batchBytes: number;
-  /** Largest request body, in bytes. */
-  readonly bodyBytes: number;
-  /** Largest body of a PATCH, in bytes. */
-  readonly patchBytes: number;
-  /** Largest form of a search, in bytes. */
-  readonly formBytes: number;
-  /** Deepest nesting of objects and arrays in a request body. */
-  readonly depth: number;
-  /** Time for the readiness check of Medplum, in milliseconds. */
-  readonly readyTimeoutMs: number;
-  /** Time in which the headers of a request must have arrived, in milliseconds. */
-  readonly headersTimeoutMs: number;
-  /** Time in which a whole request must have arrived, in milliseconds. */
-  readonly requestTimeoutMs: number;
-  /** How long a shutdown waits for running requests, in milliseconds. */
-  readonly drainTimeoutMs: number;
-  /** How long a search waits for the end of the same search that began before it, in milliseconds. */
-  readonly collapseMs: number;
-  /** How long a booking waits for others of the same slot before it, in milliseconds. */
-  readonly turnMs: number;
-  /** Websockets that may be bound at the same time. */
-  readonly websockets: number;
-  /** Websockets of one client that may be bound at the same time. */
-  readonly websocketsPerClient: number;
-  /** Websockets from all addresses that may wait to be bound; they take no places from bound ones. */
-  readonly unboundWebsockets: number;
-  /** Websockets from one address that may wait to be bound. */
-  readonly unboundWebsocketsPerAddress: number;
-  /** How long a websocket may be open before a token is sent, in milliseconds. */
-  readonly bindMs: number;
-  /** How often websockets are pinged to see whether their clients are still there, in milliseconds. */
-  readonly pingMs: number;
-  /** Requests that one client may send in a minute, from any address and with any token. */
-  readonly requestsPerMinute: number;
-  /** Requests that may come from one address in a minute. */
-  readonly requestsPerMinuteAndAddress: number;
-  /** Requests of one address in a minute whose credentials Medplum has to check: new tokens, and those for `/oauth2`. */
-  readonly attemptsPerMinuteAndAddress: number;
-  /** Calls of tools that one assistant may make in a minute. */
-  readonly toolCallsPerMinute: number;
-  /** Requests of one client that are carried out at the same time. */
-  readonly concurrentRequests: number;
-  /** Requests of one client that may wait for its other requests. */
-  readonly waitingRequests: number;
-}
-
-/** The limits that no installation sets. */
+/** The limits that no installation sets. Those that end in `Ms` are milliseconds, in `Bytes` bytes. */
 export const fixedLimits = {
+  /** Largest request body. */
   bodyBytes: 1024 * 1024,
+  /** Largest body of a PATCH. */
   patchBytes: 256 * 1024,
+  /** Largest form of a search. */
   formBytes: 64 * 1024,
+  /** Deepest nesting of objects and arrays in a request body. */
   depth: 64,
   connectTimeoutMs: 2_000,
   responseBytes: 8 * 1024 * 1024,
+  /** Bytes that Medplum may answer a Bot that the gateway runs, or send over a websocket. */
   botResponseBytes: 64 * 1024 * 1024,
+  /** Bytes of Medplum's answers after which no further entry of a batch is answered. */
   batchBytes: 8 * 1024 * 1024,
   largeBytes: 1024 * 1024,
   largePerClient: 2,
   large: 4,
   connections: 128,
+  /** Time for the readiness check of Medplum. */
   readyTimeoutMs: 2_000,
+  /** How long a shutdown waits for running requests. */
   drainTimeoutMs: 20_000,
+  /** How long a search waits for the end of the same search that began before it. */
   collapseMs: 1_000,
+  /** Websockets that may be bound at the same time. */
   websockets: 1_000,
+  /** Websockets of one client that may be bound at the same time. */
   websocketsPerClient: 100,
+  /** Websockets from all addresses that may wait to be bound; they take no places from bound ones. */
   unboundWebsockets: 200,
+  /** Websockets from one address that may wait to be bound. */
   unboundWebsocketsPerAddress: 20,
+  /** How long a websocket may be open before a token is sent. */
   bindMs: 10_000,
+  /** How often websockets are pinged to see whether their clients are still there. */
   pingMs: 30_000,
+  /** Requests that one client may send in a minute, from any address and with any token. */
   requestsPerMinute: 6_000,
+  /** Requests that may come from one address in a minute. */
   requestsPerMinuteAndAddress: 12_000,
+  /** Requests of one address in a minute whose credentials Medplum has to check: new tokens, and those for `/oauth2`. */
   attemptsPerMinuteAndAddress: 120,
+  /** Calls of tools that one assistant may make in a minute. */
   toolCallsPerMinute: 120,
+  /** Requests of one client that are carried out at the same time. */
   concurrentRequests: 32,
+  /** Requests of one client that may wait for its other requests. */
   waitingRequests: 200,
 } as const;
+
+/** Limits of the gateway; every one has a default. */
+export interface GatewayLimits
+  extends Readonly<Record<keyof typeof fixedLimits, number>>,
+    UpstreamLimits,
+    MemoryLimits {
+  /** Time in which the headers of a request must have arrived, in milliseconds. */
+  readonly headersTimeoutMs: number;
+  /** How long a booking waits for others of the same slot before it, in milliseconds. */
+  readonly turnMs: number;
+}
 
 /** The limits of a gateway, unless its start sets others. */
 export function defaultLimits(config: Pick<BookingConfig, 'timeout'>): GatewayLimits {

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SearchHandling } from '../core/config/config.ts';
+import { isId } from '../core/fhir/reference.ts';
 import type { Admission } from './admission/admission.ts';
 import type { GatewayContext } from './context.ts';
 import { negotiate } from './http/content-negotiation.ts';
+import { problem } from './http/errors.ts';
 import { parsePrefer, preferredHandling, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
 import { defaultRepresentation, type FhirResponse, type Representation, send } from './http/response.ts';
 import { type Caller, nameOf } from './medplum/current-profile.ts';
@@ -33,7 +35,28 @@ export interface FhirRequest {
 /** What carries out an interaction. */
 export type Handler = (exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
-const passedOn = ['traceparent', 'tracestate'] as const;
+/** The headers of tracing, which are passed on with every call to Medplum. */
+export const tracing = ['traceparent', 'tracestate'] as const;
+
+/** Those of the headers that have these names. */
+export const only = (
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  names: readonly string[],
+): Record<string, string> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
+
+/** An interaction with the resource whose id is in the path; what cannot be an id is not found. */
+export const withId =
+  (act: (id: string, ...more: Parameters<Handler>) => Promise<FhirResponse>): Handler =>
+  async (exchange, context) => {
+    const { id } = exchange.params;
+    return isId(id) ? act(id, exchange, context) : problem('not-found');
+  };
 
 /** A request to a route whose path may have parameters. */
 type PathRequest = FastifyRequest<{ Params: FhirRequest['params'] }>;
@@ -73,14 +96,10 @@ export const representationOrDefault = (request: FastifyRequest): Representation
 export function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
   const header = (name: string): string | undefined => headerOf(request, name);
   const preferences = parsePrefer(request.headers.prefer);
-  const kept = passedOn.flatMap((name) => {
-    const value = header(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
   return {
     caller: request.caller,
     upstreamHeaders: {
-      ...Object.fromEntries(kept),
+      ...only(request.headers, tracing),
       ...(request.medplumAuthorization !== undefined && { authorization: request.medplumAuthorization }),
       accept: 'application/fhir+json',
       'x-request-id': request.id,

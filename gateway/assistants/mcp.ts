@@ -6,7 +6,7 @@ import { isObject } from '../../core/fhir/resource.ts';
 import type { Admission } from '../admission/admission.ts';
 import { createChangeLimit } from '../admission/change-limit.ts';
 import type { GatewayContext } from '../context.ts';
-import { exchangeOf, type FhirRequest } from '../handler.ts';
+import { exchangeOf, type FhirRequest, only } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import { defaultRepresentation, type FhirResponse, send } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
@@ -115,12 +115,7 @@ export function addAssistants(app: FastifyInstance, context: GatewayContext, adm
           const taken = calls.take(client, 1);
           return typeof taken === 'number' ? taken : undefined;
         };
-        const headers = Object.fromEntries(
-          passedOn.flatMap((name) => {
-            const value = exchange.header(name);
-            return value === undefined ? [] : [[name, value] as const];
-          }),
-        );
+        const headers = only(request.headers, passedOn);
         const held = context.memory.hold(client, reply.raw);
         const found = await held.run(() => answerTo(body, headers, serverFor(tools, count)));
         const entry = seen.flatMap(({ resource }) => (resource ? [{ resource }] : []));

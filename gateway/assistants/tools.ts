@@ -112,8 +112,6 @@ function refused(answer: FhirResponse, service: string, context: ToolContext): T
 
 type Found<T> = readonly (T & { readonly id: string })[];
 
-const isRefused = (found: readonly unknown[] | FhirResponse): found is FhirResponse => !Array.isArray(found);
-
 const listServices: Tool = {
   title: 'List services',
   description: 'Lists what can be booked at the clinic.',
@@ -121,7 +119,7 @@ const listServices: Tool = {
   isReading: true,
   run: async (_input, context) => {
     const found = await searchFor('HealthcareService', [['_count', String(MAX_COUNT)]], context);
-    if (isRefused(found)) {
+    if ('status' in found) {
       return refused(found, '', context);
     }
     const services = (found as Found<HealthcareService>).filter(({ active }) => active !== false);
@@ -158,7 +156,7 @@ const findTimes: Tool<typeof timesInput> = {
     if (!isResource(service.resource, 'HealthcareService') || service.resource.id === undefined) {
       return refused(service, id, context);
     }
-    if (isRefused(schedules)) {
+    if ('status' in schedules) {
       return refused(schedules, id, context);
     }
     const named = { ...service.resource, id };
@@ -183,7 +181,7 @@ const findTimes: Tool<typeof timesInput> = {
             ],
             context,
           );
-    if (isRefused(slots)) {
+    if ('status' in slots) {
       return refused(slots, id, context);
     }
     const times = slots.flatMap((slot) => {

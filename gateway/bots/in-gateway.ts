@@ -9,6 +9,7 @@ import { type Caller, type Callers, fingerprint } from '../medplum/current-profi
 import { isOutcome, isSuccess } from '../medplum/errors.ts';
 import { createMemory } from '../medplum/memory.ts';
 import { describe } from '../operations/error-handler.ts';
+import { within } from '../within.ts';
 import { type BotConnections, createBotConnections } from './connections.ts';
 import { botsInMedplum } from './in-medplum.ts';
 import type { BotCall, BotRuntime } from './runtime.ts';
@@ -155,13 +156,6 @@ const requesterOf = ({ profileType, profileId, display }: Caller) => ({
   reference: `${profileType}/${profileId}`,
   ...(display !== undefined && { display }),
 });
-
-/** Resolves with `late` if an action takes longer than the limit, in milliseconds. */
-async function within<T>(limit: number, action: Promise<T>, late: T): Promise<T> {
-  const { promise, resolve } = Promise.withResolvers<T>();
-  const timer = setTimeout(() => resolve(late), limit);
-  return Promise.race([action, promise]).finally(() => clearTimeout(timer));
-}
 
 /**
  * Bots that run in this process. They read what concerns the caller with the caller's token, and write as a client of

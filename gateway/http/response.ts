@@ -33,6 +33,16 @@ export function versionHeaders({ meta }: Resource): Record<string, string> {
   };
 }
 
+/** What was written, and where it is if it is new (201). */
+export const written = (status: number, resource: Resource, baseUrl: string): FhirResponse => ({
+  status,
+  headers: {
+    ...(status === 201 && { location: `${baseUrl}/${resource.resourceType}/${resource.id}` }),
+    ...versionHeaders(resource),
+  },
+  resource,
+});
+
 /**
  * The successful answer to a write, with as much of the resource as the client prefers.
  *

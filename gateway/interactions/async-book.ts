@@ -1,12 +1,12 @@
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { bundleOf } from '../../core/booking/book/answer.ts';
-import { idIn, isId } from '../../core/fhir/reference.ts';
+import { idIn } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
 import { ownRefusal, refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
-import type { FhirRequest, Handler } from '../handler.ts';
+import { type FhirRequest, type Handler, withId } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { bodyOf, isSuccess, upstreamProblem } from '../medplum/errors.ts';
@@ -76,13 +76,9 @@ const outcomes: Readonly<Partial<Record<NonNullable<Task['status']>, Outcome>>> 
 };
 
 /** `GET /async/{id}`: the result of a job, for the requestor that submitted it. */
-export const readBookingJob: Handler = async (exchange, context) => {
-  const { params, upstreamHeaders } = exchange;
-  if (!isId(params.id)) {
-    return problem('not-found');
-  }
-  const path = `fhir/R4/Task/${params.id}`;
-  const found = await context.upstream.call({ method: 'GET', path, headers: upstreamHeaders });
+export const readBookingJob: Handler = withId(async (id, exchange, context) => {
+  const path = `fhir/R4/Task/${id}`;
+  const found = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
   if ('status' in found && found.status === 403) {
     return problem('not-found');
   }
@@ -92,14 +88,10 @@ export const readBookingJob: Handler = async (exchange, context) => {
   const task = isResource(found.body, 'Task') ? found.body : undefined;
   const outcome = task?.status && outcomes[task.status];
   return task && outcome ? outcome(task, exchange, context) : problem('not-found');
-};
+});
 
 /** `DELETE /async/{id}`: drops a job that has not booked yet. */
-export const cancelBookingJob: Handler = async (exchange, context) => {
-  const { id } = exchange.params;
-  if (!isId(id)) {
-    return problem('not-found');
-  }
+export const cancelBookingJob: Handler = withId(async (id, exchange, context) => {
   const input = { resourceType: 'Parameters', parameter: [{ name: 'id', valueId: id }] };
   const answer = await callBot('cancel-booking-job', input, exchange, context);
   if (isSuccess(answer) && isResource(answer.body, 'Task')) {
@@ -108,4 +100,4 @@ export const cancelBookingJob: Handler = async (exchange, context) => {
     return { status: 202, resource: informational(text) };
   }
   return refusedByBot(answer, context);
-};
+});

@@ -79,8 +79,6 @@ function readEntry(entry: unknown, readables: readonly Readable[], baseUrl: stri
   return problem('not-found');
 }
 
-const isAsked = (read: Asked | FhirResponse): read is Asked => 'handler' in read;
-
 /** How many resources an answer holds. */
 const sizeOf = ({ resource }: FhirResponse): number =>
   isResource(resource, 'Bundle') ? (resource.entry ?? []).length : 1;
@@ -119,7 +117,7 @@ async function answerAll(
   let resources = 0;
   for (const [index, entry] of entries.entries()) {
     const asked = readEntry(entry, readables, context.config.baseUrl);
-    if (!isAsked(asked)) {
+    if ('status' in asked) {
       answers.push(asked);
     } else if (index >= most.answered) {
       answers.push(

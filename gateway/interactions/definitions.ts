@@ -4,8 +4,8 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { type FhirResponse, isAnyResource } from '../http/response.ts';
-import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle } from '../medplum/public-resources.ts';
+import { searchMedplum } from '../search/medplum.ts';
 import { searchIssue } from '../search/parameters/param.ts';
 import { parseQuery } from '../search/rewrite.ts';
 import type { DefinitionType } from '../served-types.ts';
@@ -37,25 +37,18 @@ const isNamed = (resource: unknown, urls: readonly string[]): resource is Resour
 async function find(
   type: DefinitionType,
   urls: readonly string[],
-  { upstreamHeaders }: FhirRequest,
-  { upstream, config }: GatewayContext,
+  exchange: FhirRequest,
+  context: GatewayContext,
 ): Promise<readonly Resource[] | FhirResponse> {
   if (urls.length === 0) {
     return [];
   }
-  const found = await upstream.call({
-    method: 'POST',
-    path: `fhir/R4/${type}/_search`,
-    headers: { ...upstreamHeaders, 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ url: urls.join(','), _count: '1000' }).toString(),
-  });
-  if (!isSuccess(found)) {
-    return upstreamProblem(found, config);
+  const query = new URLSearchParams({ url: urls.join(','), _count: '1000' }).toString();
+  const found = await searchMedplum(type, query, 'POST', exchange, context);
+  if (!isBundle(found)) {
+    return found;
   }
-  if (!isBundle(found.body)) {
-    return problem('bad-gateway');
-  }
-  const resources = (found.body.entry ?? []).map((entry): unknown => (isObject(entry) ? entry.resource : undefined));
+  const resources = (found.entry ?? []).map((entry): unknown => (isObject(entry) ? entry.resource : undefined));
   const byId = new Map<string, Resource>();
   for (const resource of resources) {
     if (isNamed(resource, urls) && resource.resourceType === type && !byId.has(idOf(resource.url))) {
@@ -64,8 +57,6 @@ async function find(
   }
   return [...byId.values()];
 }
-
-const isAnswer = (found: readonly Resource[] | FhirResponse): found is FhirResponse => 'status' in found;
 
 /**
  * `GET /{type}/{id}`: a definition that the CapabilityStatement names, by the end of its canonical URL.
@@ -76,7 +67,7 @@ export function readDefinition(type: DefinitionType, named: Named): Handler {
   return async (exchange, context) => {
     const urls = named[type].filter((url) => idOf(url) === exchange.params.id);
     const found = await find(type, urls, exchange, context);
-    if (isAnswer(found)) {
+    if ('status' in found) {
       return found;
     }
     const [resource] = found;
@@ -99,7 +90,7 @@ export function searchDefinitions(type: DefinitionType, named: Named): Handler {
     const wanted = sent.map(({ value }) => value.split(','));
     const urls = named[type].filter((url) => wanted.every((values) => values.includes(url)));
     const found = await find(type, urls, exchange, context);
-    if (isAnswer(found)) {
+    if ('status' in found) {
       return found;
     }
     const self = `${context.config.baseUrl}/${type}${exchange.query ? `?${exchange.query}` : ''}`;

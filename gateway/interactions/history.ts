@@ -2,9 +2,9 @@ import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtyp
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import type { GatewayContext } from '../context.ts';
-import type { FhirRequest, Handler } from '../handler.ts';
+import { type FhirRequest, type Handler, withId } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
-import { type FhirResponse, versionHeaders } from '../http/response.ts';
+import { versionHeaders } from '../http/response.ts';
 import { isCurrentOnly, isVisible } from '../medplum/access-policy.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { isSuccess } from '../medplum/errors.ts';
@@ -35,7 +35,7 @@ const isLimited = (name: string): name is keyof typeof limits => Object.hasOwn(l
  * Reads the parameters of a history: `_count` and `_offset`; those common to all requests (`_format`, `_pretty`) are
  * handled elsewhere.
  */
-function readPage(query: string): Page | readonly Issue[] {
+function readPage(query: string): Page | { readonly issues: readonly Issue[] } {
   const page = { _count: counts.usual as number, _offset: 0 };
   const issues = parseQuery(query).flatMap(({ name, value }): Issue[] => {
     if (name === '_format' || name === '_pretty') {
@@ -48,10 +48,8 @@ function readPage(query: string): Page | readonly Issue[] {
     const isRight = /^\d{1,4}$/.test(value) && Number(value) <= limits[name];
     return isRight ? [] : [searchIssue(name, `'${name}' must be a number from 0 to ${limits[name]}.`)];
   });
-  return issues.length > 0 ? issues : { count: page._count, offset: page._offset };
+  return issues.length > 0 ? { issues } : { count: page._count, offset: page._offset };
 }
-
-const isIssues = (page: Page | readonly Issue[]): page is readonly Issue[] => Array.isArray(page);
 
 /** A version in a history; `isFirst`: the version that created the resource. */
 function entryOf(type: ServedTypeName, id: string, resource: Resource | undefined, isFirst: boolean, base: string) {
@@ -107,8 +105,6 @@ async function readVersions(
   return visible;
 }
 
-const isVersions = (found: object): found is readonly BundleEntry[] => Array.isArray(found);
-
 /** A page of a history. Versions that the caller may not see leave no trace in it. The last page has a total. */
 function historyBundle(url: string, visible: readonly BundleEntry[], { count, offset }: Page): Bundle {
   const end = offset + count;
@@ -132,22 +128,17 @@ function historyBundle(url: string, visible: readonly BundleEntry[], { count, of
  *
  * @see https://hl7.org/fhir/R4/http.html#history
  */
-export function history(type: ServedTypeName): Handler {
-  return async (exchange, context) => {
-    const { id } = exchange.params;
+export const history = (type: ServedTypeName): Handler =>
+  withId(async (id, exchange, context) => {
     const page = readPage(exchange.query);
-    if (!isId(id)) {
-      return problem('not-found');
-    }
-    if (isIssues(page)) {
-      return refusal(page, context.config);
+    if ('issues' in page) {
+      return refusal(page.issues, context.config);
     }
     const found = await readVersions(type, id, page.offset + page.count + 1, exchange, context);
-    return isVersions(found)
-      ? { status: 200, resource: historyBundle(`${context.config.baseUrl}/${type}/${id}/_history`, found, page) }
-      : absence(type, id, found, exchange, context);
-  };
-}
+    return 'status' in found || 'failure' in found
+      ? absence(type, id, found, exchange, context)
+      : { status: 200, resource: historyBundle(`${context.config.baseUrl}/${type}/${id}/_history`, found, page) };
+  });
 
 /** Whether a caller may see a version that Medplum has returned. */
 function isShown(resource: Resource, type: ServedTypeName, { caller, params }: FhirRequest): boolean {
@@ -162,10 +153,10 @@ function isShown(resource: Resource, type: ServedTypeName, { caller, params }: F
  *
  * @see https://hl7.org/fhir/R4/http.html#vread
  */
-export function vread(type: ServedTypeName): Handler {
-  return async (exchange, context): Promise<FhirResponse> => {
-    const { id, vid } = exchange.params;
-    if (!isId(id) || !isId(vid)) {
+export const vread = (type: ServedTypeName): Handler =>
+  withId(async (id, exchange, context) => {
+    const { vid } = exchange.params;
+    if (!isId(vid)) {
       return problem('not-found');
     }
     const isCurrent = isCurrentOnly(exchange.caller?.versions[type] ?? []);
@@ -181,5 +172,4 @@ export function vread(type: ServedTypeName): Handler {
     return isShown(resource, type, exchange)
       ? { status: 200, headers: versionHeaders(resource), resource }
       : problem('not-found');
-  };
-}
+  });

@@ -1,10 +1,9 @@
 import type { Parameters } from '@medplum/fhirtypes';
-import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
-import type { Handler } from '../handler.ts';
-import { problem, refusal } from '../http/errors.ts';
+import { type Handler, withId } from '../handler.ts';
+import { refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { preferred, versionHeaders } from '../http/response.ts';
 import { bodyOf } from '../medplum/errors.ts';
@@ -29,12 +28,8 @@ function patchInput(id: string, patch: unknown, ifMatch: string | undefined): Pa
  *
  * @see specification 4.5; https://hl7.org/fhir/R4/http.html#patch
  */
-export const patchAppointment: Handler = async (exchange, context) => {
-  const { id } = exchange.params;
+export const patchAppointment: Handler = withId(async (id, exchange, context) => {
   const ifMatch = ifMatchVersion(exchange.header('if-match'));
-  if (!isId(id)) {
-    return problem('not-found');
-  }
   if ('code' in ifMatch) {
     return refusal([ifMatch], context.config);
   }
@@ -43,4 +38,4 @@ export const patchAppointment: Handler = async (exchange, context) => {
   return isResource(resource, 'Appointment')
     ? preferred({ status: 200, headers: versionHeaders(resource), resource }, exchange.returnPreference)
     : refusedByBot(answer, context, 'patch');
-};
+});

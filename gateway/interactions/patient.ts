@@ -1,31 +1,18 @@
 import type { Patient } from '@medplum/fhirtypes';
 import { isPatient, replacementIssues, submittedPatient, updatedPatient } from '../../core/booking/patient/submit.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { isId } from '../../core/fhir/reference.ts';
 import { ownRefusal } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
-import type { FhirRequest, Handler } from '../handler.ts';
+import { type FhirRequest, type Handler, withId } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
-import { type FhirResponse, preferred, versionHeaders } from '../http/response.ts';
+import { type FhirResponse, preferred, written } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { bodyOf, isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
 import { searchControls } from '../search/result/result-parameters.ts';
 import { formatQuery, parseQuery, rewriteSearch } from '../search/rewrite.ts';
-
-/** Turns Medplum's answer to a write into the service's. */
-function written(answer: UpstreamAnswer, { returnPreference }: FhirRequest, { config }: GatewayContext): FhirResponse {
-  const resource = publicResource(answer.body, 'Patient');
-  if (!resource) {
-    return problem('bad-gateway');
-  }
-  const location: Record<string, string> =
-    answer.status === 201 ? { location: `${config.baseUrl}/Patient/${resource.id}` } : {};
-  const headers = { ...location, ...versionHeaders(resource) };
-  return preferred({ status: answer.status, headers, resource }, returnPreference);
-}
 
 /** Sends a patient to be stored. */
 const storePatient = (
@@ -49,16 +36,23 @@ function answerTo(
   exchange: FhirRequest,
   context: GatewayContext,
 ): FhirResponse {
-  // Medplum passes on, with status 400, the objections of its Bots to a write.
-  return isSuccess(answer)
-    ? written(answer, exchange, context)
-    : (ownRefusal(bodyOf(answer), context.config) ?? upstreamProblem(answer, context.config));
+  if (!isSuccess(answer)) {
+    // Medplum passes on, with status 400, the objections of its Bots to a write.
+    return ownRefusal(bodyOf(answer), context.config) ?? upstreamProblem(answer, context.config);
+  }
+  const resource = publicResource(answer.body, 'Patient');
+  return resource
+    ? preferred(written(answer.status, resource, context.config.baseUrl), exchange.returnPreference)
+    : problem('bad-gateway');
 }
 
 /** `If-None-Exist`, checked and rewritten like any search; a condition on the patient itself, without chains. */
-function condition(sent: string | undefined, { config }: GatewayContext): Record<string, string> | readonly Issue[] {
+function condition(
+  sent: string | undefined,
+  { config }: GatewayContext,
+): { readonly headers: Record<string, string> } | { readonly issues: readonly Issue[] } {
   if (sent === undefined) {
-    return {};
+    return { headers: {} };
   }
   const search = rewriteSearch('Patient', parseQuery(sent.replace(/^\?/, '')), {
     ...config,
@@ -66,19 +60,14 @@ function condition(sent: string | undefined, { config }: GatewayContext): Record
     now: Date.now(),
   });
   if (!('params' in search)) {
-    return search;
+    return { issues: search };
   }
   const filters = search.params.filter(({ name }) => !Object.hasOwn(searchControls, name));
   const chained = filters.filter(({ chain }) => chain !== undefined);
-  return chained.length > 0
-    ? chained.map(({ name }) =>
-        searchIssue(name, `If-None-Exist supports conditions on the patient itself only, not '${name}'.`),
-      )
-    : { 'if-none-exist': formatQuery(filters) };
-}
-
-function isIssues(value: Record<string, string> | readonly Issue[]): value is readonly Issue[] {
-  return Array.isArray(value);
+  const issues = chained.map(({ name }) =>
+    searchIssue(name, `If-None-Exist supports conditions on the patient itself only, not '${name}'.`),
+  );
+  return issues.length > 0 ? { issues } : { headers: { 'if-none-exist': formatQuery(filters) } };
 }
 
 /**
@@ -93,17 +82,16 @@ export const createPatient: Handler = async (exchange, context) => {
   if (!caller) {
     return problem('unauthorized');
   }
-  const headers = condition(exchange.header('if-none-exist'), context);
+  const asked = condition(exchange.header('if-none-exist'), context);
   const checked = submittedPatient(body, caller, config);
-  if (isIssues(headers) || 'issues' in checked) {
-    const issues = [...(isIssues(headers) ? headers : []), ...('issues' in checked ? checked.issues : [])];
-    return refusal(issues, config);
+  if ('issues' in asked || 'issues' in checked) {
+    return refusal(
+      [asked, checked].flatMap((one) => ('issues' in one ? one.issues : [])),
+      config,
+    );
   }
-  return answerTo(
-    await storePatient('POST', 'fhir/R4/Patient', headers, checked.patient, exchange, context),
-    exchange,
-    context,
-  );
+  const answer = await storePatient('POST', 'fhir/R4/Patient', asked.headers, checked.patient, exchange, context);
+  return answerTo(answer, exchange, context);
 };
 
 /** How often a patient is read again that others change at the same moment. */
@@ -115,11 +103,10 @@ const ATTEMPTS = 5;
  *
  * @see specification 4.6; https://hl7.org/fhir/R4/http.html#update
  */
-export const updatePatient: Handler = async (exchange, context) => {
-  const { body, caller, params } = exchange;
-  const { id } = params;
-  if (!isId(id) || !caller) {
-    return problem('not-found');
+export const updatePatient: Handler = withId(async (id, exchange, context) => {
+  const { body, caller } = exchange;
+  if (!caller) {
+    return problem('unauthorized');
   }
   const ifMatch = ifMatchVersion(exchange.header('if-match'));
   const issues = [...replacementIssues(body, id), ...('code' in ifMatch ? [ifMatch] : [])];
@@ -147,4 +134,4 @@ export const updatePatient: Handler = async (exchange, context) => {
       return answerTo(isOvertaken ? { ...answer, status: 409 } : answer, exchange, context);
     }
   }
-};
+});

@@ -1,6 +1,5 @@
 import type { Resource } from '@medplum/fhirtypes';
-import { isId } from '../../core/fhir/reference.ts';
-import type { FhirRequest, Handler } from '../handler.ts';
+import { type FhirRequest, type Handler, withId } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { isSuccess } from '../medplum/errors.ts';
@@ -26,24 +25,16 @@ export function current(resource: Resource, { header }: FhirRequest): FhirRespon
  *
  * @see https://hl7.org/fhir/R4/http.html#read
  */
-export function read(type: ServedTypeName): Handler {
-  return async (exchange, context) => {
-    const { params, upstreamHeaders } = exchange;
-    if (!isId(params.id)) {
-      return problem('not-found');
-    }
-    const found = await context.upstream.call({
-      method: 'GET',
-      path: `fhir/R4/${type}/${params.id}`,
-      headers: upstreamHeaders,
-    });
+export const read = (type: ServedTypeName): Handler =>
+  withId(async (id, exchange, context) => {
+    const path = `fhir/R4/${type}/${id}`;
+    const found = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
     if (!isSuccess(found)) {
-      return absence(type, params.id, found, exchange, context);
+      return absence(type, id, found, exchange, context);
     }
     const resource = publicResource(found.body, type, context.config);
     if (!resource) {
       return problem('bad-gateway');
     }
     return current(resource, exchange);
-  };
-}
+  });

@@ -5,7 +5,7 @@ import { parametersIn } from '../../core/fhir/resource.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
-import type { FhirRequest, Handler } from '../handler.ts';
+import { type FhirRequest, type Handler, withId } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
@@ -66,10 +66,10 @@ export const subscriptionStatus = withParameters(['id', 'status'], async (exchan
 });
 
 /** `$deliver`: lets staff have waiting notifications sent now; a Subscription in error becomes `requested` again. */
-export const deliverNow = withParameters([], async (exchange, context) => {
-  const { id } = exchange.params;
-  return isId(id) ? callReport({ operation: 'deliver', id }, exchange, context) : problem('not-found');
-});
+export const deliverNow = withParameters(
+  [],
+  withId((id, exchange, context) => callReport({ operation: 'deliver', id }, exchange, context)),
+);
 
 /** An event number, or what is wrong with it. */
 function eventNumber(exchange: FhirRequest, name: string): { readonly number?: number } | Issue {
@@ -93,13 +93,9 @@ function eventNumber(exchange: FhirRequest, name: string): { readonly number?: n
  */
 export const subscriptionEvents = withParameters(
   ['eventsSinceNumber', 'eventsUntilNumber', 'content'],
-  async (exchange, context) => {
-    const { id } = exchange.params;
+  withId(async (id, exchange, context) => {
     const since = eventNumber(exchange, 'eventsSinceNumber');
     const until = eventNumber(exchange, 'eventsUntilNumber');
-    if (!isId(id)) {
-      return problem('not-found');
-    }
     const issues = [since, until].flatMap((read) => ('code' in read ? [read] : []));
     if ('code' in since || 'code' in until) {
       return refusal(issues, context.config);
@@ -107,7 +103,7 @@ export const subscriptionEvents = withParameters(
     const [content] = valuesOf(exchange, 'content');
     const input = { operation: 'events', id, since: since.number, until: until.number, content };
     return callReport(input, exchange, context);
-  },
+  }),
 );
 
 /**
@@ -116,24 +112,23 @@ export const subscriptionEvents = withParameters(
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */
-export const websocketToken = withParameters(['id'], async (exchange, context) => {
-  const { id } = exchange.params;
-  if (!isId(id)) {
-    return problem('not-found');
-  }
-  const answer = await callBot('subscription-operations', { operation: 'binding', id }, exchange, context);
-  const binding = exchange.caller && bindingIn(bodyOf(answer), nameOf(exchange.caller));
-  if (!binding) {
-    return refusedByBot(answer, context);
-  }
-  const resource: Parameters = {
-    resourceType: 'Parameters',
-    parameter: [
-      { name: 'token', valueString: context.bindingTokens.seal(binding) },
-      { name: 'expiration', valueDateTime: binding.expiration },
-      { name: 'subscription', valueString: id },
-      { name: 'websocket-url', valueUrl: websocketUrl(context.config) },
-    ],
-  };
-  return { status: 200, resource };
-});
+export const websocketToken = withParameters(
+  ['id'],
+  withId(async (id, exchange, context) => {
+    const answer = await callBot('subscription-operations', { operation: 'binding', id }, exchange, context);
+    const binding = exchange.caller && bindingIn(bodyOf(answer), nameOf(exchange.caller));
+    if (!binding) {
+      return refusedByBot(answer, context);
+    }
+    const resource: Parameters = {
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'token', valueString: context.bindingTokens.seal(binding) },
+        { name: 'expiration', valueDateTime: binding.expiration },
+        { name: 'subscription', valueString: id },
+        { name: 'websocket-url', valueUrl: websocketUrl(context.config) },
+      ],
+    };
+    return { status: 200, resource };
+  }),
+);

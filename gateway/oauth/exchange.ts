@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { parseJson } from '../../core/fhir/json.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import type { GatewayContext } from '../context.ts';
+import { only, tracing } from '../handler.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
 import type { RawAnswer } from '../medplum/client.ts';
 import { failureAnswer } from '../medplum/errors.ts';
@@ -21,7 +23,6 @@ type OAuthAnswer =
   | { readonly raw: RawAnswer; readonly body: unknown }
   | { readonly refuse: (reply: FastifyReply) => FastifyReply };
 
-const passedOn = ['traceparent', 'tracestate'] as const;
 const responseHeaders = ['content-type', 'www-authenticate', 'retry-after'] as const;
 
 /**
@@ -32,26 +33,6 @@ const addressMembers: ReadonlyMap<string, 'rewritten' | 'left out'> = new Map([
   ['smart_style_url', 'left out'],
   ['hub.url', 'left out'],
 ]);
-
-function only<Name extends string>(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-  allowed: readonly Name[],
-): Record<string, string> {
-  return Object.fromEntries(
-    allowed.flatMap((name) => {
-      const value = headers[name];
-      return typeof value === 'string' ? [[name, value]] : [];
-    }),
-  );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** The members of an OAuth answer as the world may see them. */
 export function publicMembers(body: object, { rewriteUrl }: Addresses): Readonly<Record<string, unknown>> {
@@ -85,7 +66,7 @@ export async function askMedplum(
     method,
     path,
     headers: {
-      ...only(request.headers, passedOn),
+      ...only(request.headers, tracing),
       ...(contentType !== undefined && { 'content-type': contentType }),
       ...(authorization !== undefined && { authorization }),
       'x-forwarded-for': request.ip,
@@ -96,7 +77,7 @@ export async function askMedplum(
   if ('failure' in raw) {
     return { refuse: (reply) => sendOAuthProblem(reply, failureAnswer(raw, config)) };
   }
-  const body = parsed(raw.text);
+  const body = parseJson(raw.text);
   if (raw.status < 400) {
     return { raw, body };
   }

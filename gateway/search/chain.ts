@@ -2,9 +2,9 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
+import { searchMedplum } from './medplum.ts';
 import { type SearchParam, searchIssue } from './parameters/param.ts';
 import { formatQuery, type RewrittenParam } from './rewrite.ts';
 
@@ -31,26 +31,14 @@ interface Resolution {
 async function idsOf(
   type: ServedTypeName,
   condition: SearchParam,
-  { exchange, context: { upstream, config } }: Resolution,
+  { exchange, context }: Resolution,
 ): Promise<readonly string[] | FhirResponse> {
   const page = [
     { name: '_elements', value: 'id' },
     { name: '_count', value: String(maxLinked + 1) },
   ];
-  const found = await upstream.call({
-    method: 'POST',
-    path: `fhir/R4/${type}/_search`,
-    headers: { ...exchange.upstreamHeaders, 'content-type': 'application/x-www-form-urlencoded' },
-    body: formatQuery([condition, ...page]),
-  });
-  if (!isSuccess(found)) {
-    return upstreamProblem(found, config);
-  }
-  if (!isBundle(found.body)) {
-    return problem('bad-gateway');
-  }
-  const { entry = [] } = found.body;
-  return entry.flatMap((one) => publicResource(one?.resource, type)?.id ?? []);
+  const found = await searchMedplum(type, formatQuery([condition, ...page]), 'POST', exchange, context);
+  return isBundle(found) ? (found.entry ?? []).flatMap((one) => publicResource(one?.resource, type)?.id ?? []) : found;
 }
 
 type Chain = NonNullable<RewrittenParam['chain']>;

@@ -1,4 +1,4 @@
-import { atMost } from '../at-most.ts';
+import { within } from '../within.ts';
 
 /** Carries out the same work once for all callers that want it at the same time. */
 export interface Collapsing<T> {
@@ -48,7 +48,7 @@ export function createCollapsing<T>(longest: number): Collapsing<T> {
       if (flight.next !== undefined) {
         return flight.next;
       }
-      const next = atMost(longest, [flight.ended]).then(() => begin(key, work));
+      const next = within(longest, flight.ended, undefined).then(() => begin(key, work));
       flights.set(key, { ended: flight.ended, next });
       return next;
     },

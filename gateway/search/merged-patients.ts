@@ -3,11 +3,10 @@ import { replacedBy } from '../../core/booking/appointment/patient-change.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';
-import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
+import { searchMedplum } from './medplum.ts';
 import type { SearchParam } from './parameters/param.ts';
 import { formatQuery } from './rewrite.ts';
 
@@ -28,26 +27,17 @@ const patientsIn = ({ name, value }: SearchParam): string[] =>
 /** Reads those of the patients that the caller may read. */
 async function readPatients(
   ids: readonly string[],
-  { upstreamHeaders }: FhirRequest,
-  { upstream, config }: GatewayContext,
+  exchange: FhirRequest,
+  context: GatewayContext,
 ): Promise<Patient[] | FhirResponse> {
-  const found = await upstream.call({
-    method: 'POST',
-    path: 'fhir/R4/Patient/_search',
-    headers: { ...upstreamHeaders, 'content-type': 'application/x-www-form-urlencoded' },
-    body: formatQuery([
-      { name: '_id', value: ids.join(',') },
-      { name: '_count', value: String(ids.length) },
-    ]),
-  });
-  if (!isSuccess(found)) {
-    return upstreamProblem(found, config);
-  }
-  if (!isBundle(found.body)) {
-    return problem('bad-gateway');
-  }
-  const { entry = [] } = found.body;
-  return entry.flatMap((one) => (isResource(one?.resource, 'Patient') ? [one.resource] : []));
+  const query = formatQuery([
+    { name: '_id', value: ids.join(',') },
+    { name: '_count', value: String(ids.length) },
+  ]);
+  const found = await searchMedplum('Patient', query, 'POST', exchange, context);
+  return isBundle(found)
+    ? (found.entry ?? []).flatMap((one) => (isResource(one?.resource, 'Patient') ? [one.resource] : []))
+    : found;
 }
 
 /**

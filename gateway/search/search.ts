@@ -1,25 +1,20 @@
 import type { Bundle, BundleLink } from '@medplum/fhirtypes';
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { fingerprint } from '../medplum/current-profile.ts';
-import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { onlyBookable } from './bookable.ts';
 import { resolveChains } from './chain.ts';
+import { searchMedplum } from './medplum.ts';
 import { withSurvivors } from './merged-patients.ts';
 import type { SearchParam } from './parameters/param.ts';
 import { sayingIgnored } from './result/ignored.ts';
-import { searchCall, searchFiltered } from './result/post-filter.ts';
+import { searchFiltered } from './result/post-filter.ts';
 import { countAsked, countingParams, isCountedInPart, totalOf, withTotal } from './result/result-total.ts';
 import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
-
-function isRefused(search: RewrittenSearch | readonly Issue[]): search is readonly Issue[] {
-  return Array.isArray(search);
-}
 
 const paging: readonly string[] = ['_count', '_offset', '_cursor'];
 
@@ -42,16 +37,15 @@ async function totalInPart(
   params: readonly SearchParam[],
   page: Bundle,
   exchange: FhirRequest,
-  { upstream, addresses, config }: GatewayContext,
+  context: GatewayContext,
 ): Promise<{ total?: number }> {
   const known = totalOf(page, isFirstPage(params));
   if (known !== undefined) {
     return { total: known };
   }
-  const query = formatQuery(countingParams(params));
-  const counted = await upstream.call(searchCall(type, query, 'POST', exchange.upstreamHeaders));
-  const isKnown = isSuccess(counted) && isBundle(counted.body);
-  const total = isKnown ? totalOf(publicBundle(counted.body, type, addresses, config), true) : undefined;
+  const counted = await searchMedplum(type, formatQuery(countingParams(params)), 'POST', exchange, context);
+  const { addresses, config } = context;
+  const total = isBundle(counted) ? totalOf(publicBundle(counted, type, addresses, config), true) : undefined;
   return total === undefined ? {} : { total };
 }
 
@@ -80,18 +74,11 @@ async function carryOut(
     return searchFiltered(type, { ...search, params }, exchange, context);
   }
   const isChained = params !== search.params;
-  const found = slots
-    ? { status: 200, headers: {}, body: slots }
-    : await context.upstream.call(
-        searchCall(type, queryOf(params), isChained ? 'POST' : method, exchange.upstreamHeaders),
-      );
-  if (!isSuccess(found)) {
-    return upstreamProblem(found, context.config);
+  const found = slots ?? (await searchMedplum(type, queryOf(params), isChained ? 'POST' : method, exchange, context));
+  if (!isBundle(found)) {
+    return found;
   }
-  if (!isBundle(found.body)) {
-    return problem('bad-gateway');
-  }
-  const bundle = publicBundle(found.body, type, context.addresses, context.config);
+  const bundle = publicBundle(found, type, context.addresses, context.config);
   const link = (bundle.link ?? []).map((one) => asAsked(one, search.asked));
   const total = isInPart ? await totalInPart(type, params, bundle, exchange, context) : {};
   return { status: 200, resource: { ...bundle, ...total, link } };
@@ -109,9 +96,9 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
     const sent = countAsked(queries.flatMap(parseQuery), queries);
     const handling = exchange.handling ?? config.handling;
     const rewritten = rewriteSearch(type, sent, { ...config, handling, now: Date.now() });
-    return isRefused(rewritten)
-      ? refusal(rewritten, config)
-      : sayingIgnored(await carryOut(type, rewritten, method, exchange, context), rewritten.ignored);
+    return 'params' in rewritten
+      ? sayingIgnored(await carryOut(type, rewritten, method, exchange, context), rewritten.ignored)
+      : refusal(rewritten, config);
   };
   return async (exchange, context) => {
     const { query, handling, upstreamHeaders } = exchange;

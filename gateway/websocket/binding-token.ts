@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Bundle } from '@medplum/fhirtypes';
+import { parseJson } from '../../core/fhir/json.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { createSealer, keyBytes } from '../sealing/sealer.ts';
@@ -39,15 +40,6 @@ function bindingIn(value: unknown): Binding | undefined {
     : undefined;
 }
 
-/** The value of a JSON text; `undefined` if it is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Prepares binding tokens.
  *
@@ -60,7 +52,7 @@ export function createBindingTokens(key: Buffer = randomBytes(keyBytes), now: ()
     seal: (binding) => seal(JSON.stringify(binding)),
     unseal: (token) => {
       const opened = open(token);
-      const binding = opened === undefined ? undefined : bindingIn(parsed(opened));
+      const binding = opened === undefined ? undefined : bindingIn(parseJson(opened));
       return binding && Date.parse(binding.expiration) > now() ? binding : undefined;
     },
   };

@@ -1,4 +1,5 @@
 import type { Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { parseJson } from '../../core/fhir/json.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { notificationIn } from '../../core/notifications/delivery/message.ts';
 import type { Binding, BindingTokens } from './binding-token.ts';
@@ -37,14 +38,10 @@ function wordsOf(text: string): readonly [verb?: string, token?: string] {
     const [verb, token] = text.trim().split(/\s+/, 2);
     return [verb?.replace(/:$/, ''), token];
   }
-  try {
-    const message: unknown = JSON.parse(text);
-    const payload = isObject(message) ? message.payload : undefined;
-    const token = isObject(payload) ? payload.token : undefined;
-    return [isObject(message) ? String(message.type) : undefined, typeof token === 'string' ? token : undefined];
-  } catch {
-    return [];
-  }
+  const message = parseJson(text);
+  const payload = isObject(message) ? message.payload : undefined;
+  const token = isObject(payload) ? payload.token : undefined;
+  return [isObject(message) ? String(message.type) : undefined, typeof token === 'string' ? token : undefined];
 }
 
 /**
@@ -80,12 +77,7 @@ function refusalIn({ issue }: OperationOutcome): MedplumMessage {
 
 /** Reads a message of Medplum; `undefined` if no client needs to know. */
 export function readMedplumMessage(text: string): MedplumMessage | undefined {
-  let message: unknown;
-  try {
-    message = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const message = parseJson(text);
   if (isResource(message, 'OperationOutcome')) {
     return refusalIn(message);
   }

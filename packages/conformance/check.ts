@@ -16,7 +16,7 @@ export const fromStage5: readonly Stage[] = ['isik5', 'isik'];
 export const fromStage6: readonly Stage[] = ['isik'];
 
 /** How binding a rule is. A rule that a service need not follow cannot fail it. */
-export type Level = 'MUST' | 'SHOULD' | 'MAY';
+type Level = 'MUST' | 'SHOULD' | 'MAY';
 
 /** Who sends a request: the requestor (the default), the clinic's staff at their own address, or an anonymous client. */
 export type Sender = 'requestor' | 'staff' | 'nobody';

@@ -373,7 +373,7 @@ export const breaks: readonly Break[] = [
   },
   {
     rule: '`POST /Patient`',
-    edits: [edit('gateway/interactions/patient.ts', 'answer.status === 201 ? {', 'answer.status === 200 ? {')],
+    edits: [edit('gateway/http/response.ts', '...(status === 201 && {', '...(status === 200 && {')],
   },
   {
     rule: '`POST /Patient`',

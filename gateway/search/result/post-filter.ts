@@ -1,12 +1,11 @@
 import type { Bundle, BundleEntry, BundleLink } from '@medplum/fhirtypes';
 import type { GatewayContext } from '../../context.ts';
 import type { FhirRequest } from '../../handler.ts';
-import { problem, refusal } from '../../http/errors.ts';
+import { refusal } from '../../http/errors.ts';
 import type { FhirResponse } from '../../http/response.ts';
-import type { UpstreamCall } from '../../medplum/client.ts';
-import { isSuccess, upstreamProblem } from '../../medplum/errors.ts';
 import { isBundle, publicBundle, publicResource } from '../../medplum/public-resources.ts';
 import type { ServedTypeName } from '../../served-types.ts';
+import { searchMedplum } from '../medplum.ts';
 import { type SearchParam, searchIssue } from '../parameters/param.ts';
 import { formatQuery, type RewrittenSearch } from '../rewrite.ts';
 import { MAX_COUNT } from './result-parameters.ts';
@@ -17,19 +16,6 @@ const defaultCount = 20;
 
 /** The longest query of an address, in characters. */
 const LONGEST = 4_000;
-
-/** The search request to Medplum, with the client's method: values that it sent in the body stay out of the URL. */
-export function searchCall(
-  type: ServedTypeName,
-  query: string,
-  method: 'GET' | 'POST',
-  headers: FhirRequest['upstreamHeaders'],
-): UpstreamCall {
-  const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
-  return method === 'POST'
-    ? { method, path: `fhir/R4/${type}/_search`, body: query, headers: form }
-    : { method, path: `fhir/R4/${type}`, query, headers };
-}
 
 /** Parameters that shape a page; they do not count while the gateway looks for matches. */
 const paging: readonly string[] = ['_count', '_offset', '_cursor', '_total'];
@@ -56,8 +42,8 @@ function nextQuery(bundle: Bundle): string | undefined {
 async function matchingIds(
   type: ServedTypeName,
   { params, filters }: RewrittenSearch,
-  { upstreamHeaders }: FhirRequest,
-  { upstream, config }: GatewayContext,
+  exchange: FhirRequest,
+  context: GatewayContext,
 ): Promise<readonly string[] | FhirResponse> {
   const narrowing = params.filter(({ name }) => !paging.includes(name) && !shape.includes(name));
   const elements = [...new Set(filters.map(({ element }) => element))].join(',');
@@ -70,23 +56,17 @@ async function matchingIds(
   ]);
   const ids: string[] = [];
   for (let page = 0; page < looked.pages && query !== undefined; page++) {
-    const answer = await upstream.call(
-      searchCall(type, query, query.length > LONGEST ? 'POST' : 'GET', upstreamHeaders),
-    );
-    if (!isSuccess(answer)) {
-      return upstreamProblem(answer, config);
+    const bundle = await searchMedplum(type, query, query.length > LONGEST ? 'POST' : 'GET', exchange, context);
+    if (!isBundle(bundle)) {
+      return bundle;
     }
-    if (!isBundle(answer.body)) {
-      return problem('bad-gateway');
-    }
-    const { entry = [] } = answer.body;
-    const found = entry.flatMap((one) => publicResource(one?.resource, type) ?? []);
+    const found = (bundle.entry ?? []).flatMap((one) => publicResource(one?.resource, type) ?? []);
     ids.push(...found.flatMap((one) => (one.id && filters.every(({ matches }) => matches(one)) ? [one.id] : [])));
-    query = nextQuery(answer.body);
+    query = nextQuery(bundle);
   }
   const most = looked.pages * looked.atOnce;
   const diagnostics = `The search has more than ${most} ${type} resources to examine: narrow it, for example by patient or start.`;
-  return query === undefined ? ids : refusal([searchIssue(elements, diagnostics)], config);
+  return query === undefined ? ids : refusal([searchIssue(elements, diagnostics)], context.config);
 }
 
 /** The resources of a page in the form that was asked for, with those to include. */
@@ -94,8 +74,8 @@ async function readPage(
   type: ServedTypeName,
   ids: readonly string[],
   params: readonly SearchParam[],
-  { upstreamHeaders }: FhirRequest,
-  { upstream, config, addresses }: GatewayContext,
+  exchange: FhirRequest,
+  context: GatewayContext,
 ): Promise<readonly BundleEntry[] | FhirResponse> {
   if (ids.length === 0) {
     return [];
@@ -105,17 +85,15 @@ async function readPage(
     { name: '_count', value: String(ids.length) },
     ...params.filter(({ name }) => shape.includes(name)),
   ]);
-  const answer = await upstream.call(searchCall(type, query, 'POST', upstreamHeaders));
-  if (!isSuccess(answer)) {
-    return upstreamProblem(answer, config);
-  }
-  if (!isBundle(answer.body)) {
-    return problem('bad-gateway');
+  const bundle = await searchMedplum(type, query, 'POST', exchange, context);
+  if (!isBundle(bundle)) {
+    return bundle;
   }
   const place = new Map(ids.map((id, index) => [id, index]));
   const placeOf = ({ resource, search }: BundleEntry): number =>
     search?.mode === 'include' ? ids.length : (place.get(resource?.id ?? '') ?? ids.length);
-  return (publicBundle(answer.body, type, addresses, config).entry ?? []).toSorted((a, b) => placeOf(a) - placeOf(b));
+  const { entry = [] } = publicBundle(bundle, type, context.addresses, context.config);
+  return entry.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** The links of one page of a result that the gateway itself has divided into pages. */
