@@ -76,6 +76,16 @@ export interface Check {
   readonly covers?: readonly Scenario[];
 }
 
+/** A check that sends one request. */
+export type Asking = Omit<Check, 'steps'> &
+  Pick<RequestStep, 'request' | 'by' | 'format' | 'headers' | 'body' | 'expect' | 'within'>;
+
+/** Makes the check of one request. */
+export const asking = ({ request, by, format, headers, body, within, expect, ...check }: Asking): Check => ({
+  ...check,
+  steps: [{ request, by, format, headers, body, within, expect }],
+});
+
 /** How binding the rule of a check is. */
 export const levelOf = ({ level = 'MUST' }: Check): Level => level;
 

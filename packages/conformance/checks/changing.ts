@@ -1,4 +1,4 @@
-import { type Check, fromStage5, isikStages } from '../check.ts';
+import { asking, type Check, fromStage5, isikStages, type RequestStep } from '../check.ts';
 import { codedOutcome, header, leadsTo, refusal, resource, status, success, that } from '../expectation.ts';
 import {
   cancellation,
@@ -77,70 +77,62 @@ const immutableCheck = ({ element, operation, needs = ['slot', 'patient'] }: Imm
   ],
 });
 
+/** A patch of an Appointment that was booked, and what is true of it then (FHIRPath). */
+interface Patching extends Omit<Check, 'needs' | 'steps'>, Pick<RequestStep, 'body' | 'expect'> {
+  readonly after: string;
+}
+
+const patching = ({ body, expect, after, ...check }: Patching): Check => ({
+  ...check,
+  needs: ['slot', 'patient'],
+  steps: [
+    bookSlot,
+    { request: 'PATCH /{appointment}', body, expect },
+    { request: 'GET /{appointment}', expect: [status(200), that(after)] },
+  ],
+});
+
 /** Updating and cancelling appointments (specification 4.5). */
 export const changingChecks: readonly Check[] = [
-  {
+  patching({
     name: 'patch-cancel',
     rule: 'A FHIRPath Patch cancels an Appointment.',
     section: 'Specification 4.5 and 3',
-    needs: ['slot', 'patient'],
-    steps: [
-      bookSlot,
-      { request: 'PATCH /{appointment}', body: cancellation, expect: [success] },
-      { request: 'GET /{appointment}', expect: [status(200), that("status = 'cancelled'")] },
-    ],
-  },
-  {
+    body: cancellation,
+    expect: [success],
+    after: "status = 'cancelled'",
+  }),
+  patching({
     name: 'patch-cancel-with-reason',
     rule: 'A cancellation can carry its reason.',
     section: 'ISiK Terminplanung, ISiKTermin.cancelationReason',
     stages: isikStages,
-    needs: ['slot', 'patient'],
-    steps: [
-      bookSlot,
-      { request: 'PATCH /{appointment}', body: cancelledByPatient, expect: [success] },
-      {
-        request: 'GET /{appointment}',
-        expect: [status(200), that("status = 'cancelled' and cancelationReason.coding.where(code = 'pat').exists()")],
-      },
-    ],
-  },
-  {
+    body: cancelledByPatient,
+    expect: [success],
+    after: "status = 'cancelled' and cancelationReason.coding.where(code = 'pat').exists()",
+  }),
+  patching({
     name: 'patch-reason-not-bound',
     rule: 'A reason for a cancellation that is not one of the bound codes is refused.',
     section: 'ISiK Terminplanung, ISiKTermin.cancelationReason',
     stages: isikStages,
-    needs: ['slot', 'patient'],
-    steps: [
-      bookSlot,
-      {
-        request: 'PATCH /{appointment}',
-        body: patch({
-          type: 'add',
-          path: 'Appointment',
-          name: 'cancelationReason',
-          value: { valueCodeableConcept: { coding: [{ system: 'https://example.org/reasons', code: 'mood' }] } },
-        }),
-        expect: [refusal, codedOutcome],
-      },
-      { request: 'GET /{appointment}', expect: [status(200), that('cancelationReason.exists().not()')] },
-    ],
-  },
-  {
+    body: patch({
+      type: 'add',
+      path: 'Appointment',
+      name: 'cancelationReason',
+      value: { valueCodeableConcept: { coding: [{ system: 'https://example.org/reasons', code: 'mood' }] } },
+    }),
+    expect: [refusal, codedOutcome],
+    after: 'cancelationReason.exists().not()',
+  }),
+  patching({
     name: 'patch-other-element',
     rule: 'A FHIRPath Patch updates what may be changed.',
     section: 'Specification 4.5',
-    needs: ['slot', 'patient'],
-    steps: [
-      bookSlot,
-      {
-        request: 'PATCH /{appointment}',
-        body: patch({ type: 'replace', path: 'Appointment.comment', value: { valueString: 'Changed' } }),
-        expect: [success],
-      },
-      { request: 'GET /{appointment}', expect: [status(200), that("comment = 'Changed'")] },
-    ],
-  },
+    body: patch({ type: 'replace', path: 'Appointment.comment', value: { valueString: 'Changed' } }),
+    expect: [success],
+    after: "comment = 'Changed'",
+  }),
   ...immutable.map(immutableCheck),
   {
     name: 'patch-not-a-patch',
@@ -156,26 +148,22 @@ export const changingChecks: readonly Check[] = [
       },
     ],
   },
-  {
+  asking({
     name: 'absence-for-staff',
     level: 'MAY',
     rule: 'That somebody is absent is for staff of the clinic to say: a portal is refused with 403.',
     section: 'docs/absences.md',
     needs: ['slot'],
-    steps: [
-      {
-        request: 'POST /Schedule/$absence',
-        body: {
-          resourceType: 'Parameters',
-          parameter: [
-            { name: 'schedule', valueReference: { reference: '{slot.schedule.reference}' } },
-            { name: 'period', valuePeriod: { start: '{slot.start}', end: '{slot.end}' } },
-          ],
-        },
-        expect: [status(403), codedOutcome],
-      },
-    ],
-  },
+    request: 'POST /Schedule/$absence',
+    body: {
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'schedule', valueReference: { reference: '{slot.schedule.reference}' } },
+        { name: 'period', valuePeriod: { start: '{slot.start}', end: '{slot.end}' } },
+      ],
+    },
+    expect: [status(403), codedOutcome],
+  }),
 ];
 
 /** Submitting patients (specification 4.6). */

@@ -1,6 +1,6 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import { isObject } from '../../../core/fhir/resource.ts';
-import { type Check, fromStage6, isikStages } from '../check.ts';
+import { asking, type Check, fromStage6, isikStages } from '../check.ts';
 import {
   type Expectation,
   findsOnly,
@@ -78,57 +78,45 @@ export const discoveryChecks: readonly Check[] = [
       { request: 'GET /Schedule?actor={practitioner}&_count=100', expect: [status(200), hasNot('{inactiveSchedule}')] },
     ],
   },
-  {
+  asking({
     name: 'schedules-by-actor',
     rule: 'Schedules are found by their actor.',
     section: 'Specification 4.2',
     needs: ['schedule', 'practitioner', 'serviceSchedule'],
-    steps: [
-      {
-        request: 'GET /Schedule?actor={practitioner}&_count=100',
-        expect: [
-          ...findsOnly('Schedule', `actor.where(${leadsTo('{practitioner}')}).exists()`),
-          has('{schedule}'),
-          hasNot('{serviceSchedule}'),
-        ],
-      },
+    request: 'GET /Schedule?actor={practitioner}&_count=100',
+    expect: [
+      ...findsOnly('Schedule', `actor.where(${leadsTo('{practitioner}')}).exists()`),
+      has('{schedule}'),
+      hasNot('{serviceSchedule}'),
     ],
-  },
-  {
+  }),
+  asking({
     name: 'schedules-by-actors',
     rule: 'Schedules are found by several actors at once.',
     section: 'Specification 4.2',
     needs: ['schedule', 'practitioner', 'serviceSchedule', 'healthcareService'],
-    steps: [
-      {
-        request: 'GET /Schedule?actor={practitioner},{healthcareService}&_count=100',
-        expect: [
-          ...findsOnly(
-            'Schedule',
-            `actor.where(${leadsTo('{practitioner}')} or ${leadsTo('{healthcareService}')}).exists()`,
-          ),
-          has('{schedule}'),
-          has('{serviceSchedule}'),
-        ],
-      },
+    request: 'GET /Schedule?actor={practitioner},{healthcareService}&_count=100',
+    expect: [
+      ...findsOnly(
+        'Schedule',
+        `actor.where(${leadsTo('{practitioner}')} or ${leadsTo('{healthcareService}')}).exists()`,
+      ),
+      has('{schedule}'),
+      has('{serviceSchedule}'),
     ],
-  },
-  {
+  }),
+  asking({
     name: 'slots-free',
     rule: 'The free Slots of a Schedule are found, and no others.',
     section: 'Specification 4.3',
     needs: ['schedule', 'slot', 'busySlot'],
-    steps: [
-      {
-        request: 'GET /Slot?schedule={schedule}&status=free&_count=100',
-        expect: [
-          ...findsOnly('Slot', `status = 'free' and schedule.${leadsTo('{schedule}')}`),
-          has('{slot}'),
-          hasNot('{busySlot}'),
-        ],
-      },
+    request: 'GET /Slot?schedule={schedule}&status=free&_count=100',
+    expect: [
+      ...findsOnly('Slot', `status = 'free' and schedule.${leadsTo('{schedule}')}`),
+      has('{slot}'),
+      hasNot('{busySlot}'),
     ],
-  },
+  }),
   {
     name: 'slots-by-payer-kind',
     level: 'MAY',
@@ -158,61 +146,45 @@ export const discoveryChecks: readonly Check[] = [
       },
     ],
   },
-  {
+  asking({
     name: 'slots-past',
     level: 'SHOULD',
     rule: 'A search for free Slots without start begins now.',
     section: 'ISiK Terminplanung, Slot',
     stages: isikStages,
     needs: ['schedule', 'pastSlot', 'slot'],
-    steps: [
-      {
-        request: 'GET /Slot?schedule={schedule}&status=free&_count=100',
-        expect: [status(200), has('{slot}'), hasNot('{pastSlot}')],
-      },
-    ],
-  },
-  {
+    request: 'GET /Slot?schedule={schedule}&status=free&_count=100',
+    expect: [status(200), has('{slot}'), hasNot('{pastSlot}')],
+  }),
+  asking({
     name: 'slots-over-days',
     rule: 'A search from one day to another includes all of both days.',
     section: 'ISiK Terminplanung, Slot; FHIR R4, search by date',
     stages: isikStages,
     needs: ['schedule', 'slot'],
-    steps: [
-      {
-        request: 'GET /Slot?schedule={schedule}&start=ge{slot.start.date}&start=le{slot.start.date}&_count=100',
-        expect: [status(200), has('{slot}')],
-      },
-    ],
-  },
-  {
+    request: 'GET /Slot?schedule={schedule}&start=ge{slot.start.date}&start=le{slot.start.date}&_count=100',
+    expect: [status(200), has('{slot}')],
+  }),
+  asking({
     name: 'search-unknown-parameter',
     rule: 'A search parameter that the service does not know is ignored, and left out of the link self.',
     section: 'ISiK Basismodul 6.0.0-rc, search',
     stages: fromStage6,
     needs: ['schedule'],
-    steps: [
-      {
-        request: 'GET /Schedule?_id={schedule.id}&not-a-parameter=1',
-        expect: [
-          status(200),
-          has('{schedule}'),
-          that("link.where(relation = 'self').url.all(contains('not-a-parameter').not())"),
-        ],
-      },
+    request: 'GET /Schedule?_id={schedule.id}&not-a-parameter=1',
+    expect: [
+      status(200),
+      has('{schedule}'),
+      that("link.where(relation = 'self').url.all(contains('not-a-parameter').not())"),
     ],
-  },
-  {
+  }),
+  asking({
     name: 'search-unknown-parameter-strict',
     level: 'SHOULD',
     rule: 'With Prefer: handling=strict a search parameter that the service does not know is refused.',
     section: 'FHIR R4, search, handling errors',
-    steps: [
-      {
-        request: 'GET /Schedule?not-a-parameter=1',
-        headers: { prefer: 'handling=strict' },
-        expect: [status(400), resource('OperationOutcome')],
-      },
-    ],
-  },
+    request: 'GET /Schedule?not-a-parameter=1',
+    headers: { prefer: 'handling=strict' },
+    expect: [status(400), resource('OperationOutcome')],
+  }),
 ];

@@ -1,4 +1,4 @@
-import { type Check, fromStage6, type RequestStep } from '../check.ts';
+import { asking, type Check, fromStage6, type RequestStep } from '../check.ts';
 import { type Expectation, findsOnly, has, leadsTo, refusal, resource, status, success, that } from '../expectation.ts';
 import { proposal, staffPatch, subscription } from '../preparation/bodies.ts';
 import { inManual } from './booking/common.ts';
@@ -178,19 +178,15 @@ export const eventChecks: readonly Check[] = [
       { request: 'GET /{appointment}', within: 10, expect: [status(200), that("status = 'booked'")] },
     ],
   },
-  {
+  asking({
     name: 'subscription-unknown-topic',
     rule: 'A Subscription to a topic that does not exist is refused.',
     section: 'Subscriptions R5 Backport, creating',
     needs: ['listener', 'patient'],
-    steps: [
-      {
-        request: 'POST /Subscription',
-        body: subscription('appointment-update', { criteria: 'https://example.org/fhir/SubscriptionTopic/none' }),
-        expect: [refusal, resource('OperationOutcome')],
-      },
-    ],
-  },
+    request: 'POST /Subscription',
+    body: subscription('appointment-update', { criteria: 'https://example.org/fhir/SubscriptionTopic/none' }),
+    expect: [refusal, resource('OperationOutcome')],
+  }),
   ...searches.map(searchCheck),
   {
     name: 'subscription-update',

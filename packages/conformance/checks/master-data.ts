@@ -1,4 +1,4 @@
-import { type Check, fromStage5 } from '../check.ts';
+import { asking, type Check, fromStage5 } from '../check.ts';
 import { has, hasNot, leadsTo, status } from '../expectation.ts';
 import type { Need } from '../preparation/needs.ts';
 import { countCheck, type Search, searchCheck } from './searches.ts';
@@ -174,18 +174,14 @@ export const masterDataChecks: readonly Check[] = [
   ...ofEncounters.map((search) => searchCheck('Encounter', search, aboutEncounters)),
   countCheck('Encounter', 'Search for the Encounter by Count', aboutEncounters),
   ...negative.map(negativeCheck),
-  {
+  asking({
     name: 'search-encounter-including-patient',
     rule: 'The patient of an Encounter is included on request.',
     section: SECTION,
     stages: fromStage5,
     needs: stayNeeds,
-    steps: [
-      {
-        request: 'GET /Encounter/?_id={stay.id}&date=2026-01&_include=Encounter:patient',
-        within: SOON,
-        expect: [status(200), has('{stay}'), has('{patient}')],
-      },
-    ],
-  },
+    request: 'GET /Encounter/?_id={stay.id}&date=2026-01&_include=Encounter:patient',
+    within: SOON,
+    expect: [status(200), has('{stay}'), has('{patient}')],
+  }),
 ];

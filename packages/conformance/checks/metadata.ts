@@ -1,5 +1,5 @@
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { type Check, fromStage5, fromStage6, isikStages, type Scenario, type Stage } from '../check.ts';
+import { asking, type Check, fromStage5, fromStage6, isikStages, type Stage } from '../check.ts';
 import { header, names, resource, status, that } from '../expectation.ts';
 
 /** What the capability statement of a stage must name of a type, beginning with `in`. */
@@ -124,37 +124,32 @@ const withParameter = (type: string, name: string, kind: string) =>
 
 function interactionCheck({ type, in: stages }: Required, code: string): Check {
   const feature = features[code]?.(type);
-  const covers: Scenario[] = feature ? [{ feature, scenario: SCENARIO }] : [];
-  return {
+  return asking({
     name: `metadata-${type.toLowerCase()}-${code}`,
     rule: `The CapabilityStatement names the interaction ${code} of ${type}.`,
     section: 'ISiK Terminplanung, CapabilityStatement',
     stages,
-    steps: [{ request: 'GET /metadata', expect: [status(200), withInteraction(type, code)] }],
-    covers,
-  };
+    request: 'GET /metadata',
+    expect: [status(200), withInteraction(type, code)],
+    covers: feature ? [{ feature, scenario: SCENARIO }] : [],
+  });
 }
 
-function parameterCheck(type: string, stages: readonly Stage[], parameters: Required['parameters'], more = ''): Check {
-  return {
+const parameterCheck = (type: string, stages: readonly Stage[], parameters: Required['parameters'], more = ''): Check =>
+  asking({
     name: `metadata-${type.toLowerCase()}-search-parameters${more}`,
     rule: `The CapabilityStatement names the search parameters ${Object.keys(parameters).join(', ')} of ${type}.`,
     section: 'ISiK Terminplanung, CapabilityStatement',
     stages,
-    steps: [
-      {
-        request: 'GET /metadata',
-        expect: [status(200), ...Object.entries(parameters).map(([name, kind]) => withParameter(type, name, kind))],
-      },
-    ],
+    request: 'GET /metadata',
+    expect: [status(200), ...Object.entries(parameters).map(([name, kind]) => withParameter(type, name, kind))],
     covers: [
       {
         feature: `${type}-Search`,
         scenario: 'Validation of the search parameter definitions in the CapabilityStatement',
       },
     ],
-  };
-}
+  });
 
 const byType: readonly Check[] = required.flatMap((one) => [
   ...one.interactions.map((code) => interactionCheck(one, code)),
@@ -177,123 +172,92 @@ export const metadataChecks: readonly Check[] = [
     section: 'FHIR R4, RESTful API, capabilities',
     steps: [{ by: 'nobody', request: 'GET /metadata', expect: [status(200), resource('CapabilityStatement')] }],
   },
-  {
+  asking({
     name: 'metadata-book',
     rule: 'The CapabilityStatement names the operation book of Appointment.',
     section: 'Specification 4.4',
-    steps: [
-      {
-        request: 'GET /metadata',
-        expect: [
-          status(200),
-          that(inStatement('Appointment', "operation.where(name = 'book' or name = '$book').exists()")),
-        ],
-      },
+    request: 'GET /metadata',
+    expect: [
+      status(200),
+      that(inStatement('Appointment', "operation.where(name = 'book' or name = '$book').exists()")),
     ],
     covers: [{ feature: 'Appointment-Book', scenario: SCENARIO }],
-  },
-  {
+  }),
+  asking({
     name: 'metadata-book-definition',
     rule: 'The operation book is defined by the stage’s OperationDefinition.',
     section: 'ISiK Terminplanung, CapabilityStatement',
     stages: isikStages,
-    steps: [
-      {
-        request: 'GET /metadata',
-        expect: [status(200), that(inStatement('Appointment', names('operation.definition', '{uri.book}')))],
-      },
-    ],
-  },
-  {
+    request: 'GET /metadata',
+    expect: [status(200), that(inStatement('Appointment', names('operation.definition', '{uri.book}')))],
+  }),
+  asking({
     name: 'metadata-profiles',
     rule: 'The CapabilityStatement names the profiles of Appointment, Schedule and Slot.',
     section: 'ISiK Terminplanung, CapabilityStatement',
     stages: isikStages,
-    steps: [
-      {
-        request: 'GET /metadata',
-        expect: [
-          status(200),
-          that(inStatement('Appointment', names('supportedProfile', '{uri.LocalTermin}'))),
-          that(inStatement('Schedule', names('supportedProfile', '{uri.LocalSchedule}'))),
-          that(inStatement('Slot', names('supportedProfile', '{uri.LocalSlot}'))),
-        ],
-      },
+    request: 'GET /metadata',
+    expect: [
+      status(200),
+      that(inStatement('Appointment', names('supportedProfile', '{uri.LocalTermin}'))),
+      that(inStatement('Schedule', names('supportedProfile', '{uri.LocalSchedule}'))),
+      that(inStatement('Slot', names('supportedProfile', '{uri.LocalSlot}'))),
     ],
-  },
-  {
+  }),
+  asking({
     name: 'metadata-instantiates',
     rule: 'The CapabilityStatement names the roles that the service implements.',
     section: 'ISiK Terminplanung, CapabilityStatement, instantiates',
     stages: fromStage5,
-    steps: [
-      {
-        request: 'GET /metadata',
-        expect: [status(200), ...roles.map(carriesOut)],
-      },
-    ],
-  },
-  {
+    request: 'GET /metadata',
+    expect: [status(200), ...roles.map(carriesOut)],
+  }),
+  asking({
     name: 'metadata-xml',
     rule: 'Resources are returned as XML to clients that ask for it.',
     section: 'ISiK Basismodul, REST',
     stages: isikStages,
-    steps: [
-      {
-        request: 'GET /metadata',
-        format: 'xml',
-        expect: [status(200), header('content-type', /^application\/fhir\+xml/), resource('CapabilityStatement')],
-      },
-    ],
-  },
-  {
+    request: 'GET /metadata',
+    format: 'xml',
+    expect: [status(200), header('content-type', /^application\/fhir\+xml/), resource('CapabilityStatement')],
+  }),
+  asking({
     name: 'metadata-subscription',
     rule: 'The CapabilityStatement names everything that the role for subscriptions demands, and the role itself.',
     section: 'Specification 6; ISiK Terminplanung, ISiKCapabilityStatementTerminSubscriptionRolle',
     stages: fromStage6,
-    steps: [
-      {
-        request: 'GET /metadata',
-        expect: [
-          status(200),
-          carriesOut('TerminSubscriptionRolle'),
-          ...subscriptions.interactions.map((code) => withInteraction('Subscription', code)),
-          ...Object.entries(subscriptions.parameters).map(([name, kind]) => withParameter('Subscription', name, kind)),
-          ...subscriptions.operations.map((name) =>
-            that(inStatement('Subscription', `operation.where(name = '${name}').exists()`)),
+    request: 'GET /metadata',
+    expect: [
+      status(200),
+      carriesOut('TerminSubscriptionRolle'),
+      ...subscriptions.interactions.map((code) => withInteraction('Subscription', code)),
+      ...Object.entries(subscriptions.parameters).map(([name, kind]) => withParameter('Subscription', name, kind)),
+      ...subscriptions.operations.map((name) =>
+        that(inStatement('Subscription', `operation.where(name = '${name}').exists()`)),
+      ),
+      ...(['appointment-update', 'appointment-cancel'] as const).map((topic) =>
+        that(
+          inStatement(
+            'Subscription',
+            names(`extension.where(url = '${backport.topicCanonical}').value`, `{uri.${topic}}`),
           ),
-          ...(['appointment-update', 'appointment-cancel'] as const).map((topic) =>
-            that(
-              inStatement(
-                'Subscription',
-                names(`extension.where(url = '${backport.topicCanonical}').value`, `{uri.${topic}}`),
-              ),
-            ),
-          ),
-          ...['Subscription', 'Parameters', 'Bundle'].map((type) =>
-            that(inStatement(type, "supportedProfile.where($this.startsWith('{config.profileBase}/')).exists()")),
-          ),
-        ],
-      },
+        ),
+      ),
+      ...['Subscription', 'Parameters', 'Bundle'].map((type) =>
+        that(inStatement(type, "supportedProfile.where($this.startsWith('{config.profileBase}/')).exists()")),
+      ),
     ],
-  },
+  }),
   ...byType,
   ...Object.entries(masterData).map(([type, parameters]) =>
     parameterCheck(type, fromStage5, parameters, '-of-master-data'),
   ),
-  {
+  asking({
     name: 'metadata-encounter-include',
     rule: 'The CapabilityStatement says that the patient of an Encounter can be included.',
     section: 'ISiK Basismodul, CapabilityStatement',
     stages: fromStage5,
-    steps: [
-      {
-        request: 'GET /metadata',
-        expect: [
-          status(200),
-          that(inStatement('Encounter', "searchInclude.where($this = 'Encounter:patient').exists()")),
-        ],
-      },
-    ],
-  },
+    request: 'GET /metadata',
+    expect: [status(200), that(inStatement('Encounter', "searchInclude.where($this = 'Encounter:patient').exists()"))],
+  }),
 ];

@@ -1,4 +1,4 @@
-import { type Check, fromStage5, isikStages } from '../check.ts';
+import { asking, type Check, fromStage5, isikStages } from '../check.ts';
 import { findsOnly, has, leadsTo, names, resource, status, that } from '../expectation.ts';
 import type { Need } from '../preparation/needs.ts';
 import { countCheck, type Search, searchCheck } from './searches.ts';
@@ -59,19 +59,16 @@ const beside: Readonly<Record<Type, readonly Need[]>> = {
   Slot: ['busySlot', 'schedule'],
 };
 
-const read = (type: Type, scenario: string): Check => ({
-  name: `read-${type.toLowerCase()}-in-full`,
-  rule: `GET /${type}/[id] returns everything that was entered, as XML.`,
-  ...about(type),
-  steps: [
-    {
-      request: `GET /{${subjects[type]}}`,
-      format: 'xml',
-      expect: [status(200), resource(type), that(`id = '{${subjects[type]}.id}'`), ...contents[type].map(that)],
-    },
-  ],
-  covers: [{ feature: `${type}-Read`, scenario }],
-});
+const read = (type: Type, scenario: string): Check =>
+  asking({
+    name: `read-${type.toLowerCase()}-in-full`,
+    rule: `GET /${type}/[id] returns everything that was entered, as XML.`,
+    ...about(type),
+    request: `GET /{${subjects[type]}}`,
+    format: 'xml',
+    expect: [status(200), resource(type), that(`id = '{${subjects[type]}.id}'`), ...contents[type].map(that)],
+    covers: [{ feature: `${type}-Read`, scenario }],
+  });
 
 const bySpecialty =
   'specialty=urn%3Aoid%3A1.2.276.0.76.5.114%7C142%2Chttp%3A%2F%2Fihe-d.de%2FCodeSystems%2FAerztlicheFachrichtungen%7CNEUR';
@@ -195,23 +192,20 @@ const searches: Readonly<Record<Type, readonly Search[]>> = {
 
 const about = (type: Type) => ({ section: `ISiK Terminplanung, ${type}`, stages: isikStages, needs: beside[type] });
 
-const byId = (type: Type): Check => ({
-  name: `search-${type.toLowerCase()}-by-id`,
-  rule: `${type} is found by _id, with a slash before the question mark, and as XML.`,
-  ...about(type),
-  steps: [
-    {
-      request: `GET /${type}/?_id={${subjects[type]}.id}`,
-      format: 'xml',
-      expect: [
-        ...findsOnly(type, `id = '{${subjects[type]}.id}'`),
-        has(`{${subjects[type]}}`),
-        ...contents[type].map((one) => that(`entry.resource.ofType(${type}).all(${one})`)),
-      ],
-    },
-  ],
-  covers: [{ feature: `${type}-Search`, scenario: `Search for the ${type} by ID` }],
-});
+const byId = (type: Type): Check =>
+  asking({
+    name: `search-${type.toLowerCase()}-by-id`,
+    rule: `${type} is found by _id, with a slash before the question mark, and as XML.`,
+    ...about(type),
+    request: `GET /${type}/?_id={${subjects[type]}.id}`,
+    format: 'xml',
+    expect: [
+      ...findsOnly(type, `id = '{${subjects[type]}.id}'`),
+      has(`{${subjects[type]}}`),
+      ...contents[type].map((one) => that(`entry.resource.ofType(${type}).all(${one})`)),
+    ],
+    covers: [{ feature: `${type}-Search`, scenario: `Search for the ${type} by ID` }],
+  });
 
 const byCount = (type: Type): Check =>
   countCheck(type, `Search for the ${type} by Count`, {
@@ -240,39 +234,31 @@ const SOON = 30;
 
 /** The Encounter to which an appointment leads. */
 const encounterChecks: readonly Check[] = [
-  {
+  asking({
     name: 'read-encounter-in-full',
     rule: 'GET /Encounter/[id] returns the planned Encounter of an Appointment, as XML.',
     section: 'ISiK Terminplanung, Encounter',
     stages: fromStage5,
     needs: ['encounter', 'endedAppointment', 'patient'],
-    steps: [
-      {
-        request: 'GET /{encounter}',
-        format: 'xml',
-        within: SOON,
-        expect: [status(200), resource('Encounter'), that("id = '{encounter.id}'"), ...encounterContents.map(that)],
-      },
-    ],
+    request: 'GET /{encounter}',
+    format: 'xml',
+    within: SOON,
+    expect: [status(200), resource('Encounter'), that("id = '{encounter.id}'"), ...encounterContents.map(that)],
     covers: [{ feature: 'Encounter-Appointment-Read', scenario: 'Read and Validate planned Encounter by its ID' }],
-  },
-  {
+  }),
+  asking({
     name: 'search-encounter-by-appointment',
     rule: 'Encounters are found by their Appointment.',
     section: 'ISiK Terminplanung, Encounter',
     stages: fromStage5,
     needs: ['encounter', 'endedAppointment'],
-    steps: [
-      {
-        request: 'GET /Encounter/?appointment={endedAppointment.id}',
-        within: SOON,
-        expect: [
-          ...findsOnly('Encounter', `appointment.where(${leadsTo('{endedAppointment}')}).exists()`),
-          has('{encounter}'),
-        ],
-      },
+    request: 'GET /Encounter/?appointment={endedAppointment.id}',
+    within: SOON,
+    expect: [
+      ...findsOnly('Encounter', `appointment.where(${leadsTo('{endedAppointment}')}).exists()`),
+      has('{encounter}'),
     ],
-  },
+  }),
   {
     name: 'search-encounter-by-appointment-earlier',
     level: 'MAY',
@@ -320,19 +306,15 @@ export const readingChecks: readonly Check[] = [
     { ...about('Appointment'), level: 'MAY', stages: fromStage5 },
   ),
   ...encounterChecks,
-  {
+  asking({
     name: 'search-slot-by-practitioner',
     rule: 'Slots are found by the actor of their Schedule, as XML.',
     section: 'ISiK Terminplanung, Slot',
     stages: isikStages,
     needs: ['busySlot', 'practitioner'],
-    steps: [
-      {
-        request: 'GET /Slot/?schedule.actor={practitioner}&_count=200',
-        format: 'xml',
-        expect: [status(200), has('{busySlot}')],
-      },
-    ],
+    request: 'GET /Slot/?schedule.actor={practitioner}&_count=200',
+    format: 'xml',
+    expect: [status(200), has('{busySlot}')],
     covers: [{ feature: 'Slot-Search', scenario: 'Chaining search for slots by Practitioner' }],
-  },
+  }),
 ];

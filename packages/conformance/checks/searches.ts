@@ -1,9 +1,9 @@
 import type { ResourceType } from '@medplum/fhirtypes';
-import type { Check, RequestStep } from '../check.ts';
+import { type Asking, asking, type Check } from '../check.ts';
 import { findsOnly, has, status, that } from '../expectation.ts';
 
 /** A search: its query, what is true of everything it finds (FHIRPath), and the scenario of the suite. */
-export interface Search extends Pick<RequestStep, 'format'> {
+export interface Search extends Pick<Asking, 'format'> {
   readonly by: string;
   readonly query: string;
   readonly all: string;
@@ -11,7 +11,7 @@ export interface Search extends Pick<RequestStep, 'format'> {
 }
 
 /** What the searches of a role or a type have in common. */
-interface Searched extends Omit<Check, 'name' | 'rule' | 'steps' | 'covers'>, Pick<RequestStep, 'within'> {
+interface Searched extends Pick<Asking, 'level' | 'section' | 'stages' | 'needs' | 'within'> {
   /** What must be among what is found. */
   readonly finds?: string;
 }
@@ -19,39 +19,27 @@ interface Searched extends Omit<Check, 'name' | 'rule' | 'steps' | 'covers'>, Pi
 /** A search finds what matches, and nothing else. */
 export const searchCheck = (
   type: ResourceType,
-  { by, query, all, scenario, ...how }: Search,
-  { within = 0, finds, ...check }: Searched,
-): Check => ({
-  ...check,
-  name: `search-${type.toLowerCase()}-by-${by}`,
-  rule: `${type} is found by ${by.replaceAll('-', ' ')}, and nothing that does not match.`,
-  steps: [
-    {
-      ...how,
-      request: `GET /${type}/?${query}`,
-      within,
-      expect: [...findsOnly(type, all), ...(finds ? [has(finds)] : [])],
-    },
-  ],
-  covers: [{ feature: `${type}-Search`, scenario }],
-});
+  { by, query, all, scenario, format }: Search,
+  { finds, ...about }: Searched,
+): Check =>
+  asking({
+    ...about,
+    name: `search-${type.toLowerCase()}-by-${by}`,
+    rule: `${type} is found by ${by.replaceAll('-', ' ')}, and nothing that does not match.`,
+    request: `GET /${type}/?${query}`,
+    format,
+    expect: [...findsOnly(type, all), ...(finds ? [has(finds)] : [])],
+    covers: [{ feature: `${type}-Search`, scenario }],
+  });
 
 /** An empty `_count` counts as none. */
-export const countCheck = (
-  type: ResourceType,
-  scenario: string,
-  { within = 0, finds: _, ...check }: Searched,
-): Check => ({
-  ...check,
-  name: `search-${type.toLowerCase()}-with-empty-count`,
-  rule: `A search for ${type} with an empty _count is answered as without _count, and says how many there are.`,
-  steps: [
-    {
-      request: `GET /${type}/?_count`,
-      format: 'xml',
-      within,
-      expect: [status(200), that('total > 0 and entry.resource.count() > 0')],
-    },
-  ],
-  covers: [{ feature: `${type}-Search`, scenario }],
-});
+export const countCheck = (type: ResourceType, scenario: string, { finds: _, ...about }: Searched): Check =>
+  asking({
+    ...about,
+    name: `search-${type.toLowerCase()}-with-empty-count`,
+    rule: `A search for ${type} with an empty _count is answered as without _count, and says how many there are.`,
+    request: `GET /${type}/?_count`,
+    format: 'xml',
+    expect: [status(200), that('total > 0 and entry.resource.count() > 0')],
+    covers: [{ feature: `${type}-Search`, scenario }],
+  });

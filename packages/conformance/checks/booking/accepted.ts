@@ -1,4 +1,4 @@
-import { type Check, fromStage5, isikStages } from '../../check.ts';
+import { asking, type Check, fromStage5, isikStages } from '../../check.ts';
 import { findsOnly, header, leadsTo, names, resource, status, success, that } from '../../expectation.ts';
 import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, hasId, inManual, inOther, isBooked, isBookedOrPending } from './common.ts';
@@ -55,88 +55,68 @@ export const acceptedChecks: readonly Check[] = [
       },
     ],
   },
-  {
+  asking({
     name: 'book-pending',
     rule: 'What cannot be confirmed at once is answered with 202 and the status pending.',
     section: 'Specification 4.4 and 3',
     needs: ['manualSlot', 'patient'],
-    steps: [
-      {
-        request: 'POST /Appointment/$book',
-        body: proposal(inManual),
-        expect: [status(202), resource('Appointment'), hasId, that("status = 'pending'")],
-      },
-    ],
-  },
-  {
+    request: 'POST /Appointment/$book',
+    body: proposal(inManual),
+    expect: [status(202), resource('Appointment'), hasId, that("status = 'pending'")],
+  }),
+  asking({
     name: 'book-part-of-slot',
     rule: 'An Appointment of 50 minutes is booked inside a Slot of eleven hours.',
     section: 'ISiK Terminplanung, $book',
     stages: isikStages,
     needs: ['longSlot', 'patient'],
-    steps: [
-      {
-        request: 'POST /Appointment/$book',
-        body: proposal({
-          start: '{longSlot.start.date}T11:05:00Z',
-          end: '{longSlot.start.date}T11:55:00Z',
-          slot: [{ reference: '{longSlot}' }],
-        }),
-        expect: [success, resource('Appointment'), hasId, isBookedOrPending],
-      },
-    ],
+    request: 'POST /Appointment/$book',
+    body: proposal({
+      start: '{longSlot.start.date}T11:05:00Z',
+      end: '{longSlot.start.date}T11:55:00Z',
+      slot: [{ reference: '{longSlot}' }],
+    }),
+    expect: [success, resource('Appointment'), hasId, isBookedOrPending],
     covers: [{ feature: 'Appointment-Book', scenario: 'Book an appointment using a free slot' }],
-  },
-  {
+  }),
+  asking({
     name: 'book-by-schedule',
     rule: 'With a Schedule instead of a Slot the service chooses the Slot, and says which.',
     section: 'ISiK Terminplanung, $book, schedule',
     stages: isikStages,
     needs: ['longSlot', 'schedule', 'patient'],
-    steps: [
-      {
-        request: 'POST /Appointment/$book',
-        body: parameters(
-          proposal({
-            start: '{longSlot.start.date}T11:05:00Z',
-            end: '{longSlot.start.date}T11:55:00Z',
-            slot: undefined,
-          }),
-          { name: 'schedule', valueReference: { reference: '{schedule}' } },
-        ),
-        expect: [success, resource('Appointment'), hasId, isBookedOrPending, that('slot.exists()')],
-      },
-    ],
+    request: 'POST /Appointment/$book',
+    body: parameters(
+      proposal({
+        start: '{longSlot.start.date}T11:05:00Z',
+        end: '{longSlot.start.date}T11:55:00Z',
+        slot: undefined,
+      }),
+      { name: 'schedule', valueReference: { reference: '{schedule}' } },
+    ),
+    expect: [success, resource('Appointment'), hasId, isBookedOrPending, that('slot.exists()')],
     covers: [{ feature: 'Appointment-Book-By-Schedule', scenario: 'Book an appointment by schedule reference' }],
-  },
-  {
+  }),
+  asking({
     name: 'book-as-parameters',
     rule: 'The Appointment may be wrapped in Parameters.',
     section: 'Specification 4.4',
     needs: ['slot', 'patient'],
-    steps: [
-      {
-        request: 'POST /Appointment/$book',
-        body: parameters(proposal()),
-        expect: [success, resource('Appointment'), hasId, isBookedOrPending],
-      },
-    ],
-  },
-  {
+    request: 'POST /Appointment/$book',
+    body: parameters(proposal()),
+    expect: [success, resource('Appointment'), hasId, isBookedOrPending],
+  }),
+  asking({
     name: 'book-xml',
     rule: 'A booking may be sent as XML, and is answered as XML.',
     section: 'ISiK Basismodul, REST',
     stages: isikStages,
     needs: ['slot', 'patient'],
-    steps: [
-      {
-        request: 'POST /Appointment/$book',
-        format: 'xml',
-        body: proposal(),
-        expect: [success, header('content-type', /xml/), resource('Appointment'), hasId, isBookedOrPending],
-      },
-    ],
-  },
+    request: 'POST /Appointment/$book',
+    format: 'xml',
+    body: proposal(),
+    expect: [success, header('content-type', /xml/), resource('Appointment'), hasId, isBookedOrPending],
+  }),
   {
     name: 'book-with-patient',
     rule: 'A Patient that is passed in the operation is created, and takes part in the Appointment.',
@@ -166,48 +146,36 @@ export const acceptedChecks: readonly Check[] = [
       },
     ],
   },
-  {
+  asking({
     name: 'book-with-answers',
     level: 'MAY',
     rule: 'Answers that the patient has given are accepted with the booking.',
     section: 'Specification 4.4 and 2.3',
     needs: ['slot', 'patient'],
-    steps: [
-      {
-        request: 'POST /Appointment/$book',
-        body: parameters(proposal(), answers({ text: { status: 'generated', div } })),
-        expect: [success, resource('Appointment'), isBookedOrPending],
-      },
-    ],
-  },
-  {
+    request: 'POST /Appointment/$book',
+    body: parameters(proposal(), answers({ text: { status: 'generated', div } })),
+    expect: [success, resource('Appointment'), isBookedOrPending],
+  }),
+  asking({
     name: 'book-service-type-in-words',
     rule: 'A service type as text alone is enough.',
     section: 'ISiK Terminplanung, ISiKTermin.serviceType',
     stages: isikStages,
     needs: ['slot', 'patient'],
-    steps: [
-      {
-        request: 'POST /Appointment/$book',
-        body: proposal({ serviceType: [{ text: 'Consultation' }] }),
-        expect: [success, resource('Appointment'), isBookedOrPending],
-      },
-    ],
-  },
-  {
+    request: 'POST /Appointment/$book',
+    body: proposal({ serviceType: [{ text: 'Consultation' }] }),
+    expect: [success, resource('Appointment'), isBookedOrPending],
+  }),
+  asking({
     name: 'book-without-specialty',
     rule: 'An Appointment without a specialty is booked.',
     section: 'ISiK Terminplanung, ISiKTermin.specialty',
     stages: isikStages,
     needs: ['slot', 'patient'],
-    steps: [
-      {
-        request: 'POST /Appointment/$book',
-        body: proposal({ specialty: undefined }),
-        expect: [success, resource('Appointment'), isBookedOrPending],
-      },
-    ],
-  },
+    request: 'POST /Appointment/$book',
+    body: proposal({ specialty: undefined }),
+    expect: [success, resource('Appointment'), isBookedOrPending],
+  }),
   {
     name: 'book-profile-claimed',
     rule: 'A booked Appointment carries what was sent: comment, instructions, specialty and priority.',

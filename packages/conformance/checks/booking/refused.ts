@@ -1,19 +1,20 @@
-import { type Check, isikStages } from '../../check.ts';
+import { type Asking, asking, type Check, isikStages } from '../../check.ts';
 import { codedOutcome, refusal, status, success, that } from '../../expectation.ts';
 import { parameters, participant, payerKind, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, inPrivate } from './common.ts';
 
 /** A booking that is refused because of one thing. */
-interface Refused extends Omit<Check, 'steps'> {
-  readonly body: object;
+interface Refused extends Omit<Asking, 'request' | 'expect'> {
   readonly status?: 400;
 }
 
-const refused = ({ body, status: code, needs = ['slot', 'patient'], ...check }: Refused): Check => ({
-  ...check,
-  needs,
-  steps: [{ request: 'POST /Appointment/$book', body, expect: [code ? status(code) : refusal, codedOutcome] }],
-});
+const refused = ({ status: code, ...more }: Refused): Check =>
+  asking({
+    needs: ['slot', 'patient'],
+    ...more,
+    request: 'POST /Appointment/$book',
+    expect: [code ? status(code) : refusal, codedOutcome],
+  });
 
 /** What `$book` refuses (specification 2, 3, 4.4 and 7). */
 export const refusedChecks: readonly Check[] = [

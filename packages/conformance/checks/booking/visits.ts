@@ -1,4 +1,4 @@
-import type { Check, RequestStep } from '../../check.ts';
+import { asking, type Check, type RequestStep } from '../../check.ts';
 import { codedOutcome, resource, status, that } from '../../expectation.ts';
 import { parameters, proposal } from '../../preparation/bodies.ts';
 import { bookSlot, inOther, isBookedOrPending } from './common.ts';
@@ -93,22 +93,18 @@ export const visitChecks: readonly Check[] = [
       { request: 'GET /{otherSlot}', expect: [status(200), that("status = 'free'")] },
     ],
   },
-  {
+  asking({
     ...rule,
     name: 'find-pools',
     rule: 'A requestor that reads a service sees the steps of its visits, and not the Schedules that can take them.',
     needs: ['visitService'],
-    steps: [
-      {
-        request: 'GET /{visitService}',
-        expect: [
-          status(200),
-          that("extension.extension.where(url = 'step').extension.where(url = 'name').exists()"),
-          that("extension.extension.extension.where(url = 'schedule').empty()"),
-        ],
-      },
+    request: 'GET /{visitService}',
+    expect: [
+      status(200),
+      that("extension.extension.where(url = 'step').extension.where(url = 'name').exists()"),
+      that("extension.extension.extension.where(url = 'schedule').empty()"),
     ],
-  },
+  }),
   ...(
     [
       ['unknown-parameter', 'A parameter that $find does not have', [service, period, { name: 'colour' }], 400],
