@@ -38,7 +38,7 @@ export function asMedplum51(body: unknown): unknown {
 
 const base = '/fhir/R4';
 const methods: readonly HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-const executePath = /^\/Bot(?:\/([^/]+))?\/(?:\$|%24)execute(?:\/|$)/;
+const executePath = /^\/Bot(?:\/([^/]+))?\/\$execute(?:\/|$)/;
 /** A transaction may be larger than a single resource. */
 const bundleLimit = 50 * 1024 * 1024;
 
@@ -90,68 +90,50 @@ async function expunge({ platform }: Server, session: Session, reference: string
   return [allOk];
 }
 
-/** An operation; `id` is what the first group of its path matched. */
-interface Operation {
-  readonly method: HttpMethod;
-  readonly path: RegExp;
-  readonly run: (server: Server, session: Session, id: string, request: FhirRequest) => Promise<FhirResponse>;
-}
+/** What carries out an operation; `id` is what the first group of its path matched. */
+type Operation = (server: Server, session: Session, id: string, request: FhirRequest) => Promise<FhirResponse>;
 
-/** The operations that Medplum adds to the plain FHIR interactions. */
-const operations: readonly Operation[] = [
-  {
-    method: 'POST',
-    path: /^\/Bot\/([^/]+)\/(?:\$|%24)deploy$/,
-    run: (server, session, id, { body }) => deployBot(server, session, id, body),
-  },
-  {
-    method: 'GET',
-    path: /^\/Subscription\/([^/]+)\/(?:\$|%24)get-ws-binding-token$/,
-    run: (server, session, id) => websocketBindingToken(server, session, id),
-  },
-  {
-    method: 'POST',
-    path: /^\/([A-Za-z]+\/[^/]+)\/(?:\$|%24)expunge$/,
-    run: expunge,
-  },
-  {
-    method: 'POST',
-    path: /^\/[A-Za-z]+\/(?:\$|%24)validate$/,
-    run: (server, _session, _id, { body }) => validateBody(server, body),
-  },
-  {
-    method: 'GET',
-    path: /^\/Appointment\/(?:\$|%24)find$/,
-    run: (server, session, _id, { url }) =>
+/** The operations that Medplum adds to the plain FHIR interactions, by method and path. */
+const operations: readonly (readonly [HttpMethod, RegExp, Operation])[] = [
+  ['POST', /^\/Bot\/([^/]+)\/\$deploy$/, (server, session, id, { body }) => deployBot(server, session, id, body)],
+  ['GET', /^\/Subscription\/([^/]+)\/\$get-ws-binding-token$/, websocketBindingToken],
+  ['POST', /^\/([A-Za-z]+\/[^/]+)\/\$expunge$/, expunge],
+  ['POST', /^\/[A-Za-z]+\/\$validate$/, (server, _session, _id, { body }) => validateBody(server, body)],
+  [
+    'GET',
+    /^\/Appointment\/\$find$/,
+    (server, session, _id, { url }) =>
       findAppointments(repositoryOf(server, session), new URL(url, 'http://localhost').searchParams),
-  },
-  {
-    method: 'POST',
-    path: /^\/Appointment\/(?:\$|%24)book$/,
-    run: (server, session, _id, { body }) => bookProposed(repositoryOf(server, session), 'book', body),
-  },
-  {
-    method: 'POST',
-    path: /^\/Appointment\/(?:\$|%24)hold$/,
-    run: (server, session, _id, { body }) => bookProposed(repositoryOf(server, session), 'hold', body),
-  },
-  {
-    method: 'POST',
-    path: /^\/Appointment\/([^/]+)\/(?:\$|%24)cancel$/,
-    run: (server, session, id) => cancelAppointment(repositoryOf(server, session), id),
-  },
-  {
-    method: 'POST',
-    path: /^\/Appointment\/([^/]+)\/(?:\$|%24)confirm$/,
-    run: (server, session, id) => confirmAppointment(repositoryOf(server, session), id),
-  },
+  ],
+  [
+    'POST',
+    /^\/Appointment\/\$(book|hold)$/,
+    (server, session, kind, { body }) =>
+      bookProposed(repositoryOf(server, session), kind === 'hold' ? 'hold' : 'book', body),
+  ],
+  [
+    'POST',
+    /^\/Appointment\/([^/]+)\/\$cancel$/,
+    (server, session, id) => cancelAppointment(repositoryOf(server, session), id),
+  ],
+  [
+    'POST',
+    /^\/Appointment\/([^/]+)\/\$confirm$/,
+    (server, session, id) => confirmAppointment(repositoryOf(server, session), id),
+  ],
 ];
 
+/** The path of a request below the base address; some clients encode the dollar of an operation. */
+const pathOf = (url: string): string => (url.split('?', 1)[0] ?? '').replaceAll('%24', '$');
+
 async function builtIn(server: Server, session: Session, request: FhirRequest): Promise<FhirResponse | undefined> {
-  const path = request.url.split('?', 1)[0] ?? '';
-  const operation = operations.find((candidate) => candidate.method === request.method && candidate.path.test(path));
-  const [, id = ''] = operation?.path.exec(path) ?? [];
-  return operation?.run(server, session, id, request);
+  for (const [method, pattern, run] of operations) {
+    const match = method === request.method ? pattern.exec(pathOf(request.url)) : null;
+    if (match) {
+      return run(server, session, match[1] ?? '', request);
+    }
+  }
+  return undefined;
 }
 
 /**
@@ -165,9 +147,9 @@ export function fhirRoutes(app: FastifyInstance, server: Server, authenticate: A
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const session = authenticate(request, reply);
     const url = request.raw.url?.slice(base.length) ?? '';
-    const [, id] = executePath.exec(url.split('?', 1)[0] ?? '') ?? [];
-    if (executePath.test(url.split('?', 1)[0] ?? '') && (request.method === 'GET' || request.method === 'POST')) {
-      return executeBot(server, session, id, queryOf(url), request, reply);
+    const execute = executePath.exec(pathOf(url));
+    if (execute && (request.method === 'GET' || request.method === 'POST')) {
+      return executeBot(server, session, execute[1], queryOf(url), request, reply);
     }
     const asked = fhirRequest(request, session, url);
     const [outcome, resource, options] =

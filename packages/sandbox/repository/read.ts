@@ -14,7 +14,7 @@ import {
 import type { Bundle, BundleEntry, OperationOutcome, Reference } from '@medplum/fhirtypes';
 import { visible } from '../access/fields.ts';
 import { assertResourceType, assertSupports, permission, readable } from '../access/permissions.ts';
-import type { StoredResource, Write } from '../storage/change.ts';
+import { rowOf, type StoredResource, type Write } from '../storage/change.ts';
 import { type RepositoryContext, searchSource } from './context.ts';
 
 function outcomeOf(version: Write): OperationOutcome {
@@ -64,12 +64,6 @@ function historyBundle(
   };
 }
 
-/** A deleted resource has no values left for criteria to test. */
-function deletedRow(context: RepositoryContext, { type, id }: Write): StoredResource {
-  const row = { resourceType: type, id, meta: { project: context.caller.project?.id } };
-  return Object.assign<object, StoredResource>({}, JSON.parse(JSON.stringify(row)));
-}
-
 /**
  * Reads the whole current version, with no field hidden.
  *
@@ -91,7 +85,8 @@ export function readStored(context: RepositoryContext, type: string, id: string)
   if (!version) {
     throw new OperationOutcomeError(notFound);
   }
-  const row = version.resource ?? deletedRow(context, version);
+  // A deleted resource has no values left for criteria to test.
+  const row = version.resource ?? rowOf(version, { project: context.caller.project?.id });
   if (!isPlainlyReadable && !readable(searchSource(context), context.caller, type, 'read')(row)) {
     throw new OperationOutcomeError(notFound);
   }

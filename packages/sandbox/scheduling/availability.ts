@@ -9,7 +9,7 @@ export interface Interval {
   readonly end: number;
 }
 
-const MINUTE = 60_000;
+export const MINUTE = 60_000;
 const days = ['', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
 function* daysOf({ start, end }: Interval, zone: string): Iterable<Temporal.ZonedDateTime> {
@@ -72,7 +72,8 @@ function openTime({ hours, timezone }: SchedulingParameters, range: Interval): I
   );
 }
 
-const intervalOf = ({ start, end }: Slot): Interval => ({ start: Date.parse(start), end: Date.parse(end) });
+/** The time of a Slot. */
+export const intervalOf = ({ start, end }: Slot): Interval => ({ start: Date.parse(start), end: Date.parse(end) });
 
 function isForService({ serviceType = [] }: Slot, wanted: readonly CodeableConcept[]): boolean {
   const codes = new Set(wanted.flatMap(({ coding = [] }) => coding.map(({ system, code }) => `${system}|${code}`)));

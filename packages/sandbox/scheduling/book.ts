@@ -9,11 +9,10 @@ import type {
   Slot,
 } from '@medplum/fhirtypes';
 import type { SandboxRepository } from '../repository/repository.ts';
-import { availableTime, type Interval, isAligned } from './availability.ts';
+import { availableTime, intervalOf, isAligned, MINUTE } from './availability.ts';
 import { type Calendar, readCalendars, readSlots } from './calendar.ts';
 import { refusal, servicesIn } from './parameters.ts';
 
-const MINUTE = 60_000;
 const path = 'Parameters.appointment';
 
 function appointmentIn(body: unknown): Appointment {
@@ -25,8 +24,6 @@ function appointmentIn(body: unknown): Appointment {
   }
   return only.resource;
 }
-
-const intervalOf = ({ start, end }: Slot): Interval => ({ start: Date.parse(start), end: Date.parse(end) });
 
 const minutesOf = (slot: Slot): number => (Date.parse(slot.end) - Date.parse(slot.start)) / MINUTE;
 

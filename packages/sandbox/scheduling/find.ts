@@ -2,11 +2,10 @@ import { allOk, createReference, isNotFound, OperationOutcomeError, type WithId 
 import type { FhirResponse } from '@medplum/fhir-router';
 import type { Appointment, Bundle, CodeableConcept, HealthcareService, Slot } from '@medplum/fhirtypes';
 import type { SandboxRepository } from '../repository/repository.ts';
-import { alignedTimes, availableTime, type Interval, inAll } from './availability.ts';
+import { alignedTimes, availableTime, type Interval, inAll, MINUTE } from './availability.ts';
 import { type Calendar, readCalendars, readSlots, withinHorizon } from './calendar.ts';
 import { refusal, SERVICE, servicesIn } from './parameters.ts';
 
-const MINUTE = 60_000;
 const LONGEST = 31 * 24 * 60 * MINUTE;
 
 const instant = (time: number): string => new Date(time).toISOString();

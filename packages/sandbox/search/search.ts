@@ -6,7 +6,7 @@ import {
   type SearchRequest,
 } from '@medplum/core';
 import type { BundleLink, ResourceType } from '@medplum/fhirtypes';
-import type { StoredResource, Write } from '../storage/change.ts';
+import { rowOf, type StoredResource, type Write } from '../storage/change.ts';
 import { sorted } from './order.ts';
 import { isAfter, type PagedSearch, parseCursor, searchLinks } from './page.ts';
 import { idsToTry } from './plan.ts';
@@ -53,18 +53,12 @@ function matches(
 }
 
 /** What a search shows of a deleted resource: its type, id and time. */
-function withoutMark({ resourceType, id, meta }: StoredResource): StoredResource {
-  return Object.assign<object, StoredResource>(
-    {},
-    JSON.parse(JSON.stringify({ resourceType, id, meta: { lastUpdated: meta?.lastUpdated } })),
-  );
-}
+const withoutMark = ({ resourceType, id, meta }: StoredResource): StoredResource =>
+  rowOf({ type: resourceType, id }, { lastUpdated: meta?.lastUpdated });
 
-/** What a search sees of a deleted resource: it has no values left but these. */
-function deletedRow({ type, id, lastUpdated, project }: Write): StoredResource {
-  const row = { resourceType: type, id, meta: { lastUpdated, deleted: true, project } };
-  return Object.assign<object, StoredResource>({}, JSON.parse(JSON.stringify(row)));
-}
+/** What a search sees of a deleted resource. */
+const deletedRow = (write: Write): StoredResource =>
+  rowOf(write, { lastUpdated: write.lastUpdated, deleted: true, project: write.project });
 
 /**
  * Runs a search, without its includes.

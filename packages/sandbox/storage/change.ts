@@ -1,5 +1,5 @@
 import type { WithId } from '@medplum/core';
-import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Meta, Resource, ResourceType } from '@medplum/fhirtypes';
 
 /** A resource as it is stored: with an id, and `meta` filled in by the repository. Never changed once stored. */
 export type StoredResource = WithId<Resource>;
@@ -20,6 +20,10 @@ export interface Write {
 export interface Version extends Write {
   readonly commit: number;
 }
+
+/** What is left of a deleted resource where resources are searched and shown: it has no values but these. */
+export const rowOf = ({ type, id }: Pick<Write, 'type' | 'id'>, meta: Meta): StoredResource =>
+  Object.assign<object, StoredResource>({}, JSON.parse(JSON.stringify({ resourceType: type, id, meta })));
 
 /** What a write does, as Medplum's subscriptions name it. */
 export type Interaction = 'create' | 'update' | 'delete';
