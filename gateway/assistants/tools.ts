@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Appointment, HealthcareService, Parameters, Resource, ResourceType, Schedule } from '@medplum/fhirtypes';
+import type { Appointment, ExtractResource, Parameters, ResourceType, Schedule } from '@medplum/fhirtypes';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
@@ -76,12 +76,12 @@ async function searchFor<T extends ServedTypeName & ResourceType>(
   type: T,
   query: readonly (readonly [string, string])[],
   context: ToolContext,
-): Promise<(Resource & { resourceType: T; id: string })[] | FhirResponse> {
+): Promise<(ExtractResource<T> & { readonly id: string })[] | FhirResponse> {
   const params = new URLSearchParams(query.map(([name, value]) => [name, value]));
   const found = await call(searchByGet(type), context, { query: params.toString() });
   return isResource(found.resource, 'Bundle')
     ? (found.resource.entry ?? []).flatMap(({ resource }) =>
-        resource?.resourceType === type && resource.id ? [resource as Resource & { resourceType: T; id: string }] : [],
+        resource?.resourceType === type && resource.id ? [resource as ExtractResource<T> & { id: string }] : [],
       )
     : found;
 }
@@ -110,8 +110,6 @@ function refused(answer: FhirResponse, service: string, context: ToolContext): T
   return { refused, ...(alternatives.length > 0 && { alternatives }) };
 }
 
-type Found<T> = readonly (T & { readonly id: string })[];
-
 const listServices: Tool = {
   title: 'List services',
   description: 'Lists what can be booked at the clinic.',
@@ -122,7 +120,7 @@ const listServices: Tool = {
     if ('status' in found) {
       return refused(found, '', context);
     }
-    const services = (found as Found<HealthcareService>).filter(({ active }) => active !== false);
+    const services = found.filter(({ active }) => active !== false);
     return {
       done: {
         services: services.map(({ id, name, comment }) => ({
@@ -162,7 +160,7 @@ const findTimes: Tool<typeof timesInput> = {
     const named = { ...service.resource, id };
     const isWanted = (one: Schedule) =>
       offersService(one, named) && (!wanted || actorIn(one)?.toLowerCase().includes(wanted.toLowerCase()) === true);
-    const offering = (schedules as Found<Schedule>).filter(isWanted).slice(0, MOST_SCHEDULES);
+    const offering = schedules.filter(isWanted).slice(0, MOST_SCHEDULES);
     const own = new Map(offering.map((one) => [`Schedule/${one.id}`, one]));
     const first = Math.max(now(), from === undefined ? 0 : instantAt(from, '00:00', config.timeZone));
     const slots =
@@ -185,10 +183,8 @@ const findTimes: Tool<typeof timesInput> = {
       return refused(slots, id, context);
     }
     const times = slots.flatMap((slot) => {
-      const schedule = own.get((slot.resourceType === 'Slot' && slot.schedule.reference) || '');
-      return schedule && slot.resourceType === 'Slot'
-        ? timesIn(slot, schedule, named, config).map((time) => ({ time, name: actorIn(schedule) }))
-        : [];
+      const schedule = own.get(slot.schedule.reference ?? '');
+      return schedule ? timesIn(slot, schedule, named, config).map((time) => ({ time, name: actorIn(schedule) })) : [];
     });
     const sorted = times.toSorted((one, other) => one.time.start - other.time.start).slice(0, count);
     return {

@@ -36,11 +36,10 @@ export interface SealedTokens {
 /** Prefix of the ids of the signing keys. */
 export const KEY_PREFIX = 'booking-';
 
-const algorithm = 'ES256';
 const accessType = 'at+jwt';
 
 /** The algorithm that all tokens of the service are signed with. */
-export const SIGNING_ALGORITHM = algorithm;
+export const SIGNING_ALGORITHM = 'ES256';
 
 function keyIdOf(token: string): string | undefined {
   try {
@@ -61,7 +60,7 @@ export function createSealedTokens(keys: CredentialKeys, issuer: string, now: ()
   const [newest] = keys;
   const sign = (claims: JWTPayload, typ: string, { client, expires }: MedplumToken): Promise<string> =>
     new SignJWT(claims)
-      .setProtectedHeader({ alg: algorithm, typ, kid: `${KEY_PREFIX}${newest.id}` })
+      .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ, kid: `${KEY_PREFIX}${newest.id}` })
       .setIssuer(issuer)
       .setSubject(client)
       .setIssuedAt(Math.floor(now() / 1000))
@@ -83,7 +82,7 @@ export function createSealedTokens(keys: CredentialKeys, issuer: string, now: ()
       const verified =
         key &&
         (await jwtVerify(token, key.verifying, {
-          algorithms: [algorithm],
+          algorithms: [SIGNING_ALGORITHM],
           typ: accessType,
           issuer,
           audience: issuer,
@@ -96,7 +95,7 @@ export function createSealedTokens(keys: CredentialKeys, issuer: string, now: ()
     publicKeys: keys.map(({ id, publicKey }) => ({
       ...(publicKey as JWK),
       kid: `${KEY_PREFIX}${id}`,
-      alg: algorithm,
+      alg: SIGNING_ALGORITHM,
       use: 'sig',
     })),
   };
