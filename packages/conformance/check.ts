@@ -50,7 +50,7 @@ export interface NotificationStep {
 export type Step = RequestStep | NotificationStep;
 
 /** A scenario of gematik's public test suite that a check covers. */
-export interface Scenario {
+interface Scenario {
   /** Tag of the feature, as stage 5 names it. */
   readonly feature: string;
   readonly scenario: string;
