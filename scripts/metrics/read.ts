@@ -6,7 +6,7 @@ import { portions } from '../../core/booking/search.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
+import { type Outbox, type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { eventsQuery } from '../../core/notifications/events/event.ts';
 import { type RowCode, rowCodes } from '../../core/rows/row.ts';
 import { searchAll } from '../medplum/project.ts';
@@ -24,7 +24,7 @@ export const kinds = {
 export type Kind = keyof typeof kinds;
 
 /** How many wait, and how long the oldest of them has waited, in seconds; 0 where nothing waits. */
-interface Queue {
+export interface Queue {
   readonly count: number;
   readonly oldest: number;
 }
@@ -94,19 +94,40 @@ async function firstEvents(medplum: MedplumClient, queries: readonly string[]): 
   });
 }
 
-async function readDeliveries(medplum: MedplumClient, config: BookingConfig, now: number) {
-  const outboxes = (await tasksOf(medplum, 'outboxes', config)).flatMap((task) =>
-    [...outboxesOf(task).of].map(([id, outbox]) => ({ ...outbox, id })),
+/** How the delivery of the events of one Subscription stands. */
+export interface Delivery extends Pick<Outbox, 'status' | 'events' | 'delivered' | 'error'> {
+  /** Id of the Subscription. */
+  readonly id: string;
+  /** Seconds since anything was done about it. */
+  readonly age: number;
+}
+
+/** Reads how the deliveries of all Subscriptions stand. */
+export const readDeliveries = async (medplum: MedplumClient, config: BookingConfig, now: number): Promise<Delivery[]> =>
+  (await tasksOf(medplum, 'outboxes', config)).flatMap((task) =>
+    [...outboxesOf(task).of].map(([id, outbox]) => ({ ...outbox, id, age: since(task.meta?.lastUpdated, now) })),
   );
-  const subscriptions = new Map<OutboxStatus, number>();
-  for (const { status } of outboxes) {
-    subscriptions.set(status, (subscriptions.get(status) ?? 0) + 1);
-  }
-  const late = outboxes.filter(({ status, events, delivered }) => status !== 'cancelled' && events > delivered);
+
+/** Reads which asynchronous bookings wait. */
+export const readJobs = (medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> =>
+  queueOf(medplum, 'Task', { code: rowCodes(['book'], config), status: 'requested' }, now);
+
+/** Reads how many seconds ago Medplum's clock last started the Bot that retries; `undefined` if it never did. */
+export async function readClock(
+  medplum: MedplumClient,
+  config: BookingConfig,
+  now: number,
+): Promise<number | undefined> {
+  const [checkpoint] = await tasksOf(medplum, 'announce', config);
+  return checkpoint && since(checkpoint.meta?.lastUpdated, now);
+}
+
+async function readNotifications(medplum: MedplumClient, all: readonly Delivery[], config: BookingConfig, now: number) {
+  const late = all.filter(({ status, events, delivered }) => status !== 'cancelled' && events > delivered);
   const first = late.map(({ id, delivered }) => eventsQuery([[id, delivered + 1]], config));
   const ages = (await firstEvents(medplum, first)).map((sent) => since(sent, now));
   const count = late.reduce((sum, { events, delivered }) => sum + events - delivered, 0);
-  return { subscriptions, notifications: { count, oldest: Math.max(0, ...ages) } };
+  return { count, oldest: Math.max(0, ...ages) };
 }
 
 /**
@@ -116,15 +137,17 @@ async function readDeliveries(medplum: MedplumClient, config: BookingConfig, now
  * @throws Error when Medplum does not answer
  */
 export async function readWaiting(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Snapshot> {
-  const code = rowCodes(['book'], config);
-  const [{ subscriptions, notifications }, jobs, requests, overdue, holds, [checkpoint]] = await Promise.all([
-    readDeliveries(medplum, config, now),
-    queueOf(medplum, 'Task', { code, status: 'requested' }, now),
+  const deliveries = readDeliveries(medplum, config, now);
+  const [all, notifications, jobs, requests, overdue, holds, clock] = await Promise.all([
+    deliveries,
+    deliveries.then((found) => readNotifications(medplum, found, config, now)),
+    readJobs(medplum, config, now),
     queueOf(medplum, 'Appointment', { status: 'pending' }, now),
     readOverdue(medplum, config, now),
     queueOf(medplum, 'Appointment', { status: 'proposed' }, now),
-    tasksOf(medplum, 'announce', config),
+    readClock(medplum, config, now),
   ]);
-  const clock = checkpoint && since(checkpoint.meta?.lastUpdated, now);
+  const byStatus = Map.groupBy(all, ({ status }) => status);
+  const subscriptions = new Map([...byStatus].map(([status, found]) => [status, found.length]));
   return { waiting: { notifications, jobs, requests, overdue, holds }, subscriptions, clock };
 }

@@ -14,7 +14,7 @@ import {
   assessQuota,
   remainingPoints,
 } from '../../../scripts/doctor/project.ts';
-import { assessClock, assessDeliveries, assessWaiting, type Delivery } from '../../../scripts/doctor/queues.ts';
+import { assessClock, assessDeliveries, assessWaiting } from '../../../scripts/doctor/queues.ts';
 import {
   assessBodySize,
   assessBot,
@@ -23,6 +23,7 @@ import {
   assessVersion,
 } from '../../../scripts/doctor/server.ts';
 import { bookingsWithin, quotaFor, withWishes } from '../../../scripts/medplum/project-features.ts';
+import type { Delivery } from '../../../scripts/metrics/read.ts';
 
 const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions', 'email'];
 const messages = (more: object = {}) => ({
@@ -176,16 +177,16 @@ test('the Subscriptions of the whole project, of which Medplum reads a thousand'
 });
 
 describe('what waits', () => {
-  const minutes = 60_000;
-  const delivery: Delivery = { subscription: 'Subscription/1', status: 'accepted', undelivered: 0, age: 99 * minutes };
+  const minutes = 60;
+  const delivery: Delivery = { id: '1', status: 'accepted', events: 5, delivered: 5, age: 99 * minutes };
 
   test.each<[string, Partial<Delivery>, string]>([
     ['everything is delivered', {}, 'ok'],
-    ['a delivery is under way', { status: 'ready', undelivered: 2, age: minutes }, 'ok'],
-    ['a delivery stands still', { status: 'ready', undelivered: 2 }, 'error'],
-    ['a subscriber does not answer', { status: 'on-hold', undelivered: 2, error: 'timeout' }, 'warning'],
-    ['a Subscription is in error', { status: 'failed', undelivered: 2, error: 'gone' }, 'warning'],
-    ['a Subscription is over', { status: 'cancelled', undelivered: 2 }, 'ok'],
+    ['a delivery is under way', { status: 'ready', delivered: 3, age: minutes }, 'ok'],
+    ['a delivery stands still', { status: 'ready', delivered: 3 }, 'error'],
+    ['a subscriber does not answer', { status: 'on-hold', delivered: 3, error: 'timeout' }, 'warning'],
+    ['a Subscription is in error', { status: 'failed', delivered: 3, error: 'gone' }, 'warning'],
+    ['a Subscription is over', { status: 'cancelled', delivered: 3 }, 'ok'],
   ])('%s', (_, changes, level) => {
     const verdict = assessDeliveries([delivery, { ...delivery, ...changes }]);
     expect(verdict.level).toBe(level);
@@ -199,9 +200,9 @@ describe('what waits', () => {
   });
 
   test('an accepted booking for a moment, or for too long', () => {
-    expect(assessWaiting({ bookings: 0, oldest: 0 }).found).toBe('none waits');
-    expect(assessWaiting({ bookings: 3, oldest: minutes }).level).toBe('ok');
-    expect(assessWaiting({ bookings: 3, oldest: 30 * minutes })).toMatchObject({
+    expect(assessWaiting({ count: 0, oldest: 0 }).found).toBe('none waits');
+    expect(assessWaiting({ count: 3, oldest: minutes }).level).toBe('ok');
+    expect(assessWaiting({ count: 3, oldest: 30 * minutes })).toMatchObject({
       level: 'error',
       found: expect.stringContaining('30 minutes'),
     });
