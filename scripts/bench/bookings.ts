@@ -4,7 +4,7 @@ import { wholeNumber } from '../cli/whole-number.ts';
 import type { Installation } from './installation.ts';
 import { type Bench, measures, runtimeOf } from './machine.ts';
 import {
-  inTurn,
+  inRounds,
   type Measurement,
   measure,
   nothing,
@@ -132,16 +132,11 @@ async function measureAll(
     await (name.startsWith('staff') && settle());
     return measured;
   };
-  const found = new Map<Measured, Measurement[]>();
   await settle();
   for (const way of ways) {
     await run(way, warmUp);
   }
-  for (let round = 0; round < rounds; round++) {
-    for (const way of inTurn(ways, round)) {
-      found.set(way, [...(found.get(way) ?? []), await run(way, each)]);
-    }
-  }
+  const found = await inRounds(ways, rounds, (way) => run(way, each));
   const book = ways.flatMap((way) => (way.name === 'plain $book' ? (found.get(way) ?? []) : []));
   return ways.map((way) => [`${callers}`, `${calendars}`, ...rowOf(way.name, found.get(way) ?? [], book)]);
 }

@@ -5,7 +5,7 @@ import { wholeNumber } from '../cli/whole-number.ts';
 import { type Measured, waysOf } from './bookings.ts';
 import { wait } from './http.ts';
 import { type Bench, measures } from './machine.ts';
-import { measure, quantile, rangeText } from './measure.ts';
+import { inRounds, measure, quantile, rangeText, timed } from './measure.ts';
 import { makePlaces } from './targets.ts';
 
 interface ColdStartArguments {
@@ -17,9 +17,8 @@ interface ColdStartArguments {
 /** Which bookings after the start are shown. */
 const SHOWN = [1, 2, 10];
 
-/** Runs a command until it ends, and waits until gateway and Medplum answer; returns the milliseconds. */
-async function restart(command: string, { installation }: Measured): Promise<number> {
-  const start = performance.now();
+/** Runs a command until it ends, and waits until gateway and Medplum answer. */
+async function restart(command: string, { installation }: Measured): Promise<void> {
   const [code] = await once(spawn(command, { shell: true, stdio: 'ignore' }), 'exit');
   if (code !== 0) {
     throw new Error(`${command} ended with code ${code}.`);
@@ -31,7 +30,6 @@ async function restart(command: string, { installation }: Measured): Promise<num
       () => false,
     );
   await wait(async () => (await Promise.all(addresses.map(isUp))).every(Boolean), 'for gateway and Medplum', 120_000);
-  return performance.now() - start;
 }
 
 /** The command line. */
@@ -50,17 +48,13 @@ export function define(command: Command): void {
 async function run({ restart: command, rounds, only }: ColdStartArguments, bench: Bench): Promise<void> {
   const { installation, config, print } = bench;
   const ways = await waysOf(installation, only);
-  const found = new Map<string, number[][]>();
-  for (let round = 0; round < rounds; round++) {
-    for (const way of ways) {
-      const places = await makePlaces(way.installation, config, Math.max(...SHOWN), Date.now());
-      const took = await restart(command, way);
-      const { durations } = await measure(places, 1, (place) => way.book(place, way.installation, config));
-      const shown = [took, ...SHOWN.map((nth) => durations[nth - 1] ?? Number.NaN)];
-      found.set(way.name, [...(found.get(way.name) ?? []), shown]);
-    }
-  }
-  const rows = [...found].map(([name, each]) => [
+  const found = await inRounds(ways, rounds, async (way) => {
+    const places = await makePlaces(way.installation, config, Math.max(...SHOWN), Date.now());
+    const [took] = await timed(() => restart(command, way));
+    const { durations } = await measure(places, 1, (place) => way.book(place, way.installation, config));
+    return [took, ...SHOWN.map((nth) => durations[nth - 1] ?? Number.NaN)];
+  });
+  const rows = [...found].map(([{ name }, each]) => [
     name,
     ...[0, ...SHOWN].flatMap((_, column) => {
       const values = each.map((one) => one[column] ?? Number.NaN);

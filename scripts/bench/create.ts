@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bundle, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import type { WithId } from '@medplum/core';
+import type { Bundle, HealthcareService, Patient, Practitioner, Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import type { JournalEntry } from '../../packages/sandbox/storage/journal.ts';
@@ -13,18 +15,53 @@ import type { Installation } from './installation.ts';
  *
  * @throws Error with the answer if it was refused
  */
-export async function create<T extends Resource>({ medplum, tokens }: Installation, resource: T): Promise<T> {
+export async function create<T extends Resource>({ medplum, tokens }: Installation, resource: T): Promise<WithId<T>> {
   const { resourceType } = resource;
-  return resourceIn(resourceType, await send('POST', `${medplum}/${resourceType}`, tokens.staff, resource)) as T;
+  return resourceIn(
+    resourceType,
+    await send('POST', `${medplum}/${resourceType}`, tokens.staff, resource),
+  ) as WithId<T>;
 }
 
-/** Creates a schedule without opening hours. */
-export const createSchedule = (installation: Installation): Promise<Schedule> =>
+/** Creates a schedule: without opening hours, unless more is said. */
+export const createSchedule = (installation: Installation, more: Partial<Schedule> = {}): Promise<WithId<Schedule>> =>
   create<Schedule>(installation, {
     resourceType: 'Schedule',
     active: true,
     actor: [{ display: `Benchmark ${randomUUID()}` }],
+    ...more,
   });
+
+/** Creates a service whose appointments last, and begin every, so many minutes. */
+export const createService = (
+  installation: Installation,
+  minutes: number,
+  timeZone: string,
+  more: Partial<HealthcareService> = {},
+): Promise<WithId<HealthcareService>> =>
+  create<HealthcareService>(installation, {
+    resourceType: 'HealthcareService',
+    active: true,
+    name: 'Benchmark',
+    extension: [
+      {
+        url: SCHEDULING_PARAMETERS,
+        extension: [
+          { url: 'duration', valueDuration: { value: minutes, unit: 'min' } },
+          { url: 'alignmentInterval', valueDuration: { value: minutes, unit: 'min' } },
+          { url: 'timezone', valueCode: timeZone },
+        ],
+      },
+    ],
+    ...more,
+  });
+
+/** Creates somebody whose calendar it is, and returns the reference. */
+export async function createActor(installation: Installation): Promise<{ readonly reference: string }> {
+  const name = [{ family: 'Benchmark', given: [randomUUID()] }];
+  const { id } = await create<Practitioner>(installation, { resourceType: 'Practitioner', name });
+  return { reference: `Practitioner/${id}` };
+}
 
 /** Creates a patient as the portal. */
 export async function createPatient({ base, tokens }: Installation): Promise<Patient> {

@@ -43,14 +43,21 @@ export function resourceIn<T extends ResourceType>(type: T, { status, body }: An
  * Waits until a condition holds.
  *
  * @param what - what is waited for, for the message when it takes too long
- * @param limit - in milliseconds
+ * @param limit - how long, in milliseconds
+ * @param pause - how long it is not asked again, in milliseconds
+ * @throws Error when it takes too long
  */
-export async function wait(isSo: () => boolean | Promise<boolean>, what: string, limit = 600_000): Promise<void> {
+export async function wait(
+  isSo: () => boolean | Promise<boolean>,
+  what: string,
+  limit = 600_000,
+  pause = 2,
+): Promise<void> {
   const end = performance.now() + limit;
   while (!(await isSo())) {
     if (performance.now() > end) {
       throw new Error(`Waited in vain: ${what}.`);
     }
-    await setTimeout(2);
+    await setTimeout(pause);
   }
 }

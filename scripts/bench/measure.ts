@@ -74,8 +74,29 @@ export function throughput({ durations, elapsed }: Measurement): number {
 export const rangeText = (values: readonly number[]): string =>
   `${Math.min(...values).toFixed(1)}–${Math.max(...values).toFixed(1)}`;
 
-/** The same things in another order in each round, so that none is always the first. */
-export const inTurn = <T>(all: readonly T[], round: number): readonly T[] => [
-  ...all.slice(round % all.length),
-  ...all.slice(0, round % all.length),
-];
+/**
+ * Measures several things in turns, in each round in another order: other load on the machine affects all of them alike.
+ *
+ * @returns what the rounds have found, by what was measured
+ */
+export async function inRounds<T, M>(
+  all: readonly T[],
+  rounds: number,
+  measureOne: (one: T, round: number) => Promise<M>,
+): Promise<ReadonlyMap<T, readonly M[]>> {
+  const found = new Map(all.map((one) => [one, [] as M[]]));
+  for (let round = 0; round < rounds; round++) {
+    const first = round % all.length;
+    for (const one of [...all.slice(first), ...all.slice(0, first)]) {
+      found.get(one)?.push(await measureOne(one, round));
+    }
+  }
+  return found;
+}
+
+/** Does something; returns how long it took, in milliseconds, and its result. */
+export async function timed<T>(act: () => Promise<T>): Promise<readonly [took: number, result: T]> {
+  const start = performance.now();
+  const result = await act();
+  return [performance.now() - start, result];
+}

@@ -5,14 +5,13 @@ import type { Command } from 'commander';
 import { clock } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
-import { resourceIn, send, wait } from './http.ts';
+import { resourceIn, send } from './http.ts';
 import { findInstallation, type Installation } from './installation.ts';
 import { type Bench, measures } from './machine.ts';
-import { quantile } from './measure.ts';
+import { inRounds, quantile, timed } from './measure.ts';
 import { makeCalendars } from './operations/calendars.ts';
-import { startReceivers } from './receivers/receivers.ts';
-import { changeByStaff, subscribe, type Target } from './receivers/subscriptions.ts';
-import { appointmentFor, type Bookable, makeBookable } from './targets.ts';
+import { startReceivers, subscribeQuick, type Target, untilNotified } from './subscriber.ts';
+import { appointmentFor, type Bookable, bookAs, cancelAs, makeBookable } from './targets.ts';
 
 interface OperationsArguments {
   readonly rounds: number;
@@ -45,61 +44,35 @@ async function searchOperations(installation: Installation, config: BookingConfi
   });
 }
 
-const reason = {
-  coding: [{ system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason', code: 'pat' }],
-};
-
 /** The life of one appointment: booked, changed by staff (and its portal notified), read, and cancelled. */
-function appointmentOperations(
-  places: readonly Bookable[],
-  { installation, config, receivers }: Target,
-): [string, Operation][] {
-  const { base } = installation;
+function appointmentOperations(places: readonly Bookable[], target: Target): [string, Operation][] {
+  const { installation, config } = target;
   const waiting = [...places];
   let appointment: Appointment | undefined;
   const path = (): string => `Appointment/${appointment?.id}`;
+  const nothing = () => undefined;
   return [
     [
       '$book',
       async () => {
         const place = waiting.shift();
-        if (!place) {
-          throw new Error('There is no place left to book.');
-        }
-        const body = appointmentFor(place, config);
-        const answer = await send('POST', `${base}/Appointment/$book`, installation.tokens.portal, body);
-        appointment = resourceIn('Appointment', answer);
+        appointment = place && (await bookAs(installation, appointmentFor(place, config)));
         return undefined;
       },
     ],
-    [
-      'change by staff, until the notification arrives',
-      async () => {
-        const { count } = receivers.quick();
-        await changeByStaff(installation, path());
-        await wait(() => receivers.quick().count > count, 'for a notification');
-        return undefined;
-      },
-    ],
+    ['change by staff, until the notification arrives', () => untilNotified(target, path()).then(nothing)],
     [
       'appointment, read',
       async () => {
-        appointment = resourceIn('Appointment', await send('GET', `${base}/${path()}`, installation.tokens.portal));
+        const answer = await send('GET', `${installation.base}/${path()}`, installation.tokens.portal);
+        appointment = resourceIn('Appointment', answer);
         return undefined;
       },
     ],
     [
       'PATCH that cancels',
       async () => {
-        const patch = [
-          { op: 'replace', path: '/status', value: 'cancelled' },
-          { op: 'add', path: '/cancelationReason', value: reason },
-        ];
-        const headers = {
-          'content-type': 'application/json-patch+json',
-          'if-match': `W/"${appointment?.meta?.versionId}"`,
-        };
-        resourceIn('Appointment', await send('PATCH', `${base}/${path()}`, installation.tokens.portal, patch, headers));
+        await (appointment && cancelAs(installation, appointment));
         return undefined;
       },
     ],
@@ -135,7 +108,7 @@ interface Side {
 async function prepare(installation: Installation, config: BookingConfig, rounds: number): Promise<Side> {
   const receivers = await startReceivers();
   const target = { installation, config, receivers };
-  const subscription = await subscribe(target);
+  const subscription = await subscribeQuick(target);
   const operations = [
     ...(await searchOperations(installation, config)),
     ...appointmentOperations(await makeBookable(installation, rounds + WARM_UP, Date.now()), target),
@@ -153,27 +126,22 @@ async function prepare(installation: Installation, config: BookingConfig, rounds
 
 /** Carries out all operations of all sides in turn; returns the rows of the table. */
 async function measureAll(sides: readonly Side[], rounds: number): Promise<string[][]> {
-  const took = sides.map(({ operations }) => new Map(operations.map(([name]) => [name, [] as number[]])));
-  const found = new Map<string, number | undefined>();
-  for (let round = 0; round < rounds + WARM_UP; round += 1) {
-    const inTurn = [...sides.entries()];
-    for (const [index, { operations, installation }] of round % 2 === 0 ? inTurn : inTurn.reverse()) {
-      await installation.renew();
-      for (const [name, act] of operations) {
-        const start = performance.now();
-        found.set(name, await act());
-        if (round >= WARM_UP) {
-          took[index]?.get(name)?.push(performance.now() - start);
-        }
-      }
+  const found = await inRounds(sides, rounds + WARM_UP, async ({ operations, installation }) => {
+    await installation.renew();
+    const round = new Map<string, readonly [took: number, count: number | undefined]>();
+    for (const [name, act] of operations) {
+      round.set(name, await timed(act));
     }
-  }
-  const [own = new Map<string, number[]>(), other] = took;
-  return [...own].map(([name, times]) => {
+    return round;
+  });
+  const [own = [], other] = [...found.values()].map((all) => all.slice(WARM_UP));
+  const timesOf = (name: string, all: typeof own): number[] => all.flatMap((round) => round.get(name)?.[0] ?? []);
+  return [...(own[0] ?? [])].map(([name, [, count]]) => {
+    const times = timesOf(name, own);
     const [p50 = 0, ...more] = [quantile(times, 0.5), quantile(times, 0.95), Math.max(...times)];
-    const beside = quantile(other?.get(name) ?? [], 0.5);
-    const compared = other ? [beside.toFixed(1), (p50 / beside).toFixed(2)] : [];
-    return [name, String(found.get(name) ?? ''), ...[p50, ...more].map((value) => value.toFixed(1)), ...compared];
+    const beside = other && quantile(timesOf(name, other), 0.5);
+    const compared = beside === undefined ? [] : [beside.toFixed(1), (p50 / beside).toFixed(2)];
+    return [name, String(count ?? ''), ...[p50, ...more].map((value) => value.toFixed(1)), ...compared];
   });
 }
 

@@ -1,11 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { QUIET_AFTER } from '../../core/calendar/publish/due.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
+import { wait } from './http.ts';
 import type { Installation } from './installation.ts';
 import { type Bench, load, measures } from './machine.ts';
-import { type Measurement, measure, nothing, quantile, together } from './measure.ts';
+import { type Measurement, measure, nothing, quantile, rangeText, together } from './measure.ts';
 import {
   changeHours,
   countFree,
@@ -26,239 +25,164 @@ interface PublishingArguments {
   readonly few: number;
   readonly bookings: number;
   readonly callers: number;
-  readonly quiet: number;
   readonly beside: number;
   readonly limit: number;
 }
 
-/** How many free Slots were added or removed, and the time it took in milliseconds. */
-interface Progress {
-  readonly took: number;
-  readonly slots: number;
+/** What a phase has shown. */
+interface Found {
+  bookings: Measurement;
+  searches: Measurement;
+  /** After how many seconds each of a few calendars showed the change in the nearest two weeks, or all were published. */
+  readonly shown: number[];
+  /** How many free Slots were added or removed in that time. */
+  slots: number;
 }
 
-/** What portals do meanwhile. */
-interface Traffic {
-  readonly bookings: Measurement;
-  readonly searches: Measurement;
-}
-
-/** What was published with bookings going on beside it, and without. */
-interface Phase extends Traffic {
-  readonly name: string;
-  /** How long all of it took, in milliseconds. */
-  readonly took: number;
-  readonly beside: Progress;
-  readonly alone: Progress;
-}
-
-const none: Progress = { took: 0, slots: 0 };
-
-/** Of a phase that ends when enough has been booked. */
-const untimed = { took: 0, beside: none, alone: none };
-
-const positive = wholeNumber(1);
-
-const slotsADay = wholeNumber(1, MOST_SLOTS_A_DAY);
-
-const noTraffic: Traffic = { bookings: nothing, searches: nothing };
-
-const both = (one: Traffic, other: Traffic): Traffic => ({
-  bookings: together(one.bookings, other.bookings),
-  searches: together(one.searches, other.searches),
-});
-
-/** Books a number of slots of a calendar of their own, made beforehand if given, and searches half as many days of it. */
-async function bookSome(
-  { bookings, callers }: Pick<PublishingArguments, 'bookings' | 'callers'>,
-  installation: Installation,
-  config: BookingConfig,
-  made?: readonly Bookable[],
-): Promise<Traffic> {
-  const places = made ?? (await makeBookable(installation, bookings, Date.now()));
-  const half = places.filter((_, index) => index % 2 === 0);
-  return {
-    searches: await measure(half, callers, (place) => searchThroughGateway(place, installation)),
-    bookings: await measure(places, callers, (place) => bookThroughGateway(place, installation, config)),
-  };
-}
-
-/**
- * Changes something if that is given, and books for some minutes while it is published, then lets the publication go on by itself. Reports progress every
- * half minute, and waits for a server that is restarting.
- */
-async function during(
-  name: string,
-  published: Published,
-  change: (() => Promise<void>) | undefined,
-  given: PublishingArguments,
-  installation: Installation,
-  config: BookingConfig,
-): Promise<Phase> {
-  const since = Date.now();
-  await change?.();
-  const counted = async () => ({ at: Date.now(), free: await countFree(published, installation) });
-  const progress = (from: { at: number; free: number }, to: { at: number; free: number }): Progress => ({
-    took: to.at - from.at,
-    slots: Math.abs(to.free - from.free),
-  });
-  const began = await counted();
-  let traffic = noTraffic;
-  let beside = none;
-  let quiet: typeof began | undefined;
-  let said = since;
-  for (;;) {
-    try {
-      await installation.renew();
-      const isBeside = Date.now() - since < given.beside * 60_000;
-      const some = isBeside ? await bookSome(given, installation, config) : noTraffic;
-      const { isOver, completed } = await readStanding(published, since, change !== undefined, installation, config);
-      // Bookings made after it was over say nothing.
-      traffic = isOver && traffic !== noTraffic ? traffic : both(traffic, some);
-      if (isBeside) {
-        beside = isOver ? progress(began, await counted()) : beside;
-      } else if (beside === none) {
-        beside = progress(began, await counted());
-        await wait(QUIET_AFTER + 5_000);
-        quiet = await counted();
-      }
-      if (Date.now() - said > 30_000 || isOver) {
-        said = Date.now();
-        const { at, free } = await counted();
-        const refused = traffic.bookings.conflicts + traffic.bookings.failures;
-        const seconds = Math.round((at - since) / 1000);
-        const of = `${completed} of ${published.schedules.length} schedules, ${free} free slots, ${refused} bookings failed`;
-        console.error(`${name}: ${seconds} s, ${of}, load ${load()}`);
-      }
-      if (isOver) {
-        return {
-          name,
-          ...traffic,
-          took: Date.now() - since,
-          beside,
-          alone: quiet ? progress(quiet, await counted()) : none,
-        };
-      }
-      await wait(isBeside ? 0 : 1_000);
-    } catch (error) {
-      console.error(`${name}: ${String(error)}`);
-      await wait(5_000);
-    }
-    if (Date.now() - since > given.limit * 60_000) {
-      throw new Error(`${name}: not finished after ${given.limit} minutes.`);
-    }
-  }
-}
+const unknown = (): Found => ({ bookings: nothing, searches: nothing, shown: [], slots: 0 });
 
 /** How many working days the nearest two weeks have. */
 const WORKING_DAYS = 10;
-
-/** When each of a few calendars shows what has changed, in seconds since the change: the first Slot, and two weeks. */
-async function shownAfter(
-  { schedules }: Published,
-  slots: readonly number[],
-  since: number,
-  installation: Installation,
-): Promise<{ readonly first: number[]; readonly nearest: number[] }> {
-  const [before = 0, after = 0] = slots.map((count) => count * WORKING_DAYS);
-  const times = await Promise.all(
-    schedules.map(async (schedule) => {
-      let first: number | undefined;
-      for (;;) {
-        const count = await countNearest(schedule, installation);
-        const seconds = (Date.now() - since) / 1000;
-        first ??= count === before ? undefined : seconds;
-        if (count === after || seconds > 300) {
-          return { first: first ?? seconds, nearest: seconds };
-        }
-        await wait(200);
-      }
-    }),
-  );
-  return { first: times.map(({ first }) => first), nearest: times.map(({ nearest }) => nearest) };
-}
 
 /** How often a few calendars are made and changed, and how many rounds of bookings are prepared for each time. */
 const TURNS = 3;
 const ROUNDS = 4;
 
-/** What is done to a few calendars while bookings are made, and how bookings fare then. */
-const fewPhases = ['nothing', 'a few new calendars', 'their changed hours', 'the rest of them'] as const;
+type Phase = keyof Publishing['found'];
 
-/**
- * In turns: books while nothing is published, while a few new calendars are, and their changed hours, each until the nearest
- * two weeks show, and while the rest follows. The slots that are booked are made beforehand, so that only bookings go on.
- */
-async function fewBeside(
-  given: PublishingArguments,
-  installation: Installation,
-  config: BookingConfig,
-): Promise<Record<(typeof fewPhases)[number], Traffic>> {
-  const traffic = {
-    nothing: noTraffic,
-    'a few new calendars': noTraffic,
-    'their changed hours': noTraffic,
-    'the rest of them': noTraffic,
+/** A measurement of all phases. */
+class Publishing {
+  readonly #given: PublishingArguments;
+  readonly #installation: Installation;
+  readonly #config: BookingConfig;
+  /** By what is done while portals book. */
+  readonly found = {
+    nothing: unknown(),
+    'a few new calendars': unknown(),
+    'their changed hours': unknown(),
+    'the rest of them': unknown(),
+    'first publication': unknown(),
+    'change of hours': unknown(),
   };
-  for (let turn = 0; turn < TURNS; turn += 1) {
-    await installation.renew();
-    const rounds: Bookable[][] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      rounds.push(await makeBookable(installation, given.bookings, Date.now()));
-    }
-    const book = async (phase: (typeof fewPhases)[number]): Promise<void> => {
-      traffic[phase] = both(traffic[phase], await bookSome(given, installation, config, rounds.pop()));
-    };
-    const during = async (phase: (typeof fewPhases)[number], shown: ReturnType<typeof shownAfter>): Promise<void> => {
-      let isOver = false;
-      const watched = shown.finally(() => {
-        isOver = true;
-      });
-      while (!isOver) {
-        await book(phase);
-      }
-      const { first, nearest } = await watched;
-      const texts = [first, nearest].map((all) => all.map((seconds) => seconds.toFixed(1)).join(', '));
-      console.error(`${phase}: the first slots after ${texts[0]} s, the nearest two weeks after ${texts[1]} s`);
-    };
-    await book('nothing');
-    await book('nothing');
-    const began = Date.now();
-    const few = await makeCalendars(installation, { schedules: given.few, slots: given.slots }, config);
-    await during('a few new calendars', shownAfter(few, [0, given.slots], began, installation));
-    const changed = Date.now();
-    await changeHours(few, given.slotsLater, installation);
-    const counts = [given.slots, given.slotsLater];
-    await during('their changed hours', shownAfter(few, counts, changed, installation));
-    await book('the rest of them');
-    await book('the rest of them');
-    await removeCalendars(few, installation);
+
+  constructor(given: PublishingArguments, { installation, config }: Bench) {
+    this.#given = given;
+    this.#installation = installation;
+    this.#config = config;
   }
-  return traffic;
+
+  makePlaces(): Promise<Bookable[]> {
+    return makeBookable(this.#installation, this.#given.bookings, Date.now());
+  }
+
+  /** Books places of a calendar of their own, made beforehand if given, and searches half as many days of it. */
+  async book(phase: Phase, made?: readonly Bookable[]): Promise<void> {
+    const { callers } = this.#given;
+    await this.#installation.renew();
+    const places = made ?? (await this.makePlaces());
+    const half = places.filter((_, index) => index % 2 === 0);
+    const searches = await measure(half, callers, (place) => searchThroughGateway(place, this.#installation));
+    const bookings = await measure(places, callers, (place) =>
+      bookThroughGateway(place, this.#installation, this.#config),
+    );
+    const found = this.found[phase];
+    found.searches = together(found.searches, searches);
+    found.bookings = together(found.bookings, bookings);
+  }
+
+  /** Books until something is shown, or for so many milliseconds; one that fails because a server restarts says nothing. */
+  async #bookUntil(phase: Phase, shown: Promise<readonly number[]>, most: number, prepared: Bookable[][] = []) {
+    let isOver = false;
+    const seconds = shown.finally(() => {
+      isOver = true;
+    });
+    // Its failure counts when the round is over.
+    seconds.catch(() => undefined);
+    for (const end = Date.now() + most; !isOver && Date.now() < end; ) {
+      await this.book(phase, prepared.pop()).catch((error: unknown) => console.error(`${phase}: ${String(error)}`));
+    }
+    this.found[phase].shown.push(...(await seconds));
+  }
+
+  /** When each of a few calendars has so many Slots on a working day of the nearest two weeks, in seconds from now. */
+  #shownIn({ schedules }: Published, slots: number): Promise<number[]> {
+    const since = Date.now();
+    return Promise.all(
+      schedules.map(async (schedule) => {
+        const isShown = async () => (await countNearest(schedule, this.#installation)) === slots * WORKING_DAYS;
+        await wait(isShown, `${slots} slots a day of Schedule/${schedule}`, 300_000, 200);
+        return (Date.now() - since) / 1000;
+      }),
+    );
+  }
+
+  /**
+   * In turns: books while nothing is published, while a few new calendars are, and their changed hours, each until the
+   * nearest two weeks show, and while the rest follows. The slots that are booked are made beforehand, so that only bookings
+   * go on.
+   */
+  async few(): Promise<void> {
+    const { few: schedules, slots, slotsLater } = this.#given;
+    const rounds: Bookable[][] = [];
+    while (rounds.length < ROUNDS) {
+      rounds.push(await this.makePlaces());
+    }
+    await this.book('nothing');
+    await this.book('nothing');
+    const made = await makeCalendars(this.#installation, { schedules, slots }, this.#config);
+    const forever = Number.POSITIVE_INFINITY;
+    await this.#bookUntil('a few new calendars', this.#shownIn(made, slots), forever, rounds);
+    await changeHours(made, slotsLater, this.#installation);
+    await this.#bookUntil('their changed hours', this.#shownIn(made, slotsLater), forever, rounds);
+    await this.book('the rest of them');
+    await this.book('the rest of them');
+    await removeCalendars(made, this.#installation);
+  }
+
+  /** Waits until all schedules are published as they should be; also for a server that is restarting. */
+  async #allPublished(phase: Phase, published: Published, since: number): Promise<number[]> {
+    const { limit } = this.#given;
+    let said = since;
+    const isOver = async (): Promise<boolean> => {
+      const standing = await readStanding(
+        published,
+        since,
+        phase === 'change of hours',
+        this.#installation,
+        this.#config,
+      );
+      if (Date.now() - said > 30_000) {
+        said = Date.now();
+        console.error(`${phase}: ${standing.completed} of ${published.schedules.length} schedules, load ${load()}`);
+      }
+      return standing.isOver;
+    };
+    await wait(() => isOver().catch(() => false), phase, limit * 60_000, 1_000);
+    return [(Date.now() - since) / 1000];
+  }
+
+  /** Publishes all schedules, or what has changed of them; books beside that for some minutes. */
+  async all(phase: Phase, published: Published, change?: () => Promise<void>): Promise<void> {
+    const since = Date.now();
+    await change?.();
+    const before = await countFree(published, this.#installation);
+    await this.#bookUntil(phase, this.#allPublished(phase, published, since), this.#given.beside * 60_000);
+    this.found[phase].slots = Math.abs((await countFree(published, this.#installation)) - before);
+  }
 }
-
-const milliseconds = (value: number): string => value.toFixed(1);
-
-const rate = ({ took, slots }: Progress): string => (took > 0 ? ((slots / took) * 1000).toFixed(1) : '');
 
 /** How many there were, their median and 95th percentile, and the ratio of the latter to the one without publishing. */
 function columnsOf({ durations }: Measurement, quiet: Measurement): string[] {
   const p95 = quantile(durations, 0.95);
-  return [
-    String(durations.length),
-    milliseconds(quantile(durations, 0.5)),
-    milliseconds(p95),
-    (p95 / quantile(quiet.durations, 0.95)).toFixed(2),
-  ];
+  const shown = [quantile(durations, 0.5).toFixed(1), p95.toFixed(1)];
+  return [String(durations.length), ...shown, (p95 / quantile(quiet.durations, 0.95)).toFixed(2)];
 }
 
-/** The columns of the tables. */
+/** The columns of the table. */
 const columns = [
   'meanwhile',
-  'minutes',
-  'slots beside bookings',
-  'a second',
-  'slots alone',
+  'shown after s',
+  'slots',
   'a second',
   'bookings',
   'p50 ms',
@@ -271,19 +195,21 @@ const columns = [
   '÷ nothing',
 ];
 
-function rowOf({ name, bookings, searches, took, beside, alone }: Phase, quiet: Traffic): string[] {
+function rowOf(phase: string, { bookings, searches, shown, slots }: Found, quiet: Found): string[] {
   return [
-    name,
-    took > 0 ? (took / 60_000).toFixed(1) : '',
-    beside.took > 0 ? String(beside.slots) : '',
-    rate(beside),
-    alone.took > 0 ? String(alone.slots) : '',
-    rate(alone),
+    phase,
+    shown.length > 0 ? rangeText(shown) : '',
+    slots > 0 ? String(slots) : '',
+    slots > 0 ? (slots / (shown[0] ?? Number.NaN)).toFixed(1) : '',
     ...columnsOf(bookings, quiet.bookings),
     String(bookings.conflicts + bookings.failures),
     ...columnsOf(searches, quiet.searches),
   ];
 }
+
+const positive = wholeNumber(1);
+
+const slotsADay = wholeNumber(1, MOST_SLOTS_A_DAY);
 
 /** The command line. */
 export function define(command: Command): void {
@@ -291,7 +217,7 @@ export function define(command: Command): void {
     .description(
       'Publishes many schedules of one service, changes its hours, and books beside it. Runs on the installation that the ' +
         'environment names, like npm run bench; the schedules stay there. Bookings made meanwhile are compared with bookings ' +
-        'made before and afterwards. Kill Medplum in between to see that the publication goes on.',
+        'while nothing is published. Kill Medplum in between to see that the publication goes on.',
     )
     .option('--schedules <number>', 'how many are published', positive, 20)
     .option('--slots <number>', 'half hours that are open on a working day', slotsADay, 16)
@@ -299,34 +225,24 @@ export function define(command: Command): void {
     .option('--few <number>', 'how many more are made and changed first, to see when it shows', positive, 6)
     .option('--bookings <number>', 'bookings in one round; rounds go on while something is published', positive, 40)
     .option('--callers <number>', 'bookings at the same time', positive, 2)
-    .option('--quiet <minutes>', 'how long to book before and afterwards, without publishing', positive, 2)
-    .option('--beside <minutes>', 'how long to book beside each part; then it goes on alone', positive, 5)
+    .option('--beside <minutes>', 'how long to book beside all schedules; then it goes on alone', wholeNumber(0), 5)
     .option('--limit <minutes>', 'how long each part may take', positive, 240);
   measures(command, run);
 }
 
-async function run(given: PublishingArguments, { installation, config, print }: Bench): Promise<void> {
-  await bookSome(given, installation, config);
-  const quiet = async (): Promise<Traffic> => {
-    let measured = noTraffic;
-    for (const since = Date.now(); Date.now() - since < given.quiet * 60_000; ) {
-      await installation.renew();
-      measured = both(measured, await bookSome(given, installation, config));
-    }
-    return measured;
-  };
-  const few = await fewBeside(given, installation, config);
-  const before = await quiet();
+async function run(given: PublishingArguments, bench: Bench): Promise<void> {
+  const { installation, config, print } = bench;
+  const publishing = new Publishing(given, bench);
+  await makeBookable(installation, given.bookings, Date.now());
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    await publishing.few();
+  }
   const published = await makeCalendars(installation, given, config);
-  const first = await during('first publication', published, undefined, given, installation, config);
-  const change = () => changeHours(published, given.slotsLater, installation);
-  const hours = await during('change of hours', published, change, given, installation, config);
+  await publishing.all('first publication', published);
+  await publishing.all('change of hours', published, () => changeHours(published, given.slotsLater, installation));
   const twice = await countTwice(published, installation);
-  const traffic = both(before, await quiet());
-  const rows = [
-    ...fewPhases.map((name) => rowOf({ name, ...few[name], ...untimed }, few.nothing)),
-    ...[{ name: 'nothing', ...traffic, ...untimed }, first, hours].map((phase) => rowOf(phase, traffic)),
-  ];
+  await publishing.book('nothing');
+  const rows = Object.entries(publishing.found).map(([phase, found]) => rowOf(phase, found, publishing.found.nothing));
   print({ what: `published twice: ${twice}`, columns, rows });
   process.exitCode = twice > 0 ? 1 : 0;
 }

@@ -5,7 +5,7 @@ import { type Measured, waysOf } from './bookings.ts';
 import { wait } from './http.ts';
 import { type Bench, measures } from './machine.ts';
 import {
-  inTurn,
+  inRounds,
   type Measurement,
   measure,
   nothing,
@@ -33,7 +33,9 @@ const CALENDARS = 10;
 const FREE = 30;
 
 /** What the readers search at once. */
-const SEARCHED = ['different', 'the same'] as const;
+const SEARCHED = ['nothing', 'different', 'the same'] as const;
+
+type Searched = (typeof SEARCHED)[number];
 
 /** What a round has found. */
 interface Round {
@@ -52,7 +54,7 @@ function* until<T>(end: number, one: T): Iterable<T> {
 async function beside(
   { book, installation }: Measured,
   calendars: readonly Place[][],
-  searched: (typeof SEARCHED)[number],
+  searched: Exclude<Searched, 'nothing'>,
   { readers, searches, seconds }: ReadersArguments,
   config: BookingConfig,
 ): Promise<Round> {
@@ -119,22 +121,16 @@ async function run(given: ReadersArguments, { installation, config, print }: Ben
     prepared.set(way, calendars);
   }
   await settle();
-  const found = new Map<string, Round[]>();
-  for (let round = 0; round < given.rounds; round++) {
-    for (const way of inTurn(ways, round)) {
-      const { name, book, installation: at } = way;
-      const calendars = prepared.get(way) ?? [];
-      const note = (searched: string, one: Round) => {
-        const key = `${name}|${searched}`;
-        found.set(key, [...(found.get(key) ?? []), one]);
-      };
-      const alone = calendars.flatMap((places) => places.splice(0, each));
-      note('nothing', { searches: nothing, bookings: await measure(alone, 1, (place) => book(place, at, config)) });
-      for (const searched of SEARCHED) {
-        note(searched, await beside(way, calendars, searched, given, config));
-      }
-    }
-  }
+  const found = await inRounds(ways, given.rounds, async (way): Promise<Record<Searched, Round>> => {
+    const { book, installation: at } = way;
+    const calendars = prepared.get(way) ?? [];
+    const alone = calendars.flatMap((places) => places.splice(0, each));
+    return {
+      nothing: { searches: nothing, bookings: await measure(alone, 1, (place) => book(place, at, config)) },
+      different: await beside(way, calendars, 'different', given, config),
+      'the same': await beside(way, calendars, 'the same', given, config),
+    };
+  });
   const columns = [
     'way',
     'searched',
@@ -146,10 +142,15 @@ async function run(given: ReadersArguments, { installation, config, print }: Ben
     ]),
     'failures',
   ];
-  const rows = [...found].sort().map(([key, rounds]) => {
-    const [name = '', searched = ''] = key.split('|');
-    return rowOf(name, searched, rounds);
-  });
+  const rows = ways.flatMap((way) =>
+    SEARCHED.map((searched) =>
+      rowOf(
+        way.name,
+        searched,
+        (found.get(way) ?? []).map((round) => round[searched]),
+      ),
+    ),
+  );
   const { readers, searches, rounds, seconds } = given;
   const what = `${readers} readers, ${FREE} free times in each calendar, a booking for each ${searches} searches, ${rounds} rounds of ${seconds} s`;
   print({ what, columns, rows });

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { wholeNumber } from '../cli/whole-number.ts';
+import { send, wait } from './http.ts';
 import { type Bench, measures } from './machine.ts';
-import { inTurn, quantile } from './measure.ts';
-import { startReceivers } from './receivers/receivers.ts';
-import { measureRound, type Round } from './receivers/round.ts';
-import { begin, type Condition, subscribeAll } from './receivers/subscriptions.ts';
+import { inRounds, quantile, timed } from './measure.ts';
+import { changeByStaff, startReceivers, subscribe, subscribeQuick, type Target, untilNotified } from './subscriber.ts';
+import { appointmentFor, bookAs, makePlaces, type Place } from './targets.ts';
 
 interface Arguments {
   readonly receivers: number;
@@ -12,27 +12,74 @@ interface Arguments {
   readonly bookings: number;
 }
 
-const kinds = ['booking', 'job', 'notification'] as const satisfies readonly (keyof Round)[];
+/** Durations in milliseconds, of each kind. */
+interface Round {
+  /** `$book`. */
+  readonly booking: number[];
+  /** From `$book` with `respond-async` to the result. */
+  readonly job: number[];
+  /** From a change by staff to the arrival of the notification. */
+  readonly notification: number[];
+}
 
-const pooled = (rounds: readonly Round[]): Round => ({
-  booking: rounds.flatMap(({ booking }) => booking),
-  job: rounds.flatMap(({ job }) => job),
-  notification: rounds.flatMap(({ notification }) => notification),
-});
+async function bookLater({ installation: { base, tokens }, config }: Target, place: Place): Promise<void> {
+  const prefer = { prefer: 'respond-async' };
+  const body = appointmentFor(place, config);
+  const { location, status } = await send('POST', `${base}/Appointment/$book`, tokens.portal, body, prefer);
+  if (status !== 202) {
+    throw new Error(`A job was not accepted (${status}).`);
+  }
+  await wait(async () => (await send('GET', location, tokens.portal)).status === 200, 'for a job');
+}
 
-const all = ['quiet', 'answering', 'hanging'] as const satisfies readonly Condition[];
+/** Measures so many of each kind, one after another. */
+async function measureRound(target: Target, count: number): Promise<Round> {
+  const { installation, config } = target;
+  const places = await makePlaces(installation, config, 2 * count, Date.now());
+  const round: Round = { booking: [], job: [], notification: [] };
+  for (let index = 0; index < count; index++) {
+    const [now, later] = [places[2 * index], places[2 * index + 1]];
+    if (now && later) {
+      const [took, { id }] = await timed(() => bookAs(installation, appointmentFor(now, config)));
+      round.booking.push(took);
+      round.job.push((await timed(() => bookLater(target, later)))[0]);
+      round.notification.push(await untilNotified(target, `Appointment/${id}`));
+    }
+  }
+  return round;
+}
 
-type Measured = Readonly<Record<Condition, Round[]>>;
+/**
+ * Makes the Subscriptions: one of the measured portal, with the quick receiver, and `count` of another portal.
+ *
+ * @returns the path of an appointment whose changes concern all Subscriptions of the other portal
+ */
+async function subscribeAll(target: Target, count: number): Promise<string> {
+  const { installation, config, receivers } = target;
+  const { tokens } = installation;
+  await subscribeQuick(target);
+  for (let index = 0; index < count; index++) {
+    await subscribe(target, `/hang/${index}`, tokens.other);
+  }
+  await wait(() => receivers.answered() >= count, 'for all handshakes');
+  const as = { ...installation, tokens: { ...tokens, portal: tokens.other } };
+  const [place] = await makePlaces(as, config, 1, Date.now());
+  if (!place) {
+    throw new Error('No slot could be made.');
+  }
+  return `Appointment/${(await bookAs(as, appointmentFor(place, config))).id}`;
+}
 
-function rowsOf(measured: Measured): string[][] {
-  return kinds.map((name) => {
-    const [quiet, answering, hanging] = all.map((one) => pooled(measured[one])[name]);
-    const [alone, before, after] = [quiet, answering, hanging].map((values) => quantile(values ?? [], 0.5));
-    const shown = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–');
-    const medians = [alone, before, after].map((value = Number.NaN) => shown(value, 1));
-    const ratio = (one = Number.NaN, other = Number.NaN): string => shown(one / other, 2);
-    return [name, ...medians, ratio(after, alone), ratio(after, before), String(hanging?.length)];
-  });
+/** Measures while the receivers of the other portal have something that they do not answer; then all of them answer. */
+async function besideHanging(target: Target, trigger: string, given: Arguments): Promise<Round> {
+  const { installation, receivers } = target;
+  receivers.hang();
+  await changeByStaff(installation, trigger);
+  await wait(() => receivers.waiting() > 0, 'for the first receiver');
+  const round = await measureRound(target, given.bookings);
+  receivers.release();
+  await wait(() => receivers.answered() >= given.receivers, 'for all notifications');
+  return round;
 }
 
 /** The command line. */
@@ -40,12 +87,12 @@ export function define(command: Command): void {
   command
     .description(
       'Measures whether receivers that never answer slow down others. Another portal has many Subscriptions, which in turn ' +
-        'have nothing to deliver, or one notification each for receivers that answer, or for receivers that hang. One portal ' +
-        'is measured: bookings, asynchronous bookings until their result, changes by staff until the notification. Takes the ' +
-        'variables of npm run bench, and PORTAL_B_…; notifications.maxSubscriptions must be large enough.',
+        'have nothing to deliver, or one notification each for receivers that hang. One portal is measured: bookings, ' +
+        'asynchronous bookings until their result, changes by staff until the notification. Takes the variables of ' +
+        'npm run bench, and PORTAL_B_…; notifications.maxSubscriptions must be large enough.',
     )
     .option('--receivers <number>', 'receivers that hang', wholeNumber(1), 500)
-    .option('--rounds <number>', 'rounds of all three', wholeNumber(1), 3)
+    .option('--rounds <number>', 'rounds of both', wholeNumber(1), 3)
     .option('--bookings <number>', 'of each kind in a round', wholeNumber(1), 20);
   measures(command, run);
 }
@@ -56,19 +103,17 @@ async function run(given: Arguments, { installation, config, print }: Bench): Pr
     const target = { installation, config, receivers };
     const trigger = await subscribeAll(target, given.receivers);
     await measureRound(target, 5);
-    const measured: Measured = { quiet: [], answering: [], hanging: [] };
-    for (let round = 0; round < given.rounds; round++) {
-      for (const [index, condition] of inTurn(all, round).entries()) {
-        console.error(`Round ${round + 1} of ${given.rounds}: ${condition}.`);
-        const end = await begin(target, trigger, given.receivers, condition);
-        measured[condition].push(await measureRound(target, given.bookings));
-        if (round + 1 < given.rounds || index + 1 < all.length) {
-          await end();
-        }
-      }
-    }
-    const columns = ['p50 in ms', ...all, 'hanging ÷ quiet', 'hanging ÷ answering', 'number'];
-    print({ what: `${given.rounds} rounds, ${given.receivers} receivers`, columns, rows: rowsOf(measured) });
+    const measured = await inRounds(['quiet', 'hanging'] as const, given.rounds, (condition) => {
+      console.error(`${condition} …`);
+      return condition === 'quiet' ? measureRound(target, given.bookings) : besideHanging(target, trigger, given);
+    });
+    const rows = (['booking', 'job', 'notification'] as const).map((kind) => {
+      const [quiet = [], hanging = []] = [...measured.values()].map((rounds) => rounds.flatMap((one) => one[kind]));
+      const [alone, beside] = [quantile(quiet, 0.5), quantile(hanging, 0.5)];
+      return [kind, alone.toFixed(1), beside.toFixed(1), (beside / alone).toFixed(2), String(hanging.length)];
+    });
+    const columns = ['p50 in ms', 'quiet', 'hanging', '÷', 'number'];
+    print({ what: `${given.rounds} rounds, ${given.receivers} receivers`, columns, rows });
   } finally {
     receivers.close();
   }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Patient, Slot } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
+import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -10,7 +11,7 @@ import { createPatient, createSchedule, createSlots, freeSlot } from './create.t
 import { type Answer, resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 import { type Bench, measures } from './machine.ts';
-import { quantile } from './measure.ts';
+import { quantile, timed } from './measure.ts';
 import { appointmentFor } from './targets.ts';
 
 interface ReleaseDayArguments {
@@ -99,23 +100,12 @@ function dayOf([first]: readonly Slot[]): string {
   ]).toString();
 }
 
-async function makePatients(installation: Installation, count: number): Promise<Patient[]> {
-  const patients: Patient[] = [];
-  while (patients.length < count) {
-    const some = Array.from({ length: Math.min(AT_ONCE, count - patients.length) }, () => createPatient(installation));
-    patients.push(...(await Promise.all(some)));
-  }
-  return patients;
-}
-
 /** Times a request; whatever happens to it counts as an answer. */
-async function timed(
-  kind: Answered['kind'],
-  act: () => Promise<Answer>,
-): Promise<Answered & { readonly body: unknown }> {
-  const start = performance.now();
-  const { status, body } = await act().catch((error: unknown) => ({ status: 0, body: String(error) }));
-  return { kind, status, took: performance.now() - start, body };
+async function answered(kind: Answered['kind'], act: () => Promise<Answer>): Promise<Answered & Pick<Answer, 'body'>> {
+  const [took, { status, body }] = await timed(() =>
+    act().catch((error: unknown) => ({ status: 0, body: String(error) })),
+  );
+  return { kind, status, took, body };
 }
 
 /**
@@ -135,7 +125,7 @@ async function visit(
   const began = performance.now();
   const told = (status: number): Answered => ({ kind: 'patient', status, took: performance.now() - began });
   for (;;) {
-    const found = await timed('search', () => send('GET', `${base}/${search}`, tokens.portal));
+    const found = await answered('search', () => send('GET', `${base}/${search}`, tokens.portal));
     answers.push(found);
     const entries = isResource(found.body, 'Bundle') ? (found.body.entry ?? []) : [];
     const free = entries.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
@@ -144,14 +134,14 @@ async function visit(
       return [...answers, told(found.status)];
     }
     const appointment = appointmentFor({ slot, patient }, config);
-    const booked = await timed('book', () => send('POST', `${base}/Appointment/$book`, tokens.portal, appointment));
+    const booked = await answered('book', () => send('POST', `${base}/Appointment/$book`, tokens.portal, appointment));
     answers.push(booked);
     if (booked.status !== 409) {
       answers.push(told(booked.status));
     }
     if (isResource(booked.body, 'Appointment')) {
       const { id } = booked.body;
-      answers.push(await timed('read', () => send('GET', `${base}/Appointment/${id}`, tokens.portal)));
+      answers.push(await answered('read', () => send('GET', `${base}/Appointment/${id}`, tokens.portal)));
     }
     if (booked.status !== 409) {
       return answers;
@@ -194,7 +184,8 @@ export function define(command: Command): void {
 }
 
 async function run(given: ReleaseDayArguments, { installation, config, print }: Bench): Promise<void> {
-  const patients = await makePatients(installation, given.patients);
+  const each = Array.from({ length: given.patients });
+  const patients = await mapConcurrently(each, AT_ONCE, () => createPatient(installation));
   const slots = await release(installation, given.times, given.calendars);
   const schedules = [...new Set(slots.map(({ schedule }) => schedule.reference))].join(',');
   const search = `Slot?schedule=${schedules}&status=free&${dayOf(slots)}&_sort=start&_count=10`;

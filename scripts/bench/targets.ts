@@ -1,22 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import type {
-  Appointment,
-  Bundle,
-  HealthcareService,
-  Parameters,
-  Patient,
-  Practitioner,
-  Schedule,
-  Slot,
-} from '@medplum/fhirtypes';
-import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
+import type { Appointment, Bundle, Parameters, Patient, Schedule, Slot } from '@medplum/fhirtypes';
+import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { DAY } from '../../core/time/time-zone.ts';
-import { create, createPatient, createSchedule, createSlots, freeSlot } from './create.ts';
-import { type Answer, send } from './http.ts';
+import { createActor, createPatient, createSchedule, createService, createSlots, freeSlot } from './create.ts';
+import { type Answer, resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 
 /** A booking through the service: a slot of its own, and who it is for. */
@@ -101,6 +90,32 @@ export const bookByMedplum: Way = (place, { medplum, tokens }, config) =>
 export const bookThroughGateway: Way<Bookable> = (place, { base, tokens }, config) =>
   resultOfPost(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config));
 
+/**
+ * Books an appointment through the gateway, as a portal.
+ *
+ * @throws Error with the answer if it was refused
+ */
+export const bookAs = async ({ base, tokens }: Installation, appointment: Appointment): Promise<Appointment> =>
+  resourceIn('Appointment', await send('POST', `${base}/Appointment/$book`, tokens.portal, appointment));
+
+/**
+ * Cancels an appointment through the gateway, as a portal.
+ *
+ * @throws Error with the answer if it was refused
+ */
+export async function cancelAs({ base, tokens }: Installation, { id, meta }: Appointment): Promise<void> {
+  const patch = [
+    { op: 'replace', path: '/status', value: 'cancelled' },
+    { op: 'add', path: '/cancelationReason', value: reason },
+  ];
+  const headers = { 'content-type': 'application/json-patch+json', 'if-match': `W/"${meta?.versionId}"` };
+  resourceIn('Appointment', await send('PATCH', `${base}/Appointment/${id}`, tokens.portal, patch, headers));
+}
+
+const reason = {
+  coding: [{ system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason', code: 'pat' }],
+};
+
 /** Finds places as a portal does before it books: the free slots of their schedules. */
 export async function findThroughGateway(places: readonly Place[], { base, tokens }: Installation): Promise<void> {
   for (const schedule of new Set(places.flatMap(({ slot }) => slot.schedule.reference ?? []))) {
@@ -126,33 +141,11 @@ const MINUTES_10 = 600_000;
  * it: otherwise twelve weeks of Slots would be written during the measurement.
  */
 async function makeCalendarByRule(installation: Installation, config: BookingConfig): Promise<Schedule> {
-  const [practitioner, service] = await Promise.all([
-    create<Practitioner>(installation, {
-      resourceType: 'Practitioner',
-      name: [{ family: 'Benchmark', given: [randomUUID()] }],
-    }),
-    create<HealthcareService>(installation, {
-      resourceType: 'HealthcareService',
-      name: 'Benchmark',
-      extension: [
-        {
-          url: SCHEDULING_PARAMETERS,
-          extension: [
-            { url: 'duration', valueDuration: { value: 10, unit: 'min' } },
-            { url: 'alignmentInterval', valueDuration: { value: 10, unit: 'min' } },
-            { url: 'timezone', valueCode: 'Etc/UTC' },
-          ],
-        },
-      ],
-    }),
-  ]);
-  const valueReference = { reference: `HealthcareService/${service.id}` };
-  const coding = [{ system: 'urn:example:benchmark', code: 'visit' }];
-  return create<Schedule>(installation, {
-    resourceType: 'Schedule',
-    active: true,
-    actor: [{ reference: `Practitioner/${practitioner.id}` }],
-    serviceType: [{ coding, extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference }] }],
+  const type = [{ coding: [{ system: 'urn:example:benchmark', code: 'visit' }] }];
+  const service = await createService(installation, 10, 'Etc/UTC', { type });
+  return createSchedule(installation, {
+    actor: [await createActor(installation)],
+    serviceType: serviceTypeOf(service),
     extension: [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }],
   });
 }

@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { DAY } from '../../core/time/time-zone.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { create, createSchedule, createSlots, freeSlot, storeSlots } from './create.ts';
@@ -15,7 +16,7 @@ import { observe } from './machine.ts';
 import { measure, quantile } from './measure.ts';
 import type { Result } from './targets.ts';
 
-const [HALF_HOUR, DAY] = [1_800_000, 86_400_000];
+const HALF_HOUR = 1_800_000;
 
 interface VisitsArguments {
   readonly doctors: number;

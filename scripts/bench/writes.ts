@@ -5,7 +5,7 @@ import { wholeNumber } from '../cli/whole-number.ts';
 import { send } from './http.ts';
 import type { Installation } from './installation.ts';
 import { type Bench, measures } from './machine.ts';
-import { type Measurement, measure, nothing, quantile, rangeText, settle, together } from './measure.ts';
+import { inRounds, measure, nothing, quantile, rangeText, settle, together } from './measure.ts';
 import { makePlaces, type Place, type Result } from './targets.ts';
 
 const patient = (): Patient => ({ resourceType: 'Patient', name: [{ family: 'Benchmark', given: [randomUUID()] }] });
@@ -64,28 +64,23 @@ async function run({ count, rounds }: WritesArguments, { installation, config, p
   ];
   const each = Math.ceil(count / rounds);
   const targets = Object.entries(kinds).flatMap(([name, resourceOf]) =>
-    sides.map((side, index) => ({ key: `${name} ${index}`, resourceOf, side })),
+    sides.map((side) => ({ name, resourceOf, side, places: [] as Place[] })),
   );
-  const places = new Map<string, Place[]>();
-  for (const { key, side } of targets) {
-    places.set(key, await makePlaces(side, config, (rounds + 1) * each, Date.now()));
+  for (const { places, side } of targets) {
+    places.push(...(await makePlaces(side, config, (rounds + 1) * each, Date.now())));
   }
-  const found = new Map<string, Measurement[]>();
-  for (let round = 0; round <= rounds; round++) {
-    for (const { key, resourceOf, side } of targets) {
-      // What the last one set off burdens nobody else.
-      await (side === sides[0] && settle());
-      const measured = await measure(places.get(key)?.splice(0, each) ?? [], 1, async (place): Promise<Result> => {
-        const resource = resourceOf(place);
-        const { status } = await send('POST', `${medplum}/${resource.resourceType}`, side.tokens.staff, resource);
-        return status === 201 ? 'done' : 'failed';
-      });
-      // The first round warms up.
-      found.set(key, round === 0 ? [] : [...(found.get(key) ?? []), measured]);
-    }
-  }
+  // The first round warms up.
+  const found = await inRounds(targets, rounds + 1, async ({ resourceOf, side, places }) => {
+    // What the last one set off burdens nobody else.
+    await (side === sides[0] && settle());
+    return measure(places.splice(0, each), 1, async (place): Promise<Result> => {
+      const resource = resourceOf(place);
+      const { status } = await send('POST', `${medplum}/${resource.resourceType}`, side.tokens.staff, resource);
+      return status === 201 ? 'done' : 'failed';
+    });
+  });
   const rows = Object.keys(kinds).map((name) => {
-    const both = sides.map((_, index) => found.get(`${name} ${index}`) ?? []);
+    const both = targets.flatMap((one) => (one.name === name ? [(found.get(one) ?? []).slice(1)] : []));
     const [within = '', beside = ''] = both.map((all) =>
       rangeText(all.map(({ durations }) => quantile(durations, 0.5))),
     );

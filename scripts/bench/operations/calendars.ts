@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { HealthcareService } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { create, createSlots, freeSlot } from '../create.ts';
+import { create, createSchedule, createSlots, freeSlot } from '../create.ts';
 import type { Installation } from '../installation.ts';
 
 const MINUTES_20 = 20 * 60_000;
@@ -42,9 +42,7 @@ export async function makeCalendars(
   const first = Math.ceil(now / DAY) * DAY + DAY;
   let ofSchedule = '';
   for (let calendar = 0; calendar < CALENDARS; calendar += 1) {
-    const schedule = await create<Schedule>(installation, {
-      resourceType: 'Schedule',
-      active: true,
+    const schedule = await createSchedule(installation, {
       actor: [{ reference: `HealthcareService/${service.id}` }],
       extension: [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }],
     });

@@ -1,13 +1,12 @@
-import type { Bundle, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
+import type { Bundle, HealthcareService } from '@medplum/fhirtypes';
 import { portions } from '../../../core/booking/search.ts';
-import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
+import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { lookIn } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
-import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { create } from '../create.ts';
+import { createActor, createSchedule, createService } from '../create.ts';
 import { resourceIn, send } from '../http.ts';
 import type { Installation } from '../installation.ts';
 
@@ -47,35 +46,11 @@ export async function makeCalendars(
   { schedules: count, slots }: { readonly schedules: number; readonly slots: number },
   { timeZone }: BookingConfig,
 ): Promise<Published> {
-  const half = { value: 30, unit: 'min' };
-  const service = await create<HealthcareService>(installation, {
-    resourceType: 'HealthcareService',
-    active: true,
-    name: 'Benchmark of publishing',
-    availableTime: open(slots),
-    extension: [
-      {
-        url: SCHEDULING_PARAMETERS,
-        extension: [
-          { url: 'duration', valueDuration: half },
-          { url: 'alignmentInterval', valueDuration: half },
-          { url: 'timezone', valueCode: timeZone },
-        ],
-      },
-    ],
-  });
-  const valueReference = { reference: `HealthcareService/${service.id}` };
+  const service = await createService(installation, 30, timeZone, { availableTime: open(slots) });
   const schedules: string[] = [];
-  for (let index = 1; index <= count; index += 1) {
-    const name = [{ family: `Publishing ${index}` }];
-    const { id } = await create<Practitioner>(installation, { resourceType: 'Practitioner', name });
-    const schedule = await create<Schedule>(installation, {
-      resourceType: 'Schedule',
-      active: true,
-      actor: [{ reference: `Practitioner/${id}` }],
-      serviceType: [{ extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference }] }],
-    });
-    schedules.push(schedule.id ?? '');
+  while (schedules.length < count) {
+    const actor = [await createActor(installation)];
+    schedules.push((await createSchedule(installation, { actor, serviceType: serviceTypeOf(service) })).id);
   }
   return { service, schedules };
 }

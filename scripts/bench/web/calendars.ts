@@ -1,7 +1,7 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
-import { create, createPatient, createSlots, freeSlot } from '../create.ts';
+import { createPatient, createSchedule, createSlots, freeSlot } from '../create.ts';
 import type { Installation } from '../installation.ts';
 import { measure } from '../measure.ts';
 import { bookByTransaction } from '../targets.ts';
@@ -44,7 +44,7 @@ export async function makeWeek(
   const schedules: Schedule[] = [];
   for (let index = 1; index <= count; index += 1) {
     const actor = [{ display: `Dr. Benchmark ${String(index).padStart(2, '0')}` }];
-    schedules.push(await create<Schedule>(installation, { resourceType: 'Schedule', active: true, actor }));
+    schedules.push(await createSchedule(installation, { actor }));
   }
   const wanted = schedules.flatMap((schedule) =>
     Array.from({ length: 5 * TIMES }, (_, index) => {
