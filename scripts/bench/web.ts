@@ -21,8 +21,7 @@ export function define(command: Command): void {
   command
     .description(
       'Measures the pages in Chromium (CHROMIUM: its path) on an embedded installation: what the portal transfers and ' +
-        'when it can be read; when the front desk answers; whether a week of many calendars scrolls as smoothly as an ' +
-        'empty page. The first round warms up and does not count.',
+        'when it can be read; when the front desk answers; how smoothly a week of many calendars scrolls. The first round warms up and does not count.',
     )
     .option('--rounds <number>', 'number of rounds', positive, 5)
     .option('--calendars <number>', 'calendars of the week that is scrolled', positive, 20);
