@@ -1,42 +1,29 @@
 import type { BookingConfig } from './config.ts';
 
-/** How long each part of an answer may take, in milliseconds; each fits into the one before. */
-interface TimeLimits {
+/** How long each part of an answer may take, as a share of `BookingConfig.timeout`; each fits into the one before. */
+const shares = {
   /** From the beginning of a request at the gateway until its headers must have been read. */
-  readonly headers: number;
+  headers: 2 / 3,
   /** From the beginning of a request at the gateway until the whole of it must have been read. */
-  readonly request: number;
+  request: 2,
   /** One answer of Medplum to the gateway, with all that a Bot does for it. */
-  readonly answer: number;
+  answer: 1,
   /** One run of a Bot. */
-  readonly bot: number;
+  bot: 2 / 3,
   /** How long a Bot keeps deciding again about a booking that others have overtaken. */
-  readonly decide: number;
+  decide: 8 / 15,
   /**
    * How long the decision about a booking may have taken if other times are still to be proposed. To seek them costs more than
    * a booking: where many want the same times at once, it would make everybody wait.
    */
-  readonly propose: number;
-  /** One answer of Medplum to a Bot. */
-  readonly exchange: number;
-  /** How long a request waits for others of the same client. */
-  readonly place: number;
-  /** How long a booking waits for earlier ones of the same slot. */
-  readonly turn: number;
-}
-
-/** The share that each has of `BookingConfig.timeout`. */
-const shares: TimeLimits = {
-  headers: 2 / 3,
-  request: 2,
-  answer: 1,
-  bot: 2 / 3,
-  decide: 8 / 15,
   propose: 1 / 30,
+  /** One answer of Medplum to a Bot. */
   exchange: 2 / 5,
+  /** How long a request waits for others of the same client. */
   place: 2 / 3,
+  /** How long a booking waits for earlier ones of the same slot. */
   turn: 1 / 3,
-};
+} as const;
 
 /**
  * A stranger without a token can keep a connection open until its headers have arrived: a minute at most, in
@@ -44,18 +31,9 @@ const shares: TimeLimits = {
  */
 const LONGEST_HEADERS = 60_000;
 
-/** The time limits that follow from the one that an installation sets. */
-export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): TimeLimits {
-  const of = (share: number): number => Math.round(timeout * 1_000 * share);
-  return {
-    headers: Math.min(of(shares.headers), LONGEST_HEADERS),
-    request: of(shares.request),
-    answer: of(shares.answer),
-    bot: of(shares.bot),
-    decide: of(shares.decide),
-    propose: of(shares.propose),
-    exchange: of(shares.exchange),
-    place: of(shares.place),
-    turn: of(shares.turn),
-  };
+/** The time limits, in milliseconds, that follow from the one that an installation sets. */
+export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): Readonly<Record<keyof typeof shares, number>> {
+  const limits = Object.entries(shares).map(([part, share]) => [part, Math.round(timeout * 1_000 * share)]);
+  const all = Object.fromEntries(limits) as Record<keyof typeof shares, number>;
+  return { ...all, headers: Math.min(all.headers, LONGEST_HEADERS) };
 }
