@@ -94,13 +94,6 @@ async function callBot({ request, config }: Installation): Promise<HttpAnswer> {
   return request(`fhir/R4/Bot/$execute?identifier=${identifier}`, '{"resourceType":"Parameters"}');
 }
 
-/** Who answers `Appointment/$book` at Medplum's own address; either is right, as portals use the gateway. */
-export function assessNativeRoute({ text }: Pick<HttpAnswer, 'text'>): Verdict {
-  return text.includes('malformed-request')
-    ? ok("Medplum's own address offers this service's $book, too")
-    : ok("Medplum's own address has its own $book (since 5.1), which refuses portals; portals use the gateway");
-}
-
 const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024) * 10) / 10} MB`;
 
 /** What the gateway accepts may become longer on its way, as JSON within JSON. */
@@ -131,10 +124,5 @@ export const serverChecks: readonly Check[] = [
   check('Medplum version', readVersion, assessVersion),
   check('transactions', tryTransaction, assessTransaction),
   check('Bots run', callBot, assessBot),
-  check(
-    'native $book',
-    ({ request }) => request('fhir/R4/Appointment/$book', '{"resourceType":"Parameters"}'),
-    assessNativeRoute,
-  ),
   check('body size', sendLargeBody, assessBodySize),
 ];

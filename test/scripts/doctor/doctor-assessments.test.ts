@@ -15,13 +15,7 @@ import {
   remainingPoints,
 } from '../../../scripts/doctor/project.ts';
 import { assessClock, assessDeliveries, assessWaiting } from '../../../scripts/doctor/queues.ts';
-import {
-  assessBodySize,
-  assessBot,
-  assessNativeRoute,
-  assessTransaction,
-  assessVersion,
-} from '../../../scripts/doctor/server.ts';
+import { assessBodySize, assessBot, assessTransaction, assessVersion } from '../../../scripts/doctor/server.ts';
 import { bookingsWithin, quotaFor, withWishes } from '../../../scripts/medplum/project-features.ts';
 import type { Delivery } from '../../../scripts/metrics/read.ts';
 
@@ -152,11 +146,6 @@ describe('assessments', () => {
       help: expect.stringContaining('MEDPLUM_PRE_COMMIT_SUBSCRIPTIONS_ENABLED'),
     });
     expect(assessPreCommit({ isSet: true }).found).toContain('not tested');
-  });
-
-  test('whoever answers the native route', () => {
-    expect(assessNativeRoute({ text: '… malformed-request …' }).found).toContain("this service's $book");
-    expect(assessNativeRoute({ text: 'Appointment has no service reference' }).found).toContain("Medplum's own");
   });
 
   test('bodies that the server refuses, also by closing the connection', () => {
