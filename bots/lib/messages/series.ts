@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Task } from '@medplum/fhirtypes';
+import { patientOf } from '../../../core/booking/confirmation/task.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
@@ -20,9 +21,6 @@ interface Occurrence {
   readonly thread: Thread | undefined;
 }
 
-const patientOf = ({ participant }: Appointment): string | undefined =>
-  participant.map(({ actor }) => actor?.reference).find((one) => one?.startsWith('Patient/'));
-
 /** The others of a series, of the same patient and requestor, in the order of time; none if it is no series. */
 async function readOccurrences(medplum: MedplumClient, own: Appointment): Promise<Occurrence[]> {
   const series = seriesOf(own, config);
@@ -30,7 +28,9 @@ async function readOccurrences(medplum: MedplumClient, own: Appointment): Promis
   const timeOf = ({ start }: Appointment): number => parseInstant(start) ?? 0;
   const others = ofType('Appointment', found)
     .filter(({ id }) => id !== own.id)
-    .filter((one) => patientOf(one) === patientOf(own) && ownerOf(one, config) === ownerOf(own, config))
+    .filter(
+      (one) => patientOf(one)?.reference === patientOf(own)?.reference && ownerOf(one, config) === ownerOf(own, config),
+    )
     .filter((one) => isOfClinic(one, config))
     .sort((one, other) => timeOf(one) - timeOf(other));
   const ids = others.flatMap(({ id }) => id ?? []);

@@ -7,6 +7,7 @@ import { isBuffer } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { toldGroupOf } from '../../visits/group.ts';
 import { timeOf } from '../appointment/overbooking.ts';
+import { patientOf } from '../confirmation/task.ts';
 import type { Absent, Proposal } from './plan.ts';
 import { type AbsenceRequest, keyOf, type Silence, silences } from './request.ts';
 
@@ -195,7 +196,7 @@ export function newAffected(
   now: number,
   config: PublicConfig,
 ): Task {
-  const patient = about?.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
+  const patient = about && patientOf(about);
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: 'requested',
     partOf: [{ reference: `Task/${parent}` }],

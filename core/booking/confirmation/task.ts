@@ -59,7 +59,7 @@ export function timeText({ start = '', end }: Pick<Appointment, 'start' | 'end'>
 }
 
 /** The patient of an appointment that is stored. */
-function patientOf({ participant }: Appointment): Reference | undefined {
+export function patientOf({ participant }: Appointment): Reference | undefined {
   return participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient') !== undefined);
 }
 

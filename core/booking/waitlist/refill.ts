@@ -10,7 +10,7 @@ import { granularityOf, type ScheduleServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import { endOf, offeredFor } from '../appointment/expiry.ts';
-import { timeText } from '../confirmation/task.ts';
+import { patientOf, timeText } from '../confirmation/task.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { searchUrl } from '../search.ts';
 
@@ -101,7 +101,7 @@ export function refillOf({ status, focus, executionPeriod, restriction, input }:
 
 /** The row by which staff call whoever is offered a time and hears of it in no other way; it is over when the offer is. */
 export function callRow(offer: Appointment, focus: string, config: PublicConfig): Task {
-  const patient = offer.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
+  const patient = patientOf(offer);
   const end = formatInstant(endOf('offer', offer, config) ?? 0);
   const more = {
     status: 'requested' as const,
