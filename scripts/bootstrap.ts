@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MedplumClient, WithId } from '@medplum/core';
-import type { ClientApplication, Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
+import type { Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { keyBytes } from '../gateway/sealing/sealer.ts';
 import { writeSettings } from './cli/settings-file.ts';
 import { wholeNumber } from './cli/whole-number.ts';
-import { type Credentials, logIn } from './medplum/connect.ts';
+import { type Connection, type Credentials, logIn } from './medplum/connect.ts';
+import { withSlash } from './medplum/http.ts';
+import { type ClientCredentials, createClient, credentialsOf, requireMembership } from './medplum/membership.ts';
 import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
 
 /** Name of the ClientApplication that deploys the service. */
@@ -46,20 +48,15 @@ async function ensureProject(medplum: MedplumClient, options: BootstrapOptions):
   return desired === project ? project : medplum.updateResource(desired);
 }
 
-async function ensureAdministrator(medplum: MedplumClient, projectId: string): Promise<WithId<ClientApplication>> {
+async function ensureAdministrator(connection: Connection): Promise<ClientCredentials> {
+  const { medplum, projectId } = connection;
   const found = await medplum.searchOne('ClientApplication', { _project: projectId, 'name:exact': ADMINISTRATOR });
-  const client: WithId<ClientApplication> =
-    found ?? (await medplum.post(`admin/projects/${projectId}/client`, { name: ADMINISTRATOR }));
-  const membership: WithId<ProjectMembership> | undefined = await medplum.searchOne('ProjectMembership', {
-    profile: `ClientApplication/${client.id}`,
-  });
-  if (!membership) {
-    throw new Error(`ClientApplication/${client.id} has no ProjectMembership. Delete it and run this again.`);
-  }
+  const client = found ?? (await createClient(connection, { name: ADMINISTRATOR }));
+  const membership = await requireMembership(connection, `ClientApplication/${client.id}`);
   if (!membership.admin) {
-    await medplum.updateResource({ ...membership, admin: true });
+    await medplum.updateResource<ProjectMembership>({ ...membership, admin: true });
   }
-  return client;
+  return credentialsOf(client);
 }
 
 /**
@@ -80,10 +77,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped
     );
   }
   const { id: projectId } = await ensureProject(medplum, options);
-  const { id, secret } = await ensureAdministrator(medplum, projectId);
-  if (!secret) {
-    throw new Error(`ClientApplication/${id} has no secret. Delete it and run this again.`);
-  }
+  const { id, secret } = await ensureAdministrator({ medplum, projectId });
   return { baseUrl, projectId, clientId: id, clientSecret: secret };
 }
 
@@ -94,7 +88,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped
  * @throws Error when the time is up
  */
 export async function waitForServer(baseUrl: string, seconds: number): Promise<void> {
-  const url = new URL('healthcheck', baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
+  const url = new URL('healthcheck', withSlash(baseUrl));
   for (const end = Date.now() + seconds * 1000; ; await delay(500)) {
     const isWell = await fetch(url, { signal: AbortSignal.timeout(5000) }).then(
       ({ ok }) => ok,

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { writeSettings } from './cli/settings-file.ts';
 import { findGatewayClient, GATEWAY_CLIENT } from './deploy/gateway-client.ts';
 import { connect } from './medplum/connect.ts';
-import { retireSecretOf, rotateSecretOf } from './requestor/change.ts';
+import { oldSecretText, retireSecret, rotateSecret } from './requestor/change.ts';
 
 async function rotate(given: CredentialArguments & { finish?: boolean; output?: string }): Promise<void> {
   const connection = await connect(credentialsFrom(given));
@@ -16,31 +15,23 @@ async function rotate(given: CredentialArguments & { finish?: boolean; output?: 
     );
   }
   if (given.finish) {
-    const isEnded = await retireSecretOf(connection, client);
-    console.log(isEnded ? 'The old secret no longer works.' : 'There is no old secret.');
+    console.log(await retireSecret(connection, client));
     return;
   }
   // A file that cannot be written is noticed before the secret changes.
   if (given.output) {
     writeSettings(given.output, []);
   }
-  const { id, secret, isOldSecretValid } = await rotateSecretOf(connection, client, () =>
-    randomBytes(32).toString('hex'),
-  );
-  const lines = [`BOTS_CLIENT_ID=${id}`, `BOTS_CLIENT_SECRET=${secret}`];
+  const rotation = await rotateSecret(connection, client);
+  const lines = [`BOTS_CLIENT_ID=${rotation.id}`, `BOTS_CLIENT_SECRET=${rotation.secret}`];
   if (given.output) {
     writeSettings(given.output, lines);
     console.log(`The settings are in ${given.output}.`);
   } else {
     console.log(lines.join('\n'));
   }
-  console.error(
-    `The secret is not shown again. ${
-      isOldSecretValid
-        ? 'The old one works until you run: npm run gateway:client -- rotate --finish'
-        : 'The old one no longer works.'
-    }`,
-  );
+  const text = oldSecretText(rotation, 'npm run gateway:client -- rotate');
+  console.error(`The secret is not shown again. ${text}`);
 }
 
 /** The command line: the secret of the client with which a gateway that runs Bots itself writes. */

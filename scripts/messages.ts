@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import { isResource } from '../core/fhir/resource.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
-import { loadConfig } from './cli/load-config.ts';
-import { connect } from './medplum/connect.ts';
+import { type CredentialArguments, open, withCredentials } from './cli/credentials.ts';
 import { callBot } from './medplum/project.ts';
 
 /** The command line: messages to people. */
@@ -71,8 +69,7 @@ async function returned(given: CredentialArguments): Promise<void> {
 
 /** Has the deployed Bot do something, and gives what it says. */
 async function ask(given: CredentialArguments, said: Readonly<Record<string, string>>) {
-  const config = loadConfig(given.config);
-  const { medplum } = await connect(credentialsFrom(given));
+  const { medplum, config } = await open(given);
   const parameter = Object.entries(said).map(([name, valueString]) => ({ name, valueString }));
   const answer = await callBot(medplum, 'send-messages', { resourceType: 'Parameters', parameter }, config);
   const found = isResource(answer, 'Parameters') ? (answer.parameter ?? []) : [];

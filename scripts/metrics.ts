@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import { serveMetrics } from '../gateway/operations/metrics.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
-import { loadConfig } from './cli/load-config.ts';
-import { connect } from './medplum/connect.ts';
+import { type CredentialArguments, open, withCredentials } from './cli/credentials.ts';
 import { readWaiting } from './metrics/read.ts';
 import { waitingMetrics } from './metrics/registry.ts';
 import { portOf } from './start/settings.ts';
@@ -26,8 +24,7 @@ export function define(command: Command): void {
 }
 
 async function main(given: Arguments): Promise<void> {
-  const config = loadConfig(given.config);
-  const { medplum } = await connect(credentialsFrom(given));
+  const { medplum, config } = await open(given);
   const registry = waitingMetrics(() => readWaiting(medplum, config, Date.now()));
   if (given.once) {
     process.stdout.write(await registry.metrics());

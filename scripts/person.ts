@@ -4,9 +4,7 @@ import { mapConcurrently } from '../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { isId } from '../core/fhir/reference.ts';
 import { exportBundle } from '../core/person/export.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
-import { loadConfig } from './cli/load-config.ts';
-import { connect } from './medplum/connect.ts';
+import { type CredentialArguments, open, withCredentials } from './cli/credentials.ts';
 import { type ErasureResult, erase, UNDER_WAY } from './person/erase.ts';
 import { findPerson, readAuditEvents, versionsOf } from './person/read.ts';
 
@@ -62,8 +60,8 @@ export async function exportPerson(
 
 async function runExport(reference: string, given: CredentialArguments & { output?: string }): Promise<void> {
   const id = idOf(reference);
-  const { medplum } = await connect(credentialsFrom(given));
-  const bundle = await exportPerson(medplum, id, loadConfig(given.config), (line) => console.error(line));
+  const { medplum, config } = await open(given);
+  const bundle = await exportPerson(medplum, id, config, (line) => console.error(line));
   const text = `${JSON.stringify(bundle, undefined, 2)}\n`;
   if (given.output) {
     await writeFile(given.output, text, { mode: 0o600, flag: 'wx' });
@@ -107,9 +105,8 @@ async function runErase(reference: string, given: EraseArguments): Promise<void>
   if (dryRun === yes) {
     throw new Error('This cannot be undone. Add --dry-run to see what would be removed, or --yes to do it.');
   }
-  const { medplum } = await connect(credentialsFrom(given));
+  const { medplum, config } = await open(given);
   const onProgress = (line: string): void => console.error(line);
-  const config = loadConfig(given.config);
   const result = await erase({ medplum, config, id, force, dryRun, underWay: UNDER_WAY, onProgress });
   console.log(summaryOf(result));
   if (result.outcome === 'refused') {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { type Assistant, assistantOf } from '../core/booking/caller-role.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
@@ -6,8 +5,9 @@ import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 import { credentialKeysFrom } from './gateway/settings.ts';
 import { type Connection, connect } from './medplum/connect.ts';
-import { addClient, type ClientCredentials, removeClient, retireSecret, rotateSecret } from './requestor/change.ts';
-import { type Member, members } from './requestor/members.ts';
+import type { ClientCredentials } from './medplum/membership.ts';
+import { addClient, oldSecretText, removeClient, retireSecret, rotateSecret } from './requestor/change.ts';
+import { type Member, memberNamed, members } from './requestor/members.ts';
 import { type SecretState, type SecretStates, sealCredentials, secretStates } from './requestor/sealing.ts';
 
 const open = (given: CredentialArguments): Promise<Connection> => connect(credentialsFrom(given));
@@ -82,18 +82,14 @@ async function list(given: CredentialArguments): Promise<void> {
 async function rotate(idOrName: string, given: CredentialArguments & HandOver & { finish?: boolean }): Promise<void> {
   const seal = given.finish ? undefined : sealFor(given);
   const connection = await open(given);
+  const { client } = await memberNamed(connection, idOrName);
   if (!seal) {
-    const isEnded = await retireSecret(connection, idOrName);
-    console.log(isEnded ? 'The old secret no longer works.' : 'There is no old secret.');
+    console.log(await retireSecret(connection, client));
     return;
   }
-  const rotation = await rotateSecret(connection, idOrName, () => randomBytes(32).toString('hex'));
+  const rotation = await rotateSecret(connection, client);
   printCredentials(idOrName, await seal(connection, rotation));
-  console.log(
-    rotation.isOldSecretValid
-      ? `The old one works until you run: npm run requestor -- rotate ${rotation.id} --finish`
-      : 'The old one no longer works.',
-  );
+  console.log(oldSecretText(rotation, `npm run requestor -- rotate ${rotation.id}`));
 }
 
 async function remove(idOrName: string, given: CredentialArguments & { yes?: boolean }): Promise<void> {

@@ -1,6 +1,6 @@
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { mapConcurrently } from '../bots/lib/concurrency.ts';
 import {
   emptiedSlotsQuery,
@@ -13,10 +13,9 @@ import {
   pastSlotsQuery,
 } from '../core/booking/retention.ts';
 import type { BookingConfig } from '../core/config/config.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
-import { loadConfig } from './cli/load-config.ts';
+import { type CredentialArguments, open, withCredentials } from './cli/credentials.ts';
 import { formatTable } from './cli/table.ts';
-import { connect } from './medplum/connect.ts';
+import { wholeNumber } from './cli/whole-number.ts';
 import { expunge } from './medplum/project.ts';
 
 const DAY = 24 * 60 * 60_000;
@@ -121,19 +120,11 @@ Appointments, patients, answers and what staff have entered are never touched. O
 a Bot (notifications.keepEventsDays). You can run this command at any time, and stop it: the next run continues. For
 every run of a Bot Medplum itself keeps a file on the server, which this does not remove: see docs/operators.md, "Old data".`;
 
-function parseDays(text: string): number {
-  const days = Number(text);
-  if (!Number.isInteger(days) || days < 1 || days > 3650) {
-    throw new InvalidArgumentError('Give whole days, 1 to 3650.');
-  }
-  return days;
-}
-
 /** The command line. */
 export function define(command: Command): void {
   withCredentials(command)
     .description('Removes old jobs and slot fragments of the service from Medplum.')
-    .option('--older-than <days>', 'remove only what has not changed for this many days', parseDays, 30)
+    .option('--older-than <days>', 'remove only what has not changed for this many days', wholeNumber(1, 3650), 30)
     .option('--dry-run', 'count what would be removed, remove nothing')
     .addHelpText('after', explanation)
     .action(main);
@@ -141,11 +132,11 @@ export function define(command: Command): void {
 
 async function main(given: RetentionArguments): Promise<void> {
   const { dryRun = false, olderThan } = given;
-  const { medplum, projectId } = await connect(credentialsFrom(given));
+  const { medplum, projectId, config } = await open(given);
   const counts: Record<Leftover, number> = { jobs: 0, quotas: 0, slots: 0, published: 0 };
   await clear({
     medplum,
-    config: loadConfig(given.config),
+    config,
     cutoff: Date.now() - olderThan * DAY,
     dryRun,
     onProgress: (kind, count) => {

@@ -7,7 +7,7 @@ import type { CredentialArguments } from '../cli/credentials.ts';
 import { type HoursArguments, hoursChange } from './change.ts';
 import { findService } from './find.ts';
 import { nameOf } from './read.ts';
-import { follow, open, requireUsable, type Session, save, type WritingArguments } from './session.ts';
+import { follow, openCalendars, requireUsable, type Session, save, type WritingArguments } from './session.ts';
 
 /** The code system of a specialty that is given as a mere code: the publisher's, where its profiles demand one. */
 const usualSystem = (config: BookingConfig): string =>
@@ -61,7 +61,7 @@ export async function addService(
   if (!change.hours || change.duration === undefined || change.timeZone === undefined) {
     throw new Error('A service needs --hours, --duration and --time-zone: without them nothing can be published.');
   }
-  const session = await open(given);
+  const session = await openCalendars(given);
   const { calendars, config } = session;
   if (calendars.services.some((service) => service.name === name)) {
     throw new Error(`There is a service '${name}' already. npm run calendar -- hours "${name}" changes its hours.`);
@@ -109,7 +109,7 @@ export async function addSchedule(
   if (confirmation !== undefined && confirmation !== 'automatic' && confirmation !== 'manual') {
     throw new Error(`--confirmation is automatic or manual, not '${confirmation}'.`);
   }
-  const session = await open(given);
+  const session = await openCalendars(given);
   const { calendars, config } = session;
   const services = given.service.map((one) => findService(one, calendars));
   if (

@@ -9,7 +9,7 @@ import { findService, findTarget, labelOf, type Target } from './find.ts';
 import { parseHours } from './hours-text.ts';
 import { preview } from './preview.ts';
 import { type Calendars, nameOf, readSlots } from './read.ts';
-import { follow, open, requireUsable, type Session, save, type WritingArguments } from './session.ts';
+import { follow, openCalendars, requireUsable, type Session, save, type WritingArguments } from './session.ts';
 import { previewText, serviceName } from './texts.ts';
 
 /** The options by which opening hours are given. */
@@ -104,7 +104,7 @@ export async function changeHours(
       'Say what to change: --hours, --duration, --every, --time-zone … (npm run calendar -- hours --help).',
     );
   }
-  const session = await open(given);
+  const session = await openCalendars(given);
   const target = findTarget(name, session.calendars);
   const resource =
     target.kind === 'service'
@@ -125,7 +125,7 @@ export async function changeHorizon(
   if ((until === undefined) === !rolling) {
     throw new Error('Say --until and the last day, such as 2027-12-31, or --rolling.');
   }
-  const session = await open(given);
+  const session = await openCalendars(given);
   const target = findTarget(name, session.calendars);
   for (const schedule of target.schedules) {
     const { planningHorizon, ...rest } = schedule;
@@ -137,6 +137,6 @@ export async function changeHorizon(
 
 /** Says what would be published now. */
 export async function showPreview(name: string, given: CredentialArguments): Promise<void> {
-  const session = await open(given);
+  const session = await openCalendars(given);
   await printPreview(session, findTarget(name, session.calendars), session.calendars);
 }

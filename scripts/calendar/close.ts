@@ -16,7 +16,7 @@ import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
 import { searchAll } from '../medplum/project.ts';
 import { findTarget } from './find.ts';
-import { follow, open, type Session, save, type WritingArguments } from './session.ts';
+import { follow, openCalendars, type Session, save, type WritingArguments } from './session.ts';
 
 /**
  * Reads the days to close.
@@ -78,7 +78,7 @@ const printDays = (days: readonly ClosedDay[]): void =>
 
 /** Lists the closed days. */
 export async function listClosedDays(given: CredentialArguments): Promise<void> {
-  const { calendars } = await open(given);
+  const { calendars } = await openCalendars(given);
   const days = calendars.closed.flatMap(closedDaysIn);
   if (days.length === 0) {
     console.log('No day is closed. npm run calendar -- close 2027-12-24 --reason Christmas');
@@ -147,7 +147,7 @@ export async function closeDays(
   given: CloseArguments,
 ): Promise<void> {
   const days = daysToClose(first, last, given);
-  const session = await open(given);
+  const session = await openCalendars(given);
   printDays(days);
   if (given.schedule !== undefined) {
     for (const day of days) {
@@ -177,7 +177,7 @@ async function write(session: Session, list: Parameters<typeof close>[0], given:
 /** Reopens closed days. */
 export async function reopenDays(first: string, last: string | undefined, given: WritingArguments): Promise<void> {
   const day = closedDay(first, last, '');
-  const session = await open(given);
+  const session = await openCalendars(given);
   const stored = session.calendars.closed.find(
     (list) => closedDaysIn(reopen(list, day)).length < closedDaysIn(list).length,
   );

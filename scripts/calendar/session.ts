@@ -2,9 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { checkOpeningHours } from '../../core/calendar/parameters/check-opening-hours.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { type CredentialArguments, credentialsFrom } from '../cli/credentials.ts';
-import { loadConfig } from '../cli/load-config.ts';
-import { connect } from '../medplum/connect.ts';
+import { type CredentialArguments, open } from '../cli/credentials.ts';
 import { type Awaited, type Progress, untilPublished } from './progress.ts';
 import { type Calendars, readCalendars } from './read.ts';
 
@@ -22,9 +20,8 @@ export interface WritingArguments extends CredentialArguments {
 }
 
 /** Connects, and reads all calendars. */
-export async function open(given: CredentialArguments): Promise<Session> {
-  const config = loadConfig(given.config);
-  const { medplum } = await connect(credentialsFrom(given));
+export async function openCalendars(given: CredentialArguments): Promise<Session> {
+  const { medplum, config } = await open(given);
   return { medplum, config, calendars: await readCalendars(medplum, config) };
 }
 

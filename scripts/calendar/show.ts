@@ -11,7 +11,7 @@ import { searchAll } from '../medplum/project.ts';
 import { findTarget } from './find.ts';
 import { hoursText } from './hours-text.ts';
 import { type Calendars, nameOf, writeRow } from './read.ts';
-import { follow, open, type Session, type WritingArguments } from './session.ts';
+import { follow, openCalendars, type Session, type WritingArguments } from './session.ts';
 import { reasonOf, serviceName, stateOf, weeklyText } from './texts.ts';
 
 type StoredSchedule = Calendars['schedules'][number];
@@ -32,7 +32,7 @@ const serviceRow = (service: HealthcareService): string[] => [
 
 /** Lists what there is. */
 export async function list(given: CredentialArguments): Promise<void> {
-  const session = await open(given);
+  const session = await openCalendars(given);
   const { schedules, services } = session.calendars;
   if (schedules.length === 0) {
     console.log('There is no schedule yet. npm run calendar -- add-service, then npm run calendar -- add.');
@@ -73,7 +73,7 @@ async function showSchedule(schedule: StoredSchedule, session: Session): Promise
 
 /** Shows one schedule, or a service with its schedules. */
 export async function show(name: string, given: CredentialArguments): Promise<void> {
-  const session = await open(given);
+  const session = await openCalendars(given);
   const target = findTarget(name, session.calendars);
   if (target.kind === 'service') {
     console.log(`${serviceName(target.service)} (HealthcareService/${target.service.id})`);
@@ -101,7 +101,7 @@ async function startLook({ medplum, config }: Session, now: number): Promise<voi
 
 /** Publishes schedules again, and waits for it. */
 export async function publish(name: string | undefined, given: WritingArguments): Promise<void> {
-  const session = await open(given);
+  const session = await openCalendars(given);
   const { calendars, config } = session;
   const schedules = name === undefined ? calendars.schedules : findTarget(name, calendars).schedules;
   const chosen = schedules.filter(

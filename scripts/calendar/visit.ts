@@ -9,7 +9,7 @@ import { readVisit, type Visit } from '../../core/visits/visit.ts';
 import { searchAll } from '../medplum/project.ts';
 import { findService, findTarget } from './find.ts';
 import { type Calendars, nameOf } from './read.ts';
-import { open, type Session, save, type WritingArguments } from './session.ts';
+import { openCalendars, type Session, save, type WritingArguments } from './session.ts';
 
 /** How a visit is given. */
 interface VisitArguments extends WritingArguments {
@@ -163,7 +163,7 @@ function proposalText(proposal: Proposal, { timeZone }: BookingConfig, calendars
 
 /** Sets, shows or removes what a service needs that takes several appointments, and shows what it would offer. */
 export async function changeVisit(name: string, given: VisitArguments): Promise<void> {
-  const session = await open(given);
+  const session = await openCalendars(given);
   const { config, calendars } = session;
   const stored = findService(name, calendars);
   const isChange = given.step !== undefined || given.series !== undefined || given.none === true;

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
-import type { Credentials } from '../medplum/connect.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { type Connection, type Credentials, connect } from '../medplum/connect.ts';
+import { loadConfig } from './load-config.ts';
 
 /** The options of a command that works on a Medplum project. */
 export interface CredentialArguments {
@@ -39,4 +41,14 @@ export function credentialsFrom(
     );
   }
   return { baseUrl, clientId, clientSecret };
+}
+
+/**
+ * Reads the configuration, and logs in at the project.
+ *
+ * @throws Error that says what is wrong with either
+ */
+export async function open(given: CredentialArguments): Promise<Connection & { readonly config: BookingConfig }> {
+  const config = loadConfig(given.config);
+  return { ...(await connect(credentialsFrom(given))), config };
 }

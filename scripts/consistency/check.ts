@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
+import type { MedplumClient } from '@medplum/core';
 import type { Command } from 'commander';
 import { checkConsistency, type Finding } from '../../core/booking/consistency/check.ts';
 import { rules } from '../../core/booking/consistency/finding.ts';
@@ -10,7 +10,7 @@ import { type CredentialArguments, credentialsFrom, withCredentials } from '../c
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
 import { GATEWAY_CLIENT } from '../deploy/gateway-client.ts';
-import { connect } from '../medplum/connect.ts';
+import { clientAt, connect } from '../medplum/connect.ts';
 import { searchAll } from '../medplum/project.ts';
 import { versionsOf } from '../person/read.ts';
 import { findUnpublished, type OnProgress } from './published.ts';
@@ -51,8 +51,7 @@ async function clientOf(given: CheckArguments): Promise<MedplumClient> {
   if (!token || !baseUrl) {
     return (await connect(credentialsFrom(given))).medplum;
   }
-  const storage = new ClientStorage(new MemoryStorage());
-  const medplum = new MedplumClient({ baseUrl: baseUrl.replace(/(?<!\/)\/*$/, '/'), cacheTime: 0, storage });
+  const medplum = clientAt(baseUrl);
   medplum.setAccessToken(token);
   return medplum;
 }

@@ -1,17 +1,13 @@
-import type { WithId } from '@medplum/core';
-import type { ClientApplication } from '@medplum/fhirtypes';
 import type { CredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 import type { PolicyName } from '../../profiles/access-policies.ts';
 import type { Deployment } from '../deploy.ts';
-import { assignPolicy } from '../medplum/membership.ts';
+import { assignPolicy, type ClientCredentials, createClient, credentialsOf } from '../medplum/membership.ts';
 import type { Report } from '../medplum/report.ts';
 import { sealCredentials } from '../requestor/sealing.ts';
 
 /** Client credentials of one of the demo clients. */
-export interface DemoClient {
+export interface DemoClient extends ClientCredentials {
   readonly name: string;
-  readonly id: string;
-  readonly secret: string;
 }
 
 const clients = {
@@ -23,17 +19,6 @@ const clients = {
 /** Names of the demo clients. */
 export type DemoClientName = keyof typeof clients;
 
-async function createClient(
-  { connection, policies }: Deployment,
-  name: DemoClientName,
-): Promise<WithId<ClientApplication>> {
-  return connection.medplum.post(`admin/projects/${connection.projectId}/client`, {
-    name,
-    description: 'Demo data of the appointment booking service',
-    accessPolicy: { reference: `AccessPolicy/${policies[clients[name]]}` },
-  });
-}
-
 async function ensureClient(
   deployment: Deployment,
   name: DemoClientName,
@@ -42,14 +27,14 @@ async function ensureClient(
 ): Promise<DemoClient> {
   const { connection, policies } = deployment;
   const found = await connection.medplum.searchOne('ClientApplication', { 'name:exact': name });
-  const { id, secret } = found ?? (await createClient(deployment, name));
-  if (!secret) {
-    throw new Error(`ClientApplication/${id} (${name}) has no secret. Delete it and run the demo again.`);
-  }
-  const isUpdated = found && (await assignPolicy(connection, `ClientApplication/${id}`, policies[clients[name]]));
+  const policyId = policies[clients[name]];
+  const description = 'Demo data of the appointment booking service';
+  const accessPolicy = { reference: `AccessPolicy/${policyId}` };
+  const own = credentialsOf(found ?? (await createClient(connection, { name, description, accessPolicy })));
+  const isUpdated = found && (await assignPolicy(connection, `ClientApplication/${found.id}`, policyId));
   report.note(found ? (isUpdated ? 'updated' : 'unchanged') : 'created', `ClientApplication ${name}`);
   const isPortal = clients[name] === 'requestor';
-  const handedOut = keys && isPortal ? await sealCredentials(connection, { id, secret }, keys) : { id, secret };
+  const handedOut = keys && isPortal ? await sealCredentials(connection, own, keys) : own;
   return { name, ...handedOut };
 }
 

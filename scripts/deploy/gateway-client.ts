@@ -2,7 +2,7 @@ import type { WithId } from '@medplum/core';
 import type { ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import type { BotRuntimeName } from '../../core/config/config.ts';
 import type { Connection } from '../medplum/connect.ts';
-import { assignPolicy } from '../medplum/membership.ts';
+import { assignPolicy, createClient, membershipOf } from '../medplum/membership.ts';
 import type { Report } from '../medplum/report.ts';
 
 /** The name under which the gateway's client is found in Medplum. */
@@ -35,9 +35,6 @@ export async function findGatewayClient({ medplum }: Connection): Promise<WithId
   return client;
 }
 
-const membershipOf = ({ medplum }: Connection, clientId: string): Promise<WithId<ProjectMembership> | undefined> =>
-  medplum.searchOne('ProjectMembership', { profile: `ClientApplication/${clientId}` });
-
 /** Gives its membership back to a client whose access was ended. */
 async function readmit({ medplum, projectId }: Connection, client: ClientApplication, policyId: string): Promise<void> {
   const reference = { reference: `ClientApplication/${client.id}`, display: GATEWAY_CLIENT };
@@ -50,23 +47,13 @@ async function readmit({ medplum, projectId }: Connection, client: ClientApplica
   });
 }
 
-/** Makes the client as Medplum's own app does: with a secret, and with its membership in the project. */
-function createClient({ connection, policyId }: GatewayClientPlan): Promise<WithId<ClientApplication>> {
-  const { medplum, projectId } = connection;
-  return medplum.post(`admin/projects/${projectId}/client`, {
-    name: GATEWAY_CLIENT,
-    description,
-    accessPolicy: { reference: `AccessPolicy/${policyId}` },
-  });
-}
-
 /** Brings the rights of the client to what they should be: those of the Bots, or none where Medplum runs them. */
 async function correctRights(plan: GatewayClientPlan, client: WithId<ClientApplication>): Promise<boolean> {
   const { connection, bots, policyId, dryRun } = plan;
   if (bots === 'medplum') {
     return endAccess(connection, client.id, dryRun);
   }
-  if (await membershipOf(connection, client.id)) {
+  if (await membershipOf(connection, `ClientApplication/${client.id}`)) {
     return assignPolicy(connection, `ClientApplication/${client.id}`, policyId, { dryRun });
   }
   if (!dryRun && policyId) {
@@ -81,7 +68,7 @@ async function correctRights(plan: GatewayClientPlan, client: WithId<ClientAppli
  * @returns whether it had any
  */
 export async function endAccess(connection: Connection, clientId: string, dryRun: boolean): Promise<boolean> {
-  const membership = await membershipOf(connection, clientId);
+  const membership = await membershipOf(connection, `ClientApplication/${clientId}`);
   if (membership && !dryRun) {
     await connection.medplum.deleteResource('ProjectMembership', membership.id);
   }
@@ -106,5 +93,6 @@ export async function deployGatewayClient(plan: GatewayClientPlan): Promise<stri
     return undefined;
   }
   report.note('created', label);
-  return dryRun ? undefined : (await createClient(plan)).id;
+  const accessPolicy = { reference: `AccessPolicy/${plan.policyId}` };
+  return dryRun ? undefined : (await createClient(connection, { name: GATEWAY_CLIENT, description, accessPolicy })).id;
 }

@@ -4,6 +4,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { parseJson } from '../../core/fhir/json.ts';
 import { findGatewayClient } from '../deploy/gateway-client.ts';
 import { type HttpAnswer, requesterFor } from '../medplum/http.ts';
+import { membershipOf } from '../medplum/membership.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** What the gateway says about itself. */
@@ -103,8 +104,7 @@ export function assessGatewayClient(
 
 async function readGatewayClient({ medplum, me }: Installation): Promise<GatewayClientState> {
   const client = await findGatewayClient({ medplum, projectId: me.project.id });
-  const membership =
-    client && (await medplum.searchOne('ProjectMembership', { profile: `ClientApplication/${client.id}` }));
+  const membership = client && (await membershipOf({ medplum }, `ClientApplication/${client.id}`));
   return { isThere: client !== undefined, membership };
 }
 

@@ -3,6 +3,7 @@ import type { Project } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { senderOf } from '../../core/messages/message.ts';
 import type { Me } from '../medplum/connect.ts';
+import { membershipOf } from '../medplum/membership.ts';
 import {
   bookingsWithin,
   DEFAULT_QUOTA,
@@ -191,7 +192,7 @@ async function readMessageWays(installation: Installation): Promise<MessageWays>
     readProject(installation),
     medplum.searchOne('Bot', { identifier: `${artefactUri(config, 'LocalBot')}|send-messages` }),
   ]);
-  const membership = bot && (await medplum.searchOne('ProjectMembership', { profile: `Bot/${bot.id}` }));
+  const membership = bot && (await membershipOf(installation, `Bot/${bot.id}`));
   return { secrets: secret, isAdmin: membership?.admin === true };
 }
 

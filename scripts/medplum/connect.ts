@@ -1,5 +1,6 @@
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
 import { z } from 'zod';
+import { withSlash } from './http.ts';
 import { projectFeatures } from './project-features.ts';
 import { fetchWithinRateLimit } from './rate-limit-retry.ts';
 import { isTooOld, tooOld, versionIn } from './version.ts';
@@ -85,6 +86,16 @@ async function requireVersion(medplum: MedplumClient): Promise<void> {
   }
 }
 
+/** A client that has not logged in yet. */
+export const clientAt = (baseUrl: string): MedplumClient =>
+  new MedplumClient({
+    baseUrl: withSlash(baseUrl),
+    cacheTime: 0,
+    maxRetries: 0,
+    fetch: fetchWithinRateLimit,
+    storage: new ClientStorage(new MemoryStorage()),
+  });
+
 /**
  * Logs in with client credentials.
  *
@@ -93,13 +104,7 @@ async function requireVersion(medplum: MedplumClient): Promise<void> {
  */
 export async function logIn(credentials: Credentials): Promise<{ medplum: MedplumClient; me: Me }> {
   const { baseUrl, clientId, clientSecret } = credentials;
-  const medplum = new MedplumClient({
-    baseUrl: baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`,
-    cacheTime: 0,
-    maxRetries: 0,
-    fetch: fetchWithinRateLimit,
-    storage: new ClientStorage(new MemoryStorage()),
-  });
+  const medplum = clientAt(baseUrl);
   try {
     await medplum.startClientLogin(clientId, clientSecret);
   } catch (error) {

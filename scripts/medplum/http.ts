@@ -13,6 +13,9 @@ export interface HttpAnswer {
  */
 export type Request = (path: string, body?: string) => Promise<HttpAnswer>;
 
+/** The base address of a server with a trailing slash. */
+export const withSlash = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
+
 const TIMEOUT = 20_000;
 
 /**
@@ -22,7 +25,7 @@ const TIMEOUT = 20_000;
  * @param token - bearer token, if there is one
  */
 export function requesterFor(baseUrl: string, token?: string): Request {
-  const base = baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`;
+  const base = withSlash(baseUrl);
   return async (path, body) => {
     const response = await fetch(new URL(path, base), {
       ...(body !== undefined && { method: 'POST', body }),

@@ -1,5 +1,55 @@
-import type { ProjectMembership } from '@medplum/fhirtypes';
+import type { WithId } from '@medplum/core';
+import type { ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import type { Connection } from './connect.ts';
+
+/** What a client logs in with. */
+export interface ClientCredentials {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/**
+ * Makes a client as Medplum's own app does: with a secret, and with its membership in the project.
+ *
+ * @param body - its name and description, and a reference to its AccessPolicy
+ */
+export const createClient = (
+  { medplum, projectId }: Connection,
+  body: Pick<ClientApplication, 'name' | 'description'> & Pick<ProjectMembership, 'accessPolicy'>,
+): Promise<WithId<ClientApplication>> => medplum.post(`admin/projects/${projectId}/client`, body);
+
+/** @throws Error when the secret of the client cannot be read */
+export function credentialsOf({ id, name, secret }: WithId<ClientApplication>): ClientCredentials {
+  if (!secret) {
+    throw new Error(
+      `ClientApplication/${id} (${name}) has no secret that these credentials may read. If it has none, delete it and run ` +
+        'this again.',
+    );
+  }
+  return { id, secret };
+}
+
+/**
+ * The membership of a Bot or a client in the project, if it has one.
+ *
+ * @param profile - reference to it
+ */
+export const membershipOf = (
+  { medplum }: Pick<Connection, 'medplum'>,
+  profile: string,
+): Promise<WithId<ProjectMembership> | undefined> => medplum.searchOne('ProjectMembership', { profile });
+
+/** @throws Error when it has none */
+export async function requireMembership(
+  connection: Pick<Connection, 'medplum'>,
+  profile: string,
+): Promise<WithId<ProjectMembership>> {
+  const membership = await membershipOf(connection, profile);
+  if (!membership) {
+    throw new Error(`${profile} has no ProjectMembership. Delete it and run this again.`);
+  }
+  return membership;
+}
 
 /**
  * Gives the holder of a profile this AccessPolicy if it has another one.
@@ -11,15 +61,12 @@ import type { Connection } from './connect.ts';
  * @throws Error when the profile has no membership in the project
  */
 export async function assignPolicy(
-  { medplum }: Connection,
+  connection: Connection,
   profile: string,
   policyId: string | undefined,
   { dryRun = false, isAdmin }: { readonly dryRun?: boolean; readonly isAdmin?: boolean } = {},
 ): Promise<boolean> {
-  const membership: ProjectMembership | undefined = await medplum.searchOne('ProjectMembership', { profile });
-  if (!membership) {
-    throw new Error(`${profile} has no ProjectMembership. Delete it and deploy again.`);
-  }
+  const membership = await requireMembership(connection, profile);
   const reference = policyId && `AccessPolicy/${policyId}`;
   const isSame = isAdmin === undefined || (membership.admin ?? false) === isAdmin;
   if (!reference || (membership.accessPolicy?.reference === reference && isSame)) {
@@ -27,7 +74,7 @@ export async function assignPolicy(
   }
   if (!dryRun) {
     const admin = isAdmin ?? membership.admin;
-    await medplum.updateResource<ProjectMembership>({
+    await connection.medplum.updateResource<ProjectMembership>({
       ...membership,
       accessPolicy: { reference },
       ...(!isSame && { admin }),

@@ -1,22 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { isNotFound, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, ProjectMembership, Subscription } from '@medplum/fhirtypes';
 import { ASSISTANT_TAG, type Assistant } from '../../core/booking/caller-role.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Connection } from '../medplum/connect.ts';
+import { type ClientCredentials, createClient, credentialsOf, requireMembership } from '../medplum/membership.ts';
 import { type Member, memberNamed, policyOf, type Role, rightsOf } from './members.ts';
-
-/** What a portal logs in with. */
-export interface ClientCredentials {
-  readonly id: string;
-  readonly secret: string;
-}
-
-function credentialsOf({ id, secret }: WithId<ClientApplication>): ClientCredentials {
-  if (!secret) {
-    throw new Error(`ClientApplication/${id} has no secret that these credentials may read.`);
-  }
-  return { id, secret };
-}
 
 /**
  * Makes a client of the service, its membership and its rights.
@@ -33,7 +22,7 @@ export async function addClient(
   of?: string,
   assistant?: Assistant,
 ): Promise<ClientCredentials> {
-  const { medplum, projectId } = connection;
+  const { medplum } = connection;
   const role: Role = of === undefined ? 'requestor' : 'consumer';
   const requestor = of === undefined ? undefined : await memberNamed(connection, of);
   if (requestor?.role === 'consumer') {
@@ -49,13 +38,19 @@ export async function addClient(
         `npm run requestor -- rotate ${taken.id}.`,
     );
   }
-  const client: WithId<ClientApplication> = await medplum.post(`admin/projects/${projectId}/client`, {
+  const client = await createClient(connection, {
     name,
     description: requestor ? `Appointment consumer of ${requestor.client.name}` : 'Appointment requestor',
     accessPolicy: { reference: policy },
   });
   if (requestor) {
-    await setRights(connection, client.id, rightsOf(policy, `ClientApplication/${requestor.client.id}`));
+    const {
+      access: _,
+      accessPolicy: __,
+      ...rest
+    } = await requireMembership(connection, `ClientApplication/${client.id}`);
+    const rights = rightsOf(policy, `ClientApplication/${requestor.client.id}`);
+    await medplum.updateResource<ProjectMembership>({ ...rest, ...rights });
   }
   if (assistant) {
     // Before its secret is handed out: nobody has ever used it as anything else.
@@ -64,21 +59,6 @@ export async function addClient(
     return credentialsOf(marked);
   }
   return credentialsOf(client);
-}
-
-async function setRights(
-  { medplum }: Connection,
-  clientId: string,
-  rights: Pick<ProjectMembership, 'access' | 'accessPolicy'>,
-): Promise<void> {
-  const membership: WithId<ProjectMembership> | undefined = await medplum.searchOne('ProjectMembership', {
-    profile: `ClientApplication/${clientId}`,
-  });
-  if (!membership) {
-    throw new Error(`ClientApplication/${clientId} has no ProjectMembership. Remove it and add it again.`);
-  }
-  const { access: _, accessPolicy: __, ...rest } = membership;
-  await medplum.updateResource<ProjectMembership>({ ...rest, ...rights });
 }
 
 /** Calls Medplum's `$rotate-secret`; servers that do not have it answer 404. */
@@ -104,48 +84,27 @@ interface Rotation extends ClientCredentials {
   readonly isOldSecretValid: boolean;
 }
 
-/**
- * Gives a client a new secret. Where the server supports it, the old one works until {@link retireSecret} ends it.
- *
- * @param newSecret - makes a secret, for servers that make none
- */
-export async function rotateSecret(
-  connection: Connection,
-  idOrName: string,
-  newSecret: () => string,
-): Promise<Rotation> {
-  return rotateSecretOf(connection, (await memberNamed(connection, idOrName)).client, newSecret);
-}
-
-/** The same for a client that was found already. */
-export async function rotateSecretOf(
-  connection: Connection,
-  client: WithId<ClientApplication>,
-  newSecret: () => string,
-): Promise<Rotation> {
+/** Gives a client a new secret. Where the server supports it, the old one works until {@link retireSecret} ends it. */
+export async function rotateSecret(connection: Connection, client: WithId<ClientApplication>): Promise<Rotation> {
   const { id, secret } = credentialsOf(client);
   const rotated = await callRotate(connection, id, [{ name: 'secret', valueString: secret }]);
+  const newSecret = () => randomBytes(32).toString('hex');
   const stored = rotated ?? (await connection.medplum.updateResource({ ...client, secret: newSecret() }));
   return { ...credentialsOf(stored), isOldSecretValid: rotated !== undefined };
 }
 
-/**
- * Ends the secret before the current one.
- *
- * @returns whether there was one
- */
-export async function retireSecret(connection: Connection, idOrName: string): Promise<boolean> {
-  return retireSecretOf(connection, (await memberNamed(connection, idOrName)).client);
-}
-
-/** The same for a client that was found already. */
-export async function retireSecretOf(connection: Connection, client: WithId<ClientApplication>): Promise<boolean> {
+/** Ends the secret of a client before the current one, if there is one; returns a sentence that says so. */
+export async function retireSecret(connection: Connection, client: WithId<ClientApplication>): Promise<string> {
   if (!client.retiringSecret) {
-    return false;
+    return 'There is no old secret.';
   }
   await callRotate(connection, client.id, [{ name: 'retiringSecret', valueString: client.retiringSecret }]);
-  return true;
+  return 'The old secret no longer works.';
 }
+
+/** How long the secret before a new one works, as a sentence. */
+export const oldSecretText = ({ isOldSecretValid }: Rotation, finish: string): string =>
+  isOldSecretValid ? `The old one works until you run: ${finish} --finish` : 'The old one no longer works.';
 
 async function endSubscriptions({ medplum }: Connection, { client }: Member, config: BookingConfig): Promise<number> {
   const tag = `${artefactUri(config, 'LocalRequestor')}|${client.id}`;

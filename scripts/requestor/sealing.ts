@@ -4,7 +4,7 @@ import type { ClientApplication } from '@medplum/fhirtypes';
 import type { CredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 import { sealSecret } from '../../gateway/sealing/sealed-secret.ts';
 import type { Connection } from '../medplum/connect.ts';
-import type { ClientCredentials } from './change.ts';
+import type { ClientCredentials } from '../medplum/membership.ts';
 
 /**
  * System of the tags by which a ClientApplication remembers which of its secrets were handed out sealed, and with which key.

@@ -4,14 +4,9 @@ import type { Appointment, ClientApplication, Subscription } from '@medplum/fhir
 import { artefactUri } from '../../core/config/config.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { openSecret } from '../../gateway/sealing/sealed-secret.ts';
-import {
-  addClient,
-  type ClientCredentials,
-  removeClient,
-  retireSecret,
-  rotateSecret,
-} from '../../scripts/requestor/change.ts';
-import { members } from '../../scripts/requestor/members.ts';
+import type { ClientCredentials } from '../../scripts/medplum/membership.ts';
+import { addClient, removeClient, retireSecret, rotateSecret } from '../../scripts/requestor/change.ts';
+import { memberNamed, members } from '../../scripts/requestor/members.ts';
 import { isSealed, sealCredentials, secretStates } from '../../scripts/requestor/sealing.ts';
 import { keysOf } from '../gateway/sealing/keys.ts';
 import { config, startInstallation } from './installation.ts';
@@ -25,6 +20,8 @@ async function logIn({ id, secret }: ClientCredentials): Promise<MedplumClient> 
   await medplum.startClientLogin(id, secret);
   return medplum;
 }
+
+const clientNamed = async (name: string) => (await memberNamed(connection, name)).client;
 
 const appointmentOf = (requestor: string): Appointment => ({
   resourceType: 'Appointment',
@@ -76,11 +73,11 @@ test('requestors and consumers are listed, and no other clients', async () => {
 
 test('a rotated secret works, and without $rotate-secret the old one has ended', async () => {
   const old = await addClient(connection, 'Rotating');
-  const rotation = await rotateSecret(connection, 'Rotating', () => 'a-new-secret');
-  expect(rotation).toEqual({ id: old.id, secret: 'a-new-secret', isOldSecretValid: false });
+  const rotation = await rotateSecret(connection, await clientNamed('Rotating'));
+  expect(rotation).toEqual({ id: old.id, secret: expect.stringMatching(/^[0-9a-f]{64}$/), isOldSecretValid: false });
   await logIn(rotation);
   await expect(logIn(old)).rejects.toThrow('Invalid secret');
-  expect(await retireSecret(connection, old.id)).toBe(false);
+  expect(await retireSecret(connection, await clientNamed(old.id))).toBe('There is no old secret.');
 });
 
 test('a secret that is handed out sealed is noted, and a new one counts as not sealed until it is', async () => {
@@ -93,7 +90,7 @@ test('a secret that is handed out sealed is noted, and a new one counts as not s
   expect([id, openSecret(recent, id, secret)]).toEqual([own.id, own.secret]);
   expect(await states()).toEqual({ current: { key: old[0].id }, hasOwnKeys: false });
   await expect(logIn({ id, secret })).rejects.toThrow('Invalid secret');
-  const rotated = await rotateSecret(connection, 'Sealed', () => 'b'.repeat(64));
+  const rotated = await rotateSecret(connection, await clientNamed('Sealed'));
   expect(await states()).toEqual({ current: 'unsealed', hasOwnKeys: false });
   await sealCredentials(connection, rotated, recent);
   expect(await states()).toEqual({ current: { key: recent[0].id }, hasOwnKeys: false });

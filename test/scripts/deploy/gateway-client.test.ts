@@ -5,7 +5,7 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { findGatewayClient } from '../../../scripts/deploy/gateway-client.ts';
 import { deploy } from '../../../scripts/deploy.ts';
 import { assessGatewayClient } from '../../../scripts/doctor/gateway.ts';
-import { rotateSecretOf } from '../../../scripts/requestor/change.ts';
+import { rotateSecret } from '../../../scripts/requestor/change.ts';
 import { config, present, startInstallation } from '../installation.ts';
 
 const inGateway = { ...config, bots: 'gateway' as const };
@@ -55,7 +55,7 @@ test('a second deployment changes nothing', async () => {
 test('a rotated secret works; with it the client reads what the Bots read, and no secret of the administration', async () => {
   const { connection } = deployment;
   const found = present(await findGatewayClient(connection));
-  const { secret } = await rotateSecretOf(connection, found, () => 'a-new-secret');
+  const { secret } = await rotateSecret(connection, found);
   const medplum = await logIn(secret);
   expect(await medplum.searchResources('Appointment')).toHaveLength(0);
   const clients = await medplum.searchResources('ClientApplication');
