@@ -5,7 +5,7 @@ import { readAnswers, toQuestionnaireResponse } from '../../../web/portal/questi
 import { isEnabled } from '../../../web/portal/questionnaire/enable-when.ts';
 import { questionForm } from '../../../web/portal/questionnaire/questions.ts';
 import { formValues } from '../../../web/portal/visit/form.ts';
-import { bookVisitRequest, type VisitBooking } from '../../../web/portal/visit/requests.ts';
+import { type Booking, bookRequest } from '../../../web/portal/visit/requests.ts';
 
 const form = (values: Record<string, string>) => formValues(new URLSearchParams(values).toString());
 
@@ -19,15 +19,14 @@ const read = (questionnaire: Questionnaire, values: Record<string, string>) => {
 
 test('what was answered for a whole visit is sent once, not with each step', () => {
   const step = (name: string) => ({ name, slots: ['a'], start: 0, end: 1, serviceType: undefined });
-  const service = {} as VisitBooking['service'];
-  const booking = {
-    service,
+  const booking: Booking = {
+    time: { slot: 'Slot/a', schedule: '', start: 0, end: 1 },
+    service: {} as Booking['service'],
     identifier: { system: 'urn:key', value: 'k' },
-    stepUrl: 'urn:step',
-    steps: [step('one'), step('two')],
+    visit: { stepUrl: 'urn:step', steps: [step('one'), step('two')] },
   };
   const answers = { resourceType: 'QuestionnaireResponse', status: 'completed' } as const;
-  const { parameter } = bookVisitRequest(booking, { patient: 'a', answers } as never, []);
+  const { parameter } = bookRequest(booking, { patient: 'a', answers } as never, []);
   expect(parameter?.map(({ name }) => name)).toEqual(['appt-resource', 'appt-resource', 'patientSubmittedInformation']);
 });
 

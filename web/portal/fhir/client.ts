@@ -28,6 +28,9 @@ export function has({ problems }: Refusal, ...codes: readonly string[]): boolean
 /** A time to which an appointment is moved. */
 type Moved = Required<Pick<Appointment, 'start' | 'end'>> & { readonly slot: string };
 
+/** Asks for one appointment, which is answered, or for several, all or none, which a Bundle answers. */
+type Ask = <T extends 'Appointment' | 'Bundle'>(type: T, request: Appointment | Parameters) => Promise<Answer<T>>;
+
 /** The booking service, as a portal calls it. */
 export interface BookingService {
   readonly read: <T extends ResourceType>(type: T, id: string) => Promise<Answer<T>>;
@@ -37,18 +40,15 @@ export interface BookingService {
   ) => Promise<Answer<'Bundle'>>;
   /** The page of a search that a `next` link leads to. */
   readonly follow: (url: string) => Promise<Answer<'Bundle'>>;
-  /** `$hold` and `$book` are sent again after a lost answer: the appointment must carry an identifier. */
-  readonly hold: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
-  readonly book: (request: Appointment | Parameters) => Promise<Answer<'Appointment'>>;
+  /** `$hold` and `$book` are sent again after a lost answer: each appointment must carry an identifier. */
+  readonly hold: Ask;
+  readonly book: Ask;
   /** `$book` of a time that is drawn: the Task names the job. */
   readonly ask: (request: Parameters) => Promise<Answer<'Task'>>;
   /** What has become of a job; a refusal with the status 202 until that is known. */
   readonly asked: (job: string) => Promise<Answer<'Appointment'>>;
   /** Proposes whole visits: a Bundle of Bundles of appointments. */
   readonly find: (request: Parameters) => Promise<Answer<'Bundle'>>;
-  /** `$hold` and `$book` of several appointments, all or none: each must carry an identifier. */
-  readonly holdAll: (request: Parameters) => Promise<Answer<'Bundle'>>;
-  readonly bookAll: (request: Parameters) => Promise<Answer<'Bundle'>>;
   /** Puts a person on the waitlist; the id of an entry alone asks for its place. Sent again as `$book` is. */
   readonly wait: (request: Parameters | Pick<Appointment, 'resourceType' | 'id'>) => Promise<Answer<'Appointment'>>;
   /** Makes a Subscription, or changes the one with its id. */
@@ -172,14 +172,12 @@ export function bookingService(options: ServiceOptions, visitor?: Visitor): Book
     search: (type, parameters) =>
       call('Bundle', { method: 'GET', url: `${baseUrl}/${type}?${query(parameters)}` }, true),
     follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
-    hold: (appointment) => operation('Appointment', 'hold', appointment),
-    book: (request) => operation('Appointment', 'book', request),
+    hold: (type, request) => operation(type, 'hold', request),
+    book: (type, request) => operation(type, 'book', request),
     ask: (request) => operation('Task', 'book', request, { prefer: 'respond-async' }),
     asked: (job) => call('Appointment', { method: 'GET', url: `${baseUrl}/async/${encodeURIComponent(job)}` }, true),
     wait: (request) => operation('Appointment', 'waitlist', request),
     find: (request) => operation('Bundle', 'find', request),
-    holdAll: (request) => operation('Bundle', 'hold', request),
-    bookAll: (request) => operation('Bundle', 'book', request),
     feed: (token) => {
       const parameter = [{ name: 'token', valueString: token }];
       const body = JSON.stringify({ resourceType: 'Parameters', parameter } satisfies Parameters);
@@ -236,6 +234,10 @@ export function resourcesIn<T extends ResourceType>(bundle: Bundle, type: T): Ex
     .filter((resource) => isResource(resource, type));
 }
 
+/** The appointments of an answer, in the order in which they were asked for. */
+export const appointmentsIn = (answer: Appointment | Bundle): readonly Appointment[] =>
+  answer.resourceType === 'Bundle' ? resourcesIn(answer, 'Appointment') : [answer];
+
 /** The address of the page after this one; `undefined` if there is none. */
 export function nextPage({ link }: Bundle): string | undefined {
   return (Array.isArray(link) ? link : []).find((one) => one?.relation === 'next')?.url;
@@ -257,7 +259,7 @@ export async function searchAll(
       return page;
     }
     entry.push(...(Array.isArray(page.entry) ? page.entry : []));
-    const next = (Array.isArray(page.link) ? page.link : []).find((one) => one?.relation === 'next')?.url;
+    const next = nextPage(page);
     if (next === undefined || count >= MOST_PAGES) {
       return { resourceType: 'Bundle', type: 'searchset', entry };
     }

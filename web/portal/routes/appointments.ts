@@ -6,7 +6,7 @@ import { firstLocalTime } from '../../../core/visits/series.ts';
 import { html } from '../../server/html.ts';
 import type { BookableService, VisitNeeds } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
-import { isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import { appointmentsIn, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { extensionIn, listOf } from '../fhir/elements.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import {
@@ -324,12 +324,11 @@ export const accept: PageHandler = async (visit) => {
   if (wanted.length === 0) {
     return { kind: 'redirect', to, session: seen };
   }
-  const request = moveVisitRequest(wanted);
-  const booked = await (wanted.length > 1 ? portal.service.bookAll(request) : portal.service.book(request));
+  const booked = await portal.service.book(wanted.length > 1 ? 'Bundle' : 'Appointment', moveVisitRequest(wanted));
   if (isRefusal(booked)) {
     return pageOf(visit, own, { refusal: reasonOf(booked) });
   }
-  const [first] = booked.resourceType === 'Bundle' ? resourcesIn(booked, 'Appointment') : [booked];
+  const [first] = appointmentsIn(booked);
   const news = first?.status === 'pending' ? 'asked' : 'booked';
   return { kind: 'redirect', to: `${to}?news=${news}`, session: seen };
 };
@@ -502,7 +501,7 @@ export const move = forOwn((visit, { appointment, view, steps = [] }) => {
         .filter((one) => one.view.step?.name === step.name && one.view.openUntil !== undefined)
         .map((one) => [one.appointment, step] as const),
     );
-    return pairs.length === chosen.length ? portal.service.bookAll(moveVisitRequest(pairs)) : apart;
+    return pairs.length === chosen.length ? portal.service.book('Bundle', moveVisitRequest(pairs)) : apart;
   };
   const movable = movableOf(visit, view);
   const isWhole = parseTime(visit.form.get('time'))?.steps !== undefined;
@@ -512,7 +511,7 @@ export const move = forOwn((visit, { appointment, view, steps = [] }) => {
     movable,
     [key ?? '', view.payer],
     async (time): Promise<object | Refusal> =>
-      time.steps ? sendVisit(time.steps) : portal.service.book(moveRequest(appointment, time)),
+      time.steps ? sendVisit(time.steps) : portal.service.book('Appointment', moveRequest(appointment, time)),
     () => {
       // The clinic's service tells the portal nothing of what it has done itself.
       for (const one of [view, ...steps.map((step) => step.view)]) {

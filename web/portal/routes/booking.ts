@@ -13,13 +13,13 @@ import { type Language, languages } from '../texts/texts.ts';
 import { patientsOf } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { personIn, toPatient, toRelatedPerson } from '../visit/person.ts';
-import { bookRequest, bookVisitRequest, type Submission, type VisitBooking } from '../visit/requests.ts';
+import { bookRequest, type Submission } from '../visit/requests.ts';
 import { addressOf, checked, pageOf } from './details.ts';
 import { drawAddress } from './draw.ts';
 import { chooseOther, prolong } from './hold.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-way.ts';
-import { askForVisit } from './visits.ts';
+import { askFor } from './visits.ts';
 
 /** A record is used again only if the visitor has chosen it: names and dates of birth prove nothing. */
 export function submissionOf(
@@ -65,14 +65,9 @@ async function bookAtClinic(
   submission: Submission,
 ): Promise<readonly Appointment[] | Refusal> {
   const isFirst = chosen === pending.time;
-  const send = async (value: string, holds: readonly string[]): Promise<readonly Appointment[] | Refusal> => {
-    const identifier = identifierOf(portal, value);
-    if (chosen.steps) {
-      const ask = (booking: VisitBooking) => portal.service.bookAll(bookVisitRequest(booking, submission, holds));
-      return askForVisit(portal, service, chosen, identifier, ask);
-    }
-    const booked = await portal.service.book(bookRequest({ time: chosen, service, identifier }, submission, holds[0]));
-    return isRefusal(booked) ? booked : [booked];
+  const send = (value: string, holds: readonly string[]): Promise<readonly Appointment[] | Refusal> => {
+    const wanted = { time: chosen, service, identifier: identifierOf(portal, value) };
+    return askFor(portal, 'book', wanted, (booking) => bookRequest(booking, submission, holds));
   };
   const holds = isFirst && pending.hold !== '' ? pending.hold.split(',') : [];
   const answer = await send(bookingKey(pending, chosen), holds);
@@ -103,6 +98,7 @@ async function book(
         bookRequest(
           { time: chosen, service, identifier: identifierOf(portal, bookingKey(pending, chosen)) },
           submission,
+          [],
         ),
       )
     : await bookAtClinic(visit, booking, chosen, submission);

@@ -8,15 +8,14 @@ import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { detailsPage, LAST_MINUTES } from '../pages/details.ts';
 import { failurePage } from '../pages/failure.ts';
 import { takenPage } from '../pages/taken.ts';
-import type { Portal } from '../portal.ts';
 import { withMore } from '../session/session.ts';
 import { type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { type Pending, sealPending } from '../visit/pending.ts';
-import { type Booking, holdRequest, holdVisitRequest, type VisitBooking } from '../visit/requests.ts';
+import { holdRequest } from '../visit/requests.ts';
 import { pageOf } from './details.ts';
 import { alternativesTo, reasonOf } from './refusals.ts';
 import { currentHold, heldUntil, identifierOf, serviceOf, type UnderWay } from './under-way.ts';
-import { askForVisit } from './visits.ts';
+import { askFor } from './visits.ts';
 
 /** How long a hold counts whose end the clinic has not named, in milliseconds. */
 const LONGEST_HOLD = 600_000;
@@ -24,22 +23,11 @@ const LONGEST_HOLD = 600_000;
 /** What stands for a hold that the visitor may not have, because too many are the visitor's. */
 const enough: Refusal = { refused: true, status: 429, problems: [{ code: 'too-many-holds', alternatives: [] }] };
 
-/** @param before - the hold that is prolonged, as `Pending.hold` */
-async function holdAtClinic(
-  portal: Portal,
-  { time, service, identifier }: Booking,
-  before: string,
-): Promise<readonly Appointment[] | Refusal> {
-  const ids = before === '' ? [] : before.split(',');
-  if (time.steps) {
-    const ask = (booking: VisitBooking) => portal.service.holdAll(holdVisitRequest(booking, ids));
-    return askForVisit(portal, service, time, identifier, ask);
-  }
-  const held = await portal.service.hold(holdRequest({ time, service, identifier }, ids[0]));
-  return isRefusal(held) ? held : [held];
-}
-
-/** Asks for a hold, unless the visitor has enough of them. It counts until it ends. */
+/**
+ * Asks for a hold, unless the visitor has enough of them. It counts until it ends.
+ *
+ * @param before - the hold that is prolonged, as `Pending.hold`
+ */
 async function hold(
   { portal, visitor }: Visit,
   key: string,
@@ -52,7 +40,9 @@ async function hold(
   if (!takeBack) {
     return enough;
   }
-  const held = await holdAtClinic(portal, { time, service, identifier: identifierOf(portal, key) }, before);
+  const ids = before === '' ? [] : before.split(',');
+  const wanted = { time, service, identifier: identifierOf(portal, key) };
+  const held = await askFor(portal, 'hold', wanted, (booking) => holdRequest(booking, ids));
   if (!isRefusal(held)) {
     const [first] = held;
     portal.shares.take(visitor, key, lengthOf(time), (first && heldUntil(portal, first)) ?? until);

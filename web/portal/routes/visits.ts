@@ -1,10 +1,10 @@
-import type { Appointment, Bundle, CodeableConcept } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, CodeableConcept, Parameters } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { isDay } from '../clinic/clock.ts';
 import type { BookableService } from '../clinic/services.ts';
-import { has, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import { appointmentsIn, has, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { listOf, partsOf } from '../fhir/elements.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { failureOf, failurePage } from '../pages/failure.ts';
@@ -12,7 +12,7 @@ import { type ProposedVisit, type RestOfSeries, visitsPage } from '../pages/visi
 import type { Portal } from '../portal.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenStep, type ChosenTime, visitTime } from '../visit/chosen-time.ts';
-import { findRequest, type VisitBooking, type WantedStep } from '../visit/requests.ts';
+import { type Booking, findRequest, type WantedStep } from '../visit/requests.ts';
 
 /** How many visits one page shows, how many days it looks at, and how far ahead the next one is looked for. */
 const SHOWN = 10;
@@ -155,28 +155,20 @@ async function wantedSteps(portal: Portal, steps: readonly ChosenStep[]): Promis
   });
 }
 
-/** A visit as it is asked for. */
-async function visitBooking(
+/** The appointments of an answer to what was asked of the clinic's service, in the order of the steps of a visit. */
+export async function askFor(
   portal: Portal,
-  service: BookableService,
-  steps: readonly ChosenStep[],
-  identifier: VisitBooking['identifier'],
-): Promise<VisitBooking | Refusal> {
-  const wanted = await wantedSteps(portal, steps);
-  return isRefusal(wanted)
-    ? wanted
-    : { service, steps: wanted, identifier, stepUrl: portal.options.extensions.visitStep ?? '' };
-}
-
-/** The appointments of an answer to what was asked of the clinic's service for a visit, in the order of its steps. */
-export async function askForVisit(
-  portal: Portal,
-  service: BookableService,
-  { steps = [] }: ChosenTime,
-  identifier: VisitBooking['identifier'],
-  ask: (booking: VisitBooking) => Promise<Bundle | Refusal>,
+  operation: 'hold' | 'book',
+  booking: Booking,
+  bodyOf: (booking: Booking) => Appointment | Parameters,
 ): Promise<readonly Appointment[] | Refusal> {
-  const booking = await visitBooking(portal, service, steps, identifier);
-  const answer = isRefusal(booking) ? booking : await ask(booking);
-  return isRefusal(answer) ? answer : resourcesIn(answer, 'Appointment');
+  const { service: client, options } = portal;
+  const { steps: chosen } = booking.time;
+  const steps = chosen && (await wantedSteps(portal, chosen));
+  if (steps && isRefusal(steps)) {
+    return steps;
+  }
+  const visit = steps && { steps, stepUrl: options.extensions.visitStep ?? '' };
+  const answer = await client[operation](visit ? 'Bundle' : 'Appointment', bodyOf({ ...booking, visit }));
+  return isRefusal(answer) ? answer : appointmentsIn(answer);
 }

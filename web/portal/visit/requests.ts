@@ -12,92 +12,64 @@ import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { ChosenStep, ChosenTime } from './chosen-time.ts';
 
-/** What every booking of the portal has. */
-export interface Booking {
-  readonly time: ChosenTime;
-  readonly service: BookableService;
-  /** The portal's own identifier: a request that is sent again with it books nothing twice. */
-  readonly identifier: { readonly system: string; readonly value: string };
-}
-
-function proposed({ time, service, identifier }: Booking): Appointment {
-  return {
-    resourceType: 'Appointment',
-    status: 'proposed',
-    start: formatInstant(time.start),
-    end: formatInstant(time.end),
-    slot: [{ reference: time.slot }],
-    ...(service.payer && { extension: [service.payer] }),
-    identifier: [{ ...identifier }],
-    ...(service.coding && { serviceType: [{ coding: [service.coding], text: service.name }] }),
-    participant: [],
-  };
-}
-
-/**
- * The body of `$hold`.
- *
- * @param id - of the hold that is prolonged
- */
-export function holdRequest(booking: Booking, id?: string): Appointment {
-  const { participant: _, ...appointment } = proposed(booking);
-  return { ...appointment, ...(id && { id }) } as Appointment;
-}
-
 /** An appointment of a visit, as it is asked for. */
 export interface WantedStep extends ChosenStep {
   /** What is done in it; absent if its calendars do not say. */
   readonly serviceType: Appointment['serviceType'] | undefined;
 }
 
-/** What every booking of a visit has. */
-export interface VisitBooking extends Pick<Booking, 'service' | 'identifier'> {
-  readonly steps: readonly WantedStep[];
-  /** The address of the extension that says which step an appointment is. */
-  readonly stepUrl: string;
+/** What every booking of the portal has: one appointment, or a visit of several. */
+export interface Booking {
+  readonly time: ChosenTime;
+  readonly service: BookableService;
+  /** The portal's own identifier: a request that is sent again with it books nothing twice. */
+  readonly identifier: { readonly system: string; readonly value: string };
+  /** Of a visit its steps, and the address of the extension that says which of them an appointment is. */
+  readonly visit?: { readonly steps: readonly WantedStep[]; readonly stepUrl: string } | undefined;
 }
 
-function proposedSteps({ steps, service, identifier, stepUrl }: VisitBooking): Appointment[] {
-  const { payer, visit } = service;
-  return steps.map(({ name, slots, start, end, serviceType }, index) => ({
-    resourceType: 'Appointment',
-    status: 'proposed',
-    start: formatInstant(start),
-    end: formatInstant(end),
-    slot: slots.map((id) => ({ reference: `Slot/${id}` })),
-    extension: [
-      {
-        url: stepUrl,
-        extension: [
-          { url: 'service', valueReference: { reference: `HealthcareService/${visit?.service}` } },
-          { url: 'step', valueString: name },
-        ],
-      },
-      ...(payer ? [payer] : []),
-    ],
-    identifier: [{ ...identifier, value: `${identifier.value}-${index + 1}` }],
-    ...(serviceType && { serviceType }),
-    participant: [],
-  }));
+/** @param ids - of the holds that are prolonged or become the bookings, in the order of the steps */
+function proposed({ time, service, identifier, visit }: Booking, ids: readonly string[]): Appointment[] {
+  const { payer, coding, name: text } = service;
+  const serviceType = coding && [{ coding: [coding], text }];
+  const alone: WantedStep = { ...time, name: '', slots: [time.slot.slice('Slot/'.length)], serviceType };
+  return (visit?.steps ?? [alone]).map(({ name, slots, start, end, serviceType }, index): Appointment => {
+    const id = ids[index];
+    const step: Extension[] = [
+      { url: 'service', valueReference: { reference: `HealthcareService/${service.visit?.service}` } },
+      { url: 'step', valueString: name },
+    ];
+    const extension = [...(visit ? [{ url: visit.stepUrl, extension: step }] : []), ...(payer ? [payer] : [])];
+    return {
+      resourceType: 'Appointment',
+      status: 'proposed',
+      ...(id && { id }),
+      start: formatInstant(start),
+      end: formatInstant(end),
+      slot: slots.map((slot) => ({ reference: `Slot/${slot}` })),
+      ...(extension.length > 0 && { extension }),
+      identifier: [{ ...identifier, value: visit ? `${identifier.value}-${index + 1}` : identifier.value }],
+      ...(serviceType && { serviceType }),
+      participant: [],
+    };
+  });
 }
 
-const asParameters = (resources: readonly Appointment[]): Parameters => ({
+const asParameters = (resources: readonly Appointment[], more: readonly ParametersParameter[] = []): Parameters => ({
   resourceType: 'Parameters',
-  parameter: resources.map((resource) => ({ name: 'appt-resource', resource })),
+  parameter: [...resources.map((resource) => ({ name: 'appt-resource', resource })), ...more],
 });
 
 /**
- * The body of `$hold` for a whole visit.
+ * The body of `$hold`.
  *
  * @param ids - of the holds that are prolonged, in the order of the steps
  */
-export const holdVisitRequest = (booking: VisitBooking, ids: readonly string[] = []): Parameters =>
-  asParameters(
-    proposedSteps(booking).map(({ participant: _, ...one }, index) => {
-      const id = ids[index];
-      return { ...one, ...(id !== undefined && { id }) } as Appointment;
-    }),
-  );
+export function holdRequest(booking: Booking, ids: readonly string[]): Appointment | Parameters {
+  const holds = proposed(booking, ids).map(({ participant: _, ...hold }) => hold as Appointment);
+  const [alone] = holds;
+  return booking.visit || !alone ? asParameters(holds) : alone;
+}
 
 /** Who comes, and what was said. */
 export interface Submission {
@@ -112,66 +84,37 @@ export interface Submission {
   readonly answers: QuestionnaireResponse | undefined;
 }
 
-/** What a request says of the people, and of who pays. */
-function said({ payer }: BookableService, { patient, name, relatedPerson, messages, answers }: Submission) {
+/** What a request says of the people. */
+function said({ patient, name, relatedPerson, messages, answers }: Submission) {
   const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
   const person: AppointmentParticipant = { actor: { reference, ...(name && { display: name }) }, status: 'accepted' };
-  const extension: Extension[] = [
-    ...(payer ? [payer] : []),
-    ...(messages ? [{ url: messages, valueBoolean: true }] : []),
-  ];
+  const leaving: Extension[] = messages ? [{ url: messages, valueBoolean: true }] : [];
   const parameter: ParametersParameter[] = [
     ...(typeof patient === 'string' ? [] : [{ name: 'patient', resource: patient }]),
     ...(relatedPerson ? [{ name: 'related-person', resource: relatedPerson }] : []),
     ...(answers ? [{ name: 'patientSubmittedInformation', resource: answers }] : []),
   ];
-  return { person, extension, parameter };
+  return { person, leaving, parameter };
 }
 
 /**
- * The body of `$book` for a new appointment.
- *
- * @param hold - the id of the hold that becomes the booking
- */
-export function bookRequest(booking: Booking, submission: Submission, hold?: string): Parameters {
-  const { comment } = submission;
-  const { extension, person, parameter } = said(booking.service, submission);
-  const appointment: Appointment = {
-    ...proposed(booking),
-    ...(hold && { id: hold }),
-    ...(comment && { comment }),
-    ...(extension.length > 0 && { extension }),
-    participant: [person],
-  };
-  return {
-    resourceType: 'Parameters',
-    parameter: [{ name: 'appt-resource', resource: appointment }, ...parameter],
-  };
-}
-
-/**
- * The body of `$book` for a new visit.
+ * The body of `$book` for a new appointment or visit.
  *
  * @param holds - the ids of the holds that become the bookings, in the order of the steps
  */
-export function bookVisitRequest(booking: VisitBooking, submission: Submission, holds: readonly string[]): Parameters {
-  const { comment, messages } = submission;
-  const { person, parameter } = said(booking.service, submission);
-  const leaving: Extension[] = messages ? [{ url: messages, valueBoolean: true }] : [];
-  const appointments = proposedSteps(booking).map((one, index): Appointment => {
-    const id = holds[index];
+export function bookRequest(booking: Booking, submission: Submission, holds: readonly string[]): Parameters {
+  const { comment } = submission;
+  const { person, leaving, parameter } = said(submission);
+  const appointments = proposed(booking, holds).map((one): Appointment => {
+    const extension = [...(one.extension ?? []), ...leaving];
     return {
       ...one,
-      ...(id !== undefined && { id }),
       ...(comment && { comment }),
-      extension: [...(one.extension ?? []), ...leaving],
+      ...(extension.length > 0 && { extension }),
       participant: [person],
     };
   });
-  return {
-    resourceType: 'Parameters',
-    parameter: [...(asParameters(appointments).parameter ?? []), ...parameter],
-  };
+  return asParameters(appointments, parameter);
 }
 
 /** What is asked of `$find`. */
@@ -225,7 +168,8 @@ export interface Waiting {
 /** The body of `$waitlist`. */
 export function waitRequest(waiting: Waiting, submission: Submission): Parameters {
   const { service, identifier, wish, actor, standing } = waiting;
-  const { extension, person, parameter } = said(service, submission);
+  const { leaving, person, parameter } = said(submission);
+  const extension = [...(service.payer ? [service.payer] : []), ...leaving];
   const entry: Appointment = {
     resourceType: 'Appointment',
     status: 'waitlist',
@@ -235,14 +179,8 @@ export function waitRequest(waiting: Waiting, submission: Submission): Parameter
     ...(extension.length > 0 && { extension }),
     participant: [person, ...(actor ? [{ actor: { reference: actor }, status: 'accepted' as const }] : [])],
   };
-  return {
-    resourceType: 'Parameters',
-    parameter: [
-      { name: 'appt-resource', resource: entry },
-      ...parameter,
-      ...(standing ? [{ name: 'standing-appt-id', valueUri: `Appointment/${standing}` }] : []),
-    ],
-  };
+  const stands = standing ? [{ name: 'standing-appt-id', valueUri: `Appointment/${standing}` }] : [];
+  return asParameters([entry], [...parameter, ...stands]);
 }
 
 /** The body of `$book` that moves an appointment: what it does not name stays as it is. */
