@@ -4,7 +4,7 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { RefusalReason, State } from '../texts/texts.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
-import { bookingFields, chosenSteps, otherTimes } from './taken.ts';
+import { bookingFields, chosenSteps, otherTimes, refusalNote } from './taken.ts';
 
 /** The way to a map, which another site shows. */
 export const mapLink = ({ texts, isEmbedded }: Visit, map: string | undefined): Content =>
@@ -189,11 +189,6 @@ ${refusalNote(visit, 'heldOver')}
 <p><a href="${portal.options.path}/appointments">${texts.mine}</a></p>`;
   return { kind: 'page', title: texts.list.title, body, status: 409, isProblem: true };
 }
-
-/** Why something was refused, in focus. */
-export const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined): Content =>
-  reason &&
-  html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p></div>`;
 
 /** The reasons that pass. */
 const passing: readonly RefusalReason[] = ['unknown', 'busy', 'changed', 'visitorLimit'];

@@ -8,7 +8,7 @@ import type { ChosenTime } from '../visit/chosen-time.ts';
 import { type PersonField, personFields, relations } from '../visit/person.ts';
 import { type FormState, problemSummary, textArea, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
-import { chosenSteps, drawNote, otherTimes } from './taken.ts';
+import { chosenSteps, drawNote, otherTimes, refusalNote } from './taken.ts';
 
 /** A patient for whom the visitor may book again. */
 export interface KnownPatient {
@@ -75,14 +75,11 @@ function holdPanel(visit: Visit, { heldUntil, drawUntil, holdNews, refusal }: De
 <button name="action" value="prolong" formnovalidate class="secondary">${details.prolong}</button></div>`;
 }
 
-function refusalBox(visit: Visit, { refusal, service }: DetailsPage): Html | false {
-  if (!refusal) {
-    return false;
-  }
-  const { reason, alternatives } = refusal;
-  const { texts } = visit;
-  return html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p>
-${alternatives && otherTimes(visit, alternatives, service, html`<p>${texts.alternatives.kept}</p>`)}</div>`;
+/** What the fields about people are called, by their names. */
+export function personLabels({ texts: { details } }: Visit): Readonly<Record<string, string>> {
+  const { given, family, birthDate, email, phone, you } = details;
+  const own = { ownGiven: `${you}: ${given}`, ownFamily: `${you}: ${family}` };
+  return { given, family, birthDate, email, phone, ...own };
 }
 
 /**
@@ -126,13 +123,11 @@ ${field('email', details.email, 'email', 'email', false)}${field('phone', detail
 export function detailsPage(visit: Visit, page: DetailsPage): Reply {
   const { texts, say, portal } = visit;
   const { details } = texts;
-  const { questions, state, isRequest, refusal, sealed } = page;
+  const { service, questions, state, isRequest, refusal, sealed } = page;
   const labels = new Map(questions ? allQuestions(questions.questions).map(({ field, text }) => [field, text]) : []);
-  const { given, family, birthDate, email, phone, comment, you } = details;
-  const own = { ownGiven: `${you}: ${given}`, ownFamily: `${you}: ${family}` };
-  const person: Readonly<Record<string, string>> = { given, family, birthDate, email, phone, comment, ...own };
+  const person: Readonly<Record<string, string>> = { ...personLabels(visit), comment: details.comment };
   const submit = page.drawUntil !== undefined ? texts.draw.ask : isRequest ? details.ask : details.submit;
-  const isGone = refusal?.alternatives !== undefined;
+  const others = refusal?.alternatives;
   const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
   const body = html`<p class="step">${say(texts.step, { step: 3, steps: 3 })}</p>
 <h1>${details.title}</h1>
@@ -142,7 +137,7 @@ ${summary(visit, page)}${holdPanel(visit, page)}
 <button name="action" value="other" formnovalidate class="quiet">${details.other}</button>
 </section>
 <div class="fields">
-${refusalBox(visit, page)}
+${refusalNote(visit, refusal?.reason, others && otherTimes(visit, others, service, html`<p>${texts.alternatives.kept}</p>`))}
 ${problemSummary(visit, state, (name) => person[name] ?? labels.get(name) ?? name)}
 ${whoFields(visit, page)}
 ${
@@ -153,7 +148,7 @@ ${textArea(visit, state, 'comment', details.comment, false, personFields.comment
 ${portal.options.messages && html`<p><label><input type="checkbox" name="messages" value="yes"${state.form.get('messages') && html` checked`}> ${details.messages}</label></p>`}
 ${isRequest && html`<p class="note">${details.askNote}</p>`}
 ${page.privacy && html`<p class="note">${details.privacy} <a href="${page.privacy}" target="_blank" rel="noopener">${texts.privacy}</a></p>`}
-${!isGone && html`<button class="primary">${refusal?.reason === 'unknown' ? texts.again : submit}</button>`}
+${!others && html`<button class="primary">${refusal?.reason === 'unknown' ? texts.again : submit}</button>`}
 </div>
 </form>`;
   const status = refusal ? 409 : state.problems.size > 0 ? 422 : 200;
@@ -163,6 +158,6 @@ ${!isGone && html`<button class="primary">${refusal?.reason === 'unknown' ? text
     body,
     status,
     isProblem: status !== 200,
-    ...(!isGone && { form: 'details' }),
+    ...(!others && { form: 'details' }),
   };
 }

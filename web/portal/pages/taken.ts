@@ -1,8 +1,14 @@
-import { type Html, html } from '../../server/html.ts';
+import { type Content, type Html, html } from '../../server/html.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+
+/** Why something was refused, in focus, and what can be done about it. */
+export const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined, more?: Content): Content =>
+  reason &&
+  html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p>
+${more}</div>`;
 
 /** When the steps of a chosen visit are. */
 export function chosenSteps({ clock }: Visit, { start: first, steps = [] }: ChosenTime): Html | false {
@@ -54,7 +60,7 @@ export function takenPage(
   const { path } = portal.options;
   const body = html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>
 <h1>${service.name}</h1>
-<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p></div>
+${refusalNote(visit, reason)}
 ${
   alternatives.length > 0 &&
   html`<form method="post" action="${path}/hold">${bookingFields(service)}

@@ -61,6 +61,12 @@ function address({ portal }: Visit, page: TimesPage, query: Query): string {
   return `${portal.options.path}/times?${new URLSearchParams(known).toString()}`;
 }
 
+/** The same as fields of a form, which names the rest itself. */
+const hiddenFields = (page: TimesPage, query: Query = {}): Content =>
+  Object.entries({ ...choiceOf(page), ...query }).map(
+    ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
+  );
+
 /** How many people have a card, and how many others are in a list below; all are found by name. */
 const MOST_CARDS = 12;
 const MOST_OTHERS = 30;
@@ -105,12 +111,9 @@ ${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.sp
 
 /** Finds people by their names, where there are many. */
 function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
-  const hidden = Object.entries({ ...choiceOf(page), schedule: undefined }).map(
-    ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
-  );
   return (
     page.service.schedules.length > MOST_CARDS &&
-    html`<form action="${portal.options.path}/times" class="from">${hidden}<label for="who">${texts.times.find}</label>
+    html`<form action="${portal.options.path}/times" class="from">${hiddenFields(page, { schedule: undefined })}<label for="who">${texts.times.find}</label>
 <input type="search" id="who" name="who" maxlength="100" value="${page.who}"> <button class="secondary">${texts.times.show}</button></form>`
   );
 }
@@ -216,11 +219,8 @@ function monthGrid(visit: Visit, page: TimesPage): Html {
 function dateChoice(visit: Visit, page: TimesPage): Html {
   const { texts, portal } = visit;
   const { isMonth, from, today, last } = page;
-  const hidden = Object.entries(choiceOf(page)).map(
-    ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
-  );
   const other = address(visit, page, { from, view: isMonth ? undefined : 'month' });
-  return html`<form action="${portal.options.path}/times" class="from">${hidden}<label for="from">${texts.times.from}</label>
+  return html`<form action="${portal.options.path}/times" class="from">${hiddenFields(page)}<label for="from">${texts.times.from}</label>
 <input type="date" id="from" name="from" min="${today}" max="${last}" value="${from ?? today}"> <button class="secondary">${texts.times.show}</button></form>
 <p><a href="${other}">${isMonth ? texts.times.twoWeeks : texts.times.month}</a></p>`;
 }

@@ -4,10 +4,11 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { QuestionForm } from '../questionnaire/questions.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
-import { refusalNote, when } from './appointment.ts';
-import { type KnownPatient, whoFields } from './details.ts';
+import { when } from './appointment.ts';
+import { type KnownPatient, personLabels, whoFields } from './details.ts';
 import { type FormState, problemSummary, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
+import { refusalNote } from './taken.ts';
 
 /** What the page shows on which somebody joins the waitlist. */
 export interface WaitPage {
@@ -31,22 +32,18 @@ export function waitPage(visit: Visit, page: WaitPage): Reply {
   const { wait, details } = texts;
   const { service, schedule, standing, state, questions, privacy, refusal } = page;
   const title = standing ? wait.earlier : wait.title;
-  const { given, family, birthDate, email, phone, you } = details;
+  const { first, last } = wait;
   const names: Readonly<Record<string, string>> = {
-    ...wait,
-    given,
-    family,
-    birthDate,
-    email,
-    phone,
+    ...personLabels(visit),
+    first,
+    last,
     consent: details.consent,
   };
-  const own: Readonly<Record<string, string>> = { ownGiven: `${you}: ${given}`, ownFamily: `${you}: ${family}` };
   const day = (name: 'first' | 'last') =>
     textField(visit, state, { name, label: wait[name], type: 'date', isRequired: true });
   const body = html`<h1>${title}</h1>
-${refusal && refusalNote(visit, refusal)}
-${problemSummary(visit, state, (name) => own[name] ?? names[name] ?? name)}
+${refusalNote(visit, refusal)}
+${problemSummary(visit, state, (name) => names[name] ?? name)}
 <p class="chosen">${service.name}${schedule?.name && html` · ${schedule.name}`}</p>
 ${standing && html`<p>${texts.appointment.isMoved}: ${when(visit, standing)}</p>`}
 <p>${wait.lead}${standing && html` ${wait.leadEarlier}`}</p>
