@@ -2,6 +2,7 @@ import type { Schedule } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
+import { listOf } from '../../portal/fhir/elements.ts';
 
 /** A search, as type and parameters. */
 interface Search {
@@ -41,9 +42,8 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
 }
 
 /** The name of a calendar: the names of its actors, or its own reference if there are none. */
-export function titleOf({ actor, id }: Schedule): string {
-  const actors = Array.isArray(actor) ? actor : [];
-  const names = actors.map((one) => one?.display ?? one?.reference).filter((name) => name);
+export function titleOf({ actor, id }: Pick<Schedule, 'actor' | 'id'>): string {
+  const names = listOf(actor).flatMap(({ display, reference }) => (display ?? reference) || []);
   return names.join(', ') || `Schedule/${id}`;
 }
 

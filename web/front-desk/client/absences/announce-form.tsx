@@ -1,11 +1,11 @@
-import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import type { LocalDay } from '../../../../core/time/local-day.ts';
 import { absenceIn, announcement, possibleSubstitutes, usualPeriod } from '../../absence/absences.ts';
-import { titleOf } from '../../day/queries.ts';
 import { periodText, typedPeriod } from '../../slots/blocks.ts';
 import { absence } from '../fhir/client.ts';
+import { Choices } from '../parts/choices.tsx';
 import { Form, FromTo } from '../parts/form.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
@@ -19,29 +19,6 @@ interface Draft {
   readonly from: string;
   readonly to: string;
   readonly reason: string;
-}
-
-/** Calendars to choose from. */
-function Choices({
-  schedules,
-  label,
-  chosen,
-  onChoose,
-}: {
-  readonly schedules: readonly Schedule[];
-  readonly label: string;
-  readonly chosen: readonly string[];
-  readonly onChoose: (ids: readonly string[]) => void;
-}) {
-  return (
-    <Checkbox.Group label={label} value={[...chosen]} onChange={onChoose}>
-      <Stack gap={6} mt={6} className="choices">
-        {schedules.map((schedule) => (
-          <Checkbox key={schedule.id} value={schedule.id ?? ''} label={titleOf(schedule)} />
-        ))}
-      </Stack>
-    </Checkbox.Group>
-  );
 }
 
 /**

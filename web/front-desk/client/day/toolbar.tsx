@@ -1,8 +1,8 @@
-import { Button, Checkbox, Group, Popover, SegmentedControl, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Popover, SegmentedControl, TextInput } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
 import { addDays, instantAt, isLocalDay, type LocalDay, localDayOf } from '../../../../core/time/local-day.ts';
-import { titleOf } from '../../day/queries.ts';
+import { Choices } from '../parts/choices.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { newAt, type Place } from './place.ts';
@@ -30,18 +30,13 @@ function ChooseCalendars({
         <Button variant="default">{words.shown(shown.length, schedules.length)}</Button>
       </Popover.Target>
       <Popover.Dropdown aria-label={words.calendars}>
-        <Checkbox.Group
+        <Choices
+          schedules={schedules}
           label={words.calendars}
-          value={[...shown]}
+          chosen={shown}
           // In the order of the list, whichever was chosen first.
-          onChange={(ids) => onChoose(schedules.flatMap(({ id }) => (id && ids.includes(id) ? id : [])))}
-        >
-          <Stack gap={6} mt={6} className="choices">
-            {schedules.map((schedule) => (
-              <Checkbox key={schedule.id} value={schedule.id ?? ''} label={titleOf(schedule)} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
+          onChoose={(ids) => onChoose(schedules.flatMap(({ id }) => (id && ids.includes(id) ? id : [])))}
+        />
       </Popover.Dropdown>
     </Popover>
   );

@@ -15,8 +15,7 @@ import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { Holidays } from './holidays.tsx';
-import { SavingPart } from './saving-part.tsx';
-import { useSaving } from './use-saving.ts';
+import { SavingPart, useSaving } from './saving.tsx';
 
 interface Draft extends ClosedDay {
   /** Public holidays that are to be closed too. */

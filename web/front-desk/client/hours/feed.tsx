@@ -1,9 +1,9 @@
 import { Button, Checkbox, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { isRefusal } from '../../fhir/refusal.ts';
 import { type Feed, feed } from '../fhir/client.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
+import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
 /** The secret link by which a calendar can be read in other programs: made, renewed, ended. It is shown once. */
@@ -11,14 +11,13 @@ export function FeedLink({ schedule }: { readonly schedule: string }) {
   const { feed: words } = useTexts();
   const { value, refusal, reload } = useLoaded(schedule, () => feed(schedule, 'look', false));
   const [made, setMade] = useState<Feed>();
-  const [problem, setProblem] = useState<Parameters<typeof Problem>[0]['refusal']>();
+  const { submit, refusal: refused, isBusy } = useSubmit();
   const [withNames, setNames] = useState(false);
-  const shown = problem ?? refusal;
+  const shown = refused ?? refusal;
   const isActive = (made ?? value)?.isActive ?? false;
   const act = async (action: 'make' | 'end') => {
-    const answer = await feed(schedule, action, withNames);
-    setProblem(isRefusal(answer) ? answer : undefined);
-    if (!isRefusal(answer)) {
+    const answer = await submit(() => feed(schedule, action, withNames));
+    if (answer) {
       setMade(answer);
       await reload();
     }
@@ -45,11 +44,11 @@ export function FeedLink({ schedule }: { readonly schedule: string }) {
             checked={withNames}
             onChange={(event) => setNames(event.currentTarget.checked)}
           />
-          <Button variant="default" onClick={() => void act('make')}>
+          <Button variant="default" loading={isBusy} onClick={() => void act('make')}>
             {isActive ? words.renew : words.make}
           </Button>
           {isActive && (
-            <Button variant="default" color="red" onClick={() => void act('end')}>
+            <Button variant="default" color="red" loading={isBusy} onClick={() => void act('end')}>
               {words.end}
             </Button>
           )}

@@ -6,8 +6,7 @@ import { areSame, type Doubt, doubtsIn, type WeeklyRow } from '../../hours/weekl
 import { Form } from '../parts/form.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
-import { SavingPart } from './saving-part.tsx';
-import { useSaving } from './use-saving.ts';
+import { SavingPart, useSaving } from './saving.tsx';
 
 /** What is typed about opening hours. */
 interface HoursDraft {

@@ -4,6 +4,7 @@ import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
 import { idIn } from '../../../../core/fhir/reference.ts';
 import { titleOf } from '../../day/queries.ts';
 import type { SeriesDraft, StepRow, TypedLength } from '../../hours/visit-draft.ts';
+import { Choices } from '../parts/choices.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 
 type Unit = 's' | 'min' | 'h' | 'd' | 'wk';
@@ -47,7 +48,7 @@ function PoolFields({ row, data, onChange }: StepProps) {
   const { visit: words } = useTexts();
   const unknown = row.service !== '' && !data.services.some(({ id }) => id === row.service) ? [row.service] : [];
   const shown = data.schedules.filter(({ active, id }) => active !== false || row.schedules.includes(id));
-  const gone = row.schedules.filter((id) => !shown.some((one) => one.id === id));
+  const gone = row.schedules.filter((id) => !shown.some((one) => one.id === id)).map((id) => ({ id, actor: [] }));
   return (
     <>
       <NativeSelect
@@ -66,20 +67,12 @@ function PoolFields({ row, data, onChange }: StepProps) {
         ]}
       />
       {row.service === '' && (
-        <Checkbox.Group
+        <Choices
+          schedules={[...shown, ...gone]}
           label={words.calendars}
-          value={[...row.schedules]}
-          onChange={(schedules) => onChange({ schedules })}
-        >
-          <Stack gap={6} mt={6} className="choices">
-            {shown.map((schedule) => (
-              <Checkbox key={schedule.id} value={schedule.id} label={titleOf(schedule)} />
-            ))}
-            {gone.map((id) => (
-              <Checkbox key={id} value={id} label={`Schedule/${id}`} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
+          chosen={row.schedules}
+          onChoose={(schedules) => onChange({ schedules })}
+        />
       )}
     </>
   );

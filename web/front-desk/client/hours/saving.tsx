@@ -1,9 +1,12 @@
-import { useState } from 'react';
+import { Button, Group } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
 import type { HoursData, HoursHolder } from '../../../../core/calendar/opening-hours.ts';
 import type { Refusal } from '../../fhir/refusal.ts';
 import { create, update } from '../fhir/client.ts';
+import { Problem } from '../parts/problem.tsx';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
+import { PreviewList } from './preview-list.tsx';
 import { type Previews, previewChange } from './use-hours.ts';
 
 function write(changed: HoursHolder): Promise<HoursHolder | Refusal> {
@@ -12,9 +15,6 @@ function write(changed: HoursHolder): Promise<HoursHolder | Refusal> {
   }
   return changed.id ? update('HealthcareService', changed) : create('HealthcareService', changed);
 }
-
-/** What `useSaving` gives. */
-export type Saving = ReturnType<typeof useSaving>;
 
 /** Shows what a change of opening hours or closed days would do, and saves it unless someone else was faster. */
 export function useSaving(data: HoursData, onSaved: () => void) {
@@ -44,4 +44,41 @@ export function useSaving(data: HoursData, onSaved: () => void) {
     save,
     forget: () => setPreviews(undefined),
   };
+}
+
+/** The end of a form about hours: what is wrong, what a change would do, and saving it. */
+export function SavingPart({
+  saving: { refusal, busy, previews },
+  data,
+  missing,
+  save,
+  onShow,
+  onReload,
+}: {
+  readonly saving: ReturnType<typeof useSaving>;
+  readonly data: HoursData;
+  /** What is not filled in yet. */
+  readonly missing: string | false;
+  /** The label of the button that saves. */
+  readonly save: ReactNode;
+  readonly onShow: () => void;
+  readonly onReload: () => void;
+}) {
+  const { hours: words } = useTexts();
+  return (
+    <>
+      {missing && <p role="alert">{missing}</p>}
+      {refusal && <Problem refusal={refusal} onReload={onReload} />}
+      <Group gap="xs">
+        <Button variant="default" loading={busy !== undefined} onClick={onShow}>
+          {words.show}
+        </Button>
+        <Button type="submit" loading={busy !== undefined}>
+          {save}
+        </Button>
+        <span role="status">{busy}</span>
+      </Group>
+      {previews && <PreviewList previews={previews} data={data} />}
+    </>
+  );
 }
