@@ -20,6 +20,7 @@ import { calendarSlot, isSameService, offersService } from '../../../core/slots/
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { addDays, instantAt, intervalOf, type LocalDay, localDayOf } from '../../../core/time/local-day.ts';
 import { visitGroupOf } from '../../../core/visits/group.ts';
+import { listOf } from '../../portal/fhir/elements.ts';
 import { timeOf } from '../day/entries.ts';
 
 /** An absence that is not over. */
@@ -84,7 +85,7 @@ function stepOf(row: Task): Step {
 export function linesOf({ id, plan, isConfirmed }: OpenAbsence, resources: readonly unknown[]): Line[] {
   const rows = resources
     .filter((one) => isResource(one, 'Task'))
-    .filter(({ partOf }) => Array.isArray(partOf) && partOf.some((one) => idIn(one, 'Task') === id));
+    .filter(({ partOf }) => listOf(partOf).some((one) => idIn(one, 'Task') === id));
   const known = rows.flatMap((row): Line[] => {
     const affected = affectedOf(row);
     return affected ? [{ ...affected, step: stepOf(row) }] : [];
@@ -214,15 +215,13 @@ export function otherTimes(
 
 /** The calendars that may step in: open ones that are not absent, and offer something of what those offer that are. */
 export function possibleSubstitutes(all: readonly Schedule[], absent: readonly string[]): Schedule[] {
-  const typesOf = ({ serviceType }: Schedule) => (Array.isArray(serviceType) ? serviceType : []);
-  const isOpenFor = ({ actor }: Schedule) =>
-    (Array.isArray(actor) ? actor : []).some((one) => idIn(one, 'HealthcareService') !== undefined);
+  const isOpenFor = ({ actor }: Schedule) => listOf(actor).some((one) => idIn(one, 'HealthcareService') !== undefined);
   const wanted = all.filter(({ id = '' }) => absent.includes(id));
   return all.filter((one) => {
-    const own = typesOf(one);
+    const own = listOf(one.serviceType);
     // What is offered by way of a service is known to the service alone, which judges it.
     const canOffer = wanted.some((other) => {
-      const types = typesOf(other);
+      const types = listOf(other.serviceType);
       return (
         own.length === 0 ||
         types.length === 0 ||

@@ -12,6 +12,7 @@ import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isSameService } from '../../../core/slots/slot.ts';
 import { contains, type Interval } from '../../../core/time/interval.ts';
+import { listOf } from '../../portal/fhir/elements.ts';
 import type { Alternative } from '../../portal/fhir/refusal.ts';
 import { timeOf } from '../day/entries.ts';
 import { conceptText, patientIdOf } from './people.ts';
@@ -49,7 +50,7 @@ function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<P
 /** The services for which a free Slot can be booked: its own, else those of its calendar; only what people can read. */
 export function servicesOffered(slot: Slot, schedule: Schedule | undefined): CodeableConcept[] {
   const own = slot.serviceType ?? schedule?.serviceType;
-  return (Array.isArray(own) ? own : [])
+  return listOf(own)
     .filter((one) => conceptText(one) !== '' && Array.isArray(one.coding))
     .map(({ coding, text }) => ({ ...(coding && { coding }), ...(text && { text }) }));
 }
@@ -60,7 +61,7 @@ export function servicesOffered(slot: Slot, schedule: Schedule | undefined): Cod
  */
 export function canTake({ serviceType }: Appointment, slot: Slot, schedule: Schedule): boolean {
   const offered = slot.serviceType ?? schedule.serviceType;
-  const wanted = (Array.isArray(serviceType) ? serviceType : []).filter(({ coding }) => coding);
+  const wanted = listOf(serviceType).filter(({ coding }) => coding);
   return (
     !Array.isArray(offered) ||
     wanted.length === 0 ||
@@ -96,6 +97,13 @@ function patientResource({ given, family, birthDate, phone, email }: NewPatient)
 /** The system of the identifier by which a booking that is sent twice is made only once. */
 const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
 
+/** The identifier by which what is sent twice is made only once. */
+export const identifierOf = (uuid: string) => [{ system: IDENTIFIER_SYSTEM, value: `urn:uuid:${uuid}` }];
+
+/** The search by which what was made with this id is found again. */
+export const foundBy = (uuid: string): string =>
+  `identifier=${encodeURIComponent(`${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`)}`;
+
 /**
  * The request that books by telephone.
  *
@@ -118,7 +126,7 @@ export function bookingRequest(
   const appointment: Appointment = {
     resourceType: 'Appointment',
     status: 'proposed',
-    identifier: [{ system: IDENTIFIER_SYSTEM, value: `urn:uuid:${uuid}` }],
+    identifier: identifierOf(uuid),
     // Whom the clinic books, the clinic writes to.
     extension: [{ url: artefactUri(config, 'LocalMessages'), valueBoolean: true }],
     start: formatInstant(wanted.start),
@@ -129,12 +137,6 @@ export function bookingRequest(
   };
   return requestOf(appointment, wanted, isKnown ? [] : [{ name: 'patient', resource: patientResource(who) }]);
 }
-
-const identifierOf = (uuid: string) => [{ system: IDENTIFIER_SYSTEM, value: `urn:uuid:${uuid}` }];
-
-/** The search by which what was made with this id is found again. */
-export const foundBy = (uuid: string): string =>
-  `identifier=${encodeURIComponent(`${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`)}`;
 
 /** A new patient, with an id that is the same however often it is sent. */
 export const patientFor = (who: NewPatient, uuid: string): Patient => {

@@ -3,18 +3,17 @@ import type { PublicConfig } from '../../../core/config/config.ts';
 import { nameOf } from '../../../core/fhir/human-name.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
+import { listOf } from '../../portal/fhir/elements.ts';
 
 /** The id of the patient of an appointment, if it names one. */
-export function patientIdOf({ participant }: Appointment): string | undefined {
-  const participants = Array.isArray(participant) ? participant : [];
-  return participants.map((one) => idIn(one?.actor, 'Patient')).find((id) => id !== undefined);
-}
+export const patientIdOf = ({ participant }: Appointment): string | undefined =>
+  listOf(participant)
+    .map(({ actor }) => idIn(actor, 'Patient'))
+    .find((id) => id !== undefined);
 
 /** The patient's name, as the appointment itself has it. */
-function displayOf({ participant }: Appointment): string {
-  const participants = Array.isArray(participant) ? participant : [];
-  return participants.find((one) => idIn(one?.actor, 'Patient') !== undefined)?.actor?.display ?? '';
-}
+const displayOf = ({ participant }: Appointment): string =>
+  listOf(participant).find(({ actor }) => idIn(actor, 'Patient') !== undefined)?.actor?.display ?? '';
 
 /** The patient's name: as the record has it, else as the appointment says; empty if neither does. */
 export function patientNameOf(appointment: Appointment, patients: ReadonlyMap<string, Patient>): string {
@@ -24,24 +23,23 @@ export function patientNameOf(appointment: Appointment, patients: ReadonlyMap<st
 
 /** The names of all who take part besides the patient, as the appointment itself has them. */
 export function otherNamesIn({ participant }: Appointment): string {
-  const others = (Array.isArray(participant) ? participant : []).filter((one) => !idIn(one?.actor, 'Patient'));
-  return others.flatMap((one) => one?.actor?.display ?? []).join(', ');
+  const others = listOf(participant).filter(({ actor }) => !idIn(actor, 'Patient'));
+  return others.flatMap(({ actor }) => actor?.display ?? []).join(', ');
 }
 
 /** How a patient is reached: an old number may be somebody else's by now. */
 export const contactOf = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
-  (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system && one.use !== 'old')
-    ?.value;
+  listOf(patient?.telecom).find((one) => one.system === system && one.use !== 'old')?.value;
 
 /** A concept as people read it. */
 export function conceptText(concept: CodeableConcept | undefined): string {
-  const coding = Array.isArray(concept?.coding) ? concept.coding : [];
-  return concept?.text || coding.map((one) => one?.display ?? one?.code).find((text) => text) || '';
+  const texts = listOf(concept?.coding).map(({ display, code }) => display ?? code);
+  return concept?.text || texts.find((text) => text) || '';
 }
 
 /** What the appointment is for. */
 export function servicesOf({ serviceType }: Appointment): string {
-  return (Array.isArray(serviceType) ? serviceType : []).map(conceptText).filter(Boolean).join(', ');
+  return listOf(serviceType).map(conceptText).filter(Boolean).join(', ');
 }
 
 /**

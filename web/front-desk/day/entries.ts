@@ -4,6 +4,7 @@ import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { isBuffer } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { listOf } from '../../portal/fhir/elements.ts';
 import { patientIdOf } from '../appointment/people.ts';
 import { type Kind, kindOfSlot, kindOfStatus } from './kinds.ts';
 
@@ -46,8 +47,6 @@ export function calendarData(resources: readonly unknown[]): CalendarData {
   };
 }
 
-const list = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
-
 /** The time of a resource, if it is valid. */
 export function timeOf({ start, end }: { readonly start?: string; readonly end?: string }): Interval | undefined {
   const [from, to] = [parseInstant(start), parseInstant(end)];
@@ -56,12 +55,12 @@ export function timeOf({ start, end }: { readonly start?: string; readonly end?:
 
 /** The ids of the Slots that an appointment names, whatever its shape. */
 export function slotsNamedBy({ slot }: Appointment): string[] {
-  return list(slot).flatMap((reference) => idIn(reference ?? undefined, 'Slot') ?? []);
+  return listOf(slot).flatMap((reference) => idIn(reference, 'Slot') ?? []);
 }
 
 /** The references to all who take part. */
 function actorsOf({ participant }: Appointment): string[] {
-  return list(participant).flatMap((one) => one?.actor?.reference ?? []);
+  return listOf(participant).flatMap(({ actor }) => actor?.reference ?? []);
 }
 
 const scheduleIdOf = ({ schedule }: Slot): string | undefined => idIn(schedule, 'Schedule');
@@ -91,7 +90,7 @@ function entryOfAppointment(appointment: Appointment, slots: readonly Slot[]): E
 
 /** Whether an appointment without Slots belongs to a calendar: one of the calendar's actors takes part. */
 function takesPart(appointment: Appointment, { actor }: Schedule): boolean {
-  const references = new Set(list(actor).map(({ reference }) => reference));
+  const references = new Set(listOf(actor).map(({ reference }) => reference));
   return actorsOf(appointment).some((reference) => references.has(reference));
 }
 

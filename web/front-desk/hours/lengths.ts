@@ -1,6 +1,7 @@
 import type { Extension, HealthcareService } from '@medplum/fhirtypes';
 import { length } from '../../../core/calendar/parameters/parameter-values.ts';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
+import { extensionIn } from '../../portal/fhir/elements.ts';
 
 /** How long the appointments of a service are, and how much time must be free around them, in minutes. */
 interface Lengths {
@@ -23,8 +24,7 @@ export const lengthIn = (extension: Extension | undefined, name: LengthName): nu
 
 /** The lengths that a service names; what it does not name, or not readably, is 0. */
 export function lengthsOf({ extension }: HealthcareService): Lengths {
-  const all = Array.isArray(extension) ? extension : [];
-  const parameters = all.find((one) => one?.url === SCHEDULING_PARAMETERS);
+  const parameters = extensionIn(extension, SCHEDULING_PARAMETERS);
   return {
     duration: lengthIn(parameters, 'duration') ?? 0,
     bufferBefore: lengthIn(parameters, 'bufferBefore') ?? 0,

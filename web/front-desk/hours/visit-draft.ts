@@ -4,6 +4,7 @@ import type { HoursData } from '../../../core/calendar/opening-hours.ts';
 import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isInPool, MOST_STEPS, readVisit } from '../../../core/visits/visit.ts';
+import { listOf } from '../../portal/fhir/elements.ts';
 
 /** A length of time, as it is typed; without a value nothing is said. */
 export interface TypedLength {
@@ -53,9 +54,6 @@ export interface VisitDraft {
   readonly kept: readonly Extension[];
 }
 
-const partsOf = (holder: Pick<Extension, 'extension'> | undefined): Extension[] =>
-  (Array.isArray(holder?.extension) ? holder.extension : []).filter((one) => one !== null);
-
 const nothing = (unit: string): TypedLength => ({ value: '', unit });
 
 /** Takes parts out of an extension by their names; what nobody can read, or stands there again, is left. */
@@ -63,7 +61,7 @@ class Taking {
   readonly left: Extension[];
 
   constructor(extension: Extension | undefined) {
-    this.left = partsOf(extension);
+    this.left = [...listOf(extension?.extension)];
   }
 
   first<T>(url: string, read: (part: Extension) => T | undefined): T | undefined {
@@ -129,9 +127,9 @@ export function emptyStep(steps: readonly StepRow[]): StepRow {
 /** What a service asks for, to be changed. */
 export function visitDraftOf(service: HealthcareService, config: PublicConfig): VisitDraft {
   const url = artefactUri(config, 'LocalVisit');
-  const visit = new Taking(partsOf(service).find((one) => one.url === url));
+  const visit = new Taking(listOf(service.extension).find((one) => one.url === url));
   const steps = visit.all('step', (part) => part);
-  const names = steps.map((step) => partsOf(step).find((part) => part.url === 'name')?.valueString);
+  const names = steps.map((step) => listOf(step.extension).find((part) => part.url === 'name')?.valueString);
   const stored = visit.first('series', (part) => part);
   const series = new Taking(stored);
   return {

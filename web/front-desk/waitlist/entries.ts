@@ -6,6 +6,7 @@ import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { addDays, intervalOf, localDayOf, mondayOf } from '../../../core/time/local-day.ts';
+import { listOf } from '../../portal/fhir/elements.ts';
 import { otherNamesIn, patientIdOf } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
 
@@ -43,8 +44,8 @@ export function entriesIn(resources: readonly unknown[], now: number, config: Pu
       appointment,
       patient: patients.get(patientIdOf(appointment)),
       since: parseInstant(created),
-      wishes: (Array.isArray(requestedPeriod) ? requestedPeriod : []).flatMap((wish) => {
-        const [start, end] = [parseInstant(wish?.start), parseInstant(wish?.end)];
+      wishes: listOf(requestedPeriod).flatMap((wish) => {
+        const [start, end] = [parseInstant(wish.start), parseInstant(wish.end)];
         return start === undefined || end === undefined ? [] : [{ start, end }];
       }),
       offer: offer && time && until !== undefined ? { ...time, until, appointment: offer } : undefined,

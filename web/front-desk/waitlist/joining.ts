@@ -5,6 +5,8 @@ import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { isSameService } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { extensionIn, listOf } from '../../portal/fhir/elements.ts';
+import { identifierOf } from '../appointment/booking.ts';
 import { conceptText } from '../appointment/people.ts';
 
 /** The searches for what can be waited for. */
@@ -21,7 +23,7 @@ export function waitedServices(resources: readonly unknown[], config: PublicConf
       return [];
     }
     const own = isResource(one, 'Schedule') ? one.serviceType : one.type;
-    return (Array.isArray(own) ? own : []).filter((type) => Array.isArray(type?.coding) && conceptText(type) !== '');
+    return listOf(own).filter((type) => Array.isArray(type.coding) && conceptText(type) !== '');
   });
   const unique = types.filter((type, index) => types.findIndex((one) => isSameService(one, type)) === index);
   return unique.toSorted((one, other) => conceptText(one).localeCompare(conceptText(other)));
@@ -36,7 +38,7 @@ export function waitedFor(service: CodeableConcept | undefined, schedules: reado
       ({ serviceType }) =>
         !Array.isArray(serviceType) || serviceType.some((one) => service && isSameService(one, service)),
     )
-    .flatMap(({ actor }) => (Array.isArray(actor) ? actor : []).find((one) => one?.reference) ?? []);
+    .flatMap(({ actor }) => listOf(actor).find(({ reference }) => reference) ?? []);
   return [...new Map(actors.map((one) => [one.reference, one])).values()];
 }
 
@@ -60,7 +62,7 @@ export function joinRequest(
   const resource: Appointment = {
     resourceType: 'Appointment',
     status: 'waitlist',
-    identifier: [{ system: 'urn:ietf:rfc:3986', value: `urn:uuid:${uuid}` }],
+    identifier: identifierOf(uuid),
     extension: [{ url: artefactUri(config, 'LocalMessages'), valueBoolean: true }],
     serviceType: [service],
     requestedPeriod: [{ start: formatInstant(start), end: formatInstant(end) }],
@@ -80,4 +82,4 @@ export function joinRequest(
 
 /** The place in the order that `$waitlist` has answered with. */
 export const placeIn = ({ extension }: Appointment, config: PublicConfig): number | undefined =>
-  extension?.find(({ url }) => url === artefactUri(config, 'LocalPlace'))?.valuePositiveInt;
+  extensionIn(extension, artefactUri(config, 'LocalPlace'))?.valuePositiveInt;

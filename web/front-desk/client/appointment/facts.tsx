@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { asksForConsent, endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
+import { listOf } from '../../../portal/fhir/elements.ts';
 import type { Language } from '../../../server/language.ts';
 import { answersOf } from '../../appointment/answers.ts';
 import { conceptText, contactOf, otherNamesIn, payersOf, servicesOf } from '../../appointment/people.ts';
@@ -15,8 +16,8 @@ import type { AppointmentDetails } from './use-appointment.ts';
 
 /** Why an appointment was cancelled: what the service itself gives as a code is said in the language of the page. */
 function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<string, string>>): string {
-  const coding = Array.isArray(cancelationReason?.coding) ? cancelationReason.coding : [];
-  return coding.map((one) => ended[one?.code ?? '']).find((text) => text) ?? conceptText(cancelationReason);
+  const texts = listOf(cancelationReason?.coding).map(({ code = '' }) => ended[code]);
+  return texts.find((text) => text) ?? conceptText(cancelationReason);
 }
 
 /** How and when the person has agreed to what an assistant has asked for, or that they are asked. */

@@ -9,6 +9,7 @@ import {
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
+import { listOf } from '../../../portal/fhir/elements.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { type ChangePreview, previewChange as previewIn } from '../../hours/preview.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
@@ -23,7 +24,7 @@ async function load(): Promise<HoursData | Refusal> {
   const resources = found.flat();
   const references = resources
     .filter((one) => isResource(one, 'Schedule'))
-    .flatMap(({ actor }) => (Array.isArray(actor) ? actor : []).flatMap((one) => one?.reference ?? []));
+    .flatMap(({ actor }) => listOf(actor).flatMap(({ reference }) => reference ?? []));
   const types = ['Practitioner', 'PractitionerRole', 'Location'] as const;
   const searches = types.flatMap((type) => {
     const ids = references.filter((one) => one.startsWith(`${type}/`)).map((one) => one.slice(type.length + 1));
