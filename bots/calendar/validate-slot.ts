@@ -2,7 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Slot } from '@medplum/fhirtypes';
 import { heldSlotIssues, holdersUrl } from '../../core/booking/slots/held.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
+import { formatInstant, timeOf } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
 import { givesBack, takingSlot } from '../../core/slots/guard.ts';
@@ -34,16 +34,14 @@ const servicesNamedBy = ({ serviceType }: Slot): Slot['serviceType'] =>
   serviceIdsOf({ serviceType }).length > 0 ? serviceType : undefined;
 
 /** The time that a Slot takes, and of which Schedule; `undefined` if it takes none. */
-function timeOf(slot: Slot): (Interval & { readonly schedule: string }) | undefined {
-  const schedule = idIn(slot.schedule, 'Schedule');
-  const [start, end] = [parseInstant(slot.start), parseInstant(slot.end)];
-  const isAny = isTaken(slot) && schedule !== undefined && start !== undefined && end !== undefined && start < end;
-  return isAny ? { schedule, start, end } : undefined;
+function takenTime(slot: Slot): (Interval & { readonly schedule: string }) | undefined {
+  const [schedule, time] = [idIn(slot.schedule, 'Schedule'), timeOf(slot)];
+  return isTaken(slot) && schedule !== undefined && time ? { schedule, ...time } : undefined;
 }
 
 /** Announces the time that a Slot takes, unless the stored one takes it already. */
 async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | undefined): Promise<readonly Issue[]> {
-  const { schedule, start, end } = timeOf(slot) ?? {};
+  const { schedule, start, end } = takenTime(slot) ?? {};
   if (schedule === undefined || start === undefined || end === undefined) {
     return [];
   }
@@ -92,7 +90,7 @@ export async function handler(
     return true;
   }
   const { id } = slot;
-  const time = timeOf(slot);
+  const time = takenTime(slot);
   const own = id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`];
   const more = time ? announcementSearches(time.schedule, time, servicesNamedBy(slot)) : [];
   const reader = await readAhead(medplum, [...own, ...more]);

@@ -1,6 +1,6 @@
 import type { BundleEntry, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
-import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { formatInstant, timeOf } from '../fhir/instant.ts';
 import type { BookingErrorCode } from '../fhir/outcome/errors.ts';
 import { type Alternative, containsPath, type Issue } from '../fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../fhir/reference.ts';
@@ -208,14 +208,15 @@ function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | 
   return chains.includes(undefined) || slots.length > MOST_SLOTS ? undefined : slots;
 }
 
-function timeOf({ id, start, end }: Slot): TimedOffers['slots'] {
-  const [from, to] = [parseInstant(start), parseInstant(end)];
-  return id === undefined || from === undefined || to === undefined ? [] : [{ id, start: from, end: to }];
-}
-
 /** The times of one group of Schedules, all of which are needed at once. */
 function timesOf(offers: readonly Offers[], wanted: Interval): Alternative[] {
-  const group = offers.map(({ slots, bounds }) => ({ slots: slots.flatMap(timeOf), bounds }));
+  const group = offers.map(({ slots, bounds }) => ({
+    bounds,
+    slots: slots.flatMap((slot) => {
+      const time = timeOf(slot);
+      return slot.id !== undefined && time ? [{ id: slot.id, ...time }] : [];
+    }),
+  }));
   const length = wanted.end - wanted.start;
   const starts = group
     .slice(0, 1)

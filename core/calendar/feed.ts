@@ -1,7 +1,7 @@
 import type { Appointment, Parameters, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { portions, searchUrl } from '../booking/search.ts';
 import type { BookingConfig, PublicConfig } from '../config/config.ts';
-import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { idIn, isId } from '../fhir/reference.ts';
 import { isObject, parametersIn } from '../fhir/resource.ts';
 import { calendarFeed, type FeedEvent } from '../messages/calendar-file.ts';
@@ -112,25 +112,21 @@ function eventOf(
   host: string,
   language: BookingConfig['messages']['language'],
 ) {
-  const { id = '', start, end, status, serviceType, participant, meta } = appointment;
-  const [from, to] = [parseInstant(start), parseInstant(end)];
+  const { id = '', status, serviceType, participant, meta } = appointment;
+  const time = timeOf(appointment);
   const [type] = serviceType ?? [];
   const patient = participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'))?.actor?.display;
   const what = type?.text ?? type?.coding?.[0]?.display ?? messageTexts[language].title;
-  const event: FeedEvent | undefined =
-    from === undefined || to === undefined || from >= to
-      ? undefined
-      : {
-          id: `${id}@${host}`,
-          start: from,
-          end: to,
-          status: status === 'pending' ? 'tentative' : 'confirmed',
-          summary: [what, withNames ? patient : undefined]
-            .filter((one) => one)
-            .join(', ')
-            .slice(0, 300),
-          changed: parseInstant(meta?.lastUpdated) ?? from,
-        };
+  const event: FeedEvent | undefined = time && {
+    id: `${id}@${host}`,
+    ...time,
+    status: status === 'pending' ? 'tentative' : 'confirmed',
+    summary: [what, withNames ? patient : undefined]
+      .filter((one) => one)
+      .join(', ')
+      .slice(0, 300),
+    changed: parseInstant(meta?.lastUpdated) ?? time.start,
+  };
   return event;
 }
 

@@ -1,3 +1,5 @@
+import type { Interval } from '../time/interval.ts';
+
 const pattern =
   /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})(?:\.\d+)?(?<offset>Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/;
 
@@ -35,6 +37,12 @@ export function parseInstant(value: unknown): number | undefined {
   const isRealTime = field('hour') < 24 && field('minute') < 60 && field('second') < 60;
   const time = Date.parse(value as string);
   return isRealDay && isRealTime && isInYears(time) ? time : undefined;
+}
+
+/** The time of an appointment, a Slot or a Period of instants; `undefined` if it has none, or it ends before it starts. */
+export function timeOf({ start, end }: { readonly start?: string; readonly end?: string } = {}): Interval | undefined {
+  const [from, to] = [parseInstant(start), parseInstant(end)];
+  return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
 }
 
 /**

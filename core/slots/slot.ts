@@ -1,6 +1,6 @@
 import type { Appointment, CodeableConcept, Extension, Identifier, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
-import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { canonicalJson } from '../fhir/json.ts';
 import { idIn, serviceIdOf } from '../fhir/reference.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
@@ -48,11 +48,6 @@ export interface CalendarSlot extends Interval {
 
 /** Slots by id. Immutable: every operation returns a new calendar. */
 export type Calendar = ReadonlyMap<string, CalendarSlot>;
-
-const intervalOf = ({ start, end }: { readonly start?: string; readonly end?: string } = {}): Interval | undefined => {
-  const [from, to] = [parseInstant(start), parseInstant(end)];
-  return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
-};
 
 /** What a published Slot stands for. It is encoded in the identifier, so that no Slot is published twice. */
 export type PublishedKey =
@@ -151,7 +146,7 @@ function offeredMark({ extension = [] }: Slot, config: PublicConfig): OfferedMar
   // Versions before this one wrote the period alone.
   const period = partsNamed('period')[0]?.valuePeriod ?? mark?.valuePeriod;
   return {
-    period: intervalOf(period),
+    period: timeOf(period),
     place: partsNamed('place')[0]?.valueString,
     services: partsNamed('serviceType').flatMap(({ valueCodeableConcept }) => valueCodeableConcept ?? []),
     revision: partsNamed('revision')[0]?.valueUnsignedInt ?? 0,
@@ -181,7 +176,7 @@ function roleOf(slot: Slot, { period }: OfferedMark, config: PublicConfig): Slot
 
 /** A Slot as the rules see it, or `undefined` if its times cannot be read. */
 export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse): CalendarSlot | undefined {
-  const time = intervalOf(resource);
+  const time = timeOf(resource);
   const { id, status } = resource;
   if (id === undefined || !time) {
     return undefined;

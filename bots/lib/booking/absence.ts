@@ -31,7 +31,6 @@ import {
   withStanding,
 } from '../../../core/booking/absence/rows.ts';
 import { isFromWaitlist, isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
-import { timeOf } from '../../../core/booking/appointment/overbooking.ts';
 import { holdsSlots, isOpen } from '../../../core/booking/appointment/status.ts';
 import { bodyFor, parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { effectivePolicy } from '../../../core/booking/policy/policy.ts';
@@ -39,7 +38,7 @@ import { portions, searchUrl } from '../../../core/booking/search.ts';
 import { atTime, holderSearch } from '../../../core/booking/slots/reads.ts';
 import { standingOf as standingOfEntry } from '../../../core/booking/waitlist/entry.ts';
 import { offerEnd } from '../../../core/booking/waitlist/refill.ts';
-import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
+import { formatInstant, parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';

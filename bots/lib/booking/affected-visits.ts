@@ -4,7 +4,7 @@ import type { Absent } from '../../../core/booking/absence/plan.ts';
 import { isAffected } from '../../../core/booking/absence/rows.ts';
 import { resourceSet } from '../../../core/booking/resource-set.ts';
 import { portions, searchByIds } from '../../../core/booking/search.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
+import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { slotIdsOf } from '../../../core/slots/slot-use.ts';
 import type { Interval } from '../../../core/time/interval.ts';
@@ -78,9 +78,9 @@ export async function readAffectedVisits(
     return mark ? [{ ...time, step: mark.step, schedules, path }] : [];
   };
   const staying = (one: Appointment): StepTaken[] => {
-    const [start, end] = [parseInstant(one.start), parseInstant(one.end)];
+    const time = timeOf(one);
     const own = slotIdsOf(one).flatMap((id) => schedulesIn(found.find((slot) => slot.id === id)));
-    return start === undefined || end === undefined ? [] : taken(one, { start, end }, own, STAYS);
+    return time ? taken(one, time, own, STAYS) : [];
   };
   return {
     isMore: (one) => othersOf(one).some((other) => isAffected(other, found, absent)),

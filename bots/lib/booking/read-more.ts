@@ -16,7 +16,7 @@ import { byId, resourceSet } from '../../../core/booking/resource-set.ts';
 import { searchByIds, searchUrl } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments, slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
+import { timeOf } from '../../../core/fhir/instant.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { readRole } from '../caller.ts';
@@ -43,9 +43,8 @@ type Read<Name extends keyof Questions> = (
 ) => Promise<Questions[Name]['known']>;
 
 function isInTheWay(appointment: Appointment, { now, intervals }: ReadContext): boolean {
-  const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
-  const isThere = start !== undefined && end !== undefined && hasEnded(appointment, now, config);
-  return isThere && intervals.some((interval) => overlaps({ start, end }, interval));
+  const time = timeOf(appointment);
+  return time !== undefined && hasEnded(appointment, now, config) && intervals.some((one) => overlaps(time, one));
 }
 
 const fragments: Read<'fragments'> = async (medplum, { origins, rewritten }, context) => {

@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
-import { takesTime, timeOf } from '../../../core/booking/appointment/overbooking.ts';
+import { takesTime } from '../../../core/booking/appointment/overbooking.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
@@ -9,6 +9,7 @@ import { byId } from '../../../core/booking/resource-set.ts';
 import { search } from '../../../core/booking/search.ts';
 import { holderSearch, merged, slotsAtReads, usesOf } from '../../../core/booking/slots/reads.ts';
 import { keptSlots, lostOffer, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
+import { timeOf } from '../../../core/fhir/instant.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { calendarOf, isBooked } from '../../../core/slots/slot.ts';

@@ -1,5 +1,6 @@
 import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
+import { timeOf } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { findChain } from '../../slots/chain.ts';
 import { type CalendarSlot, calendarOf, offersService } from '../../slots/slot.ts';
@@ -7,7 +8,6 @@ import { slotIdsOf } from '../../slots/slot-use.ts';
 import { granularityOf, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';
 import { contains, type Interval, overlaps } from '../../time/interval.ts';
 import { DAY, localTimeOf } from '../../time/time-zone.ts';
-import { timeOf } from '../appointment/overbooking.ts';
 import { isOpen } from '../appointment/status.ts';
 import { permittedStarts } from '../policy/judge.ts';
 import { effectivePolicy } from '../policy/policy.ts';

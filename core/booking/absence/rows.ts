@@ -1,12 +1,11 @@
 import type { Appointment, Parameters, ParametersParameter, Slot, Task, TaskInput } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
-import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { isBuffer } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { toldGroupOf } from '../../visits/group.ts';
-import { timeOf } from '../appointment/overbooking.ts';
 import { patientOf } from '../confirmation/task.ts';
 import type { Absent, Proposal } from './plan.ts';
 import { type AbsenceRequest, keyOf, type Silence, silences } from './request.ts';
@@ -299,9 +298,9 @@ export const openAffected = (config: PublicConfig): string =>
 export function absentBy(blocks: readonly Slot[]): Absent[] {
   return blocks.flatMap((slot): Absent[] => {
     const schedule = idIn(slot.schedule, 'Schedule');
-    const [start, end] = [parseInstant(slot.start), parseInstant(slot.end)];
+    const time = timeOf(slot);
     const isBlock = slot.status === 'busy-unavailable' && !isBuffer(slot);
-    return isBlock && schedule && start !== undefined && end !== undefined ? [{ schedule, start, end }] : [];
+    return isBlock && schedule && time ? [{ schedule, ...time }] : [];
   });
 }
 

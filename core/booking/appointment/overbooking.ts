@@ -1,18 +1,12 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { formatInstant, timeOf } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type Taking, takingSlot } from '../../slots/guard.ts';
 import { type CalendarSlot, isOverbooking, isTaken } from '../../slots/slot.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';
 import { type Interval, overlaps, subtract, union } from '../../time/interval.ts';
 import { neededSlotStatus } from './status.ts';
-
-/** The time of an appointment, if it has one. */
-export function timeOf({ start, end }: Pick<Appointment, 'start' | 'end'>): Interval | undefined {
-  const [from, to] = [parseInstant(start), parseInstant(end)];
-  return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
-}
 
 /** Whether an appointment takes time. A record of what took place takes none. */
 export const takesTime = (appointment: Appointment): boolean =>

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { parseInstant } from '../../fhir/instant.ts';
+import { parseInstant, timeOf } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { slotIdsOf } from '../../slots/slot-use.ts';
 import { servicesFor } from '../../slots/terms.ts';
@@ -102,10 +102,8 @@ function takenBy(situations: readonly Situation[]): StepTaken[] {
 
 function takenByStaying(appointments: readonly Appointment[], { state, context: { config } }: Situation): StepTaken[] {
   return appointments.flatMap((one) => {
-    const [start, end, mark] = [parseInstant(one.start), parseInstant(one.end), stepOf(one, config)];
-    return mark && start !== undefined && end !== undefined
-      ? [{ start, end, step: mark.step, schedules: schedulesOfStored(one, state), path: STAYS }]
-      : [];
+    const [time, mark] = [timeOf(one), stepOf(one, config)];
+    return mark && time ? [{ ...time, step: mark.step, schedules: schedulesOfStored(one, state), path: STAYS }] : [];
   });
 }
 

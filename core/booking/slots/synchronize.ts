@@ -1,6 +1,6 @@
 import type { Appointment, Bundle, BundleEntry, Reference, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
-import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';
@@ -27,7 +27,7 @@ import { type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slot
 import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { bufferSlots, neededBuffers, type ScheduleServices, termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
-import { buffersWithoutSlot, takesTime, timeOf, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
+import { buffersWithoutSlot, takesTime, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
 import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
 import { refillRows } from '../waitlist/refill.ts';
 import { unfittingSlots } from './reads.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, CodeableConcept, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
-import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
 import { isSameJson } from '../../fhir/json.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn, serviceIdOf } from '../../fhir/reference.ts';
@@ -125,8 +125,8 @@ export interface Offered extends Interval {
 export function fits(entry: Appointment, offered: Offered, standing: Appointment | undefined): boolean {
   const actors = wantedActors(entry);
   const isWished = (entry.requestedPeriod ?? []).some((wish) => {
-    const [start, end] = [parseInstant(wish.start), parseInstant(wish.end)];
-    return start !== undefined && end !== undefined && contains({ start, end }, offered);
+    const time = timeOf(wish);
+    return time !== undefined && contains(time, offered);
   });
   const before = parseInstant(standing?.start) ?? Number.POSITIVE_INFINITY;
   return (

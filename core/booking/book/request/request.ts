@@ -7,7 +7,7 @@ import type {
   RelatedPerson,
 } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../config/config.ts';
-import { parseInstant } from '../../../fhir/instant.ts';
+import { parseInstant, timeOf } from '../../../fhir/instant.ts';
 import {
   containsPath,
   type Issue,
@@ -83,12 +83,6 @@ function instantIssues({ value, path }: Located<Appointment>): Issue[] {
       diagnostics: `Appointment.${name} must be a valid instant with an offset, such as 2027-01-31T09:30:00+01:00, in the years 0001 to 9999 (UTC).`,
       expression: `${path}.${name}`,
     }));
-}
-
-function readInterval({ value }: Located<Appointment>): Interval | undefined {
-  const start = parseInstant(value.start);
-  const end = parseInstant(value.end);
-  return start === undefined || end === undefined || start >= end ? undefined : { start, end };
 }
 
 /** The ids that could be read, and the problems of the others. */
@@ -173,7 +167,7 @@ function readOne(
   return {
     request: {
       appointment,
-      interval: readInterval(appointment),
+      interval: timeOf(appointment.value),
       slots: slots.ids,
       participants: participation.participants,
       schedule: schedule.ids[0],
