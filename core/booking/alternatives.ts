@@ -3,7 +3,7 @@ import type { PublicConfig } from '../config/config.ts';
 import { formatInstant, timeOf } from '../fhir/instant.ts';
 import type { BookingErrorCode } from '../fhir/outcome/errors.ts';
 import { type Alternative, containsPath, type Issue } from '../fhir/outcome/outcome.ts';
-import { idIn, serviceIdsOf } from '../fhir/reference.ts';
+import { offeredServiceIds } from '../fhir/reference.ts';
 import { findChain } from '../slots/chain.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
@@ -150,8 +150,7 @@ export function sameServiceReads(
   schedules: readonly Schedule[],
   state: ResourceSet,
 ): BundleEntry[] {
-  const actors = schedules.flatMap(({ actor }) => actor.flatMap((one) => idIn(one, 'HealthcareService') ?? []));
-  const services = [...new Set([...actors, ...schedules.flatMap(serviceIdsOf)])];
+  const services = [...new Set(schedules.flatMap(offeredServiceIds))];
   const types = tokensOf(wantedTypes(request, schedules, state));
   const query: SearchQuery = [
     ['active:not', 'false'],

@@ -1,4 +1,4 @@
-import type { ExtractResource, HealthcareService, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
+import type { ExtractResource, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
 import { idIn } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 
@@ -29,14 +29,6 @@ export function resourcesOfType<T extends ResourceType>(state: ResourceSet, type
 export function scheduleOf(state: ResourceSet, slot: Slot): Schedule | undefined {
   const id = idIn(slot.schedule, 'Schedule');
   return id === undefined ? undefined : findResource(state, 'Schedule', id);
-}
-
-/** The HealthcareServices whose calendar a Schedule is, as far as they were found. */
-export function servicesOf(state: ResourceSet, schedule: Schedule): HealthcareService[] {
-  return schedule.actor.flatMap((actor) => {
-    const id = idIn(actor, 'HealthcareService');
-    return (id && findResource(state, 'HealthcareService', id)) || [];
-  });
 }
 
 /** Resources by their id. */

@@ -66,6 +66,12 @@ export function serviceIdOf({ extension = [] }: CodeableConcept): string | undef
   return type === 'HealthcareService' ? id : undefined;
 }
 
+/** The ids of the services that a Schedule offers, each once: those whose calendar it is, and those that it names. */
+export function offeredServiceIds(schedule: Schedule): string[] {
+  const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);
+  return [...new Set([...actors, ...serviceIdsOf(schedule)])];
+}
+
 /** The ids of the services that a Schedule or a Slot names, each once. */
 export function serviceIdsOf({ serviceType = [] }: Pick<Schedule, 'serviceType'>): string[] {
   return [...new Set(serviceType.map(serviceIdOf).filter((id) => id !== undefined))];

@@ -4,6 +4,7 @@ import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/sche
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { payerKindsOf } from '../fhir/payer-kind.ts';
+import { offeredServiceIds } from '../fhir/reference.ts';
 import type { Interval } from '../time/interval.ts';
 import type { Terms, TermsOf } from './settle.ts';
 import {
@@ -102,6 +103,12 @@ export function granularityOf(
 export interface ScheduleServices {
   readonly schedule: Schedule;
   readonly services: readonly HealthcareService[];
+}
+
+/** A Schedule with its services, as far as they are among these. */
+export function withServices(schedule: Schedule, among: readonly HealthcareService[]): ScheduleServices {
+  const byId = new Map(among.map((service) => [service.id, service]));
+  return { schedule, services: offeredServiceIds(schedule).flatMap((id) => byId.get(id) ?? []) };
 }
 
 /** The terms of the offers of some Schedules; an offer for several services must suit the most demanding of them. */

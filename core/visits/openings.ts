@@ -4,11 +4,18 @@ import { permittedIn, type StartBounds } from '../booking/policy/judge.ts';
 import { effectivePolicy } from '../booking/policy/policy.ts';
 import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
 import type { PublicConfig } from '../config/config.ts';
-import { idIn, serviceIdOf, serviceIdsOf } from '../fhir/reference.ts';
+import { serviceIdOf } from '../fhir/reference.ts';
 import { findChain } from '../slots/chain.ts';
 import { isWithheld } from '../slots/intent.ts';
 import { type CalendarSlot, publishedKeyOf } from '../slots/slot.ts';
-import { type Buffers, granularityOf, neededBuffers, servesPayerKind, withBuffers } from '../slots/terms.ts';
+import {
+  type Buffers,
+  granularityOf,
+  neededBuffers,
+  servesPayerKind,
+  withBuffers,
+  withServices,
+} from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
 import { type Filler, firstFrom, type Opening, type OpenStep } from './search.ts';
@@ -42,13 +49,6 @@ export interface Frame {
   readonly config: PublicConfig;
 }
 
-/** The services that a Schedule takes its policy from. */
-function servicesOf(schedule: Schedule, all: readonly HealthcareService[]): HealthcareService[] {
-  const actors = schedule.actor.flatMap((one) => idIn(one, 'HealthcareService') ?? []);
-  const named = new Set([...serviceIdsOf(schedule), ...actors]);
-  return all.filter(({ id = '' }) => named.has(id));
-}
-
 /**
  * The Schedules in which this caller can book something now, by their ids: those that are open, whose policy is valid.
  *
@@ -66,7 +66,7 @@ export function bookableSchedules(
       if (!bounds || id === undefined) {
         return [];
       }
-      const own = servicesOf(schedule, services);
+      const { services: own } = withServices(schedule, services);
       const { shortest, step, longest = Number.POSITIVE_INFINITY } = granularityOf(schedule, own, config);
       const { policy } = effectivePolicy(schedule, own, config);
       const most = role === 'repository' ? Number.POSITIVE_INFINITY : Math.max(longest, policy.longest ?? 0);

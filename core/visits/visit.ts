@@ -2,7 +2,7 @@ import type { Appointment, Extension, HealthcareService, Schedule } from '@medpl
 import { lengthText, milliseconds, unitCodes, YEAR } from '../booking/policy/policy.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { idIn, serviceIdsOf } from '../fhir/reference.ts';
+import { idIn, offeredServiceIds } from '../fhir/reference.ts';
 import { DAY } from '../time/time-zone.ts';
 import { canFollow, type OrderedStep } from './order.ts';
 
@@ -344,8 +344,7 @@ export const plainStep = (service: string): VisitStep => ({
 export function isInPool(pool: Pool, schedule: Schedule): boolean {
   return pool.kind === 'schedules'
     ? pool.schedules.includes(schedule.id ?? '')
-    : serviceIdsOf(schedule).includes(pool.service) ||
-        schedule.actor.some((actor) => idIn(actor, 'HealthcareService') === pool.service);
+    : offeredServiceIds(schedule).includes(pool.service);
 }
 
 /** The step of a visit that an appointment is. */

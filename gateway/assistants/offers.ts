@@ -1,7 +1,7 @@
 import type { CodeableConcept, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../core/config/config.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
-import { idIn, isId, serviceIdsOf } from '../../core/fhir/reference.ts';
+import { isId, offeredServiceIds } from '../../core/fhir/reference.ts';
 import { granularityOf } from '../../core/slots/terms.ts';
 import type { CredentialKeys } from '../sealing/credential-keys.ts';
 
@@ -76,9 +76,7 @@ const haveOne = (one: readonly string[], other: readonly string[]): boolean => o
 /** Whether a Schedule is one in which times of a service can be booked. */
 export const offersService = (schedule: Schedule, { id, type }: HealthcareService): boolean =>
   schedule.active !== false &&
-  (schedule.actor.some((actor) => idIn(actor, 'HealthcareService') === id) ||
-    serviceIdsOf(schedule).some((one) => one === id) ||
-    haveOne(codesOf(type), codesOf(schedule.serviceType)));
+  (offeredServiceIds(schedule).some((one) => one === id) || haveOne(codesOf(type), codesOf(schedule.serviceType)));
 
 /** As what an appointment of a service is booked. */
 export const typeOf = ({ type, name }: HealthcareService): CodeableConcept => {

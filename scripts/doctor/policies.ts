@@ -7,7 +7,7 @@ import {
 } from '../../core/booking/policy/policy.ts';
 import { byId } from '../../core/booking/resource-set.ts';
 import type { PublicConfig } from '../../core/config/config.ts';
-import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
+import { offeredServiceIds } from '../../core/fhir/reference.ts';
 import { searchAll } from '../medplum/project.ts';
 import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
 
@@ -24,8 +24,7 @@ function unreadable(holder: PolicyHolder, config: PublicConfig): string[] {
 
 /** The policy that applies to a Schedule, as `$book` and the searches read it. */
 function policyOf(schedule: Schedule, services: ReadonlyMap<string, HealthcareService>, config: PublicConfig) {
-  const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);
-  const own = [...new Set([...actors, ...serviceIdsOf(schedule)])].flatMap((id) => services.get(id) ?? []);
+  const own = offeredServiceIds(schedule).flatMap((id) => services.get(id) ?? []);
   return effectivePolicy(schedule, own, config);
 }
 

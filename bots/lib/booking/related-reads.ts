@@ -14,7 +14,7 @@ import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { calendarOf, isBooked } from '../../../core/slots/slot.ts';
 import { isHeld, slotIdsOf } from '../../../core/slots/slot-use.ts';
-import { reachOf, type ScheduleServices } from '../../../core/slots/terms.ts';
+import { reachOf, type ScheduleServices, withServices } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
 import { ofType, readAhead, readHistories, readInBatch, readWhole } from '../read.ts';
 
@@ -200,14 +200,7 @@ export async function readSchedules(
   const schedules = ofType('Schedule', found).filter(({ id = '' }) => ids.includes(id));
   const [more] = await readInBatch(medplum, servicesUrl(schedules));
   const services = [...ofType('HealthcareService', found), ...ofType('HealthcareService', more)];
-  return schedules.map((schedule) => {
-    const own = new Set([
-      ...serviceIdsOf(schedule),
-      ...schedule.actor.flatMap((one) => idIn(one, 'HealthcareService') ?? []),
-    ]);
-    const unique = new Map(services.filter(({ id }) => own.has(id ?? '')).map((service) => [service.id, service]));
-    return { schedule, services: [...unique.values()] };
-  });
+  return schedules.map((schedule) => withServices(schedule, services));
 }
 
 const scheduleIdsOf = (slots: readonly Slot[]): string[] => [

@@ -6,7 +6,7 @@ import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
 import { requestorLimitIssues } from '../policy/requestor-limits.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
-import { type BookingContext, type Knowledge, offeredServicesOf } from './knowledge.ts';
+import { type BookingContext, type Knowledge, readServices } from './knowledge.ts';
 import type { BookRequest } from './request/request.ts';
 import { changedBy, type EarlierAppointments } from './resubmission/reschedule.ts';
 
@@ -81,7 +81,7 @@ export function applyPolicy(
   const { now, asked, config, purpose = 'book', reached = new Set() } = context;
   const { interval, appointment } = request;
   const policiesOf = (schedules: readonly Schedule[]) =>
-    schedules.map((one) => effectivePolicy(one, offeredServicesOf(one, state, known), config));
+    schedules.map((one) => effectivePolicy(one, readServices(one, state, known).services, config));
   const policies = policiesOf(schedulesNamed(request, state));
   if (!interval || interval.start <= now) {
     return { policies, issues: [], quotas: [] };

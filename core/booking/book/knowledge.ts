@@ -1,13 +1,14 @@
-import type { Appointment, HealthcareService, Reference, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Reference, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 import { serviceIdsOf } from '../../fhir/reference.ts';
+import { type ScheduleServices, withServices } from '../../slots/terms.ts';
 import type { Patients } from '../appointment/change.ts';
 import type { Offer } from '../appointment/expiry.ts';
 import type { Role } from '../caller-role.ts';
 import type { Asked } from '../policy/judge.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
-import { findResource, type ResourceSet, servicesOf } from '../resource-set.ts';
+import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import type { Fragments, ScheduleTime } from '../slots/reads.ts';
 import type { Purpose } from './request/request.ts';
 
@@ -125,15 +126,16 @@ export function learned(known: Knowledge, more: Knowledge): Knowledge {
 /** What must be read before a decision can be made. */
 export type Wanted = { readonly [Name in keyof Questions]?: Questions[Name]['asked'] | undefined };
 
-/** The services of a Schedule: those whose calendar it is, and those that it names as offered. */
-export function offeredServicesOf(
+/** A Schedule with those of its services that were read: as actors with it, or because a decision asked for them. */
+export const readServices = (
   schedule: Schedule,
   state: ResourceSet,
   { services = new Map() }: Knowledge,
-): HealthcareService[] {
-  const named = serviceIdsOf(schedule).flatMap((id) => findResource(services, 'HealthcareService', id) ?? []);
-  return [...servicesOf(state, schedule), ...named];
-}
+): ScheduleServices =>
+  withServices(schedule, [
+    ...resourcesOfType(state, 'HealthcareService'),
+    ...resourcesOfType(services, 'HealthcareService'),
+  ]);
 
 /** The ids of services that these Schedules name and that have not been read yet. */
 export function unknownServices(schedules: readonly Schedule[], { services }: Knowledge): string[] {

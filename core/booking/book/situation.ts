@@ -16,7 +16,7 @@ import { allOf, clinicPartOf, type Submitted, submittedIn, submittedOf } from '.
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict, schedulesNamed, schedulesOfEarlier } from './apply-policy.ts';
-import { type BookingContext, type Knowledge, offeredServicesOf } from './knowledge.ts';
+import { type BookingContext, type Knowledge, readServices } from './knowledge.ts';
 import { type BookRequest, eachOf } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import {
@@ -77,10 +77,13 @@ function storedCalendar(
 
 /** The Schedules that were read, each with the services that it offers. */
 export function schedulesIn({ state, known }: Pick<Given, 'state' | 'known'>): ScheduleServices[] {
-  return resourcesOfType(state, 'Schedule').map((schedule) => ({
-    schedule,
-    services: offeredServicesOf(schedule, state, known),
-  }));
+  return resourcesOfType(state, 'Schedule').map((schedule) => readServices(schedule, state, known));
+}
+
+/** The Schedule of a slot with its services, if it was read. */
+export function calendarAt({ resource }: CalendarSlot, { state, known }: Pick<Given, 'state' | 'known'>) {
+  const schedule = scheduleOf(state, resource);
+  return schedule && readServices(schedule, state, known);
 }
 
 /** What `settle` needs to know of the booking's calendars. */
@@ -293,15 +296,15 @@ interface SlotBuffers {
 }
 
 /** The buffers that the booking needs, by the id of the Schedule. */
-export function buffersOf({ request, selected, state, known, context }: Situation): Map<string, SlotBuffers> {
+export function buffersOf(situation: Situation): Map<string, SlotBuffers> {
+  const { request, selected, context } = situation;
   const found = new Map<string, SlotBuffers>();
   for (const slot of selected.slots.toSorted((one, other) => one.start - other.start)) {
-    const schedule = scheduleOf(state, slot.resource);
+    const calendar = calendarAt(slot, situation);
     const types = request.appointment.value.serviceType ?? [];
-    const services = schedule ? offeredServicesOf(schedule, state, known) : [];
-    const buffers = schedule && neededBuffers({ schedule, services }, slot, types, context.config);
-    if (schedule?.id && buffers && buffers.before + buffers.after > 0 && !found.has(schedule.id)) {
-      found.set(schedule.id, { slot, buffers });
+    const buffers = calendar && neededBuffers(calendar, slot, types, context.config);
+    if (buffers && buffers.before + buffers.after > 0 && !found.has(slot.schedule)) {
+      found.set(slot.schedule, { slot, buffers });
     }
   }
   return found;

@@ -9,8 +9,7 @@ import { unknownSteps } from '../../visits/part.ts';
 import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
 import { isHold, isOffer, isOffered } from '../appointment/expiry.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
-import { offeredServicesOf } from './knowledge.ts';
-import type { Situation } from './situation.ts';
+import { calendarAt, type Situation } from './situation.ts';
 import { schedulesOf } from './slots/select-slots.ts';
 
 const mismatch = (diagnostics: string, expression: string): Issue => ({
@@ -23,14 +22,14 @@ const list = (appointments: readonly Appointment[]): string =>
   appointments.map(({ id }) => `Appointment/${id}`).join(', ');
 
 /** The service whose visits take several appointments, if one of these alone is booked without being a step of one. */
-function visitMissed({ mark, earlier, selected, request, state, known, context }: Situation): string | undefined {
+function visitMissed(situation: Situation): string | undefined {
+  const { mark, earlier, selected, request, context } = situation;
   if (mark || earlier.previous || context.offer) {
     return undefined;
   }
   const types = request.appointment.value.serviceType ?? [];
   const asking = selected.slots.flatMap((slot) => {
-    const schedule = scheduleOf(state, slot.resource);
-    const services = schedule ? offeredServicesOf(schedule, state, known) : [];
+    const services = calendarAt(slot, situation)?.services ?? [];
     const meant = servicesFor(slot, types.length > 0 ? types : (slot.services ?? []), services, context.config);
     return meant.length > 0 && meant.every((one) => isVisit(one, context.config)) ? meant : [];
   });

@@ -2,7 +2,7 @@ import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { idIn, serviceIdsOf } from '../../fhir/reference.ts';
+import { withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { Role } from '../caller-role.ts';
 import { type EffectivePolicy, effectivePolicy, lengthText } from './policy.ts';
@@ -94,8 +94,7 @@ export function permittedIn(
   now: number,
   config: PublicConfig,
 ): StartBounds | undefined {
-  const named = [...serviceIdsOf(schedule), ...schedule.actor.map((one) => idIn(one, 'HealthcareService'))];
-  const own = services.filter(({ id = '' }) => named.includes(id));
+  const { services: own } = withServices(schedule, services);
   const everything = { earliest: now, latest: Number.POSITIVE_INFINITY };
   if (schedule.active === false) {
     return undefined;

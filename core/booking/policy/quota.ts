@@ -3,7 +3,7 @@ import { artefactUri, type BookingConfig, type PublicConfig } from '../../config
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { idIn, serviceIdsOf } from '../../fhir/reference.ts';
+import { offeredServiceIds } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import { isRow, newRow, rowSearch, valueIn } from '../../rows/row.ts';
@@ -153,9 +153,7 @@ function isInScope(appointment: Appointment, scope: string | undefined, found: R
   return slotIdsOf(appointment).some((id) => {
     const slot = findResource(found, 'Slot', id);
     const schedule = slot && scheduleOf(found, slot);
-    const services = schedule
-      ? [...schedule.actor.flatMap((a) => idIn(a, 'HealthcareService') ?? []), ...serviceIdsOf(schedule)]
-      : [];
+    const services = schedule ? offeredServiceIds(schedule) : [];
     return slot?.schedule.reference === scope || services.some((service) => `HealthcareService/${service}` === scope);
   });
 }

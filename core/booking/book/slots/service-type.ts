@@ -1,13 +1,12 @@
-import type { CodeableConcept, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { CodeableConcept, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type Confirmation, type PublicConfig } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../../fhir/payer-kind.ts';
 import type { CalendarSlot } from '../../../slots/slot.ts';
-import { servesPayerKind } from '../../../slots/terms.ts';
+import { type ScheduleServices, servesPayerKind } from '../../../slots/terms.ts';
 import { type ResourceSet, scheduleOf } from '../../resource-set.ts';
-import { offeredServicesOf } from '../knowledge.ts';
 import type { BookRequest } from '../request/request.ts';
-import type { Situation } from '../situation.ts';
+import { calendarAt, type Situation } from '../situation.ts';
 
 function hasCommonCoding(one: CodeableConcept, other: CodeableConcept): boolean {
   return (one.coding ?? []).some(({ system, code }) =>
@@ -68,12 +67,12 @@ export function serviceTypeIssues(
  *
  * @returns `service-type-not-offered` if it is not
  */
-export function payerKindIssues({ request, selected, state, known, context }: Situation): Issue[] {
-  const { appointment } = request;
+export function payerKindIssues(situation: Situation): Issue[] {
+  const { selected, context } = situation;
+  const { appointment } = situation.request;
   const [kind] = payerKindsOf(appointment.value, context.config);
   const isServed = (slot: CalendarSlot): boolean => {
-    const schedule = scheduleOf(state, slot.resource);
-    const offered = schedule ? offeredServicesOf(schedule, state, known) : [];
+    const offered = calendarAt(slot, situation)?.services ?? [];
     const types = appointment.value.serviceType ?? slot.services ?? [];
     return !kind || servesPayerKind(kind, slot, types, offered, context.config);
   };
@@ -92,18 +91,13 @@ function confirmationIn(extensions: readonly Extension[] | undefined, url: strin
  * How a booking on these schedules is confirmed: by hand if one of them requires it, otherwise at once. A schedule's own
  * extension LocalConfirmation decides, else that of its services, else the installation's default.
  *
- * @param servicesOf - gives the services whose calendar a Schedule is, or that it offers
  * @see specification section 3
  */
-export function confirmationOf(
-  schedules: readonly Schedule[],
-  servicesOf: (schedule: Schedule) => readonly HealthcareService[],
-  config: PublicConfig,
-): Confirmation {
+export function confirmationOf(schedules: readonly ScheduleServices[], config: PublicConfig): Confirmation {
   const url = artefactUri(config, 'LocalConfirmation');
-  const wishes = schedules.map((schedule) => {
-    const services = servicesOf(schedule).map(({ extension }) => confirmationIn(extension, url));
-    const ofService = services.find((wish) => wish === 'manual') ?? services.find((wish) => wish !== undefined);
+  const wishes = schedules.map(({ schedule, services }) => {
+    const theirs = services.map(({ extension }) => confirmationIn(extension, url));
+    const ofService = theirs.find((wish) => wish === 'manual') ?? theirs.find((wish) => wish !== undefined);
     return confirmationIn(schedule.extension, url) ?? ofService ?? config.confirmation;
   });
   return wishes.includes('manual') ? 'manual' : 'automatic';

@@ -5,8 +5,7 @@ import { type CalendarSlot, occupies, takesTimeOf } from '../../../slots/slot.ts
 import { type Granularity, granularityOf } from '../../../slots/terms.ts';
 import { overlaps } from '../../../time/interval.ts';
 import { scheduleOf } from '../../resource-set.ts';
-import { offeredServicesOf } from '../knowledge.ts';
-import { buffersOf, ownEnding, type Situation, slotsConcerned, timeAround } from '../situation.ts';
+import { buffersOf, calendarAt, ownEnding, type Situation, slotsConcerned, timeAround } from '../situation.ts';
 
 /** Where a request names a slot, or the Schedule in which it was found. */
 function pathOf({ id }: CalendarSlot, { request: { slots, schedule, appointment } }: Situation): string {
@@ -78,9 +77,9 @@ const MINUTE = 60_000;
 
 type Slot = Situation['selected']['slots'][number];
 
-function granularityFor({ resource }: Slot, { state, known, context }: Situation): Granularity {
-  const schedule = scheduleOf(state, resource);
-  return granularityOf(schedule, schedule ? offeredServicesOf(schedule, state, known) : [], context.config);
+function granularityFor(slot: Slot, situation: Situation): Granularity {
+  const { schedule, services = [] } = calendarAt(slot, situation) ?? {};
+  return granularityOf(schedule, services, situation.context.config);
 }
 
 /**
