@@ -1,4 +1,4 @@
-import type { BundleEntry, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
+import type { BundleEntry, Schedule, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
 import { formatInstant, timeOf } from '../fhir/instant.ts';
 import type { BookingErrorCode } from '../fhir/outcome/errors.ts';
@@ -14,7 +14,7 @@ import { MOST_SLOTS } from './appointment/elements.ts';
 import { type BookRequest, eachOf } from './book/request/request.ts';
 import type { StartBounds } from './policy/judge.ts';
 import { findResource, type ResourceSet } from './resource-set.ts';
-import { type SearchQuery, search } from './search.ts';
+import { type SearchQuery, search, tokensOf } from './search.ts';
 
 /** How many alternatives a refusal proposes at most. */
 export const MOST_ALTERNATIVES = 3;
@@ -124,13 +124,6 @@ export function nearbyReads({ id }: Schedule, wanted: Interval, { earliest, late
     search('Slot', [...common, ['start', `ge${formatInstant(from)}`], ['_sort', 'start']]),
   ];
 }
-
-const escapeToken = (value: string): string => value.replace(/[\\,$|]/g, '\\$&');
-
-const tokensOf = (concepts: readonly CodeableConcept[]): string[] =>
-  concepts.flatMap(({ coding = [] }) =>
-    coding.flatMap(({ system, code }) => (system && code ? `${escapeToken(system)}|${escapeToken(code)}` : [])),
-  );
 
 /** The service types that a request asks for: its own, else those of its slots, else those of its schedules. */
 function wantedTypes({ appointment, slots }: BookRequest, schedules: readonly Schedule[], state: ResourceSet) {

@@ -31,6 +31,12 @@ export function scheduleOf(state: ResourceSet, slot: Slot): Schedule | undefined
   return id === undefined ? undefined : findResource(state, 'Schedule', id);
 }
 
+/** The Schedules of some Slots, by the ids of these, each once, as far as both were found. */
+export function schedulesOfSlots(ids: readonly string[], state: ResourceSet): Schedule[] {
+  const slots = ids.flatMap((id) => findResource(state, 'Slot', id) ?? []);
+  return [...new Set(slots.flatMap((slot) => scheduleOf(state, slot) ?? []))];
+}
+
 /** Resources by their id. */
 export function byId<T extends Resource>(resources: readonly T[]): Map<string, T> {
   return new Map(

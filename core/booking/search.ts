@@ -1,4 +1,4 @@
-import type { Bundle, BundleEntry, Identifier, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, CodeableConcept, Identifier, Resource, ResourceType } from '@medplum/fhirtypes';
 import { isId } from '../fhir/reference.ts';
 import { type ResourceSet, resourceSet } from './resource-set.ts';
 
@@ -41,16 +41,19 @@ export function readsById(type: ResourceType, ids: readonly (string | undefined)
     .map((id) => ({ request: { method: 'GET', url: `${type}/${id}` } }));
 }
 
-const escapeToken = (value: string): string => value.replace(/[\\,$|]/g, '\\$&');
+const token = (system: string | undefined, value: string): string =>
+  [system ?? '', value].map((part) => part.replace(/[\\,$|]/g, '\\$&')).join('|');
+
+/** The codes of some concepts, as a search for one of them names them. */
+export const tokensOf = (concepts: readonly CodeableConcept[]): string[] =>
+  concepts.flatMap(({ coding = [] }) => coding.flatMap(({ system, code }) => (code ? token(system, code) : [])));
 
 /** The query for resources that a requestor submitted with one of these identifiers; `undefined` without identifiers. */
 export function identifierQuery(
   identifiers: readonly Identifier[] | undefined,
   tag: string,
 ): [string, string][] | undefined {
-  const tokens = (identifiers ?? []).flatMap(({ system, value }) =>
-    value ? [`${escapeToken(system ?? '')}|${escapeToken(value)}`] : [],
-  );
+  const tokens = (identifiers ?? []).flatMap(({ system, value }) => (value ? [token(system, value)] : []));
   return tokens.length > 0
     ? [
         ['identifier', tokens.join(',')],

@@ -99,6 +99,14 @@ export function granularityOf(
   };
 }
 
+/** Whether an appointment would take a part of an offer only. */
+export const splits = ({ start, end }: Interval, slot: Interval): boolean =>
+  [start, end].some((moment) => moment > slot.start && moment < slot.end);
+
+/** Whether an offer may be divided at a moment: a whole number of steps after its start, or not within it at all. */
+export const isOnStep = (moment: number, slot: Interval, step: number): boolean =>
+  moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
+
 /** A Schedule with the services that it offers. */
 export interface ScheduleServices {
   readonly schedule: Schedule;

@@ -11,8 +11,10 @@ import { type CalendarSlot, publishedKeyOf } from '../slots/slot.ts';
 import {
   type Buffers,
   granularityOf,
+  isOnStep,
   neededBuffers,
   servesPayerKind,
+  splits,
   withBuffers,
   withServices,
 } from '../slots/terms.ts';
@@ -150,12 +152,11 @@ function isDivisible(slots: readonly CalendarSlot[], { start, end }: Interval, {
   const length = end - start;
   return (
     (slots.length > 1 || length <= longest) &&
-    slots.every((slot) => {
-      const isSplit = (start > slot.start && start < slot.end) || (end > slot.start && end < slot.end);
-      const isOnStep = (moment: number): boolean =>
-        moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
-      return (!isSplit || length >= shortest) && isOnStep(start) && isOnStep(end);
-    })
+    slots.every(
+      (slot) =>
+        (length >= shortest || !splits({ start, end }, slot)) &&
+        [start, end].every((moment) => isOnStep(moment, slot, step)),
+    )
   );
 }
 

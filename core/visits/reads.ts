@@ -1,5 +1,5 @@
 import type { BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { type SearchQuery, search, searchByIds } from '../booking/search.ts';
+import { type SearchQuery, search, searchByIds, tokensOf } from '../booking/search.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { serviceIdsOf } from '../fhir/reference.ts';
 import type { Interval } from '../time/interval.ts';
@@ -34,19 +34,13 @@ export function poolReads(pools: readonly Pool[]): BundleEntry[] {
   ];
 }
 
-const escapeToken = (value: string): string => value.replace(/[\\,$|]/g, '\\$&');
-
 /**
  * The searches for the Schedules that offer services: by the codes of these; if one of them has none, all Schedules.
  *
  * @param services - of pools
  */
 export function offeringReads(services: readonly HealthcareService[]): BundleEntry[] {
-  const tokens = services.map(({ type = [] }) =>
-    type.flatMap(({ coding = [] }) =>
-      coding.flatMap(({ system = '', code }) => (code ? [`${escapeToken(system)}|${escapeToken(code)}`] : [])),
-    ),
-  );
+  const tokens = services.map(({ type = [] }) => tokensOf(type));
   const isCoded = tokens.every((some) => some.length > 0);
   return services.length === 0 ? [] : [schedules(isCoded ? [['service-type', unique(tokens.flat()).join(',')]] : [])];
 }

@@ -260,8 +260,8 @@ export const breaks: readonly Break[] = [
     rule: '`POST /Appointment/$book`: `proposed` becomes `booked`',
     edits: [
       edit(
-        'core/booking/book/result.ts',
-        "if (isKept || confirmationOf(schedulesOf(slots, state), servicesOf, config) === 'automatic') {",
+        'core/booking/book/transaction.ts',
+        "if (isKept || confirmationOf(schedules, config) === 'automatic') {",
         'if (isKept) {',
       ),
     ],

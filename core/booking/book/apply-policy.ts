@@ -1,23 +1,24 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { slotIdsOf } from '../../slots/slot-use.ts';
 import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
 import { drawIssues, policyIssues } from '../policy/judge.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
 import { requestorLimitIssues } from '../policy/requestor-limits.ts';
-import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
+import { findResource, type ResourceSet, schedulesOfSlots } from '../resource-set.ts';
 import { type BookingContext, type Knowledge, readServices } from './knowledge.ts';
 import type { BookRequest } from './request/request.ts';
 import { changedBy, type EarlierAppointments } from './resubmission/reschedule.ts';
 
 /** The Schedules that a request names, directly or through its slots, each once. */
 export function schedulesNamed({ slots, schedule }: BookRequest, state: ResourceSet): Schedule[] {
-  const ofSlots = slots.flatMap(({ value }) => {
-    const slot = findResource(state, 'Slot', value);
-    return (slot && scheduleOf(state, slot)) ?? [];
-  });
+  const named = schedulesOfSlots(
+    slots.map(({ value }) => value),
+    state,
+  );
   const own = schedule && findResource(state, 'Schedule', schedule.value);
-  return [...new Set([...ofSlots, ...(own ? [own] : [])])];
+  return [...new Set([...named, ...(own ? [own] : [])])];
 }
 
 /** What the policies of the Schedules concerned say about a booking. */
@@ -29,20 +30,9 @@ export interface PolicyVerdict {
   readonly quotas: readonly Quota[];
 }
 
-/** The Schedules of an appointment that is moved or replaced. */
-export function schedulesOfEarlier(
-  slots: readonly { readonly reference?: string }[] = [],
-  state: ResourceSet,
-): Schedule[] {
-  return slots.flatMap(({ reference }) => {
-    const slot = findResource(state, 'Slot', reference?.split('/')[1] ?? '');
-    return (slot && scheduleOf(state, slot)) ?? [];
-  });
-}
-
 /** The Schedules whose policies a booking depends on. */
 export function schedulesConcerned(request: BookRequest, earlier: EarlierAppointments, state: ResourceSet): Schedule[] {
-  const ofEarlier = changedBy(earlier).flatMap(({ slot }) => schedulesOfEarlier(slot, state));
+  const ofEarlier = schedulesOfSlots(changedBy(earlier).flatMap(slotIdsOf), state);
   return [...new Set([...schedulesNamed(request, state), ...ofEarlier])];
 }
 
@@ -60,7 +50,7 @@ function givingBackIssues(
       return [];
     }
     const start = Date.parse(earlier.start ?? '');
-    const policies = policiesOf(schedulesOfEarlier(earlier.slot, state));
+    const policies = policiesOf(schedulesOfSlots(slotIdsOf(earlier), state));
     return policyIssues('cancel', policies, { start, end: start }, now, paths[Math.min(index, 1)] ?? '');
   });
 }

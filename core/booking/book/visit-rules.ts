@@ -8,9 +8,8 @@ import { isByItself, siblingsOf, tookPlace, visitOf } from '../../visits/group.t
 import { unknownSteps } from '../../visits/part.ts';
 import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
 import { isHold, isOffer, isOffered } from '../appointment/expiry.ts';
-import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
+import { scheduleOf, schedulesOfSlots } from '../resource-set.ts';
 import { calendarAt, type Situation } from './situation.ts';
-import { schedulesOf } from './slots/select-slots.ts';
 
 const mismatch = (diagnostics: string, expression: string): Issue => ({
   code: 'visit-mismatch',
@@ -83,26 +82,19 @@ function wholeIssues(situations: readonly Situation[]): Issue[] {
   );
 }
 
-function schedulesOfStored({ slot = [] }: Appointment, state: ResourceSet) {
-  const found = slot.flatMap(({ reference = '' }) => {
-    const stored = findResource(state, 'Slot', reference.split('/')[1] ?? '');
-    return (stored && scheduleOf(state, stored)) ?? [];
-  });
-  return [...new Set(found)];
-}
-
 function takenBy(situations: readonly Situation[]): StepTaken[] {
-  return situations.flatMap(({ mark, request: { interval, appointment }, selected, state }) =>
-    mark && interval
-      ? [{ ...interval, step: mark.step, schedules: schedulesOf(selected.slots, state), path: appointment.path }]
-      : [],
-  );
+  return situations.flatMap(({ mark, request: { interval, appointment }, selected, state }) => {
+    const schedules = [...new Set(selected.slots.flatMap(({ resource }) => scheduleOf(state, resource) ?? []))];
+    return mark && interval ? [{ ...interval, step: mark.step, schedules, path: appointment.path }] : [];
+  });
 }
 
 function takenByStaying(appointments: readonly Appointment[], { state, context: { config } }: Situation): StepTaken[] {
   return appointments.flatMap((one) => {
     const [time, mark] = [timeOf(one), stepOf(one, config)];
-    return mark && time ? [{ ...time, step: mark.step, schedules: schedulesOfStored(one, state), path: STAYS }] : [];
+    return mark && time
+      ? [{ ...time, step: mark.step, schedules: schedulesOfSlots(slotIdsOf(one), state), path: STAYS }]
+      : [];
   });
 }
 

@@ -21,7 +21,7 @@ import { answersEntries } from '../book/transaction.ts';
 import { hasCommonIdentifier } from '../patient/identity.ts';
 import { lengthText, readPolicy } from '../policy/policy.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { identifierQuery, search, searchByIds, searchUrl } from '../search.ts';
+import { identifierQuery, search, searchByIds, searchUrl, tokensOf } from '../search.ts';
 import { MOST_ENTRIES, visitsFor, wishIssues } from './entry.ts';
 
 /** Elements that an entry has only once a time was found for it. */
@@ -94,11 +94,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
 }
 
 /** The codes of the services that somebody waits for, as a search names them. */
-export const typesOf = ({ serviceType = [] }: Appointment): string =>
-  serviceType
-    .flatMap(({ coding = [] }) => coding)
-    .flatMap(({ system = '', code }) => (code ? `${system}|${code}`.replace(/[\\,$]/g, '\\$&') : []))
-    .join(',');
+export const typesOf = ({ serviceType = [] }: Appointment): string => tokensOf(serviceType).join(',');
 
 /** Everything that must be known to judge a request, read with the caller's rights. */
 export function joinReads(request: BookRequest, requestor: string, config: BookingConfig): BundleEntry[] {

@@ -4,7 +4,7 @@ import { findChain, type Mismatch, mismatches } from '../../../slots/chain.ts';
 import type { Calendar, CalendarSlot } from '../../../slots/slot.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { MOST_SLOTS } from '../../appointment/elements.ts';
-import { findResource, type ResourceSet, scheduleOf } from '../../resource-set.ts';
+import { findResource, type ResourceSet } from '../../resource-set.ts';
 import { MOST_OFFERS } from '../reads.ts';
 import type { Located } from '../request/parameters.ts';
 import type { BookRequest } from '../request/request.ts';
@@ -187,9 +187,4 @@ export function selectSlots(request: BookRequest, state: ResourceSet, calendar: 
     slots: groups.flatMap((group) => group.slots),
     issues: [...found, ...groups.flatMap((group) => group.issues)],
   };
-}
-
-/** The Schedules of these slots, each once. */
-export function schedulesOf(slots: readonly CalendarSlot[], state: ResourceSet) {
-  return [...new Set(slots.flatMap(({ resource }) => scheduleOf(state, resource) ?? []))];
 }

@@ -2,7 +2,7 @@ import { formatInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { isWithheld } from '../../../slots/intent.ts';
 import { type CalendarSlot, occupies, takesTimeOf } from '../../../slots/slot.ts';
-import { type Granularity, granularityOf } from '../../../slots/terms.ts';
+import { type Granularity, granularityOf, isOnStep, splits } from '../../../slots/terms.ts';
 import { overlaps } from '../../../time/interval.ts';
 import { scheduleOf } from '../../resource-set.ts';
 import { buffersOf, calendarAt, ownEnding, type Situation, slotsConcerned, timeAround } from '../situation.ts';
@@ -120,17 +120,14 @@ export function granularityIssues(situation: Situation): Issue[] {
     const expression = `${appointment.path}.${element}`;
     found.set(expression, found.get(expression) ?? { code: 'period-invalid', diagnostics, expression });
   };
+  const { start = 0, end = 0 } = interval ?? {};
   for (const slot of interval ? situation.selected.slots : []) {
-    const { start = 0, end = 0 } = interval ?? {};
-    const isSplit = (start > slot.start && start < slot.end) || (end > slot.start && end < slot.end);
     const { shortest, step } = granularityFor(slot, situation);
-    const isOnStep = (moment: number): boolean =>
-      moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
-    if (isSplit && end - start < shortest) {
+    if (splits({ start, end }, slot) && end - start < shortest) {
       report('end', `Appointments here last at least ${shortest / MINUTE} minutes.`);
     }
     for (const element of ['start', 'end'] as const) {
-      if (!isOnStep(element === 'start' ? start : end)) {
+      if (!isOnStep(element === 'start' ? start : end, slot, step)) {
         report(element, `Slot/${slot.id} can only be split in steps of ${step / MINUTE} minutes from its start.`);
       }
     }
