@@ -1,5 +1,5 @@
 import type { CodeableConcept, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
-import { specialtyIssues } from '../../core/booking/appointment/publisher-rules.ts';
+import { specialtyIssues } from '../../core/booking/appointment/profile.ts';
 import { changeService } from '../../core/calendar/change/opening-hours.ts';
 import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';

@@ -1,7 +1,6 @@
 import type { Appointment, CodeableConcept, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { displayIssues } from '../../core/booking/appointment/actors.ts';
-import { profileIssues } from '../../core/booking/appointment/profile.ts';
-import { publisherIssues, specialtyIssues } from '../../core/booking/appointment/publisher-rules.ts';
+import { profileIssues, publisherIssues, specialtyIssues } from '../../core/booking/appointment/profile.ts';
 import type { AppointmentRules, BookingConfig } from '../../core/config/config.ts';
 import { readStructure } from '../../core/fhir/types/structure.ts';
 

@@ -8,8 +8,7 @@ import { entryChangeIssues } from '../waitlist/entry.ts';
 import { addedActorIssues, displayIssues } from './actors.ts';
 import { immutableIssues, reservedIssues } from './elements.ts';
 import { hasRunOut } from './expiry.ts';
-import { profileIssues } from './profile.ts';
-import { publisherIssues } from './publisher-rules.ts';
+import { profileIssues, publisherIssues } from './profile.ts';
 import { type Changer, isOpen, statusIssues, transitionIssues } from './status.ts';
 
 /** The existing patients of an appointment, by id; deleted ones are absent. */

@@ -8,8 +8,7 @@ import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from 
 import { conditionalReferenceIssues } from '../../fhir/unsupported.ts';
 import { seriesOf } from '../../visits/group.ts';
 import { stepOf } from '../../visits/visit.ts';
-import { profileIssues } from '../appointment/profile.ts';
-import { publisherIssues } from '../appointment/publisher-rules.ts';
+import { profileIssues, publisherIssues } from '../appointment/profile.ts';
 import { canBeMoved } from '../appointment/status.ts';
 import { bookingReads } from '../book/reads.ts';
 import { readInputs } from '../book/request/parameters.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { validateChange } from '../../../../core/booking/appointment/change.ts';
-import { profileIssues } from '../../../../core/booking/appointment/profile.ts';
-import { publisherIssues } from '../../../../core/booking/appointment/publisher-rules.ts';
+import { profileIssues, publisherIssues } from '../../../../core/booking/appointment/profile.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { presets } from '../../../../core/config/presets.ts';
 import { resolveConfig } from '../../../../core/config/resolve.ts';
