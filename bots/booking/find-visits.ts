@@ -3,11 +3,11 @@ import type { Bundle, HealthcareService, OperationOutcome } from '@medplum/fhirt
 import { resourcesOfType } from '../../core/booking/resource-set.ts';
 import { readsById } from '../../core/booking/search.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { stepsWith } from '../../core/visits/check.ts';
+import { partOf, stepsWith, unknownSteps } from '../../core/visits/check.ts';
 import type { Frame } from '../../core/visits/openings.ts';
-import { inWhole, partOf, unknownSteps } from '../../core/visits/part.ts';
 import { findAnswer, proposalBundle } from '../../core/visits/proposal.ts';
 import { type FindRequest, parseFind } from '../../core/visits/request.ts';
+import { inWhole } from '../../core/visits/series.ts';
 import { plainStep, readVisit, type Visit } from '../../core/visits/visit.ts';
 import { unavailable } from '../lib/booking/decide.ts';
 import { findVisits } from '../lib/booking/visits.ts';

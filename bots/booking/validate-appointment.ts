@@ -12,8 +12,7 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { formatReference, parseReference } from '../../core/fhir/reference.ts';
 import { updateEntry, withoutEmpty } from '../../core/fhir/resource.ts';
 import { threadOf, threadSearch, threadTask, visitThreadSearch } from '../../core/messages/thread.ts';
-import { type CalendarSlot, calendarOf } from '../../core/slots/slot.ts';
-import { slotIdsOf } from '../../core/slots/slot-use.ts';
+import { type CalendarSlot, calendarOf, slotIdsOf } from '../../core/slots/slot.ts';
 import { toldGroupOf } from '../../core/visits/group.ts';
 import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
 import { announce, contested, isDeletion } from '../lib/calendar/guard.ts';

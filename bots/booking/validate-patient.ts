@@ -10,7 +10,7 @@ import { effectivePolicy } from '../../core/booking/policy/policy.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { idIn } from '../../core/fhir/reference.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
-import { slotIdsOf } from '../../core/slots/slot-use.ts';
+import { slotIdsOf } from '../../core/slots/slot.ts';
 import { readSchedulesOf } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';

@@ -22,7 +22,7 @@ import {
 import { communicationSearch } from '../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadOf, threadTask } from '../../core/messages/thread.ts';
 import { isRow } from '../../core/rows/row.ts';
-import { slotIdsOf } from '../../core/slots/slot-use.ts';
+import { slotIdsOf } from '../../core/slots/slot.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { cancelEntries, cancellationIssues } from '../lib/booking/cancel.ts';
 import { type Companion, groupSearch, readCompanions, readTold } from '../lib/booking/companions.ts';

@@ -2,7 +2,6 @@ import type { Slot } from '@medplum/fhirtypes';
 import type { BookingConfig, PublicConfig } from '../config/config.ts';
 import { isByService } from '../fhir/tags.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
-import type { TermsOf } from './settle.ts';
 import {
   bufferOf,
   type Calendar,
@@ -15,6 +14,7 @@ import {
   publishedKeyOf,
   takesTimeOf,
 } from './slot.ts';
+import type { TermsOf } from './terms.ts';
 
 /** Time that somebody other than the service is about to take in Medplum. */
 export interface Taking extends Interval {

@@ -1,19 +1,81 @@
-import type { CodeableConcept } from '@medplum/fhirtypes';
-import { type Interval, type IntervalSet, intersect, overlaps, subtract, union } from '../time/interval.ts';
-import { type Calendar, type CalendarSlot, occupies, takesTimeOf } from './slot.ts';
+import type { PublicConfig } from '../config/config.ts';
+import {
+  type Interval,
+  type IntervalSet,
+  intersect,
+  intersection,
+  overlaps,
+  subtract,
+  union,
+} from '../time/interval.ts';
+import {
+  bufferOf,
+  type Calendar,
+  type CalendarSlot,
+  isBooked,
+  isBuffer,
+  isHeld,
+  occupies,
+  slotStatusOf,
+  type TakenStatus,
+  takesTimeOf,
+} from './slot.ts';
+import type { Terms, TermsOf } from './terms.ts';
 
-/** What the service of an offer asks of its time, in milliseconds. */
-export interface Terms {
-  /** Time that must be free before and after an appointment. */
-  readonly before: number;
-  readonly after: number;
-  /** The shortest appointment: what is left of an offer and shorter is not offered. */
-  readonly shortest: number;
-  readonly services: readonly CodeableConcept[] | undefined;
+/**
+ * Takes a time out of Slots: each is narrowed to it and gets the given status. What is left of them is settled afterwards
+ * (`settle`), like everything else that the change excludes.
+ *
+ * @param ids - Slots of the calendar
+ * @param interval - the time wanted; what lies outside a Slot is not taken
+ */
+export function withTaken(
+  calendar: Calendar,
+  ids: readonly string[],
+  interval: Interval,
+  status: TakenStatus,
+): Calendar {
+  const result = new Map(calendar);
+  for (const id of ids) {
+    const slot = calendar.get(id);
+    const part = slot && intersection(slot, interval);
+    if (part) {
+      result.set(id, { ...slot, ...part, status });
+    }
+  }
+  return result;
 }
 
-/** The terms of an offer. */
-export type TermsOf = (offer: CalendarSlot) => Terms;
+/**
+ * Gives back Slots, and their buffers with them: an offer is free again; what was never on offer is void. A Slot that
+ * other appointments hold gets the status that they require; one that is blocked stays so.
+ *
+ * @param ids - of Slots, deleted ones included
+ */
+export function withGivenBack(calendar: Calendar, ids: readonly string[], config: PublicConfig): Calendar {
+  const result = new Map(calendar);
+  const gone = new Set<string>();
+  for (const id of ids) {
+    const slot = calendar.get(id);
+    if (slot && isHeld(slot.use)) {
+      if (isBooked(slot)) {
+        result.set(id, { ...slot, status: slotStatusOf(slot.use) ?? slot.status });
+      }
+      continue;
+    }
+    // Also those of a Slot that somebody has deleted.
+    gone.add(id);
+    if (slot?.role === 'offer' && isBooked(slot)) {
+      result.set(id, { ...slot, status: 'free' });
+    } else if (slot?.role === 'taking' && (isBooked(slot) || isBuffer(slot.resource))) {
+      result.set(id, { ...slot, status: 'entered-in-error', role: 'void' });
+    }
+  }
+  // As with Medplum's `$cancel`, their buffers are deleted.
+  const isGone = ({ role, resource }: CalendarSlot): boolean =>
+    role === 'buffer' && gone.has(bufferOf(resource, config) ?? '');
+  return new Map([...result].filter(([, slot]) => !isGone(slot)));
+}
 
 /** What `settle` depends on besides the calendar. */
 interface SettleContext {

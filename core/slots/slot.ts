@@ -4,7 +4,49 @@ import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { canonicalJson } from '../fhir/json.ts';
 import { idIn, serviceIdOf } from '../fhir/reference.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
-import { isHeld, type SlotUse, type SlotUses } from './slot-use.ts';
+
+/** The status of a Slot that is taken for an appointment. */
+export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
+
+/**
+ * How an appointment can use the Slots that it refers to, and the status that they must have, where not any will do. Of
+ * several uses of one Slot the last in this list counts.
+ *
+ * @see specification section 3
+ */
+const slotUses = {
+  /** The appointment was cancelled or is void: it has given the Slot back. */
+  'given-back': undefined,
+  /** The Slot belongs to the appointment, whatever its status. */
+  held: undefined,
+  /** The appointment waits for the clinic. */
+  requested: 'busy-tentative',
+  /** The appointment is confirmed. */
+  confirmed: 'busy',
+} as const satisfies Record<string, TakenStatus | undefined>;
+
+/** How an appointment uses the Slots that it refers to. */
+export type SlotUse = keyof typeof slotUses;
+
+/** How appointments use Slots, by Slot id; one without an entry is not referred to. */
+export type SlotUses = ReadonlyMap<string, SlotUse>;
+
+const strengthOf = (use: SlotUse): number => Object.keys(slotUses).indexOf(use);
+
+/** Of the uses that several appointments have for one Slot, the strongest. */
+export const strongestUse = (...uses: readonly (SlotUse | undefined)[]): SlotUse | undefined =>
+  uses.filter((use) => use !== undefined).toSorted((one, other) => strengthOf(other) - strengthOf(one))[0];
+
+/** Whether a Slot with this use belongs to an appointment, so that no other booking may take it. */
+export const isHeld = (use: SlotUse | undefined): boolean => use !== undefined && use !== 'given-back';
+
+/** The status that a Slot with this use must have; `undefined` where any will do. */
+export const slotStatusOf = (use: SlotUse | undefined): TakenStatus | undefined => use && slotUses[use];
+
+/** The ids of the Slots that an appointment refers to. */
+export function slotIdsOf(appointment: Pick<Appointment, 'slot'> | undefined): string[] {
+  return (appointment?.slot ?? []).flatMap((reference) => idIn(reference, 'Slot') ?? []);
+}
 
 /**
  * What a Slot is in its Schedule.

@@ -6,10 +6,8 @@ import { formatInstant } from '../fhir/instant.ts';
 import { payerKindsOf } from '../fhir/payer-kind.ts';
 import { offeredServiceIds } from '../fhir/reference.ts';
 import type { Interval } from '../time/interval.ts';
-import type { Terms, TermsOf } from './settle.ts';
 import {
   BUFFER_COMMENTS,
-  type Calendar,
   type CalendarSlot,
   isSameService,
   newCalendarSlot,
@@ -119,6 +117,22 @@ export function withServices(schedule: Schedule, among: readonly HealthcareServi
   return { schedule, services: offeredServiceIds(schedule).flatMap((id) => byId.get(id) ?? []) };
 }
 
+/** The time that a service needs before and after an appointment, in milliseconds. */
+export interface Buffers {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** What the service of an offer asks of its time, in milliseconds. */
+export interface Terms extends Buffers {
+  /** The shortest appointment: what is left of an offer and shorter is not offered. */
+  readonly shortest: number;
+  readonly services: readonly CodeableConcept[] | undefined;
+}
+
+/** The terms of an offer. */
+export type TermsOf = (offer: CalendarSlot) => Terms;
+
 /** The terms of the offers of some Schedules; an offer for several services must suit the most demanding of them. */
 export function termsFor(schedules: readonly ScheduleServices[], config: PublicConfig): TermsOf {
   const byId = new Map(schedules.map((one) => [one.schedule.id, one]));
@@ -157,12 +171,6 @@ export function reachOf(schedules: readonly ScheduleServices[], config: PublicCo
       return buffers + granularityOf(schedule, services, config).shortest;
     }),
   );
-}
-
-/** The time that a service needs before and after an appointment, in milliseconds. */
-export interface Buffers {
-  readonly before: number;
-  readonly after: number;
 }
 
 /**
@@ -224,13 +232,4 @@ export function bufferSlots(
     ...make(BUFFER_COMMENTS.before, around.start, interval.start),
     ...make(BUFFER_COMMENTS.after, interval.end, around.end),
   ];
-}
-
-/** A calendar without the buffers of Slots that are given back: as with Medplum's `$cancel`, they are deleted. */
-export function withoutBuffersOf(calendar: Calendar, givenBack: ReadonlySet<string>, config: PublicConfig): Calendar {
-  const system = artefactUri(config, 'LocalBuffer');
-  const isGone = ({ role, resource }: CalendarSlot): boolean =>
-    role === 'buffer' &&
-    (resource.identifier ?? []).some((one) => one.system === system && givenBack.has(one.value ?? ''));
-  return new Map([...calendar].filter(([, slot]) => !isGone(slot)));
 }

@@ -61,6 +61,22 @@ export function stepsWith<T extends VisitStep>(steps: readonly T[], isThere: (na
     .map((step) => ({ ...step, after: [...new Set(needed(step, steps, isThere))] }));
 }
 
+/** The visit with exactly some of its steps; of a series from the first of them to the last. */
+export function partOf(visit: Visit, names: readonly string[]): Visit {
+  const numbers = names.map(Number);
+  return {
+    ...visit,
+    steps: stepsWith(visit.steps, (name) => names.includes(name)).map((one) => ({ ...one, isOptional: false })),
+    series: visit.series && { ...visit.series, count: Math.max(...numbers) - Math.min(...numbers) + 1 },
+  };
+}
+
+/** The names that are none of a step of a visit; those of the appointments of a series are `1`, `2` … */
+export const unknownSteps = ({ steps, series }: Visit, names: readonly string[]): string[] =>
+  names.filter((name) =>
+    series ? !/^[1-9][0-9]?$/.test(name) || Number(name) > series.count : !steps.some((step) => step.name === name),
+  );
+
 function gapIssues(step: VisitStep, taken: StepTaken, before: readonly (VisitStep & { at: StepTaken })[]): Issue[] {
   const { name, after, gapMin, gapMax } = step;
   const missing = after.filter((one) => !before.some((earlier) => earlier.name === one));

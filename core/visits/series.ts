@@ -1,7 +1,7 @@
 import type { Interval } from '../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { type Filler, firstFrom, type Opening, type Placed, type Proposal } from './search.ts';
-import type { Series } from './visit.ts';
+import type { Series, Visit } from './visit.ts';
 
 /** A series as it can be: its appointments, and which of them are not at their own time. */
 export interface SeriesProposal {
@@ -121,4 +121,19 @@ export function seriesStarting(
 export function bestSeries(all: readonly SeriesProposal[], count: number): SeriesProposal[] {
   const startOf = ({ proposal }: SeriesProposal): number => proposal[0]?.start ?? 0;
   return all.toSorted((one, other) => one.missing - other.missing || startOf(one) - startOf(other)).slice(0, count);
+}
+
+/** A visit that was found; of a series also the times for which others are proposed, by step. */
+export type FoundVisit = Pick<SeriesProposal, 'proposal'> & Partial<Pick<SeriesProposal, 'insteadOf'>>;
+
+/** What was found of a part of a visit, under the names that its steps have in the whole. */
+export function inWhole(found: FoundVisit, names: readonly string[], { series }: Visit): FoundVisit {
+  const before = series ? Math.min(...names.map(Number)) - 1 : 0;
+  const nameOf = (step: string): string => (series ? String(Number(step) + before) : step);
+  return {
+    proposal: found.proposal
+      .map((one) => ({ ...one, step: nameOf(one.step) }))
+      .filter(({ step }) => names.includes(step)),
+    ...(found.insteadOf && { insteadOf: new Map([...found.insteadOf].map(([step, time]) => [nameOf(step), time])) }),
+  };
 }

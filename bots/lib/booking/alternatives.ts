@@ -28,7 +28,7 @@ import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { partOf } from '../../../core/visits/part.ts';
+import { partOf } from '../../../core/visits/check.ts';
 import { readVisit } from '../../../core/visits/visit.ts';
 import { readRole } from '../caller.ts';
 import { config } from '../config.ts';

@@ -42,7 +42,7 @@ import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { INTENT_LIFETIME } from '../../../core/slots/intent.ts';
-import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { slotIdsOf } from '../../../core/slots/slot.ts';
 import type { ScheduleServices } from '../../../core/slots/terms.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { siblingsOf } from '../../../core/visits/group.ts';

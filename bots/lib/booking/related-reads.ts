@@ -12,8 +12,7 @@ import { keptSlots, lostOffer, type RelatedSlots } from '../../../core/booking/s
 import { timeOf } from '../../../core/fhir/instant.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { calendarOf, isBooked } from '../../../core/slots/slot.ts';
-import { isHeld, slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { calendarOf, isBooked, isHeld, slotIdsOf } from '../../../core/slots/slot.ts';
 import { reachOf, type ScheduleServices, withServices } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
 import { ofType, readAhead, readHistories, readInBatch, readWhole } from '../read.ts';

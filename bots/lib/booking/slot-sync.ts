@@ -9,7 +9,7 @@ import { overlapOf, withTakings } from '../../../core/booking/slots/synchronize.
 import { rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
-import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { slotIdsOf } from '../../../core/slots/slot.ts';
 import { publicationRow } from '../calendar/request.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';

@@ -5,10 +5,15 @@ import { type CalendarSlot, calendarSlot } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
 import { type Bookable, bookableSchedules, type Frame, openStep, poolOf } from '../../../core/visits/openings.ts';
-import type { FoundVisit } from '../../../core/visits/part.ts';
 import { FIRST_PAGE, namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../../../core/visits/reads.ts';
 import { type Proposal, searchVisits } from '../../../core/visits/search.ts';
-import { bestSeries, type SeriesProposal, seriesStarting, seriesWindows } from '../../../core/visits/series.ts';
+import {
+  bestSeries,
+  type FoundVisit,
+  type SeriesProposal,
+  seriesStarting,
+  seriesWindows,
+} from '../../../core/visits/series.ts';
 import { type Pool, plainStep, type Series, type Visit, type VisitStep } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { readAnswers, readStateAs, stateIn } from '../read.ts';

@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { isHeld, type SlotUse, slotStatusOf, type TakenStatus } from '../../slots/slot-use.ts';
+import { isHeld, type SlotUse, slotStatusOf, type TakenStatus } from '../../slots/slot.ts';
 
 /**
  * Who changes the status of an appointment: the portal that booked it, the clinic that keeps it, or the service, by

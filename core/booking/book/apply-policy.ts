@@ -1,6 +1,6 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
+import { slotIdsOf } from '../../slots/slot.ts';
 import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
 import { drawIssues, policyIssues } from '../policy/judge.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';

@@ -2,7 +2,7 @@ import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { canBeAsked } from '../../messages/recipient.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
+import { slotIdsOf } from '../../slots/slot.ts';
 import { displayIssues } from '../appointment/actors.ts';
 import { isHold, isOffer } from '../appointment/expiry.ts';
 import { profileIssues, publisherIssues } from '../appointment/profile.ts';

@@ -14,8 +14,7 @@ import { ORIGINATING, PREVIOUS, RECURRENCE_ID, REPLACES } from '../../fhir/reser
 import { updateEntry } from '../../fhir/resource.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
-import { settle } from '../../slots/settle.ts';
-import { withTaken } from '../../slots/take.ts';
+import { settle, withTaken } from '../../slots/settle.ts';
 import { bufferSlots } from '../../slots/terms.ts';
 import { visitGroupOf, visitOf } from '../../visits/group.ts';
 import { stepExtension, stepOf } from '../../visits/visit.ts';

@@ -1,11 +1,10 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { parseInstant, timeOf } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
+import { slotIdsOf } from '../../slots/slot.ts';
 import { servicesFor } from '../../slots/terms.ts';
-import { STAYS, type StepTaken, stepsWith, visitIssues } from '../../visits/check.ts';
+import { STAYS, type StepTaken, stepsWith, unknownSteps, visitIssues } from '../../visits/check.ts';
 import { isByItself, siblingsOf, tookPlace, visitOf } from '../../visits/group.ts';
-import { unknownSteps } from '../../visits/part.ts';
 import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
 import { isHold, isOffer, isOffered } from '../appointment/expiry.ts';
 import { scheduleOf, schedulesOfSlots } from '../resource-set.ts';

@@ -2,7 +2,7 @@ import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { belongsTo } from '../../fhir/tags.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
+import { slotIdsOf } from '../../slots/slot.ts';
 import { reachOf } from '../../slots/terms.ts';
 import { contains, overlaps } from '../../time/interval.ts';
 import { stepOf } from '../../visits/visit.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
+import { slotIdsOf } from '../../slots/slot.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { unfittingSlots } from '../slots/reads.ts';

@@ -8,8 +8,8 @@ import {
   isBuffer,
   isOverbooking,
   isTaken,
+  slotIdsOf,
 } from '../../slots/slot.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
 import { overlaps } from '../../time/interval.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { holdersOf } from '../slots/reads.ts';

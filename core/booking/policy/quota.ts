@@ -7,7 +7,7 @@ import { offeredServiceIds } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import { isRow, newRow, rowSearch, valueIn } from '../../rows/row.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
+import { slotIdsOf } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { intervalOf, localDayOf } from '../../time/local-day.ts';
 import { hasEnded, isHold, isHolding } from '../appointment/expiry.ts';

@@ -4,8 +4,15 @@ import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { ownerOf } from '../../fhir/tags.ts';
 import { creation, newRow, rowSearch } from '../../rows/row.ts';
-import { type CalendarSlot, calendarOf, isBooked, isBuffer, isOverbooking, takesTimeOf } from '../../slots/slot.ts';
-import { slotIdsOf } from '../../slots/slot-use.ts';
+import {
+  type CalendarSlot,
+  calendarOf,
+  isBooked,
+  isBuffer,
+  isOverbooking,
+  slotIdsOf,
+  takesTimeOf,
+} from '../../slots/slot.ts';
 import { overlaps } from '../../time/interval.ts';
 import { hasEnded, reasonOf } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen } from '../appointment/status.ts';

@@ -1,8 +1,7 @@
 import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { isBooked } from '../../slots/slot.ts';
-import { type SlotUse, type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slots/slot-use.ts';
+import { isBooked, type SlotUse, type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slots/slot.ts';
 import { type Interval, union } from '../../time/interval.ts';
 import { holdsSlots, slotUseOf, statusQuery } from '../appointment/status.ts';
 import { resourcesOfType } from '../resource-set.ts';

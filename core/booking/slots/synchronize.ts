@@ -7,7 +7,7 @@ import { isByService, ownerOf } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { takingSlot } from '../../slots/guard.ts';
 import { withoutIntentsOf } from '../../slots/intent.ts';
-import { settle } from '../../slots/settle.ts';
+import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
 import {
   BUFFER_COMMENTS,
   type Calendar,
@@ -21,10 +21,12 @@ import {
   isTaken,
   occupies,
   publishedKeyOf,
+  type SlotUses,
+  slotIdsOf,
+  slotStatusOf,
+  strongestUse,
   takesTimeOf,
 } from '../../slots/slot.ts';
-import { type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slots/slot-use.ts';
-import { withGivenBack, withTaken } from '../../slots/take.ts';
 import { bufferSlots, neededBuffers, type ScheduleServices, termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { buffersWithoutSlot, takesTime, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';

@@ -3,7 +3,7 @@ import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { canonicalJson } from '../../fhir/json.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { type SlotChange, slotChanges } from '../../slots/entries.ts';
-import { settle, type TermsOf } from '../../slots/settle.ts';
+import { settle } from '../../slots/settle.ts';
 import {
   BY_HAND,
   type Calendar,
@@ -13,9 +13,9 @@ import {
   occupies,
   publishedKeyOf,
   publishedValueOf,
+  type SlotUses,
 } from '../../slots/slot.ts';
-import type { SlotUses } from '../../slots/slot-use.ts';
-import { termsFor } from '../../slots/terms.ts';
+import { type TermsOf, termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';

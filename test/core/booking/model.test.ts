@@ -3,7 +3,7 @@ import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { checkConsistency } from '../../../core/booking/consistency/check.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { slotIdsOf } from '../../../core/slots/slot.ts';
 import { commit, type Decision, decide, minutesOf, type Wish } from './model.ts';
 import { appointment, at, config, now, patient, schedule, slot, stateOf } from './support.ts';
 

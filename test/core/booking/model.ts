@@ -10,8 +10,7 @@ import { findResource, type ResourceSet, resourcesOfType } from '../../../core/b
 import { readFragments } from '../../../core/booking/slots/reads.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
-import { calendarOf } from '../../../core/slots/slot.ts';
-import { slotIdsOf } from '../../../core/slots/slot-use.ts';
+import { calendarOf, slotIdsOf } from '../../../core/slots/slot.ts';
 import { config, now, requestor, unchanged } from './support.ts';
 
 /** What a client wants: to book, move or replace (a body of `$book`), or to cancel an appointment. */

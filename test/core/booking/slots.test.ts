@@ -6,8 +6,7 @@ import { heldSlotIssues } from '../../../core/booking/slots/held.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { calendarOf } from '../../../core/slots/slot.ts';
-import type { SlotUse } from '../../../core/slots/slot-use.ts';
+import { calendarOf, type SlotUse } from '../../../core/slots/slot.ts';
 import { told } from '../../lib/told.ts';
 import { appointment, at, config, now, slot } from './support.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
+import { withTaken } from '../../../core/slots/settle.ts';
 import { calendarOf, withMarks } from '../../../core/slots/slot.ts';
-import { withTaken } from '../../../core/slots/take.ts';
 import { config, ct, slot } from '../booking/support.ts';
 import { between, inPlace, offered, origin, published, seen, stored } from './support.ts';
 

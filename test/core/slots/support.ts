@@ -1,8 +1,9 @@
 import type { Extension, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { slotChanges } from '../../../core/slots/entries.ts';
-import { settle, type Terms } from '../../../core/slots/settle.ts';
+import { settle } from '../../../core/slots/settle.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
+import type { Terms } from '../../../core/slots/terms.ts';
 import { at, config, now, slot } from '../booking/support.ts';
 
 const MINUTE = 60_000;

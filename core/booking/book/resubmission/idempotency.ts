@@ -2,8 +2,7 @@ import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhir
 import { parseInstant } from '../../../fhir/instant.ts';
 import { idIn } from '../../../fhir/reference.ts';
 import { belongsTo } from '../../../fhir/tags.ts';
-import { type Calendar, calendarOf } from '../../../slots/slot.ts';
-import { slotIdsOf } from '../../../slots/slot-use.ts';
+import { type Calendar, calendarOf, slotIdsOf } from '../../../slots/slot.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { ruleOf } from '../../appointment/elements.ts';
 import { hasEnded, isHolding } from '../../appointment/expiry.ts';

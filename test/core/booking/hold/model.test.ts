@@ -17,7 +17,7 @@ import { slotEntries } from '../../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { updateEntry } from '../../../../core/fhir/resource.ts';
 import { belongsTo, requestorTag } from '../../../../core/fhir/tags.ts';
-import { slotIdsOf } from '../../../../core/slots/slot-use.ts';
+import { slotIdsOf } from '../../../../core/slots/slot.ts';
 import { commit } from '../model.ts';
 import { appointment, config, now, patient, schedule, slot } from '../support.ts';
 
