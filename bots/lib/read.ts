@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
-import type { ResourceSet } from '../../core/booking/resource-set.ts';
-import { hasMore, pagesOf, portions, readState } from '../../core/booking/search.ts';
+import { type ResourceSet, resourceSet } from '../../core/booking/resource-set.ts';
+import { hasMore, pagesOf, portions } from '../../core/booking/search.ts';
 import { mustBeWhole } from '../../core/booking/slots/reads.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type BundleAnswer, diagnosticsFor, type RequestOptions, sendBundle } from './medplum.ts';
@@ -200,17 +200,22 @@ export async function readAnswers(
   return answers;
 }
 
+/** Statuses that describe what the caller may see, not a failure of the server: what could not be read is not absent. */
+const saysNothingThere: ReadonlySet<number> = new Set([200, 403, 404, 410]);
+
 /**
  * What answers show; what the rights they were read with do not show is absent.
  *
  * @throws ReadError when one of them is a failure of the server
  */
-export function stateIn(entry: BundleEntry[]): ResourceSet {
-  const read = readState({ resourceType: 'Bundle', type: 'batch-response', entry });
-  if (!('state' in read)) {
-    throw new ReadError(diagnosticsFor(read.status));
+export function stateIn(entry: readonly BundleEntry[]): ResourceSet {
+  const failed = entry
+    .map(({ response }) => Number.parseInt(response?.status ?? '500', 10))
+    .find((status) => !saysNothingThere.has(status));
+  if (failed !== undefined) {
+    throw new ReadError(diagnosticsFor(failed));
   }
-  return read.state;
+  return resourceSet(entry.flatMap(resourcesIn).filter((one) => one.resourceType !== 'OperationOutcome'));
 }
 
 /** Reads a batch with somebody's rights, as `readAnswers` and `stateIn` do. */

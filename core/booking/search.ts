@@ -1,6 +1,5 @@
-import type { Bundle, BundleEntry, CodeableConcept, Identifier, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { BundleEntry, CodeableConcept, Identifier, ResourceType } from '@medplum/fhirtypes';
 import { isId } from '../fhir/reference.ts';
-import { type ResourceSet, resourceSet } from './resource-set.ts';
 
 /** The parameters of a search, in order. */
 export type SearchQuery = readonly (readonly [name: string, value: string])[];
@@ -81,30 +80,4 @@ export function pagesOf({ request }: BundleEntry): BundleEntry[] {
   return Array.from({ length: MOST_PAGES }, (_, page) =>
     search(type, [...parameters, ['_sort', 'start,_id'], ['_offset', String(page * count)]]),
   );
-}
-
-/** The result of a batch: the state, or a failure of the server. */
-type ReadResult = { readonly state: ResourceSet } | { readonly status: number };
-
-function resourcesOf({ resource }: BundleEntry): Resource[] {
-  if (resource?.resourceType === 'Bundle') {
-    return (resource.entry ?? []).flatMap((inner) => inner.resource ?? []);
-  }
-  return resource && resource.resourceType !== 'OperationOutcome' ? [resource] : [];
-}
-
-/** Statuses that describe what the caller may see, not a failure of the server. */
-const saysNothingThere = new Set([200, 403, 404, 410]);
-
-/**
- * Reads the answer to a batch of searches and reads.
- *
- * @returns everything found, or the status of one that failed: what could not be read must not count as absent
- */
-export function readState(response: Bundle): ReadResult {
-  const entries = response.entry ?? [];
-  const failed = entries
-    .map(({ response: inner }) => Number.parseInt(inner?.status ?? '500', 10))
-    .find((status) => !saysNothingThere.has(status));
-  return failed === undefined ? { state: resourceSet(entries.flatMap(resourcesOf)) } : { status: failed };
 }

@@ -1,5 +1,6 @@
 import type { Slot } from '@medplum/fhirtypes';
 import type { BookingConfig, PublicConfig } from '../config/config.ts';
+import { formatInstant } from '../fhir/instant.ts';
 import { isByService } from '../fhir/tags.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
 import {
@@ -84,6 +85,21 @@ export function givesBack(taking: CalendarSlot, opened: Slot, calendar: Calendar
   const isOurs =
     bufferOf(taking.resource, config) !== undefined || publishedKeyOf(taking.resource, config)?.kind === 'closed';
   return isOurs || (from.role === 'taking' && [...calendar.values()].some(isUnder));
+}
+
+/** Time that is about to be taken from every place of a Schedule, for which there is no Slot yet. */
+export function newTaking(
+  schedule: string,
+  time: Interval,
+  more: Pick<Slot, 'status'> & Pick<Partial<Slot>, 'id' | 'comment'>,
+): CalendarSlot {
+  return takingSlot(schedule, time, {
+    resourceType: 'Slot',
+    schedule: { reference: `Schedule/${schedule}` },
+    start: formatInstant(time.start),
+    end: formatInstant(time.end),
+    ...more,
+  });
 }
 
 /** A Slot that is about to take time from every place, as if it were stored. */

@@ -37,6 +37,19 @@ export function intervalOf(day: LocalDay, timeZone: string): Interval {
   return { start: midnight(day), end: midnight(addDays(day, 1)) };
 }
 
+/** The first midnight after an instant. */
+export const nextMidnight = (time: number, timeZone: string): number =>
+  instantOf(timeZone, (Math.floor(localTimeOf(timeZone, time) / DAY) + 1) * DAY);
+
+/** A period, cut at the midnights of a time zone. */
+export function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval> {
+  for (let from = start; from < end; ) {
+    const midnight = nextMidnight(from, timeZone);
+    yield { start: from, end: Math.min(end, midnight) };
+    from = midnight;
+  }
+}
+
 /** What the clocks show at an instant: `09:30`. */
 export function clockTimeOf(time: number, timeZone: string): string {
   return new Date(localTimeOf(timeZone, time)).toISOString().slice(11, 16);

@@ -14,7 +14,7 @@ import {
 } from '../../../core/booking/policy/quota.ts';
 import { byId, resourceSet } from '../../../core/booking/resource-set.ts';
 import { searchByIds, searchUrl } from '../../../core/booking/search.ts';
-import { fragmentReads, readFragments, slotsAtReads } from '../../../core/booking/slots/reads.ts';
+import { fragmentReads, fragmentsIn, slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
 import { creation } from '../../../core/rows/row.ts';
@@ -22,7 +22,7 @@ import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { readRole } from '../caller.ts';
 import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
-import { sendBundle, sendTransaction } from '../medplum.ts';
+import { sendTransaction } from '../medplum.ts';
 import { ofType, ReadError, readHistories, readInBatch, readInTransaction, readStateAs, readWhole } from '../read.ts';
 import { readSurvivors } from './related-reads.ts';
 
@@ -48,15 +48,12 @@ function isInTheWay(appointment: Appointment, { now, intervals }: ReadContext): 
 }
 
 const fragments: Read<'fragments'> = async (medplum, { origins, rewritten }, context) => {
-  const answer = await sendBundle(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')));
-  const read =
-    answer.kind === 'done'
-      ? readFragments(answer.bundle, rewritten, (appointment) => isInTheWay(appointment, context))
-      : undefined;
-  if (!read || !('slots' in read)) {
-    throw new ReadError('The fragments of slots could not be read.');
-  }
-  return { ...read, origins };
+  const reads = fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin'));
+  const found = await readInBatch(
+    medplum,
+    reads.flatMap(({ request }) => request?.url ?? []),
+  );
+  return { ...fragmentsIn(resourceSet(found.flat()), rewritten, (one) => isInTheWay(one, context)), origins };
 };
 
 /** How many versions of an appointment are read: the latest ones. */

@@ -3,7 +3,8 @@ import type { BundleEntry } from '@medplum/fhirtypes';
 import { resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { type CalendarSlot, calendarSlot } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
+import { daysOf } from '../../../core/time/local-day.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
 import { type Bookable, bookableSchedules, type Frame, openStep, poolOf } from '../../../core/visits/openings.ts';
 import { FIRST_PAGE, namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../../../core/visits/reads.ts';
 import { type Proposal, searchVisits } from '../../../core/visits/search.ts';
@@ -175,17 +176,6 @@ async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'
   return { visits: found.map((proposal) => ({ proposal })), slotOf: slotIn(all), isCutShort };
 }
 
-/** The days of a period by the clocks of the clinic. */
-function* daysIn({ start, end }: Interval): Generator<Interval> {
-  const { timeZone } = config;
-  for (let from = start; from < end; ) {
-    const midnight = Math.floor(localTimeOf(timeZone, from) / DAY) * DAY + DAY;
-    const to = Math.min(end, instantOf(timeZone, midnight));
-    yield { start: from, end: to };
-    from = to;
-  }
-}
-
 /** Reads the free Slots of some Schedules in windows of time. */
 async function readWindows(offers: Offers, windows: readonly Interval[], finding: Finding): Promise<boolean> {
   const { medplum, caller, deadline } = finding;
@@ -222,7 +212,7 @@ async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundV
   // Whatever starts later is over after the period; where the period is shorter, a part of the series is found.
   const length = (series.count - 1) * series.every * DAY - series.tolerance;
   const starts = { start: frame.period.start, end: Math.max(frame.period.start + DAY, frame.period.end - length) };
-  for (const day of daysIn(starts)) {
+  for (const day of daysOf(starts, config.timeZone)) {
     const complete = found.filter(({ missing }) => missing === 0).length;
     if (complete >= count) {
       break;

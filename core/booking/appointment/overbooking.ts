@@ -1,8 +1,8 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { formatInstant, timeOf } from '../../fhir/instant.ts';
+import { timeOf } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { type Taking, takingSlot } from '../../slots/guard.ts';
+import { newTaking, type Taking } from '../../slots/guard.ts';
 import { type CalendarSlot, isOverbooking, isTaken } from '../../slots/slot.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';
 import { type Interval, overlaps, subtract, union } from '../../time/interval.ts';
@@ -26,13 +26,7 @@ export function uncoveredTime(appointment: Appointment, named: readonly Calendar
 /** The buffers of an appointment that names no Slot of a Schedule. */
 export function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, config: PublicConfig): Buffers {
   const time = timeOf(appointment) ?? { start: 0, end: 0 };
-  const slot = takingSlot(of.schedule.id ?? '', time, {
-    resourceType: 'Slot',
-    schedule: {},
-    status: 'busy',
-    start: '',
-    end: '',
-  });
+  const slot = newTaking(of.schedule.id ?? '', time, { status: 'busy' });
   return neededBuffers(of, slot, appointment.serviceType ?? of.schedule.serviceType ?? [], config);
 }
 
@@ -74,10 +68,7 @@ export function timesTaken(
     const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered) => {
       const needed = buffersWithoutSlot({ schedule, services }, appointment, config);
       const interval = withNeeded(uncovered, appointment, needed);
-      const reference = { reference: `Schedule/${id}` };
-      const [start, end] = [formatInstant(interval.start), formatInstant(interval.end)];
-      const from = takingSlot(id, interval, { resourceType: 'Slot', schedule: reference, status: 'busy', start, end });
-      return { from, ...interval };
+      return { from: newTaking(id, interval, { status: 'busy' }), ...interval };
     });
     return [...parts, ...rest];
   });

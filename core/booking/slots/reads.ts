@@ -1,11 +1,11 @@
-import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isBooked, type SlotUse, type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slots/slot.ts';
 import { type Interval, union } from '../../time/interval.ts';
 import { holdsSlots, slotUseOf, statusQuery } from '../appointment/status.ts';
-import { resourcesOfType } from '../resource-set.ts';
-import { readState, type SearchQuery, search, searchUrl } from '../search.ts';
+import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import { type SearchQuery, search, searchUrl } from '../search.ts';
 
 /** How many Slots one search finds: as many as Medplum can. */
 const COUNT = '1000';
@@ -124,56 +124,46 @@ const statusQueries = [statusQuery(holdsSlots), statusQuery((appointment) => !ho
  * @param origins - ids of the slots from which the fragments were split off
  * @param originSystem - identifier system under which a slot names its origin
  */
-export function fragmentReads(origins: readonly string[], originSystem: string): Bundle {
+export function fragmentReads(origins: readonly string[], originSystem: string): BundleEntry[] {
   const identifiers = origins.map((id) => `${originSystem}|${id}`).join(',');
   const references = origins.map((id) => `Slot/${id}`).join(',');
-  return {
-    resourceType: 'Bundle',
-    type: 'batch',
-    // Medplum carries the entries out one after the other: a Slot that is given back in between is then free, and not held
-    // by nobody.
-    entry: [
-      ...statusQueries.flatMap((status) => [
-        search('Appointment', [
-          ['slot', references],
-          ['status', status],
-          ['_count', COUNT],
-        ]),
-        search('Appointment', [
-          ['slot:Slot.identifier', identifiers],
-          ['status', status],
-          ['_count', COUNT],
-        ]),
-      ]),
-      search('Slot', [
-        ['_id', origins.join(',')],
+  // Medplum carries them out one after the other: a Slot that is given back in between is then free, and not held by nobody.
+  return [
+    ...statusQueries.flatMap((status) => [
+      search('Appointment', [
+        ['slot', references],
+        ['status', status],
         ['_count', COUNT],
       ]),
-      search('Slot', [
-        ['identifier', identifiers],
+      search('Appointment', [
+        ['slot:Slot.identifier', identifiers],
+        ['status', status],
         ['_count', COUNT],
       ]),
-    ],
-  };
+    ]),
+    search('Slot', [
+      ['_id', origins.join(',')],
+      ['_count', COUNT],
+    ]),
+    search('Slot', [
+      ['identifier', identifiers],
+      ['_count', COUNT],
+    ]),
+  ];
 }
 
 /**
- * Reads the answer to `fragmentReads`.
+ * What the answers to `fragmentReads` show.
  *
  * @param rewritten - ids of appointments that are being rewritten, whose current references do not count
  * @param isOver - whether an appointment no longer has a right to its slots
- * @returns the fragments, or the status of a search that failed
  */
-export function readFragments(
-  response: Bundle,
+export function fragmentsIn(
+  found: ResourceSet,
   rewritten: readonly (string | undefined)[],
   isOver: (appointment: Appointment) => boolean = () => false,
-): Fragments | { readonly status: number } {
-  const read = readState(response);
-  if (!('state' in read)) {
-    return read;
-  }
-  const others = resourcesOfType(read.state, 'Appointment').filter(({ id }) => !rewritten.includes(id));
+): Fragments {
+  const others = resourcesOfType(found, 'Appointment').filter(({ id }) => !rewritten.includes(id));
   const uses = usesOf(others.filter((one) => !isOver(one)));
-  return { slots: resourcesOfType(read.state, 'Slot'), uses, expired: others.filter(isOver) };
+  return { slots: resourcesOfType(found, 'Slot'), uses, expired: others.filter(isOver) };
 }

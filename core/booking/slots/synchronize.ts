@@ -1,11 +1,11 @@
 import type { Appointment, Bundle, BundleEntry, Reference, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
-import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
+import { parseInstant, timeOf } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
-import { takingSlot } from '../../slots/guard.ts';
+import { newTaking } from '../../slots/guard.ts';
 import { withoutIntentsOf } from '../../slots/intent.ts';
 import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
 import {
@@ -249,18 +249,8 @@ function missingTakings(
   }
   return [...schedulesOf(named, related)].flatMap((schedule) => {
     const own = named.filter((slot) => slot.schedule === schedule);
-    const make = (time: Interval, more: Pick<Slot, 'status' | 'comment'>): CalendarSlot => {
-      const [start, end] = [formatInstant(time.start), formatInstant(time.end)];
-      const reference = { reference: `Schedule/${schedule}` };
-      return takingSlot(schedule, time, {
-        resourceType: 'Slot',
-        id: newId(),
-        schedule: reference,
-        ...more,
-        start,
-        end,
-      });
-    };
+    const make = (time: Interval, more: Pick<Slot, 'status' | 'comment'>): CalendarSlot =>
+      newTaking(schedule, time, { id: newId(), ...more });
     return uncoveredTime(appointment, own).flatMap((time): CalendarSlot[] => {
       const around = withNeeded(time, appointment, buffersIn(schedule, related, appointment, config));
       const buffers = [

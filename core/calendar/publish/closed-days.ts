@@ -1,7 +1,8 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
-import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
+import { daysOf } from '../../time/local-day.ts';
+import { DAY } from '../../time/time-zone.ts';
 import { type CalendarProblem, type Checked, faulty } from '../problem.ts';
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
 import { closedSlot, type WantedSlot } from './offers.ts';
@@ -38,15 +39,6 @@ interface ClosedSlots {
   readonly problems: readonly CalendarProblem[];
   /** Whether every closure could be read. */
   readonly isComplete: boolean;
-}
-
-/** A period, cut at the midnights of a time zone. */
-function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval> {
-  for (let from = start; from < end; ) {
-    const midnight = instantOf(timeZone, (Math.floor(localTimeOf(timeZone, from) / DAY) + 1) * DAY);
-    yield { start: from, end: Math.min(end, midnight) };
-    from = midnight;
-  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Task } from '@medplum/fhirtypes';
-import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
+import { nextMidnight } from '../../time/local-day.ts';
+import { DAY } from '../../time/time-zone.ts';
 import type { Publishing } from '../parameters/schedule-calendar.ts';
 import { lookIn, type Publication } from './publication.ts';
 
@@ -59,7 +60,7 @@ export function outdated(schedule: string, standing: Standing, now: number): Pub
 export function nextDay(publishing: Publishing, now: number, timeZone: string): number {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const zones = calendars.length > 0 ? calendars.map(({ parameters }) => parameters.timeZone) : [timeZone];
-  return Math.min(...zones.map((zone) => instantOf(zone, (Math.floor(localTimeOf(zone, now) / DAY) + 1) * DAY)));
+  return Math.min(...zones.map((zone) => nextMidnight(now, zone)));
 }
 
 /** The rows that are due, those that wait longest first, and what else goes on. */

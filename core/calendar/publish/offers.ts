@@ -4,7 +4,8 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { formatKey, type PublishedKey } from '../../slots/slot.ts';
 import { type Interval, subtract, union } from '../../time/interval.ts';
-import { changeOfOffset, DAY, instantOf, localTimeOf, offsetAt } from '../../time/time-zone.ts';
+import { nextMidnight } from '../../time/local-day.ts';
+import { changeOfOffset, DAY, offsetAt } from '../../time/time-zone.ts';
 import type { Alignment } from '../parameters/parameter-values.ts';
 import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
 import { type Checked, sound } from '../problem.ts';
@@ -29,9 +30,7 @@ export function publishedPeriod(
   now: number,
   horizonWeeks: number,
 ): Checked<Interval> {
-  const endOfDay = (time: number): number =>
-    instantOf(timeZone, (Math.floor(localTimeOf(timeZone, time) / DAY) + 1) * DAY);
-  const rolling = { start: now - LONGEST, end: endOfDay(now + horizonWeeks * 7 * DAY) };
+  const rolling = { start: now - LONGEST, end: nextMidnight(now + horizonWeeks * 7 * DAY, timeZone) };
   if (!planningHorizon?.start && !planningHorizon?.end) {
     return sound(rolling);
   }
@@ -39,7 +38,7 @@ export function publishedPeriod(
   return value
     ? sound({
         start: Math.max(rolling.start, value.start),
-        end: planningHorizon.end ? Math.min(value.end, endOfDay(now + FURTHEST)) : rolling.end,
+        end: planningHorizon.end ? Math.min(value.end, nextMidnight(now + FURTHEST, timeZone)) : rolling.end,
       })
     : { value, problems };
 }

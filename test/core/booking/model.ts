@@ -6,8 +6,8 @@ import type { Appointment, Bundle, BundleEntry, Resource, Slot } from '@medplum/
 import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { readFragments } from '../../../core/booking/slots/reads.ts';
+import { findResource, type ResourceSet, resourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { fragmentsIn } from '../../../core/booking/slots/reads.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { calendarOf, slotIdsOf } from '../../../core/slots/slot.ts';
@@ -22,28 +22,14 @@ export type Decision = { readonly write: Bundle } | { readonly end: 'existing' |
 let ids = 0;
 const newId = (): string => `urn:uuid:new-${++ids}`;
 
-/** The answer to a batch of searches that found all of these. */
-function answerWith(resources: readonly Resource[]): Bundle {
-  const resource: Bundle = {
-    resourceType: 'Bundle',
-    type: 'searchset',
-    entry: resources.map((one) => ({ resource: one })),
-  };
-  return { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '200' }, resource }] };
-}
-
 /** What `fragmentReads` finds: the fragments of some slots, by default of all, and the appointments on them. */
-function fragmentsIn(store: ResourceSet, rewritten: readonly string[], origins?: readonly string[]) {
+function readFragments(store: ResourceSet, rewritten: readonly string[], origins?: readonly string[]) {
   const slots = [...calendarOf(resourcesOfType(store, 'Slot'), config).values()].filter(({ origin }) =>
     (origins ?? [origin]).includes(origin),
   );
   const on = new Set(slots.map(({ id }) => id));
   const appointments = resourcesOfType(store, 'Appointment').filter((one) => slotIdsOf(one).some((id) => on.has(id)));
-  const fragments = readFragments(answerWith([...slots.map(({ resource }) => resource), ...appointments]), rewritten);
-  if ('status' in fragments) {
-    throw new Error('The model could not read its own answer.');
-  }
-  return fragments;
+  return fragmentsIn(resourceSet([...slots.map(({ resource }) => resource), ...appointments]), rewritten);
 }
 
 /** What `bookingReads` finds for a request: what it names, and what that refers to. */
@@ -74,7 +60,7 @@ function decideBooking(store: ResourceSet, body: unknown): Decision {
   const context = { now, requestor, config, newId };
   const first = planBooking(parsed, state, context);
   const wanted = first.kind === 'read' ? first.wanted.fragments : undefined;
-  const fragments = wanted && fragmentsIn(store, wanted.rewritten, wanted.origins);
+  const fragments = wanted && readFragments(store, wanted.rewritten, wanted.origins);
   const around = { slots: resourcesOfType(store, 'Slot') };
   const known: Knowledge = { fragments, around, role: 'requestor', histories: unchanged(state) };
   const plan = first.kind === 'read' ? planBooking(parsed, state, context, known) : first;
@@ -93,7 +79,7 @@ function decideCancellation(store: ResourceSet, id: string): Decision {
   }
   const changed: Appointment = { ...stored, status: 'cancelled' };
   const schedules = resourcesOfType(store, 'Schedule').map((one) => ({ schedule: one, services: [] }));
-  const related = { ...fragmentsIn(store, [id]), schedules, lost: [] };
+  const related = { ...readFragments(store, [id]), schedules, lost: [] };
   const slots = slotEntries(changed, related, config, newId, now);
   return {
     write: { resourceType: 'Bundle', type: 'transaction', entry: [updateEntry(stored, changed), ...slots] },

@@ -12,7 +12,7 @@ import { planBooking } from '../../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
 import { type Quota, quotaKey, quotaRow, type Usage } from '../../../../core/booking/policy/quota.ts';
 import { type ResourceSet, resourcesOfType } from '../../../../core/booking/resource-set.ts';
-import { readFragments } from '../../../../core/booking/slots/reads.ts';
+import { fragmentsIn } from '../../../../core/booking/slots/reads.ts';
 import { slotEntries } from '../../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { updateEntry } from '../../../../core/fhir/resource.ts';
@@ -28,22 +28,11 @@ type Operation = 'book' | 'hold';
 let ids = 0;
 const newId = (): string => `urn:uuid:new-${++ids}`;
 
-function bundleOf(resources: readonly Resource[]): Bundle {
-  const resource: Bundle = {
-    resourceType: 'Bundle',
-    type: 'searchset',
-    entry: resources.map((one) => ({ resource: one })),
+function readFragments(store: ResourceSet, rewritten: readonly string[], at: number) {
+  return {
+    ...fragmentsIn(store, rewritten, (one) => hasEnded(one, at, settings)),
+    origins: resourcesOfType(store, 'Slot').flatMap(({ id }) => id ?? []),
   };
-  return { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '200' }, resource }] };
-}
-
-function fragmentsIn(store: ResourceSet, rewritten: readonly string[], at: number) {
-  const all = [...resourcesOfType(store, 'Slot'), ...resourcesOfType(store, 'Appointment')];
-  const fragments = readFragments(bundleOf(all), rewritten, (one) => hasEnded(one, at, settings));
-  if ('status' in fragments) {
-    throw new Error('The model could not read its own answer.');
-  }
-  return { ...fragments, origins: resourcesOfType(store, 'Slot').flatMap(({ id }) => id ?? []) };
 }
 
 /** The row of a quota, and what its search finds, as one transaction reads them. */
@@ -75,7 +64,7 @@ function decide(store: ResourceSet, body: Appointment, requestor: string, operat
     const { fragments, around, usage, histories, services, patients } = plan.wanted;
     known = {
       ...known,
-      ...(fragments && { fragments: fragmentsIn(store, fragments.rewritten, at) }),
+      ...(fragments && { fragments: readFragments(store, fragments.rewritten, at) }),
       ...(around && { around: { slots: resourcesOfType(store, 'Slot') } }),
       ...(usage && { usage: new Map(usage.map((quota) => usageOf(store, quota, requestor))) }),
       ...(histories && { histories: { versions: new Map(histories.map((id) => [id, []])), slots: [] } }),
@@ -88,7 +77,7 @@ function decide(store: ResourceSet, body: Appointment, requestor: string, operat
 
 function cancel(store: ResourceSet, stored: Appointment, at: number): Bundle {
   const changed: Appointment = { ...stored, status: 'cancelled' };
-  const related = { ...fragmentsIn(store, [stored.id ?? ''], at), schedules: [], lost: [] };
+  const related = { ...readFragments(store, [stored.id ?? ''], at), schedules: [], lost: [] };
   const entry = [updateEntry(stored, changed), ...slotEntries(changed, related, settings, newId, at)];
   return { resourceType: 'Bundle', type: 'transaction', entry };
 }
