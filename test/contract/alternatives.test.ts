@@ -45,10 +45,9 @@ describe('$book with dry-run', () => {
   });
 
   it('of what would be refused: the very refusal', async () => {
-    const { schedule, slot, patient } = await aBooking();
-    await aSlot(schedule, 60, 90);
+    const { slot, patient, type } = await aFullClinic([60]);
     const stranger = await aPatient('portal-b');
-    for (const body of [proposed(patient, [slot]), proposed(stranger, [slot], { start: 'today' })]) {
+    for (const body of [proposed(patient, [slot], type), proposed(stranger, [slot], { ...type, start: 'today' })]) {
       const [judged, booked] = [await book(dry(body)), await book(parameters(body))];
       expect([judged.status, issuesOf(judged), timesIn(judged)]).toEqual([
         booked.status,
