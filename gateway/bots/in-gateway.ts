@@ -158,8 +158,8 @@ const requesterOf = ({ profileType, profileId, display }: Caller) => ({
 });
 
 /**
- * Bots that run in this process. They read what concerns the caller with the caller's token, and write as a client of
- * their own, which has the rights that the Bots have in Medplum and no others.
+ * Bots that run in this process, for callers of the Project of their client. They read what concerns the caller with the
+ * caller's token, and write as this client, which has the rights that the Bots have in Medplum and no others.
  */
 export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, context: HostContext): BotRuntime {
   const { config, medplumBaseUrl, upstream, callers, logger } = context;
@@ -177,6 +177,9 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
     ),
   );
   const token = createOwnToken((anew) => logIn(client, anew), logger);
+  // What the Bots read with the token of a stranger to the Project would be judged, and written, as if it were of ours.
+  const isMember = ({ caller }: BotCall): boolean =>
+    caller?.project !== undefined && `Project/${caller.project}` === client.getActiveLogin()?.project.reference;
   let pending = 0;
   const inMedplum = botsInMedplum(upstream, config);
   const execute = async (
@@ -204,6 +207,9 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
       const [refusal, isLoggedIn] = await Promise.all([refusalOf(call), token.isThere()]);
       if (refusal || !isLoggedIn) {
         return refusal ?? unsent;
+      }
+      if (!isMember(call)) {
+        return refused;
       }
       const answer = await within(timeLimits(config).answer, execute(handler, call), tooLate);
       if (!isDoubtful(answer, context)) {

@@ -11,6 +11,8 @@ import { createMemory } from './memory.ts';
 export interface Caller {
   readonly profileType: string;
   readonly profileId: string;
+  /** The id of the Project that it belongs to, as far as Medplum says. */
+  readonly project?: string | undefined;
   /** The caller's name, if the membership has it. */
   readonly display?: string | undefined;
   /** The role in which the caller acts: clinic staff or a requestor. */
@@ -50,7 +52,7 @@ export function fingerprint(authorization: string): string {
 }
 
 function callerOf(body: unknown): Caller | undefined {
-  const { profile, membership, accessPolicy } = isObject(body) ? body : {};
+  const { project, profile, membership, accessPolicy } = isObject(body) ? body : {};
   const named = isObject(membership) && isObject(membership.profile) ? membership.profile.display : undefined;
   const display = typeof named === 'string' ? { display: named } : {};
   const isKnown = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
@@ -62,6 +64,7 @@ function callerOf(body: unknown): Caller | undefined {
     ? {
         profileType: String(profile.resourceType),
         profileId: String(profile.id),
+        ...(isObject(project) && typeof project.id === 'string' && { project: project.id }),
         ...display,
         role,
         ...(assistant && { assistant }),

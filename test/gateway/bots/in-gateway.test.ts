@@ -30,6 +30,7 @@ const found = answered(200, { resourceType: 'Bundle', entry: [{ resource: { reso
 const caller: Caller = {
   profileType: 'ClientApplication',
   profileId: 'a',
+  project: 'p',
   role: 'requestor',
   findsAllOf: [],
   versions: {},
@@ -64,7 +65,12 @@ function hosted(handler: BotHandler, { medplum = () => found, verified = caller,
   const bots = botsInGateway(
     {
       handlers: { book: handler } as Partial<HostedBots['handlers']> as HostedBots['handlers'],
-      clientFor: (connections) => ({ connections, getAccessToken: () => 'own' }) as Partial<BotClient> as BotClient,
+      clientFor: (connections) =>
+        ({
+          connections,
+          getAccessToken: () => 'own',
+          getActiveLogin: () => ({ project: { reference: 'Project/p' } }),
+        }) as Partial<BotClient> as BotClient,
       logIn: given.logIn ?? (async () => undefined),
     },
     {
@@ -90,7 +96,6 @@ describe('a Bot that runs', () => {
     const { run } = hosted(async (_, event) => void events.push(event));
     await run({ caller: { ...caller, display: 'Portal A' } });
     await run();
-    await run({ caller: undefined });
     const event = {
       bot: {},
       contentType: 'application/fhir+json',
@@ -101,7 +106,6 @@ describe('a Bot that runs', () => {
     expect(events).toStrictEqual([
       { ...event, requester: { reference: 'ClientApplication/a', display: 'Portal A' } },
       { ...event, requester: { reference: 'ClientApplication/a' } },
-      { ...event, requester: undefined },
     ]);
   });
 
@@ -181,6 +185,16 @@ describe('whether a caller may call a Bot', () => {
     clock.now = 11_000;
     answer = answered(200, { resourceType: 'Bundle' });
     expect(await run()).toEqual(answered(403));
+  });
+
+  test.each([
+    ['another Project', { ...caller, project: 'other' }],
+    ['no Project that Medplum names', { ...caller, project: undefined }],
+    ['nobody', undefined],
+  ])('is decided by its Project: of %s, it may read a Bot of that name, and no Bot runs', async (_, stranger) => {
+    const runs: unknown[] = [];
+    const { run } = hosted(async () => runs.push('run'));
+    expect([await run({ caller: stranger }), runs]).toEqual([answered(403), []]);
   });
 
   test('does not matter while the gateway is not let in: nothing was sent', async () => {
