@@ -84,16 +84,47 @@ const withTaken = <C extends Choice>(
 ): readonly (readonly C[])[] =>
   rows.map((choices, index) => (index === row ? [taken] : choices.filter((one) => !excludes(one, taken))));
 
-/** What is left of an assignment without what excludes each other: the cheaper ones keep what was assigned. */
-function withoutConflicts<C extends Choice>(assignment: Assignment<C>): Assignment<C> {
-  const kept: C[] = [];
-  const byCost = assignment.filter((choice) => choice !== undefined).sort((one, other) => one.cost - other.cost);
-  for (const choice of byCost) {
-    if (!kept.some((one) => excludes(one, choice))) {
-      kept.push(choice);
+/** Whether a choice is excluded by any of those that are taken. */
+function excludedBy<C extends Choice>(taken: readonly C[]): (choice: C) => boolean {
+  const keys = new Set(taken.map(({ key }) => key));
+  const uses = Map.groupBy(
+    taken.flatMap((one) => one.uses),
+    ({ of }) => of,
+  );
+  return (choice) =>
+    keys.has(choice.key) || choice.uses.some((use) => uses.get(use.of)?.some((its) => overlaps(use, its)) ?? false);
+}
+
+/** Rows of which some are settled: the cheaper ones first keep what was assigned, the others choose again. */
+function settleAll<C extends Choice>(
+  rows: readonly (readonly C[])[],
+  first: Assignment<C>,
+  none: number,
+): Assignment<C> {
+  const settled = new Map<number, C | undefined>();
+  let left: readonly (readonly C[])[] = rows;
+  let assignment = first;
+  while (settled.size < rows.length) {
+    const open = [...rows.keys()].filter((row) => !settled.has(row));
+    const byCost = open.toSorted((one, other) => (assignment[one]?.cost ?? none) - (assignment[other]?.cost ?? none));
+    const kept: C[] = [];
+    for (const row of byCost) {
+      const choice = assignment[row];
+      if (!choice || !kept.some((one) => excludes(one, choice))) {
+        settled.set(row, choice);
+        kept.push(...(choice ? [choice] : []));
+      }
     }
+    const again = [...rows.keys()].filter((row) => !settled.has(row));
+    const isExcluded = excludedBy(kept);
+    left = left.map((choices, row) => (settled.has(row) ? choices : choices.filter((one) => !isExcluded(one))));
+    const found = cheapest(
+      again.map((row) => left[row] ?? []),
+      none,
+    );
+    assignment = rows.map((_, row) => (settled.has(row) ? settled.get(row) : found[again.indexOf(row)]));
   }
-  return assignment.map((choice) => (choice && kept.includes(choice) ? choice : undefined));
+  return assignment;
 }
 
 /** What is assigned, and who uses what: it is improved step by step. */
@@ -250,7 +281,7 @@ export function assign<C extends Choice>(all: readonly (readonly C[])[], none: n
   }
   const improved = (assignment: Assignment<C>, looks: number): Assignment<C> =>
     new Improving(rows, assignment, none, looks).improve();
-  let best = improved(withoutConflicts(first), Math.min(most.looks, rows.flat().length * most.looksAtChoice));
+  let best = improved(settleAll(rows, first, none), Math.min(most.looks, rows.flat().length * most.looksAtChoice));
   const isNear = (): boolean => costOf(best, none) <= bound * NEAR;
   const waiting: { rows: readonly (readonly C[])[]; assignment: Assignment<C>; cost: number }[] = [
     { rows, assignment: first, cost: bound },
@@ -275,7 +306,7 @@ export function assign<C extends Choice>(all: readonly (readonly C[])[], none: n
       cells += branch.length * (branch.length + new Set(branch.flat().map(({ key }) => key)).size);
       const cost = costOf(assignment, none);
       if (cost < costOf(best, none)) {
-        const whole = conflictIn(assignment) ? improved(withoutConflicts(assignment), most.again) : assignment;
+        const whole = conflictIn(assignment) ? improved(settleAll(branch, assignment, none), most.again) : assignment;
         best = costOf(whole, none) < costOf(best, none) ? whole : best;
         waiting.push({ rows: branch, assignment, cost });
       }
