@@ -39,9 +39,9 @@ function wordsOf(text: string): readonly [verb?: string, token?: string] {
     return [verb?.replace(/:$/, ''), token];
   }
   const message = parseJson(text);
-  const payload = isObject(message) ? message.payload : undefined;
+  const { type, payload } = isObject(message) ? message : {};
   const token = isObject(payload) ? payload.token : undefined;
-  return [isObject(message) ? String(message.type) : undefined, typeof token === 'string' ? token : undefined];
+  return [typeof type === 'string' ? type : undefined, typeof token === 'string' ? token : undefined];
 }
 
 /**

@@ -101,6 +101,7 @@ describe('a message of a client', () => {
       ' {"type":"ping"}',
       '{"type"',
       '{}',
+      '{"type":{"toString":1,"valueOf":1}}',
       json('toString', { token: 'good' }),
     ],
     [
