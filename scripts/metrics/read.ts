@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Bundle, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
 import { waitsSince } from '../../core/booking/async/task.ts';
 import { openStatuses } from '../../core/booking/confirmation/task.ts';
 import { portions } from '../../core/booking/search.ts';
@@ -48,19 +48,11 @@ const since = (instant: string | undefined, now: number): number => {
   return Number.isFinite(age) ? Math.max(0, age) : 0;
 };
 
-/** Counts what a search finds, and looks at the one that has gone longest without a change. */
-async function queueOf(
-  medplum: MedplumClient,
-  type: 'Appointment' | 'Task',
-  query: Readonly<Record<string, string>>,
-  now: number,
-): Promise<Queue> {
-  const first = { ...query, _sort: '_lastUpdated', _count: '1', _total: 'accurate' };
-  const found: Bundle = await medplum.search(type, first, noStore);
-  const resource = found.entry?.[0]?.resource;
-  const waits = resource?.resourceType === 'Task' ? waitsSince(resource) : undefined;
-  const oldest = waits === undefined ? resource?.meta?.lastUpdated : formatInstant(waits);
-  return { count: found.total ?? 0, oldest: oldest ? since(oldest, now) : 0 };
+/** Counts the appointments with a status, and looks at the one that has gone longest without a change. */
+async function queueOf(medplum: MedplumClient, status: Appointment['status'], now: number): Promise<Queue> {
+  const first = { status, _sort: '_lastUpdated', _count: '1', _total: 'accurate' };
+  const found = await medplum.search('Appointment', first, noStore);
+  return { count: found.total ?? 0, oldest: since(found.entry?.[0]?.resource?.meta?.lastUpdated, now) };
 }
 
 /** Counts the requests whose deadline has passed, and looks at the one whose deadline passed first. */
@@ -76,8 +68,8 @@ async function readOverdue(medplum: MedplumClient, config: BookingConfig, now: n
   return { count: found.total ?? 0, oldest: deadline ? since(deadline, now) : 0 };
 }
 
-async function tasksOf(medplum: MedplumClient, code: RowCode, config: BookingConfig): Promise<Task[]> {
-  return searchAll(medplum, 'Task', { code: rowCodes([code], config), _sort: '_lastUpdated' });
+async function tasksOf(medplum: MedplumClient, code: RowCode, config: BookingConfig, more = {}): Promise<Task[]> {
+  return searchAll(medplum, 'Task', { code: rowCodes([code], config), ...more, _sort: '_lastUpdated' });
 }
 
 /** When the first undelivered event of each outbox came about. */
@@ -108,9 +100,12 @@ export const readDeliveries = async (medplum: MedplumClient, config: BookingConf
     [...outboxesOf(task).of].map(([id, outbox]) => ({ ...outbox, id, age: since(task.meta?.lastUpdated, now) })),
   );
 
-/** Reads which asynchronous bookings wait. */
-export const readJobs = (medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> =>
-  queueOf(medplum, 'Task', { code: rowCodes(['book'], config), status: 'requested' }, now);
+/** Reads which asynchronous bookings wait. Each says itself since when: one that waits for a draw, or was tried, is no measure. */
+export async function readJobs(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> {
+  const jobs = await tasksOf(medplum, 'book', config, { status: 'requested' });
+  const ages = jobs.map((job) => Math.max(0, now - (waitsSince(job) ?? now)) / 1000);
+  return { count: jobs.length, oldest: Math.max(0, ...ages) };
+}
 
 /** Reads how many seconds ago Medplum's clock last started the Bot that retries; `undefined` if it never did. */
 export async function readClock(
@@ -142,9 +137,9 @@ export async function readWaiting(medplum: MedplumClient, config: BookingConfig,
     deliveries,
     deliveries.then((found) => readNotifications(medplum, found, config, now)),
     readJobs(medplum, config, now),
-    queueOf(medplum, 'Appointment', { status: 'pending' }, now),
+    queueOf(medplum, 'pending', now),
     readOverdue(medplum, config, now),
-    queueOf(medplum, 'Appointment', { status: 'proposed' }, now),
+    queueOf(medplum, 'proposed', now),
     readClock(medplum, config, now),
   ]);
   const byStatus = Map.groupBy(all, ({ status }) => status);

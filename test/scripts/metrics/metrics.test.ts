@@ -44,15 +44,22 @@ test('each kind is counted, and its oldest is told by its age', async () => {
       participant: [{ actor: { display: 'Somebody' }, status: 'accepted' }],
     });
   await Promise.all((['pending', 'pending', 'proposed', 'booked'] as const).map(appointment));
-  const job = (status: Task['status']) =>
+  const now = Date.now() + HOUR;
+  const job = (status: Task['status'], more: Partial<Task> = {}) =>
     medplum.createResource<Task>({
       resourceType: 'Task',
       status,
       intent: 'order',
       code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
+      ...more,
     });
-  await Promise.all([job('requested'), job('completed')]);
-  const now = Date.now() + HOUR;
+  // One waits for a draw, and has gone longest without a change.
+  await job('requested', { restriction: { period: { start: new Date(now + HOUR).toISOString() } } });
+  await Promise.all([
+    job('requested', { authoredOn: new Date(now - 2 * HOUR).toISOString() }),
+    job('requested', { authoredOn: new Date(now - HOUR).toISOString() }),
+    job('completed'),
+  ]);
   const request = (status: Task['status'], deadline: number) =>
     medplum.createResource<Task>({
       resourceType: 'Task',
@@ -73,7 +80,8 @@ test('each kind is counted, and its oldest is told by its age', async () => {
   const event = { timestamp, appointment: 'a1', version: 'v1', kind: 'update' as const };
   await medplum.createResource(eventResource(event, new Map([['s1', 5]]), config));
   const { waiting, subscriptions } = await readWaiting(medplum, config, now);
-  expect([waiting.jobs.count, waiting.requests.count, waiting.holds.count]).toEqual([1, 2, 1]);
+  expect(waiting.jobs).toEqual({ count: 3, oldest: 7200 });
+  expect([waiting.requests.count, waiting.holds.count]).toEqual([2, 1]);
   expect(waiting.requests.oldest).toBeGreaterThanOrEqual(3_590);
   expect(waiting.overdue).toEqual({ count: 2, oldest: 120 });
   expect(waiting.notifications).toEqual({ count: 3, oldest: 7200 });
