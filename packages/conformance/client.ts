@@ -182,10 +182,10 @@ export async function entriesOf(
     const more = (bundle.entry ?? []).filter(isObject);
     entries.push(...more);
     const next: string | undefined = bundle.link?.find(({ relation }) => relation === 'next')?.url;
-    if (entries.length > most || (next && (entries.length >= most || more.length === 0))) {
+    if (entries.length > most || (next && (entries.length >= most || more.length === 0 || seen.has(next)))) {
       return { entries: entries.slice(0, most), isCut: true };
     }
-    path = next !== undefined && !seen.has(next) ? next : undefined;
+    path = next;
   }
   return { entries, isCut: false };
 }
