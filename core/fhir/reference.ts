@@ -1,4 +1,5 @@
 import type { CodeableConcept, ResourceType, Schedule } from '@medplum/fhirtypes';
+import { isObject } from './resource.ts';
 
 /** A reference to a resource of this service, split into its parts. */
 export interface LocalReference<T extends ResourceType = ResourceType> {
@@ -48,6 +49,32 @@ export function parseReference<T extends ResourceType>(
 /** Writes a reference the way the service stores it: `Type/id`. */
 export function formatReference({ type, id }: LocalReference): string {
   return `${type}/${id}`;
+}
+
+/** A reference to this service with its address or a version, `Type/id` within it. */
+const LOCAL = /^([A-Z][A-Za-z]+\/[A-Za-z0-9\-.]{1,64})(\/_history\/[A-Za-z0-9\-.]{1,64})?$/;
+
+function stored(reference: string, baseUrl: string): string {
+  const relative = reference.startsWith(`${baseUrl}/`) ? reference.slice(baseUrl.length + 1) : reference;
+  return LOCAL.exec(relative)?.[1] ?? reference;
+}
+
+/**
+ * What a client has sent, with its references to this service as it stores them: `Type/id`, at any depth. They then lead to
+ * the same when the service gets another address, and Medplum's searches find them.
+ *
+ * @param sent - of any content, at most as deep as `DEEPEST`
+ */
+export function withStoredReferences<T>(sent: T, baseUrl: string): T;
+export function withStoredReferences(sent: unknown, baseUrl: string): unknown {
+  if (Array.isArray(sent)) {
+    return sent.map((one) => withStoredReferences(one, baseUrl));
+  }
+  const entries = Object.entries(isObject(sent) ? sent : {}).map(([name, value]) => {
+    const isReference = name === 'reference' && typeof value === 'string';
+    return [name, isReference ? stored(value, baseUrl) : withStoredReferences(value, baseUrl)] as const;
+  });
+  return isObject(sent) ? Object.fromEntries(entries) : sent;
 }
 
 /** The id in a stored reference of the form `Type/id`, or `undefined`. */

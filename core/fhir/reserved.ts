@@ -1,4 +1,5 @@
 import { type Artefact, artefacts, artefactUri, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
+import { withStoredReferences } from './reference.ts';
 import { isObject, isSameToken } from './resource.ts';
 
 /** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
@@ -94,13 +95,13 @@ function without(value: unknown, isReserved: IsReserved): unknown {
 }
 
 /**
- * What a client has sent, without the tags, extensions, identifiers and codes that the service alone sets, at any depth.
- * Addresses are compared without regard to letter case, as Medplum does.
+ * What a client has sent, without the tags, extensions, identifiers and codes that the service alone sets, at any depth,
+ * and with its references as they are stored. Addresses are compared without regard to letter case, as Medplum does.
  *
  * @param sent - of any content, at most as deep as `DEEPEST`
  */
 export function withoutReserved(sent: unknown, config: PublicConfig): unknown {
-  return without(sent, reservedBy(config));
+  return without(withStoredReferences(sent, config.baseUrl), reservedBy(config));
 }
 
 /** An entry that the service alone sets, and the path of its element, without list indexes. */

@@ -132,11 +132,19 @@ describe('a patch of what may be changed', () => {
   });
 });
 
-it('one of the service takes part, stored without its address', async () => {
+it('one of the service takes part or is referred to, stored without its address', async () => {
   const { id } = await aBooking();
-  const value = { actor: { reference: `${base}/Location/1` }, status: 'accepted' };
-  expect((await patch(id, [{ op: 'add', path: '/participant/-', value }])).status).toBe(200);
-  expect((await read(id)).participant.at(-1)?.actor?.reference).toBe('Location/1');
+  const place = { reference: `${base}/Location/1` };
+  const changes = [
+    { op: 'add', path: '/participant/-', value: { actor: place, status: 'accepted' } },
+    { op: 'add', path: '/supportingInformation', value: [place] },
+  ];
+  expect((await patch(id, changes)).status).toBe(200);
+  const { participant, supportingInformation } = await read(id);
+  expect([participant.at(-1)?.actor, supportingInformation]).toEqual([
+    { reference: 'Location/1' },
+    [{ reference: 'Location/1' }],
+  ]);
 });
 
 it('another order of the slots is a change: 400 immutable-element', async () => {

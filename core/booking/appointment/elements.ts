@@ -4,10 +4,9 @@ import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { canonicalJson, isSameJson } from '../../fhir/json.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { formatReference, parseReference } from '../../fhir/reference.ts';
+import { formatReference, parseReference, withStoredReferences } from '../../fhir/reference.ts';
 import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
 import { isObject, isSameToken } from '../../fhir/resource.ts';
-import { parseActor } from './actors.ts';
 import type { Changer } from './status.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -248,17 +247,13 @@ export function leftCalendarIssues(stored: Appointment, result: Appointment, cal
 }
 
 /**
- * Gives the immutable elements and the participants of a result the spelling in which they are stored.
+ * Gives the immutable elements and the references of a result the spelling in which they are stored.
  *
  * @param result - one that has no `immutableIssues`
  */
 export function inStoredSpelling(stored: Appointment, result: Appointment, baseUrl: string): Appointment {
-  const participant = (result.participant ?? []).map((one) => {
-    const actor = parseActor(one.actor?.reference, baseUrl);
-    return actor ? { ...one, actor: { ...one.actor, reference: formatReference(actor) } } : one;
-  });
   const fixed = Object.entries(stored).filter(([name]) => bookedElements.includes(name));
-  return { ...result, ...Object.fromEntries(fixed), participant };
+  return { ...withStoredReferences(result, baseUrl), ...Object.fromEntries(fixed) };
 }
 
 /** An entry in a canonical spelling, for comparison. */

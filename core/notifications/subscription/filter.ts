@@ -1,6 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { type Issue, quoted } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference.ts';
+import { isObject } from '../../fhir/resource.ts';
 
 /** One condition of a filter: any of the values suffices. */
 export interface Condition {
@@ -73,6 +74,22 @@ export function parseFilter(text: unknown, expression: string, baseUrl: string):
   const conditions = read.flatMap((condition) => (typeof condition === 'string' ? [] : condition));
   const wrong = read.find((condition) => typeof condition === 'string');
   return wrong === undefined ? conditions : issue(wrong);
+}
+
+/**
+ * The element with the filters of a Subscription as it is stored: its references are `Type/id`, which stay good when the
+ * service gets another address.
+ *
+ * @param criteria - `_criteria`, of whose filters each can be read
+ */
+export function storedFilters(criteria: unknown, baseUrl: string): unknown {
+  const textOf = (sent: unknown): unknown => {
+    const read = parseFilter(sent, '', baseUrl);
+    return 'code' in read ? sent : `Appointment?${read.map(({ name, values }) => `${name}=${values}`).join('&')}`;
+  };
+  return isObject(criteria) && Array.isArray(criteria.extension)
+    ? { ...criteria, extension: criteria.extension.map((one) => ({ ...one, valueString: textOf(one.valueString) })) }
+    : criteria;
 }
 
 /** The patients that were merged into one, as references; none for other resources. */

@@ -10,6 +10,7 @@ import { metaOfSubmitted } from '../../fhir/tags.ts';
 import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupported.ts';
 import { asStored, isRedirected } from './channel.ts';
 import { member } from './extensions.ts';
+import { storedFilters } from './filter.ts';
 import { readSubscriptionParameters, type SubscriptionParameters } from './subscription-parameters.ts';
 
 /** A Subscription as a subscriber sends it, checked. */
@@ -89,9 +90,11 @@ export function parseSubmission(
 /** The stored form of a new Subscription: with its profile and the tag of its owner. */
 export function newSubscription({ sent, settings }: Submission, owner: string, config: BookingConfig): Subscription {
   const { id: _, meta, error: __, ...rest } = sent;
+  const criteria = member(sent, '_criteria');
+  const filters = criteria === undefined ? {} : { _criteria: storedFilters(criteria, config.baseUrl) };
   const profile = artefactUri(config, 'LocalSubscriptionTermin');
   const end = settings.end === undefined ? {} : { end: formatInstant(settings.end) };
-  return asStored({ ...rest, ...end, meta: metaOfSubmitted(meta, owner, config, [profile]) });
+  return asStored({ ...rest, ...filters, ...end, meta: metaOfSubmitted(meta, owner, config, [profile]) });
 }
 
 /** The origin that the headers of a Subscription are meant for. */

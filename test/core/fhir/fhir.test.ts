@@ -167,6 +167,24 @@ describe('what the service alone sets', () => {
   });
 });
 
+it.each([
+  [`${config.baseUrl}/Patient/1`, 'Patient/1'],
+  [`${config.baseUrl}/Patient/1/_history/2`, 'Patient/1'],
+  ['Patient/1/_history/2', 'Patient/1'],
+  [`${config.baseUrl}/../Patient/1`, undefined],
+  [`${config.baseUrl}/Patient?name=x`, undefined],
+  [`${config.baseUrl}.example/Patient/1`, undefined],
+  ['https://elsewhere.example/fhir/R4/Patient/1', undefined],
+  ['urn:uuid:1', undefined],
+  ['#1', undefined],
+])('a reference %s is stored as %s', (reference, expected = reference) => {
+  const answers = (subject: string) => ({ item: [{ answer: [{ valueReference: { reference: subject } }] }] });
+  expect(withoutReserved({ ...answers(reference), url: reference }, config)).toEqual({
+    ...answers(expected),
+    url: reference,
+  });
+});
+
 describe('a transaction that can be tried again', () => {
   it.each<[string, string, boolean]>([
     ['two wait for each other', 'deadlock detected', true],

@@ -1,11 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import {
   newSubscription,
   parseSubmission,
   updatedSubscription,
 } from '../../../../core/notifications/subscription/submission.ts';
+import { storedParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
 import { at, begin, config, portal, subscription } from '../support.ts';
 
 /** A submission, or an update of the Subscription s1. */
@@ -54,6 +56,17 @@ describe('what is stored', () => {
         tag: expect.arrayContaining([requestorTag(portal, config), { system: 'a', code: 'b' }]),
       },
     });
+  });
+
+  test('stays good when the service gets another address', () => {
+    const filter = (patient: string) => ({
+      extension: [{ url: backport.filterCriteria, valueString: `Appointment?status=booked,noshow&patient=${patient}` }],
+    });
+    const sent = parse({ ...subscription(), _criteria: filter(`${encodeURIComponent(config.baseUrl)}/Patient/1,2`) });
+    const moved = { ...config, baseUrl: 'https://new.example/fhir/R4' };
+    const kept = sent.submission && newSubscription(sent.submission, portal, config);
+    expect(kept).toMatchObject({ _criteria: filter('Patient/1,Patient/2') });
+    expect(kept && storedParameters(kept, moved)).toEqual(sent.submission?.settings);
   });
 
   const stored = { ...subscription({ id: 's1' }), status: 'active' as const };
