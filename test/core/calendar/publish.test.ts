@@ -76,6 +76,7 @@ describe('publishing opening hours', () => {
           ],
         },
       ],
+      serviceCategory: [{ coding: [{ system: 'urn:categories', code: 'care' }] }],
       specialty: [{ coding: [{ system: 'urn:specialties', code: 'general' }] }],
     });
   });

@@ -32,6 +32,7 @@ export function service(parameters: Extension[] = [], more: Partial<HealthcareSe
     resourceType: 'HealthcareService',
     id: 'visit',
     type: [{ coding: [{ system: 'urn:services', code: 'visit' }] }],
+    category: [{ coding: [{ system: 'urn:categories', code: 'care' }] }],
     specialty: [{ coding: [{ system: 'urn:specialties', code: 'general' }] }],
     availableTime: [{ daysOfWeek: ['mon'], availableStartTime: '09:00:00', availableEndTime: '12:00:00' }],
     extension: [{ url: PARAMETERS, extension: [...defaults, ...parameters] }],
