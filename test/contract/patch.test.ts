@@ -147,6 +147,15 @@ it('one of the service takes part or is referred to, stored without its address'
   ]);
 });
 
+it('what the clinic refers to stays as the clinic has written it', async () => {
+  const { id } = await aBooking();
+  const supportingInformation = [{ reference: 'Location/1/_history/2' }];
+  const body = { ...(await read(id)), supportingInformation };
+  expect((await medplum('front-desk', 'PUT', `/Appointment/${id}`, { body })).status).toBe(200);
+  expect((await patch(id, [{ op: 'add', path: '/comment', value: 'later' }])).status).toBe(200);
+  expect(await read(id)).toMatchObject({ comment: 'later', supportingInformation });
+});
+
 it('another order of the slots is a change: 400 immutable-element', async () => {
   const { schedule, patient } = await aClinic();
   const [first, second] = [await aSlot(schedule, 60, 90), await aSlot(schedule, 90, 120)];

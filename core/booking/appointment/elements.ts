@@ -247,12 +247,16 @@ export function leftCalendarIssues(stored: Appointment, result: Appointment, cal
 }
 
 /**
- * Gives the immutable elements and the references of a result the spelling in which they are stored.
+ * Gives the immutable elements and the references of a result the spelling in which they are stored. An element that is not
+ * changed stays as somebody else has written it.
  *
  * @param result - one that has no `immutableIssues`
  */
 export function inStoredSpelling(stored: Appointment, result: Appointment, baseUrl: string): Appointment {
-  const fixed = Object.entries(stored).filter(([name]) => bookedElements.includes(name));
+  const after: Members = { ...result };
+  const isFixed = ([name, value]: [string, unknown]): boolean =>
+    bookedElements.includes(name) || isSameJson(value, after[name]);
+  const fixed = Object.entries(stored).filter(isFixed);
   return { ...withStoredReferences(result, baseUrl), ...Object.fromEntries(fixed) };
 }
 
