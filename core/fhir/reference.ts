@@ -54,7 +54,8 @@ export function formatReference({ type, id }: LocalReference): string {
 /** A reference to this service with its address or a version, `Type/id` within it. */
 const LOCAL = /^([A-Z][A-Za-z]+\/[A-Za-z0-9\-.]{1,64})(\/_history\/[A-Za-z0-9\-.]{1,64})?$/;
 
-function stored(reference: string, baseUrl: string): string {
+/** A reference as it is stored: one to this service without its address and version. */
+export function storedReference(reference: string, baseUrl: string): string {
   const relative = reference.startsWith(`${baseUrl}/`) ? reference.slice(baseUrl.length + 1) : reference;
   return LOCAL.exec(relative)?.[1] ?? reference;
 }
@@ -72,7 +73,7 @@ export function withStoredReferences(sent: unknown, baseUrl: string): unknown {
   }
   const entries = Object.entries(isObject(sent) ? sent : {}).map(([name, value]) => {
     const isReference = name === 'reference' && typeof value === 'string';
-    return [name, isReference ? stored(value, baseUrl) : withStoredReferences(value, baseUrl)] as const;
+    return [name, isReference ? storedReference(value, baseUrl) : withStoredReferences(value, baseUrl)] as const;
   });
   return isObject(sent) ? Object.fromEntries(entries) : sent;
 }

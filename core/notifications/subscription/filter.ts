@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { type Issue, quoted } from '../../fhir/outcome/outcome.ts';
-import { parseReference } from '../../fhir/reference.ts';
+import { parseReference, storedReference } from '../../fhir/reference.ts';
 import { isObject } from '../../fhir/resource.ts';
 
 /** One condition of a filter: any of the values suffices. */
@@ -77,15 +77,21 @@ export function parseFilter(text: unknown, expression: string, baseUrl: string):
 }
 
 /**
- * The element with the filters of a Subscription as it is stored: its references are `Type/id`, which stay good when the
- * service gets another address.
+ * The element with the filters of a Subscription as it is stored: without the address of the service, so that they stay good
+ * when it gets another; none becomes longer, and too long to be read.
  *
  * @param criteria - `_criteria`, of whose filters each can be read
  */
 export function storedFilters(criteria: unknown, baseUrl: string): unknown {
   const textOf = (sent: unknown): unknown => {
-    const read = parseFilter(sent, '', baseUrl);
-    return 'code' in read ? sent : `Appointment?${read.map(({ name, values }) => `${name}=${values}`).join('&')}`;
+    const [type, query] = typeof sent === 'string' ? sent.trim().split('?', 2) : [];
+    const values = (text: string): string =>
+      text
+        .split(',')
+        .map((one) => storedReference(one, baseUrl))
+        .join(',');
+    const read = [...new URLSearchParams(query)].map(([name, text]) => `${name}=${values(text)}`);
+    return query === undefined ? sent : `${type}?${read.join('&')}`;
   };
   return isObject(criteria) && Array.isArray(criteria.extension)
     ? { ...criteria, extension: criteria.extension.map((one) => ({ ...one, valueString: textOf(one.valueString) })) }

@@ -65,8 +65,12 @@ describe('what is stored', () => {
     const sent = parse({ ...subscription(), _criteria: filter(`${encodeURIComponent(config.baseUrl)}/Patient/1,2`) });
     const moved = { ...config, baseUrl: 'https://new.example/fhir/R4' };
     const kept = sent.submission && newSubscription(sent.submission, portal, config);
-    expect(kept).toMatchObject({ _criteria: filter('Patient/1,Patient/2') });
+    expect(kept).toMatchObject({ _criteria: filter('Patient/1,2') });
     expect(kept && storedParameters(kept, moved)).toEqual(sent.submission?.settings);
+    const long = parse({ ...subscription(), _criteria: filter(Array.from({ length: 1_900 }, () => '1').join()) });
+    const whole = long.submission && newSubscription(long.submission, portal, config);
+    expect(whole && storedParameters(whole, config)).toEqual(long.submission?.settings);
+    expect(long.issues).toEqual([]);
   });
 
   const stored = { ...subscription({ id: 's1' }), status: 'active' as const };
