@@ -148,7 +148,7 @@ test('histories are read page by page, and no further than the limit', async () 
   expect([some.versions.length, some.isCut]).toEqual([5, true]);
 });
 
-test('a history without times is refused by name, and pages without end and entries end', async () => {
+test('a history without times is refused by name, and pages without end, without entries or that come again end', async () => {
   const serving = (resource: (path: string) => unknown): Client => ({
     baseUrl: 'https://fhir.example.org',
     send: async ({ path }) => ({ status: 200, header: {}, text: '', resource: resource(path) }),
@@ -165,4 +165,11 @@ test('a history without times is refused by name, and pages without end and entr
   }));
   expect(await readHistories({ client: endless, limit: 5 })).toEqual({ versions: [], isCut: true });
   expect(pages).toBe(4);
+  const meta = { lastUpdated: '2030-01-07T08:00:00Z', versionId: '1' };
+  const looping = serving((path) => ({
+    resourceType: 'Bundle',
+    entry: [{ resource: { ...slot('x', 0, 'free').resource, meta } }],
+    link: [{ relation: 'next', url: path }],
+  }));
+  expect(await readHistories({ client: looping, limit: 50 })).toMatchObject({ isCut: true });
 });
