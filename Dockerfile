@@ -8,6 +8,9 @@ COPY package.json package-lock.json ./
 FROM base AS deploy
 COPY packages/sandbox/package.json packages/sandbox/
 COPY packages/conformance/package.json packages/conformance/
+COPY packages/web/package.json packages/web/
+COPY apps/front-desk/package.json apps/front-desk/
+COPY apps/portal/package.json apps/portal/
 RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
 COPY --chown=node:node . .
 RUN chown node:node /app
@@ -25,7 +28,8 @@ COPY --from=libraries /app/node_modules node_modules
 COPY core core
 COPY bots bots
 COPY gateway gateway
-COPY web web
+COPY apps apps
+COPY packages/web packages/web
 COPY --from=web /app/dist/web dist/web
 COPY scripts/gateway.ts scripts/gateway.ts
 COPY scripts/cli/command.ts scripts/cli/command.ts
@@ -34,7 +38,7 @@ COPY scripts/gateway scripts/gateway
 COPY scripts/start/settings.ts scripts/start/settings.ts
 COPY booking.config.json ./
 # Where the clone was made under a strict umask, others than root could not read it.
-RUN chmod -R a+rX core bots gateway web dist scripts *.json
+RUN chmod -R a+rX core bots gateway apps packages dist scripts *.json
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \

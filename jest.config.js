@@ -11,12 +11,12 @@ export const common = {
  * broken or preset, and what only a release changes: an upgrade, one Bot by itself, Bots on AWS, what commands say to mistakes.
  */
 const release = [
-  '/test/conformance/(broken|command|presets)[.]test[.]ts$',
+  '/packages/conformance/test/(broken|command|presets)[.]test[.]ts$',
   '/test/contract/(asynchronous/burst|calendar/crowded|calendar/find/find|patient/two-persons|races/(collisions|crosswise-pairs))[.]test[.]ts$',
   '/test/faults/(aws-lambda|notifications/(hanging-receivers|many-subscriptions|subscription-limit))[.]test[.]ts$',
   '/test/scripts/deploy/(deploy-one-bot|gateway-client|upgrade-while-booking)[.]test[.]ts$',
   '/test/scripts/start/start-up-errors[.]test[.]ts$',
-  '/test/(gateway|web/portal)/texts[.]test[.]ts$',
+  '/(test/gateway|apps/portal/test)/texts[.]test[.]ts$',
 ];
 
 /** Tests that kill, race, wait or start many services, and take longer than all others together. */
@@ -51,8 +51,11 @@ export default {
     {
       ...common,
       displayName: 'unit',
-      testMatch: ['<rootDir>/test/!(browser|contract|operations|faults)/**/*.test.ts'],
-      testPathIgnorePatterns: [...slow, ...release],
+      testMatch: [
+        '<rootDir>/test/!(browser|contract|operations|faults)/**/*.test.ts',
+        '<rootDir>/{apps,packages}/*/test/**/*.test.ts',
+      ],
+      testPathIgnorePatterns: ['/test/browser/', ...slow, ...release],
     },
     {
       ...common,

@@ -1,6 +1,6 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
-import { signedInAddress } from '../web/front-desk/settings.ts';
+import { signedInAddress } from '../apps/front-desk/settings.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { isAddress } from './gateway/settings.ts';

@@ -7,13 +7,19 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Command } from 'commander';
 import { build, type Metafile } from 'esbuild';
 import { isObject } from '../../core/fhir/resource.ts';
-import { MANIFEST, WEB_OUTPUT } from '../../web/server/assets.ts';
+import { MANIFEST, WEB_OUTPUT } from '../../packages/web/assets.ts';
 
-/** The script of an application's page, below its folder in `web`. */
-const entryOf = /^web\/([\w-]+)\/client\/main\.tsx?$/;
+/** The script of an application's page, below its folder in `apps`. */
+const entryOf = /^apps\/([\w-]+)\/client\/main\.tsx?$/;
 
 /** What the output depends on. A browser's script may import the rules of `core`. */
-const inputs = ['web/**/*', 'core/**/*.ts', 'package-lock.json', 'scripts/build/web.ts'];
+const inputs = [
+  'apps/*/!(test)/**/*',
+  'packages/web/*.ts',
+  'core/**/*.ts',
+  'package-lock.json',
+  'scripts/build/web.ts',
+];
 
 /** The files that are worth a second, compressed version. */
 const compressible = /\.(js|css|svg)$/;
@@ -81,7 +87,7 @@ async function buildAll(files: readonly string[], output: string): Promise<Metaf
     platform: 'browser',
     target: ['es2022', 'chrome100', 'firefox102', 'safari15'],
     jsx: 'automatic',
-    tsconfig: 'web/tsconfig.json',
+    tsconfig: 'apps/tsconfig.json',
     define: { 'process.env.NODE_ENV': '"production"' },
     legalComments: 'none',
     logLevel: 'silent',
@@ -97,7 +103,7 @@ async function removeOthers(output: string, built: ReadonlySet<string>): Promise
 }
 
 /**
- * Bundles the script and the style sheet of each application in `web` for browsers, compresses them, and lists them in the
+ * Bundles the script and the style sheet of each application in `apps` for browsers, compresses them, and lists them in the
  * manifest. Nothing is done if the output already comes from these sources.
  *
  * @returns whether something was built, and the bytes of each file

@@ -1,9 +1,9 @@
 import type { Schedule } from '@medplum/fhirtypes';
+import { doubtsIn, rowsOf } from '../../apps/front-desk/hours/weekly-rows.ts';
+import { english } from '../../apps/front-desk/texts/en.ts';
 import { changeSchedule, changeService, type HoursChange } from '../../core/calendar/change/opening-hours.ts';
 import { servicesOf, withChange } from '../../core/calendar/opening-hours.ts';
 import { DAY } from '../../core/time/time-zone.ts';
-import { doubtsIn, rowsOf } from '../../web/front-desk/hours/weekly-rows.ts';
-import { english } from '../../web/front-desk/texts/en.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { findService, findTarget, labelOf, type Target } from './find.ts';
 import { parseHours } from './hours-text.ts';

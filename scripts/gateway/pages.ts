@@ -1,13 +1,13 @@
 import type { FastifyPluginAsync } from 'fastify';
+import { frontDesk } from '../../apps/front-desk/server.ts';
+import { FRONT_DESK_PATH } from '../../apps/front-desk/settings.ts';
+import type { PortalOptions } from '../../apps/portal/portal.ts';
+import { portal } from '../../apps/portal/server.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';
-import { frontDesk } from '../../web/front-desk/server.ts';
-import { FRONT_DESK_PATH } from '../../web/front-desk/settings.ts';
-import type { PortalOptions } from '../../web/portal/portal.ts';
-import { portal } from '../../web/portal/server.ts';
-import { assetsOf, WEB_OUTPUT } from '../../web/server/assets.ts';
-import { type Application, web } from '../../web/web.ts';
+import { assetsOf, WEB_OUTPUT } from '../../packages/web/assets.ts';
 import { isAddress } from './settings.ts';
+import { type Application, web } from './web.ts';
 
 /** The portal's client at the clinic, and what patients read. */
 interface PortalSettings {

@@ -4,7 +4,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { AccessPolicy, Bundle, ClientApplication, Resource, ResourceType } from '@medplum/fhirtypes';
 import type { Answer, Connections, ServerRequest, Unanswered } from '../../bots/lib/medplum.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { type Client, clientOf } from '../sandbox/start.ts';
+import { type Client, clientOf } from '../../packages/sandbox/test/start.ts';
 
 /** A request of a Bot: what it asks for, entry by entry (`GET Slot?status=free`), or its path. */
 export interface Asked {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Appointment, Questionnaire, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
+import { dayOf, visitDesk } from '../../apps/front-desk/test/browser/desk.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { type Installation, prepareService } from '../lib/installation.ts';
 import { scaled } from '../lib/time-scale.ts';
 import { expectAccessible } from './axe.ts';
 import { fillPerson, halfHours, morning } from './clinic.ts';
-import { dayOf, visitDesk } from './front-desk/desk.ts';
 
 /** A resource of whatever content. */
 type Broken = Readonly<Record<string, unknown>> & { readonly resourceType: string; readonly id: string };

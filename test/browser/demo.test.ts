@@ -3,15 +3,15 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
+import { signInThere } from '../../apps/front-desk/test/browser/desk.ts';
+import { pictureKind } from '../../packages/web/picture-kind.ts';
 import { loadConfig } from '../../scripts/cli/load-config.ts';
 import { DEMO_CLINIC } from '../../scripts/demo/clinic.ts';
 import { start } from '../../scripts/start.ts';
-import { pictureKind } from '../../web/portal/clinic/picture-kind.ts';
 import { freePort } from '../lib/free-port.ts';
 import { expectAccessible } from './axe.ts';
 import { origin } from './clinic.ts';
 import { filmOf } from './film.ts';
-import { signInThere } from './front-desk/desk.ts';
 
 /** Where the pictures go: `PICTURES=docs/pictures` renews the film of the README, and the pictures of the demo clinic. */
 const folder = process.env.PICTURES ?? 'dist/test-browser/pictures';

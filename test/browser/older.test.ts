@@ -1,8 +1,8 @@
 /** Safari 15, Chrome 100 and Firefox 102: what they lack of the language and of style sheets is taken away. */
 import { expect, type Page, test } from '@playwright/test';
-import { contrast } from '../../web/portal/clinic/clinic.ts';
+import { calendarOf, visitDesk } from '../../apps/front-desk/test/browser/desk.ts';
+import { contrast } from '../../apps/portal/clinic/clinic.ts';
 import { aService, fillPerson, halfHours, morning, origin, visit } from './clinic.ts';
-import { calendarOf, visitDesk } from './front-desk/desk.ts';
 
 /** Declarations and at-rules that the oldest of the three does not read. */
 const tooNew =

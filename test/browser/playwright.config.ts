@@ -9,8 +9,8 @@ const hasShell = process.env.CHROMIUM === undefined && existsSync(shell);
 
 /** Tests in a browser: `npm run test:browser`. They start an installation of their own. */
 export default defineConfig({
-  testDir: '.',
-  testMatch: '**/*.test.ts',
+  testDir: '../..',
+  testMatch: ['test/browser/**/*.test.ts', 'apps/*/test/browser/**/*.test.ts'],
   outputDir: '../../dist/test-browser',
   globalSetup: './start.ts',
   // They wait for the server as often as for the processor.

@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 const EXPORTED = /^export (?:async )?(?:function\*?|const|let|class|interface|type) (\w+)/gm;
 const IMPORTED = /^(?:import|export)\s[^;'"]*?from\s*['"](\.[^'"]+)['"]|\bimport\(\s*['"](\.[^'"]+)['"]/gm;
 
-const files = globSync('{core,bots,gateway,web,profiles,scripts,packages,test,.ci}/**/*.{ts,tsx}', {
+const files = globSync('{core,bots,gateway,apps,profiles,scripts,packages,test,.ci}/**/*.{ts,tsx}', {
   exclude: (name) => name === 'node_modules',
 });
 const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
@@ -22,7 +22,7 @@ for (const [file, text] of texts) {
 
 /** Medplum calls the handlers of Bots, a package has a face for everybody, generators hold text, tests are nobody's. */
 const isForOthers = (file: string, name: string): boolean =>
-  (file.startsWith('bots/') && name === 'handler') || /^(?:test|scripts\/generate)\/|\/sandbox\.ts$/.test(file);
+  (file.startsWith('bots/') && name === 'handler') || /(?:^|\/)test\/|^scripts\/generate\/|\/sandbox\.ts$/.test(file);
 
 test('every export is used by another file', () => {
   const unused = [...texts].flatMap(([file, text]) => {

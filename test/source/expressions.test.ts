@@ -37,7 +37,9 @@ function collect(node: unknown, file: string, found: Found): void {
 
 function read(): Found {
   const found: Found = { expressions: new Map(), made: new Set() };
-  for (const file of globSync('{core,bots,gateway,web,profiles,scripts,packages}/**/*.{ts,tsx}')) {
+  for (const file of globSync('{core,bots,gateway,apps,profiles,scripts,packages}/**/*.{ts,tsx}', {
+    exclude: (name) => name === 'node_modules' || name === 'test',
+  })) {
     const text = readFileSync(file, 'utf8');
     collect(parseSync(text, { syntax: 'typescript', tsx: file.endsWith('x') }), file, found);
   }

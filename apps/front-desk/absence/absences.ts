@@ -1,0 +1,294 @@
+import type { Appointment, Parameters, ParametersParameter, Patient, Schedule, Task } from '@medplum/fhirtypes';
+import type { Proposal } from '../../../core/booking/absence/plan.ts';
+import type { Silence } from '../../../core/booking/absence/request.ts';
+import {
+  type Absence,
+  absenceOf,
+  affectedOf,
+  NO_REASON,
+  proposalPart,
+  type Reach,
+  type Standing,
+  standingOf,
+} from '../../../core/booking/absence/rows.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { isRow, rowCodes } from '../../../core/rows/row.ts';
+import { calendarSlot, isSameService, offersService } from '../../../core/slots/slot.ts';
+import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import { addDays, instantAt, intervalOf, type LocalDay, localDayOf } from '../../../core/time/local-day.ts';
+import { visitGroupOf } from '../../../core/visits/group.ts';
+import { listOf } from '../../../packages/web/elements.ts';
+import { timeOf } from '../day/entries.ts';
+
+/** An absence that is not over. */
+export interface OpenAbsence extends Absence {
+  readonly id: string;
+  /** Whether its plan was confirmed. */
+  readonly isConfirmed: boolean;
+}
+
+/** How it stands with an appointment: as in its row, and whether somebody who was to be called was. */
+type Step = 'planned' | Standing | 'called';
+
+/** An appointment that cannot take place. */
+export interface Line {
+  /** Its id. */
+  readonly appointment: string;
+  readonly reach: Reach;
+  readonly proposal: Proposal | undefined;
+  readonly step: Step;
+}
+
+/** The search for the absences that are not over. */
+export const absenceSearch = (config: PublicConfig) =>
+  ({
+    type: 'Task',
+    query: [
+      ['code', rowCodes(['absence'], config)],
+      ['status', 'draft,in-progress'],
+    ],
+  }) as const;
+
+/** The search for how it stands with the appointments of absences. */
+export const affectedSearch = (ids: readonly string[], config: PublicConfig) =>
+  ({
+    type: 'Task',
+    query: [
+      ['code', rowCodes(['affected'], config)],
+      ['part-of', ids.map((id) => `Task/${id}`).join(',')],
+    ],
+  }) as const;
+
+/** The absences among what was found, the one that begins first on top; without plans whose time has passed. */
+export function absencesIn(resources: readonly unknown[], now: number, config: PublicConfig): OpenAbsence[] {
+  return resources
+    .filter((one) => isResource(one, 'Task'))
+    .filter((row) => isRow(row, ['absence'], config))
+    .map((row): OpenAbsence => {
+      const absence = absenceOf(row);
+      const reason = absence.reason === NO_REASON ? '' : absence.reason;
+      return { ...absence, reason, id: row.id ?? '', isConfirmed: row.status !== 'draft' };
+    })
+    .filter(({ isConfirmed, period }) => isConfirmed || period.end > now)
+    .toSorted((one, other) => one.period.start - other.period.start);
+}
+
+function stepOf(row: Task): Step {
+  const standing = standingOf(row);
+  return standing === 'call' && row.status === 'completed' ? 'called' : standing;
+}
+
+/** How it stands with the appointments of an absence: those of its plan, and those that are looked after. */
+export function linesOf({ id, plan, isConfirmed }: OpenAbsence, resources: readonly unknown[]): Line[] {
+  const rows = resources
+    .filter((one) => isResource(one, 'Task'))
+    .filter(({ partOf }) => listOf(partOf).some((one) => idIn(one, 'Task') === id));
+  const known = rows.flatMap((row): Line[] => {
+    const affected = affectedOf(row);
+    return affected ? [{ ...affected, step: stepOf(row) }] : [];
+  });
+  const looked = new Set(known.map(({ appointment }) => appointment));
+  return [
+    ...plan
+      .filter(({ appointment }) => !looked.has(appointment))
+      .map((entry): Line => ({ ...entry, step: isConfirmed ? 'waiting' : 'planned' })),
+    ...known,
+  ];
+}
+
+/** What was read of the appointments that cannot take place. */
+export interface Concerned {
+  readonly appointments: ReadonlyMap<string, Appointment>;
+  readonly patients: ReadonlyMap<string, Patient>;
+}
+
+/** The appointments and patients among what was found. */
+export function concernedIn(resources: readonly unknown[]): Concerned {
+  const appointments = resources.filter((one) => isResource(one, 'Appointment'));
+  const patients = resources.filter((one) => isResource(one, 'Patient'));
+  return {
+    appointments: new Map(appointments.map((one) => [one.id ?? '', one])),
+    patients: new Map(patients.map((one) => [one.id ?? '', one])),
+  };
+}
+
+/** Lines in the order in which their appointments begin; those of which nothing is known come last. */
+export function inOrderOfTime(lines: readonly Line[], { appointments }: Concerned): Line[] {
+  const startOf = ({ appointment }: Line): number => {
+    const found = appointments.get(appointment);
+    return (found && timeOf(found)?.start) ?? Number.MAX_SAFE_INTEGER;
+  };
+  return lines.toSorted((one, other) => startOf(one) - startOf(other));
+}
+
+/** What of an absence counts: who has yet to answer, and how it ended for the others. */
+export const counted = ['waiting', 'moved', 'declined', 'call', 'done'] as const;
+
+/** What of an absence counts: who has yet to answer, and how it ended for the others. */
+type Counted = (typeof counted)[number];
+
+const countedAs: Readonly<Record<Step, Counted>> = {
+  planned: 'waiting',
+  waiting: 'waiting',
+  offered: 'waiting',
+  moved: 'moved',
+  declined: 'declined',
+  call: 'call',
+  called: 'done',
+  over: 'done',
+};
+
+/** How many appointments stand how. */
+export function countsOf(lines: readonly Line[]): Record<Counted, number> {
+  const counts = { waiting: 0, moved: 0, declined: 0, call: 0, done: 0 };
+  for (const { step } of lines) {
+    counts[countedAs[step]] += 1;
+  }
+  return counts;
+}
+
+/** Whether something is proposed at the time that was booked, by somebody else. */
+export function isSameTime({ proposal }: Line, appointment: Appointment | undefined): boolean {
+  return proposal !== undefined && appointment !== undefined && timeOf(appointment)?.start === proposal.start;
+}
+
+/** What staff want of an appointment in place of what is proposed: another time, or that somebody calls. */
+export type Wanted = Proposal | 'call';
+
+/** How far ahead other times are shown, in milliseconds, and how many. */
+const AHEAD = 28 * 86_400_000;
+const MOST_TIMES = 100;
+
+/** The search for the free times of the calendars of an absence, and of those that may step in. */
+export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: number) =>
+  ({
+    type: 'Slot',
+    query: [
+      ['schedule', [...schedules, ...substitutes].map((id) => `Schedule/${id}`).join(',')],
+      ['status', 'free'],
+      ['start', `gt${formatInstant(now)}`],
+      ['start', `lt${formatInstant(now + AHEAD)}`],
+      ['_sort', 'start'],
+    ],
+  }) as const;
+
+/** Whether staff can choose another time for an appointment: of several Slots (a room besides) or a visit, times depend on each other. */
+export const isChoosable = (appointment: Appointment, config: PublicConfig): boolean =>
+  appointment.slot?.length === 1 && visitGroupOf(appointment, config) === undefined;
+
+/**
+ * The times among those found that an appointment could have instead, the earliest first.
+ *
+ * @param used - ids of Slots that are proposed for others
+ */
+export function otherTimes(
+  found: readonly unknown[],
+  appointment: Appointment,
+  { schedules, period }: OpenAbsence,
+  calendars: ReadonlyMap<string, Schedule>,
+  used: ReadonlySet<string>,
+  config: PublicConfig,
+): Proposal[] {
+  const time = timeOf(appointment);
+  if (!time || !isChoosable(appointment, config)) {
+    return [];
+  }
+  return found
+    .filter((one) => isResource(one, 'Slot'))
+    .flatMap((resource): Proposal[] => {
+      const slot = calendarSlot(resource, config);
+      const end = (slot?.start ?? 0) + time.end - time.start;
+      const offered = slot?.services ?? calendars.get(slot?.schedule ?? '')?.serviceType ?? [];
+      return slot &&
+        end <= slot.end &&
+        !used.has(slot.id) &&
+        !(schedules.includes(slot.schedule) && overlaps({ start: slot.start, end }, period)) &&
+        offersService(appointment.serviceType ?? [], offered, true)
+        ? [{ schedule: slot.schedule, start: slot.start, end, slots: [slot.id] }]
+        : [];
+    })
+    .slice(0, MOST_TIMES);
+}
+
+/** The calendars that may step in: open ones that are not absent, and offer something of what those offer that are. */
+export function possibleSubstitutes(all: readonly Schedule[], absent: readonly string[]): Schedule[] {
+  const isOpenFor = ({ actor }: Schedule) => listOf(actor).some((one) => idIn(one, 'HealthcareService') !== undefined);
+  const wanted = all.filter(({ id = '' }) => absent.includes(id));
+  return all.filter((one) => {
+    const own = listOf(one.serviceType);
+    // What is offered by way of a service is known to the service alone, which judges it.
+    const canOffer = wanted.some((other) => {
+      const types = listOf(other.serviceType);
+      return (
+        own.length === 0 ||
+        types.length === 0 ||
+        isOpenFor(one) ||
+        isOpenFor(other) ||
+        types.some((type) => own.some((offered) => isSameService(type, offered)))
+      );
+    });
+    return one.active !== false && !absent.includes(one.id ?? '') && canOffer;
+  });
+}
+
+/** What a request about an absence says of it. */
+interface Said {
+  /** Ids. */
+  readonly schedules: readonly string[];
+  readonly substitutes: readonly string[];
+  readonly period: Interval;
+  readonly reason: string;
+}
+
+const referring = (name: string, reference: string): ParametersParameter => ({ name, valueReference: { reference } });
+
+/** The body of `$absence`: blocks the time, and plans. */
+export function announcement(
+  { schedules, substitutes, period: { start, end }, reason }: Said,
+  more: readonly ParametersParameter[] = [],
+): Parameters {
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      ...schedules.map((id) => referring('schedule', `Schedule/${id}`)),
+      { name: 'period', valuePeriod: { start: formatInstant(start), end: formatInstant(end) } },
+      ...(reason.trim() ? [{ name: 'reason', valueString: reason.trim() }] : []),
+      ...substitutes.map((id) => referring('substitute', `Schedule/${id}`)),
+      ...more,
+    ],
+  };
+}
+
+/**
+ * The body of `$absence` that confirms a plan.
+ *
+ * @param wanted - what staff want instead of what is proposed, by the ids of the appointments
+ */
+export const confirmation = (absence: Said, silence: Silence, wanted: Readonly<Record<string, Wanted>>): Parameters =>
+  announcement(absence, [
+    { name: 'silence', valueCode: silence },
+    ...Object.entries(wanted).map(([id, one]) => ({
+      name: 'plan',
+      part: [referring('appointment', `Appointment/${id}`), ...(one === 'call' ? [] : [proposalPart(one)])],
+    })),
+  ]);
+
+/** The body of `$absence` that ends an absence earlier than was said. */
+export const ending = (absence: Said, end: number): Parameters =>
+  announcement(absence, [{ name: 'end', valueInstant: formatInstant(end) }]);
+
+/** The id of the absence that `$absence` has answered with. */
+export const absenceIn = ({ parameter = [] }: Parameters): string | undefined =>
+  idIn(parameter.find(({ name }) => name === 'absence')?.valueReference, 'Task');
+
+/** The time of an absence unless another one is typed: from now, or the beginning of a later day, to the last minute of the day. */
+export function usualPeriod(day: LocalDay, now: number, timeZone: string): Interval {
+  const today = localDayOf(now, timeZone);
+  const own = day > today ? day : today;
+  const start = own === today ? Math.floor(now / 60_000) * 60_000 : intervalOf(own, timeZone).start;
+  const end = instantAt(own, '23:59', timeZone);
+  return { start, end: end > start ? end : instantAt(addDays(own, 1), '23:59', timeZone) };
+}

@@ -1,0 +1,162 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { Link } from 'wouter';
+import { asksForConsent, endOf } from '../../../../core/booking/appointment/expiry.ts';
+import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { localDayOf } from '../../../../core/time/local-day.ts';
+import { listOf } from '../../../../packages/web/elements.ts';
+import type { Language } from '../../../../packages/web/language.ts';
+import { answersOf } from '../../appointment/answers.ts';
+import { conceptText, contactOf, otherNamesIn, payersOf, servicesOf } from '../../appointment/people.ts';
+import { timeOf } from '../../day/entries.ts';
+import type { Texts } from '../../texts/en.ts';
+import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+import type { AppointmentDetails } from './use-appointment.ts';
+
+/** Why an appointment was cancelled: what the service itself gives as a code is said in the language of the page. */
+function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<string, string>>): string {
+  const texts = listOf(cancelationReason?.coding).map(({ code = '' }) => ended[code]);
+  return texts.find((text) => text) ?? conceptText(cancelationReason);
+}
+
+/** How and when the person has agreed to what an assistant has asked for, or that they are asked. */
+function consentText(
+  { appointment, consent }: AppointmentDetails,
+  language: Language,
+  { consentAsked, consentBy }: Texts['appointment'],
+): string | undefined {
+  if (!consent) {
+    return appointment.status === 'proposed' && asksForConsent(appointment, config) ? consentAsked : undefined;
+  }
+  return [consent.at !== undefined && momentText(consent.at, language), consentBy[consent.by]]
+    .filter(Boolean)
+    .join(', ');
+}
+
+/** The text of a narrative, without its markup. */
+const textOf = (div: string): string => new DOMParser().parseFromString(div, 'text/html').body.textContent ?? '';
+
+/** A telephone number that can be called; nothing if there is none. */
+export const Phone = ({ number }: { readonly number: string | undefined }) =>
+  number ? <a href={`tel:${number.replace(/[^\d+]/g, '')}`}>{number}</a> : null;
+
+/** The steps of a visit, each with the way to it; nothing of an appointment that stands alone. */
+function VisitSteps({ details: { appointment, visit } }: { readonly details: AppointmentDetails }) {
+  const { language, status } = useTexts();
+  return (
+    visit.length > 1 && (
+      <ol className="steps">
+        {visit.map((one) => {
+          const time = timeOf(one);
+          const when = time ? `${momentText(time.start, language)} ` : '';
+          const text = `${when}${otherNamesIn(one) || servicesOf(one)}`;
+          const state = one.status === 'booked' ? '' : ` (${status[one.status] ?? one.status})`;
+          const day = time && localDayOf(time.start, config.timeZone);
+          return (
+            <li key={one.id} aria-current={one.id === appointment.id ? 'step' : undefined}>
+              {one.id === appointment.id ? (
+                text
+              ) : (
+                <Link href={`/calendar?${day ? `date=${day}&` : ''}open=Appointment/${one.id}`}>{text}</Link>
+              )}
+              {state}
+            </li>
+          );
+        })}
+      </ol>
+    )
+  );
+}
+
+/** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
+export function Facts({ details }: { readonly details: AppointmentDetails }) {
+  const { language, appointment: words, status, kind, payers } = useTexts();
+  const { appointment, patient, names, owner, calendars } = details;
+  const time = timeOf(appointment);
+  const [phone, email] = [contactOf(patient, 'phone'), contactOf(patient, 'email')];
+  const name = (patient && nameOf(patient)) || words.noPatient;
+  const who = patient ? <Link href={`/people/${patient.id}`}>{name}</Link> : name;
+  const deadline = appointment.status === 'pending' ? endOf('request', appointment, config) : undefined;
+  const held = appointment.status === 'proposed' ? endOf('hold', appointment, config) : undefined;
+  const rows: readonly (readonly [string, React.ReactNode])[] = [
+    [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
+    [words.withWhom, calendars],
+    [words.visit, details.visit.length > 1 && <VisitSteps details={details} />],
+    [words.patient, who],
+    [words.birthDate, patient?.birthDate && dateText(patient.birthDate, language)],
+    [words.phone, phone && <Phone number={phone} />],
+    [words.email, email && <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a>],
+    [words.service, servicesOf(appointment)],
+    [words.payer, payersOf(appointment, payers, config)],
+    [words.status, status[appointment.status] ?? appointment.status],
+    [words.deadline, deadline && momentText(deadline, language)],
+    [words.heldUntil, held && momentText(held, language)],
+    [words.consent, consentText(details, language, words)],
+    [words.asked, owner && (names.get(owner) || words.unknown)],
+    [words.comment, appointment.comment],
+    [words.reason, reasonText(appointment, words.ended)],
+  ];
+  return (
+    <dl className="facts">
+      {rows.map(([term, value]) =>
+        value ? (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ) : null,
+      )}
+    </dl>
+  );
+}
+
+/** What the patient has answered. */
+export function Answers({ details: { answers } }: { readonly details: AppointmentDetails }) {
+  const { appointment: words } = useTexts();
+  const all = answers.flatMap((one) => {
+    const found = answersOf(one, words);
+    // Where it has none, its readable text takes their place.
+    return found.length > 0 || !one.text?.div ? found : [{ question: '', answers: [textOf(one.text.div)], level: 0 }];
+  });
+  return (
+    <section>
+      <h3>{words.answers}</h3>
+      {all.length === 0 && <p>{words.noAnswers}</p>}
+      <dl className="answers">
+        {all.map(({ question, answers: given, level }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other key, and never change.
+          <div key={index} style={{ paddingLeft: `${level}rem` }}>
+            <dt>{question}</dt>
+            {given.map((text) => (
+              <dd key={text}>{text}</dd>
+            ))}
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** Who did what, the newest first. */
+export function History({ details: { steps, names } }: { readonly details: AppointmentDetails }) {
+  const { language, appointment: words, status } = useTexts();
+  return (
+    <section>
+      <h3>{words.history}</h3>
+      <ol className="history">
+        {steps.map(({ version, at, by, what, status: became, appointment }) => {
+          const time = timeOf(appointment);
+          return (
+            <li key={version}>
+              {at !== undefined && <time>{momentText(at, language)}</time>} {words.step[what]}
+              {what !== 'changed' && `: ${status[became] ?? became}`}
+              {(what === 'moved' || what === 'made') && time && `, ${momentText(time.start, language)}`}
+              {by && ` (${names.get(by) || words.unknown})`}
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}

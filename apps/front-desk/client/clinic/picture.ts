@@ -1,0 +1,34 @@
+import { MOST_BYTES, pictureKind } from '../../../../packages/web/picture-kind.ts';
+
+/** The largest file that is looked at in bytes, and the longest side of its picture in pixels: as cameras make them. */
+const LARGEST_FILE = 30_000_000;
+const LONGEST = 12_000;
+
+/** The longest side of what is stored, in pixels: shown small, but sharp on any screen. */
+const STORED = { logo: 512, photo: 320 } as const;
+
+/** The types as which it is stored, the first that is small enough: a logo may be transparent. */
+const types = { logo: ['image/png', 'image/jpeg'], photo: ['image/jpeg'] } as const;
+
+/**
+ * A chosen file as a picture that can be stored: drawn anew and smaller, so that nothing else that the file holds (place, script,
+ * camera) goes with it. `undefined` if it is no PNG, JPEG or WebP, or too large.
+ *
+ * @returns its `data:` address
+ */
+export async function pictureOf(file: File, use: keyof typeof types): Promise<string | undefined> {
+  const kind = file.size <= LARGEST_FILE ? pictureKind(new Uint8Array(await file.arrayBuffer())) : undefined;
+  if (!kind || Math.max(kind.width, kind.height) > LONGEST) {
+    return undefined;
+  }
+  const bitmap = await createImageBitmap(file).catch(() => undefined);
+  if (!bitmap) {
+    return undefined;
+  }
+  const canvas = document.createElement('canvas');
+  const scale = Math.min(1, STORED[use] / Math.max(bitmap.width, bitmap.height));
+  canvas.width = Math.max(1, Math.round(bitmap.width * scale));
+  canvas.height = Math.max(1, Math.round(bitmap.height * scale));
+  canvas.getContext('2d')?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+  return types[use].map((type) => canvas.toDataURL(type, 0.85)).find((url) => url.length * 0.75 < MOST_BYTES);
+}

@@ -1,0 +1,71 @@
+import type { Interval } from '../../../../core/time/interval.ts';
+import { isLocalDay, localDayOf } from '../../../../core/time/local-day.ts';
+import { isShownTwice } from '../../../../core/time/time-zone.ts';
+import type { Language } from '../../../../packages/web/language.ts';
+import { config } from '../settings.ts';
+
+const { timeZone } = config;
+const locales: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' };
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatter(language: Language, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = language + JSON.stringify(options);
+  const known = formatters.get(key) ?? new Intl.DateTimeFormat(locales[language], { timeZone, ...options });
+  formatters.set(key, known);
+  return known;
+}
+
+/** Clocks change on a quarter of an hour; what was found for one is kept, since calendars ask again and again. */
+const QUARTER = 900_000;
+const shownTwice = new Map<number, boolean>();
+
+/** What distinguishes a time that the clocks show twice: the name of its offset. */
+function zoneOf(time: number): Intl.DateTimeFormatOptions {
+  const quarter = Math.floor(time / QUARTER);
+  const isTwice = shownTwice.get(quarter) ?? isShownTwice(timeZone, time);
+  shownTwice.set(quarter, isTwice);
+  return isTwice ? { timeZoneName: 'short' } : {};
+}
+
+/** A time of the clinic: 09:30; with the name of its offset where the clocks show it twice: 02:30 CEST. */
+export const timeText = (time: number, language: Language): string =>
+  formatter(language, { hour: '2-digit', minute: '2-digit', ...zoneOf(time) }).format(time);
+
+/** Whether it begins and ends on one day. What ends at midnight does. */
+export const isWithinDay = ({ start, end }: Interval): boolean =>
+  localDayOf(start, timeZone) === localDayOf(end - 1, timeZone);
+
+/** From when to when: 09:30–10:00; over several days with their names: Mon 11 Jan, 14:00 – Wed 13 Jan, 10:00. */
+export const spanText = (time: Interval, language: Language): string =>
+  isWithinDay(time)
+    ? `${timeText(time.start, language)}–${timeText(time.end, language)}`
+    : `${momentText(time.start, language)} – ${momentText(time.end, language)}`;
+
+/** A day with its name: Monday, 11 January 2027. */
+export const dayText = (time: number, language: Language): string =>
+  formatter(language, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' }).format(time);
+
+/** A day in few letters: Mon 11 Jan. */
+export const shortDayText = (time: number, language: Language): string =>
+  formatter(language, { weekday: 'short', day: 'numeric', month: 'short' }).format(time);
+
+/** A day and a time: Mon 11 Jan, 09:30. */
+export const momentText = (time: number, language: Language): string =>
+  formatter(language, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    ...zoneOf(time),
+  }).format(time);
+
+/**
+ * A date that has no time, such as a date of birth: 17 May 1990, so that day and month are not taken for each other. A year or
+ * a month alone stays one.
+ */
+export const dateText = (date: string, language: Language): string =>
+  isLocalDay(date)
+    ? new Intl.DateTimeFormat(locales[language], { timeZone: 'UTC', dateStyle: 'medium' }).format(Date.parse(date))
+    : date;

@@ -1,0 +1,21 @@
+import { createContext, useContext } from 'react';
+import { isLanguage, type Language } from '../../../../packages/web/language.ts';
+import type { Texts } from '../../texts/en.ts';
+import { textsOf } from '../../texts/texts.ts';
+
+const CHOICE = 'front-desk-language';
+
+/** The language that was chosen on this browser, else the browser's own. */
+export function initialLanguage(): Language {
+  const [own] = navigator.language.split('-');
+  return [localStorage.getItem(CHOICE), own].find(isLanguage) ?? 'en';
+}
+
+/** Keeps the choice of a language on this browser. */
+export const rememberLanguage = (language: Language): void => localStorage.setItem(CHOICE, language);
+
+/** The words of the page. */
+export const TextsContext = createContext<Texts>(textsOf.en);
+
+/** The words of the page. */
+export const useTexts = (): Texts => useContext(TextsContext);

@@ -1,0 +1,35 @@
+import { Button, Group } from '@mantine/core';
+import type { Alternative } from '../../../../packages/web/refusal.ts';
+import { momentText } from '../parts/format.ts';
+import { useTexts } from '../parts/use-texts.ts';
+
+/** Times that the service proposes in place of one that it has refused. */
+export function Alternatives({
+  alternatives,
+  isBusy,
+  onTake,
+}: {
+  readonly alternatives: readonly Alternative[];
+  readonly isBusy: boolean;
+  readonly onTake: (alternative: Alternative) => void;
+}) {
+  const { language, booking: words } = useTexts();
+  return alternatives.length === 0 ? null : (
+    <div>
+      <p>{words.alternatives}</p>
+      <Group gap="xs">
+        {alternatives.map((one) => (
+          <Button
+            key={`${one.slot} ${one.start}`}
+            variant="default"
+            size="xs"
+            loading={isBusy}
+            onClick={() => onTake(one)}
+          >
+            {words.take(momentText(one.start, language))}
+          </Button>
+        ))}
+      </Group>
+    </div>
+  );
+}

@@ -1,0 +1,156 @@
+import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { isBuffer } from '../../../core/slots/slot.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { listOf } from '../../../packages/web/elements.ts';
+import { patientIdOf } from '../appointment/people.ts';
+import { type Kind, kindOfSlot, kindOfStatus } from './kinds.ts';
+
+/** Something at a time of one calendar. */
+export interface Entry extends Interval {
+  /** The same as long as it is the same thing, whatever it looks like. */
+  readonly key: string;
+  readonly kind: Kind;
+  readonly appointment?: Appointment;
+  /** The Slots of this calendar that it is made of. */
+  readonly slots: readonly Slot[];
+}
+
+/** Something that stands in no column, and why: its time cannot be read, or it names no calendar that is shown. */
+interface Unplaced {
+  readonly resource: Appointment | Slot;
+  readonly why: 'no-time' | 'no-calendar' | 'unknown-status';
+}
+
+/** What was read of some calendars and days. */
+export interface CalendarData {
+  readonly slots: readonly Slot[];
+  readonly appointments: readonly Appointment[];
+  readonly patients: ReadonlyMap<string, Patient>;
+}
+
+/** Sorts what a search has found; what is broken is still of its type. */
+export function calendarData(resources: readonly unknown[]): CalendarData {
+  const byKey = new Map<string, Resource>();
+  for (const resource of resources) {
+    if (isResource(resource, 'Slot') || isResource(resource, 'Appointment') || isResource(resource, 'Patient')) {
+      byKey.set(`${resource.resourceType}/${resource.id}`, resource);
+    }
+  }
+  const all = [...byKey.values()];
+  return {
+    slots: all.filter((one) => isResource(one, 'Slot')),
+    appointments: all.filter((one) => isResource(one, 'Appointment')),
+    patients: new Map(all.filter((one) => isResource(one, 'Patient')).map((one) => [one.id ?? '', one])),
+  };
+}
+
+/** The time of a resource, if it is valid. */
+export function timeOf({ start, end }: { readonly start?: string; readonly end?: string }): Interval | undefined {
+  const [from, to] = [parseInstant(start), parseInstant(end)];
+  return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
+}
+
+/** The ids of the Slots that an appointment names, whatever its shape. */
+export function slotsNamedBy({ slot }: Appointment): string[] {
+  return listOf(slot).flatMap((reference) => idIn(reference, 'Slot') ?? []);
+}
+
+/** The references to all who take part. */
+function actorsOf({ participant }: Appointment): string[] {
+  return listOf(participant).flatMap(({ actor }) => actor?.reference ?? []);
+}
+
+const scheduleIdOf = ({ schedule }: Slot): string | undefined => idIn(schedule, 'Schedule');
+
+/** The appointments that hold time, by the ids of the Slots that they name. */
+function appointmentsBySlot(appointments: readonly Appointment[]): ReadonlyMap<string, readonly Appointment[]> {
+  const found = new Map<string, Appointment[]>();
+  for (const appointment of appointments) {
+    for (const id of kindOfStatus[appointment.status] ? slotsNamedBy(appointment) : []) {
+      found.set(id, [...(found.get(id) ?? []), appointment]);
+    }
+  }
+  return found;
+}
+
+function entryOfSlot(slot: Slot): Entry | undefined {
+  const time = timeOf(slot);
+  const kind = isBuffer(slot) ? 'buffer' : kindOfSlot[slot.status];
+  return time && kind ? { ...time, key: `Slot/${slot.id}`, kind, slots: [slot] } : undefined;
+}
+
+function entryOfAppointment(appointment: Appointment, slots: readonly Slot[]): Entry | undefined {
+  const time = timeOf(appointment) ?? slots.map(timeOf).find((one) => one !== undefined);
+  const kind = kindOfStatus[appointment.status];
+  return time && kind ? { ...time, key: `Appointment/${appointment.id}`, kind, appointment, slots } : undefined;
+}
+
+/** Whether an appointment without Slots belongs to a calendar: one of the calendar's actors takes part. */
+function takesPart(appointment: Appointment, { actor }: Schedule): boolean {
+  const references = new Set(listOf(actor).map(({ reference }) => reference));
+  return actorsOf(appointment).some((reference) => references.has(reference));
+}
+
+const byTime = (one: Entry, other: Entry): number =>
+  one.start - other.start || one.end - other.end || one.key.localeCompare(other.key);
+
+/** Everything that stands in the calendar of one Schedule, in the order of time. */
+export function entriesOf(schedule: Schedule, { slots, appointments }: CalendarData): Entry[] {
+  const own = slots.filter((slot) => scheduleIdOf(slot) === schedule.id);
+  const bySlot = appointmentsBySlot(appointments);
+  const using = new Map<Appointment, Slot[]>();
+  for (const slot of own) {
+    for (const appointment of bySlot.get(slot.id ?? '') ?? []) {
+      using.set(appointment, [...(using.get(appointment) ?? []), slot]);
+    }
+  }
+  for (const appointment of appointments) {
+    if (slotsNamedBy(appointment).length === 0 && takesPart(appointment, schedule)) {
+      using.set(appointment, []);
+    }
+  }
+  const unused = own.filter(({ id }) => !bySlot.has(id ?? ''));
+  return [
+    ...[...using].map(([appointment, theirs]) => entryOfAppointment(appointment, theirs)),
+    ...unused.map(entryOfSlot),
+  ]
+    .filter((entry) => entry !== undefined)
+    .toSorted(byTime);
+}
+
+const byStart = (one: Appointment, other: Appointment): number =>
+  (timeOf(one)?.start ?? 0) - (timeOf(other)?.start ?? 0);
+
+/** The appointments of those who are here and wait. */
+export const waitingIn = ({ appointments }: CalendarData): Appointment[] =>
+  appointments.filter(({ status }) => status === 'arrived' || status === 'checked-in').toSorted(byStart);
+
+/** The appointments that were cancelled; a time that was only held for nobody was none. */
+export const cancelledIn = ({ appointments }: CalendarData): Appointment[] =>
+  appointments.filter((one) => one.status === 'cancelled' && patientIdOf(one) !== undefined).toSorted(byStart);
+
+/** What stands in no column although it should: nothing that was read is lost. */
+export function unplacedOf(schedules: readonly Schedule[], data: CalendarData): Unplaced[] {
+  const known = new Set(data.slots.map(({ id }) => id));
+  const slots = data.slots
+    .filter((slot) => !timeOf(slot) && slot.status !== 'entered-in-error')
+    .map((resource): Unplaced => ({ resource, why: 'no-time' }));
+  const appointments = data.appointments.flatMap((resource): Unplaced[] => {
+    if (!Object.hasOwn(kindOfStatus, resource.status)) {
+      return [{ resource, why: 'unknown-status' }];
+    }
+    const named = slotsNamedBy(resource);
+    const hasCalendar = named.some((id) => known.has(id)) || schedules.some((one) => takesPart(resource, one));
+    if (!kindOfStatus[resource.status] || (named.length > 0 && !hasCalendar)) {
+      return [];
+    }
+    if (!hasCalendar) {
+      return [{ resource, why: 'no-calendar' }];
+    }
+    return timeOf(resource) || named.length > 0 ? [] : [{ resource, why: 'no-time' }];
+  });
+  return [...appointments, ...slots];
+}

@@ -1,0 +1,69 @@
+import { isObject } from '../../../core/fhir/resource.ts';
+import { type Alternative, problemsIn } from '../../../packages/web/refusal.ts';
+
+/** Medplum or the service has not done what was asked. */
+export interface Refusal {
+  readonly refused: true;
+  /** HTTP status; 0 if there was no answer, so that the outcome is unknown. */
+  readonly status: number;
+  /** The codes of the booking service (docs/errors.md) that it gives. */
+  readonly codes: readonly string[];
+  /** What the server says, sentence by sentence. */
+  readonly sentences: readonly string[];
+  /** Times that could be booked instead. */
+  readonly alternatives: readonly Alternative[];
+}
+
+/** Whether an answer is a refusal. */
+export function isRefusal(answer: object): answer is Refusal {
+  return 'refused' in answer;
+}
+
+function sentenceOf(issue: unknown): string | undefined {
+  if (!isObject(issue)) {
+    return undefined;
+  }
+  const details = isObject(issue.details) ? issue.details.text : undefined;
+  return [issue.diagnostics, details].find((text): text is string => typeof text === 'string' && text !== '');
+}
+
+/**
+ * Why something was refused.
+ *
+ * @param body - the body of the answer, whatever it is
+ * @param alternativeUrl - URL of the extension LocalAlternative
+ */
+export function refusalOf(status: number, body: unknown, alternativeUrl: string): Refusal {
+  const problems = problemsIn(body, { alternative: alternativeUrl, heldUntil: '', confirmation: '' });
+  const issues = isObject(body) && Array.isArray(body.issue) ? body.issue : [];
+  return {
+    refused: true,
+    status,
+    codes: problems.flatMap(({ code }) => code ?? []),
+    sentences: [...new Set(issues.flatMap((issue) => sentenceOf(issue) ?? []))],
+    alternatives: problems.flatMap(({ alternatives }) => alternatives),
+  };
+}
+
+/** What a person has to know about a refusal, and can do about it. */
+type Situation = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
+
+const takenCodes = ['slot-not-free', 'schedule-overbooked', 'hold-expired', 'slot-not-found', 'booking-conflict'];
+
+/** Of what kind a refusal is. */
+export function situationOf({ status, codes }: Refusal): Situation {
+  if (codes.some((code) => takenCodes.includes(code))) {
+    return 'taken';
+  }
+  const byStatus: Readonly<Record<number, Situation>> = {
+    0: 'unreachable',
+    401: 'signed-out',
+    403: 'forbidden',
+    404: 'gone',
+    409: 'changed',
+    410: 'gone',
+    412: 'changed',
+    429: 'busy',
+  };
+  return byStatus[status] ?? (status >= 500 ? 'unreachable' : 'refused');
+}

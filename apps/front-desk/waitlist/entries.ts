@@ -1,0 +1,92 @@
+import type { Appointment, Patient } from '@medplum/fhirtypes';
+import { endOf, isFromWaitlist, isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
+import { compareEntries, isStillWaiting } from '../../../core/booking/waitlist/entry.ts';
+import type { PublicConfig } from '../../../core/config/config.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { addDays, intervalOf, localDayOf, mondayOf } from '../../../core/time/local-day.ts';
+import { listOf } from '../../../packages/web/elements.ts';
+import { otherNamesIn, patientIdOf } from '../appointment/people.ts';
+import { timeOf } from '../day/entries.ts';
+
+/** Somebody who waits. */
+export interface Entry {
+  readonly id: string;
+  readonly appointment: Appointment;
+  readonly patient: Patient | undefined;
+  /** Since when, in milliseconds since 1970 UTC. */
+  readonly since: number | undefined;
+  readonly wishes: readonly Interval[];
+  /** What is offered to them now, and until when. */
+  readonly offer: (Interval & { readonly until: number; readonly appointment: Appointment }) | undefined;
+}
+
+/** The searches for those who wait, with their people, and for what is held or offered. */
+export const waitlistSearches = [
+  { type: 'Appointment', query: [['status', 'waitlist']], include: [['_include', 'Appointment:patient']] },
+  { type: 'Appointment', query: [['status', 'proposed']] },
+] as const;
+
+/** Those who wait, in the order in which they are asked. */
+export function entriesIn(resources: readonly unknown[], now: number, config: PublicConfig): Entry[] {
+  const patients = new Map(resources.filter((one) => isResource(one, 'Patient')).map((one) => [one.id, one]));
+  const appointments = resources.filter((one) => isResource(one, 'Appointment'));
+  const offers = appointments.filter((one) => isOffered(one, now, config));
+  const waiting = appointments.filter((one) => isStillWaiting(one, now)).toSorted(compareEntries);
+  return waiting.map((appointment): Entry => {
+    const { id = '', created, requestedPeriod } = appointment;
+    const offer = offers.find((one) => offeredFor(one, config).includes(id));
+    const time = offer && timeOf(offer);
+    const until = offer && endOf('offer', offer, config);
+    return {
+      id,
+      appointment,
+      patient: patients.get(patientIdOf(appointment)),
+      since: parseInstant(created),
+      wishes: listOf(requestedPeriod).flatMap((wish) => {
+        const [start, end] = [parseInstant(wish.start), parseInstant(wish.end)];
+        return start === undefined || end === undefined ? [] : [{ start, end }];
+      }),
+      offer: offer && time && until !== undefined ? { ...time, until, appointment: offer } : undefined,
+    };
+  });
+}
+
+/** The statuses of an appointment that takes place, or has. */
+const kept = 'booked,pending,arrived,checked-in,fulfilled';
+
+/** The search for the appointments of the week of a moment, as far as `filledIn` needs them. */
+export function weekSearch(now: number, timeZone: string) {
+  const monday = mondayOf(localDayOf(now, timeZone));
+  const [begin, end] = [monday, addDays(monday, 7)].map((day) => new Date(intervalOf(day, timeZone).start));
+  const query = [
+    ['status', kept],
+    ['date', `ge${begin?.toISOString()}`],
+    ['date', `lt${end?.toISOString()}`],
+    ['_fields', 'start,end,extension,participant'],
+  ] as const;
+  return { type: 'Appointment', query } as const;
+}
+
+/** The time that those who waited have taken. */
+interface Filled {
+  /** Who else takes part: the doctor, the room. */
+  readonly whom: string;
+  readonly count: number;
+  readonly minutes: number;
+}
+
+/** The time that those who waited have taken, by whose it is; the most first. */
+export function filledIn(resources: readonly unknown[], config: PublicConfig): Filled[] {
+  const found = new Map<string, Filled>();
+  for (const one of resources) {
+    const time = isResource(one, 'Appointment') && isFromWaitlist(one, config) ? timeOf(one) : undefined;
+    if (time && isResource(one, 'Appointment')) {
+      const whom = otherNamesIn(one);
+      const { count = 0, minutes = 0 } = found.get(whom) ?? {};
+      found.set(whom, { whom, count: count + 1, minutes: minutes + (time.end - time.start) / 60_000 });
+    }
+  }
+  return [...found.values()].sort((one, other) => other.minutes - one.minutes);
+}

@@ -1,0 +1,68 @@
+import type { Location, Practitioner, PractitionerRole } from '@medplum/fhirtypes';
+import { listOf, textOf } from '../../../packages/web/elements.ts';
+import { type BookingService, isRefusal, resourcesIn } from '../fhir/client.ts';
+import { type Picture, pictureIn } from './pictures.ts';
+import { type BookableService, placeText } from './services.ts';
+
+/** What the clinic says about the person of a calendar. */
+export interface Doctor {
+  /** The id of the Practitioner. */
+  readonly id: string;
+  readonly picture: Picture | undefined;
+  readonly place: string | undefined;
+  /** Tags of languages (BCP 47), or their names where the clinic has no code for one. */
+  readonly languages: readonly string[];
+}
+
+/** How many people of a service are looked up. */
+const MOST = 100;
+
+const idsOf = (type: string, references: readonly string[]): string[] =>
+  references.flatMap((one) => (one.startsWith(`${type}/`) ? one.slice(type.length + 1) : [])).slice(0, MOST);
+
+function doctorOf(practitioner: Practitioner, place: Location | undefined): Doctor {
+  return {
+    id: practitioner.id ?? '',
+    picture: pictureIn(listOf(practitioner.photo)),
+    place: place && placeText(place),
+    languages: listOf(practitioner.communication).flatMap(
+      ({ coding, text }) => textOf(listOf(coding)[0]?.code) ?? textOf(text) ?? [],
+    ),
+  };
+}
+
+/**
+ * The people of a service's calendars, by the actor of the calendar: a Practitioner, or a PractitionerRole. They say what
+ * kind of card a calendar has; without an answer there are none.
+ */
+export async function readDoctors(
+  client: BookingService,
+  service: BookableService,
+): Promise<ReadonlyMap<string, Doctor>> {
+  const actors = service.schedules.map(({ actor }) => actor);
+  const [people, roles] = [idsOf('Practitioner', actors), idsOf('PractitionerRole', actors)];
+  const included = { _include: ['PractitionerRole:practitioner', 'PractitionerRole:location'], _count: '500' };
+  const found = await Promise.all([
+    people.length > 0 && client.search('Practitioner', { _id: people.join(','), _count: String(MOST) }),
+    people.length > 0 && client.search('PractitionerRole', { practitioner: people.join(','), ...included }),
+    roles.length > 0 && client.search('PractitionerRole', { _id: roles.join(','), ...included }),
+  ]);
+  // What is known only in part is not kept for other visitors.
+  const isWhole = found.every((one) => !one || !isRefusal(one));
+  const bundles = found.flatMap((one) => (isWhole && one && !isRefusal(one) ? one : []));
+  const all = <T extends 'Practitioner' | 'PractitionerRole' | 'Location'>(type: T) =>
+    bundles.flatMap((bundle) => resourcesIn(bundle, type));
+  const places = new Map(all('Location').map((one) => [`Location/${one.id}`, one]));
+  const placeOf = (role: PractitionerRole | undefined) => places.get(listOf(role?.location)[0]?.reference ?? '');
+  const works = all('PractitionerRole').filter(({ active }) => active !== false);
+  return new Map(
+    all('Practitioner').flatMap((practitioner): [string, Doctor][] => {
+      const reference = `Practitioner/${practitioner.id}`;
+      const own = works.filter((role) => role.practitioner?.reference === reference);
+      return [
+        [reference, doctorOf(practitioner, placeOf(own.length === 1 ? own[0] : undefined))],
+        ...own.map((role): [string, Doctor] => [`PractitionerRole/${role.id}`, doctorOf(practitioner, placeOf(role))]),
+      ];
+    }),
+  );
+}

@@ -1,0 +1,353 @@
+import type {
+  CodeableConcept,
+  Coding,
+  ContactPoint,
+  Duration,
+  Extension,
+  HealthcareService,
+  Location,
+  Organization,
+  Reference,
+  Schedule,
+} from '@medplum/fhirtypes';
+import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
+import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { serviceIdOf } from '../../../core/fhir/reference.ts';
+import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
+import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
+import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
+import { addressText, type Clinic, clinicOf, mapOf } from './clinic.ts';
+
+/** A calendar in which times of a service can be booked. */
+export interface BookableSchedule {
+  readonly reference: string;
+  /** Whose calendar it is, as a reference; empty where the clinic names nobody. */
+  readonly actor: string;
+  /** Their name; empty where the clinic gives it no name. */
+  readonly name: string;
+  /** Whether the clinic's staff confirm each booking. */
+  readonly isRequest: boolean;
+  /** How long before its start an appointment can still be cancelled or moved, in milliseconds; `undefined`: always. */
+  readonly cancelUntil: number | undefined;
+  /** Whether time that is freed is offered to those who wait. */
+  readonly isRefilled: boolean;
+  /** Until when its times are asked for, which are drawn then; milliseconds since 1970 UTC. */
+  readonly drawUntil: number | undefined;
+  /** How long an appointment is, in minutes; `undefined`: as long as the Slot. */
+  readonly minutes: number | undefined;
+  /** Where its service is: name and address. */
+  readonly place: string | undefined;
+  /** Where a map shows that place. */
+  readonly map: string | undefined;
+  /** What patients should know before they come, for example what to bring. */
+  readonly bring: string | undefined;
+  /** The payer kinds that its service serves, as the extensions that say so; none: all. */
+  readonly payers: readonly Extension[];
+  /** The telephone of the clinic that provides its service. */
+  readonly phone: string | undefined;
+}
+
+/** What a service needs that takes several appointments. */
+export interface VisitNeeds {
+  /** Id of the HealthcareService. */
+  readonly service: string;
+  /** The names of the steps that can be left out. */
+  readonly optional: readonly string[];
+  /** How many appointments a series has, and how many milliseconds from its first to its last; absent: steps of one visit. */
+  readonly series: { readonly count: number; readonly length: number } | undefined;
+  /** Whether freed time that completes it is offered to those who wait. */
+  readonly isRefilled: boolean;
+}
+
+/** Something that patients can book. */
+export interface BookableService {
+  /** Its name in addresses: `system|code`, or empty for Schedules that name no service. */
+  readonly key: string;
+  readonly coding: Coding | undefined;
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly schedules: readonly BookableSchedule[];
+  /** Absent if it takes one appointment. */
+  readonly visit?: VisitNeeds | undefined;
+  /** Who pays, if the visitor has said so: only what serves this kind is shown. */
+  readonly payer?: Extension | undefined;
+}
+
+/** Whether time that is freed is offered to those who wait for a service. */
+export const isRefilled = ({ visit, schedules }: BookableService): boolean =>
+  visit?.isRefilled || schedules.some((one) => one.isRefilled);
+
+/**
+ * Until when a time is asked for, which is drawn then; `undefined`: it is booked at once.
+ *
+ * @param schedule - reference of its Schedule
+ * @param now - milliseconds since 1970 UTC
+ */
+export function drawOf({ schedules }: BookableService, schedule: string, now: number): number | undefined {
+  const until = schedules.find(({ reference }) => reference === schedule)?.drawUntil ?? 0;
+  return until > now ? until : undefined;
+}
+
+const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
+
+/** The payer kinds between which services make a difference, by code. */
+export function payersOf(services: readonly BookableService[]): ReadonlyMap<string, Extension> {
+  const all = services.flatMap(({ schedules }) => schedules.flatMap(({ payers }) => payers));
+  return new Map(all.filter((one) => codeOf(one) !== '').map((one) => [codeOf(one), one]));
+}
+
+/** The payer kinds that a service or a Slot names, as extensions. */
+export const payersIn = (extension: readonly Extension[] | undefined, url: string | undefined): Extension[] =>
+  listOf(extension).filter((one) => one.url === url && one.valueCoding !== undefined);
+
+/** Whether somebody for whom this kind pays is served. */
+export const isServed = (payers: readonly Extension[], payer: Extension | undefined): boolean =>
+  payer === undefined || payers.length === 0 || payers.some((one) => codeOf(one) === codeOf(payer));
+
+/**
+ * What somebody can book for whom a payer kind pays.
+ *
+ * @param code - of the kind; anything else is everybody
+ */
+export function servicesFor(
+  services: readonly BookableService[],
+  code: string | undefined,
+): readonly BookableService[] {
+  const payer = payersOf(services).get(code ?? '');
+  return services.flatMap((service) => {
+    const schedules = service.schedules.filter(({ payers }) => isServed(payers, payer));
+    // The calendars of a visit's steps are found with its times.
+    const isOffered = schedules.length > 0 || (service.visit && service.schedules.length === 0);
+    return isOffered ? [{ ...service, schedules, payer }] : [];
+  });
+}
+
+/** The longest text about a service, in characters. */
+const MOST_TEXT = 4_000;
+
+/** How many Schedules and services are read at once. */
+const MOST = '500';
+
+const keyOf = ({ system = '', code }: Coding): string => `${system}|${code}`;
+
+const codingsOf = (concepts: readonly CodeableConcept[] | undefined): Coding[] =>
+  listOf(concepts).flatMap(({ coding }) => listOf(coding).filter(({ code }) => typeof code === 'string'));
+
+const idIn = (actor: Reference | undefined): string => actor?.reference?.split('/')[1] ?? '';
+
+const phoneIn = (telecom: readonly ContactPoint[] | undefined): string | undefined =>
+  listOf(telecom).find(({ system, value }) => system === 'phone' && value)?.value;
+
+/** A place as people find it: name and address. */
+export const placeText = ({ name, address }: Location): string | undefined =>
+  [name, addressText(address)].filter((part) => part).join(', ') || undefined;
+
+const MINUTE = 60_000;
+
+function millisecondsOf(length: Duration | undefined): number | undefined {
+  const units: Readonly<Record<string, number>> = { s: 1 / 60, min: 1, h: 60, d: 1440, wk: 10_080 };
+  const factor = units[length?.code ?? length?.unit ?? ''];
+  return factor !== undefined && typeof length?.value === 'number' && length.value > 0
+    ? length.value * factor * MINUTE
+    : undefined;
+}
+
+/** The length of appointments that Medplum's scheduling parameters name, in minutes. */
+function minutesOf(resource: Schedule | HealthcareService | undefined, service?: string): number | undefined {
+  const parameters = listOf(resource?.extension).filter(({ url }) => url === SCHEDULING_PARAMETERS);
+  const own = parameters.find(({ extension }) => {
+    const named = extensionIn(extension, 'service')?.valueReference?.reference;
+    return service === undefined || named === undefined || named === `HealthcareService/${service}`;
+  });
+  const length = millisecondsOf(extensionIn(own?.extension, 'duration')?.valueDuration);
+  return length === undefined ? undefined : length / MINUTE;
+}
+
+/** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
+const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
+  millisecondsOf(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
+
+/** Whether freed time is offered to those who wait, by the booking policy of a resource. */
+const refillOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
+  extensionIn(partsOf(resource.extension, url), 'refill')?.valueBoolean;
+
+/** Until when what is drawn is asked for, by the booking policy of a resource. */
+const drawUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
+  parseInstant(extensionIn(partsOf(resource.extension, url), 'drawUntil')?.valueInstant);
+
+/** The value of a Schedule's own policy, else the strictest of its services'. */
+const strictest = (own: number | undefined, all: readonly (number | undefined)[]): number | undefined =>
+  own ?? all.reduce((most, one) => (one !== undefined && one > (most ?? 0) ? one : most), undefined);
+
+type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind' | 'visit'>;
+
+/** What a service says of visits of several appointments. */
+function visitIn(service: HealthcareService, urls: Urls): VisitNeeds | undefined {
+  const { id = '', extension } = service;
+  const parts = partsOf(extension, urls.visit);
+  const steps = parts.filter((part) => part.url === 'step').map((part) => listOf(part.extension));
+  const series = partsOf(parts, 'series');
+  const count = series.find((part) => part.url === 'count')?.valuePositiveInt;
+  const every = millisecondsOf(series.find((part) => part.url === 'every')?.valueDuration);
+  const optional = steps
+    .filter((step) => step.some((part) => part.url === 'optional' && part.valueBoolean))
+    .flatMap((step) => step.find((part) => part.url === 'name')?.valueString ?? []);
+  return steps.length > 0 || (count !== undefined && every !== undefined)
+    ? {
+        service: id,
+        optional,
+        series: count && every ? { count, length: (count - 1) * every } : undefined,
+        isRefilled: refillOf(service, urls.policy) === true,
+      }
+    : undefined;
+}
+
+interface Found {
+  readonly schedules: readonly Schedule[];
+  readonly services: ReadonlyMap<string, HealthcareService>;
+  readonly organizations: ReadonlyMap<string, Organization>;
+  readonly locations: ReadonlyMap<string, Location>;
+}
+
+/** Whether a code stands for all services. */
+const isAll = (coding: Coding): boolean => offersAllServices({ serviceType: [{ coding: [coding] }] });
+
+/** The HealthcareServices that a Schedule offers: named by it, or its actor, or all. */
+function servicesOf({ serviceType, actor }: Schedule, { services }: Found): HealthcareService[] {
+  if (codingsOf(serviceType).some(isAll)) {
+    return [...services.values()].filter(({ active }) => active !== false);
+  }
+  const named = listOf(serviceType).map(serviceIdOf);
+  const actors = listOf(actor)
+    .filter(({ reference }) => reference?.startsWith('HealthcareService/'))
+    .map(idIn);
+  const ids = new Set([...named, ...actors].filter((id) => id !== undefined));
+  return [...ids].map((id) => services.get(id)).filter((service) => service !== undefined);
+}
+
+function bookableSchedule(
+  schedule: Schedule,
+  service: HealthcareService | undefined,
+  services: readonly HealthcareService[],
+  { organizations, locations }: Found,
+  urls: Urls,
+): BookableSchedule {
+  const location = locations.get(idIn(listOf(service?.location)[0]));
+  const organization = organizations.get(idIn(service?.providedBy));
+  const confirmation = [schedule, service]
+    .map((resource) => extensionIn(resource?.extension, urls.confirmation)?.valueCode)
+    .find((code) => code !== undefined);
+  const actors = listOf(schedule.actor);
+  const byPolicy = (read: typeof cancelUntilOf): number | undefined =>
+    strictest(
+      read(schedule, urls.policy),
+      services.map((one) => read(one, urls.policy)),
+    );
+  return {
+    reference: `Schedule/${schedule.id}`,
+    actor: actors.find(({ reference }) => /^Practitioner(Role)?\//.test(reference ?? ''))?.reference ?? '',
+    name: actors.find(({ display }) => display)?.display ?? '',
+    isRequest: confirmation === 'manual',
+    cancelUntil: byPolicy(cancelUntilOf),
+    drawUntil: byPolicy(drawUntilOf),
+    isRefilled: refillOf(schedule, urls.policy) ?? services.some((one) => refillOf(one, urls.policy) === true),
+    minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),
+    place: location && placeText(location),
+    map: location && mapOf(location),
+    bring: textOf(service?.extraDetails)?.slice(0, MOST_TEXT),
+    payers: payersIn(service?.extension, urls.payerKind),
+    phone: phoneIn(organization?.telecom) ?? phoneIn(service?.telecom) ?? phoneIn(location?.telecom),
+  };
+}
+
+/** What one Schedule lets patients book. */
+function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableService[] {
+  const services = servicesOf(schedule, clinic);
+  const named = codingsOf(schedule.serviceType).filter((coding) => !isAll(coding));
+  const codings = [...named, ...services.flatMap(({ type }) => codingsOf(type))];
+  const known = new Map(codings.map((coding) => [keyOf(coding), coding]));
+  const offers = [...(known.size > 0 ? known : new Map([['', undefined]]))];
+  return offers.map(([key, coding]): BookableService => {
+    const service = services.find(({ type }) => codingsOf(type).some((one) => keyOf(one) === key)) ?? services[0];
+    const isOnly = service && codingsOf(service.type).length <= 1;
+    const visit = service && visitIn(service, urls);
+    return {
+      key,
+      coding,
+      name:
+        (isOnly && service?.name) ||
+        coding?.display ||
+        codings.find(({ display }) => display)?.display ||
+        (coding?.code ?? ''),
+      description: service?.comment,
+      ...(visit && { visit }),
+      schedules: [bookableSchedule(schedule, service, services, clinic, urls)],
+    };
+  });
+}
+
+/** The services that take several appointments and are in no calendar of their own. */
+function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableService[]): BookableService[] {
+  return [...services.values()].flatMap((service): BookableService[] => {
+    const isKnown = service.active === false || offers.some(({ visit }) => visit && visit.service === service.id);
+    const visit = isKnown ? undefined : visitIn(service, urls);
+    const [coding] = codingsOf(service.type);
+    const isOwn = coding && offers.every(({ key }) => key !== keyOf(coding));
+    const key = isOwn ? keyOf(coding) : `HealthcareService/${service.id}`;
+    const name = service.name ?? coding?.display ?? '';
+    // Whoever waits names the service by its code.
+    const needs = visit && { ...visit, isRefilled: visit.isRefilled && isOwn === true };
+    return needs ? [{ key, coding, name, description: service.comment, schedules: [], visit: needs }] : [];
+  });
+}
+
+/** Combines what several Schedules offer of one service. */
+function together(offers: readonly BookableService[]): BookableService[] {
+  const found = new Map<string, BookableService>();
+  for (const offer of offers) {
+    const known = found.get(offer.key);
+    found.set(offer.key, known ? { ...known, schedules: [...known.schedules, ...offer.schedules] } : offer);
+  }
+  return [...found.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
+/** What can be booked at the clinic, by name, and whose services these are. */
+export interface Offer {
+  readonly services: readonly BookableService[];
+  readonly clinic: Clinic | undefined;
+}
+
+/** Reads what can be booked. */
+export async function readServices(service: BookingService, urls: Urls): Promise<Offer | Refusal> {
+  const [schedules, services] = await Promise.all([
+    searchAll(service, 'Schedule', { _count: MOST, _sort: '_id' }),
+    searchAll(service, 'HealthcareService', {
+      _sort: '_id',
+      _count: MOST,
+      _include: ['HealthcareService:organization', 'HealthcareService:location'],
+    }),
+  ]);
+  if (isRefusal(schedules) || isRefusal(services)) {
+    return isRefusal(schedules) ? schedules : (services as Refusal);
+  }
+  const clinic: Found = {
+    schedules: resourcesIn(schedules, 'Schedule'),
+    services: new Map(resourcesIn(services, 'HealthcareService').map((one) => [one.id ?? '', one])),
+    organizations: new Map(resourcesIn(services, 'Organization').map((one) => [one.id ?? '', one])),
+    locations: new Map(resourcesIn(services, 'Location').map((one) => [one.id ?? '', one])),
+  };
+  const offers = clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls));
+  return {
+    services: together([...offers, ...visitsOf(clinic, urls, offers)]),
+    clinic: clinicOf([...clinic.organizations.values()], urls.clinic),
+  };
+}
+
+const folded = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLocaleLowerCase();
+
+/** Whether a text holds all of some words. */
+export const hasWords = (text: string, words: string): boolean =>
+  folded(words)
+    .split(/\s+/)
+    .every((word) => folded(text).includes(word));

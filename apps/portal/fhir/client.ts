@@ -1,0 +1,268 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Appointment, Bundle, ExtractResource, Parameters, ResourceType, Subscription } from '@medplum/fhirtypes';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { type ExtensionUrls, type Problem, problemsIn } from '../../../packages/web/refusal.ts';
+import { type AccessTokens, accessTokens } from './access-token.ts';
+
+/** The service has not done what was asked. */
+export interface Refusal {
+  readonly refused: true;
+  /** HTTP status; 0 if there was no answer, so that the outcome is unknown. */
+  readonly status: number;
+  readonly problems: readonly Problem[];
+}
+
+/** An answer: the resource, or the reason why there is none. */
+type Answer<T extends ResourceType> = ExtractResource<T> | Refusal;
+
+/** Whether an answer is a refusal. */
+export function isRefusal(answer: object): answer is Refusal {
+  return 'refused' in answer;
+}
+
+/** Whether an answer names a problem. */
+export function has({ problems }: Refusal, ...codes: readonly string[]): boolean {
+  return problems.some(({ code }) => code !== undefined && codes.includes(code));
+}
+
+/** A time to which an appointment is moved. */
+type Moved = Required<Pick<Appointment, 'start' | 'end'>> & { readonly slot: string };
+
+/** Asks for one appointment, which is answered, or for several, all or none, which a Bundle answers. */
+type Ask = <T extends 'Appointment' | 'Bundle'>(type: T, request: Appointment | Parameters) => Promise<Answer<T>>;
+
+/** The booking service, as a portal calls it. */
+export interface BookingService {
+  readonly read: <T extends ResourceType>(type: T, id: string) => Promise<Answer<T>>;
+  readonly search: (
+    type: ResourceType,
+    query: Readonly<Record<string, string | string[]>>,
+  ) => Promise<Answer<'Bundle'>>;
+  /** The page of a search that a `next` link leads to. */
+  readonly follow: (url: string) => Promise<Answer<'Bundle'>>;
+  /** `$hold` and `$book` are sent again after a lost answer: each appointment must carry an identifier. */
+  readonly hold: Ask;
+  readonly book: Ask;
+  /** `$book` of a time that is drawn: the Task names the job. */
+  readonly ask: (request: Parameters) => Promise<Answer<'Task'>>;
+  /** What has become of a job; a refusal with the status 202 until that is known. */
+  readonly asked: (job: string) => Promise<Answer<'Appointment'>>;
+  /** Proposes whole visits: a Bundle of Bundles of appointments. */
+  readonly find: (request: Parameters) => Promise<Answer<'Bundle'>>;
+  /** Puts a person on the waitlist; the id of an entry alone asks for its place. Sent again as `$book` is. */
+  readonly wait: (request: Parameters | Pick<Appointment, 'resourceType' | 'id'>) => Promise<Answer<'Appointment'>>;
+  /** Makes a Subscription, or changes the one with its id. */
+  readonly subscribe: (subscription: Subscription) => Promise<Answer<'Subscription'>>;
+  /**
+   * Passes on what a person answers to a message, by the last part of its link; without an answer it only looks.
+   *
+   * @param to - the time to which they move
+   */
+  readonly answer: (token: string, answer?: string, to?: Moved) => Promise<Answer<'Parameters'>>;
+  /** The calendar of a secret link. */
+  readonly feed: (token: string) => Promise<Answer<'Parameters'>>;
+  readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
+  /** The same for one visitor; `isEnough` says before each request whether the visitor may ask for no more now. */
+  readonly countedBy: (isEnough: () => Promise<boolean>) => BookingService;
+}
+
+/** What a client of the service needs to know. */
+interface ServiceOptions {
+  /** FHIR base address of the clinic's service. */
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly extensions: ExtensionUrls;
+  /** How long an answer may take, in milliseconds, however often it is asked for. */
+  readonly timeout?: number;
+  readonly now: () => number;
+}
+
+interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly url: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** After how long a request is sent again, in milliseconds. */
+const pauses: readonly number[] = [200, 800];
+
+/** Statuses after which the same request may succeed later. */
+const passing: readonly number[] = [0, 429, 502, 503, 504];
+
+async function sendOnce(call: Call, tokens: AccessTokens, signal: AbortSignal) {
+  const token = await tokens.current();
+  const answer = await fetch(call.url, {
+    method: call.method,
+    redirect: 'error',
+    signal,
+    headers: {
+      accept: 'application/fhir+json',
+      authorization: `Bearer ${token}`,
+      ...(call.body !== undefined && { 'content-type': 'application/fhir+json' }),
+      ...call.headers,
+    },
+    ...(call.body !== undefined && { body: call.body }),
+  });
+  if (answer.status === 401) {
+    tokens.refuse(token);
+  }
+  // A job has an address, and no answer yet.
+  const [, job] = /\/async\/([^/]+)$/.exec(answer.headers.get('content-location') ?? '') ?? [];
+  const text = await answer.text();
+  const body: unknown = job ? { resourceType: 'Task', id: job } : text && JSON.parse(text);
+  return { status: answer.status, body };
+}
+
+/** Sends a request; once more with a new token if the old one was refused. Never rejects. */
+async function send(call: Call, tokens: AccessTokens, signal: AbortSignal): Promise<{ status: number; body: unknown }> {
+  try {
+    const answer = await sendOnce(call, tokens, signal);
+    return answer.status === 401 ? await sendOnce(call, tokens, signal) : answer;
+  } catch {
+    return { status: 0, body: undefined };
+  }
+}
+
+/** For whom the service is called. */
+interface Visitor {
+  readonly tokens: AccessTokens;
+  readonly isEnough: () => Promise<boolean>;
+}
+
+/** A client of the booking service: the only part of the portal that calls it. */
+export function bookingService(options: ServiceOptions, visitor?: Visitor): BookingService {
+  const { baseUrl, extensions, timeout = 20_000, now } = options;
+  const tokenUrl = new URL('/oauth2/token', baseUrl).href;
+  const tokens = visitor?.tokens ?? accessTokens({ ...options, tokenUrl }, timeout, now);
+
+  async function call<T extends ResourceType>(type: T, request: Call, isRepeatable: boolean): Promise<Answer<T>> {
+    if (await visitor?.isEnough()) {
+      return { refused: true, status: 429, problems: [] };
+    }
+    const signal = AbortSignal.timeout(timeout);
+    for (const pause of isRepeatable ? [...pauses, undefined] : [undefined]) {
+      const { status, body } = await send(request, tokens, signal);
+      if (status >= 200 && status < 300 && isResource(body, type)) {
+        return body;
+      }
+      const refusal: Refusal = { refused: true, status, problems: problemsIn(body, extensions) };
+      if (pause === undefined || signal.aborted || !(passing.includes(status) || has(refusal, 'booking-conflict'))) {
+        return refusal;
+      }
+      await wait(pause);
+    }
+    throw new Error('The last attempt has no pause.');
+  }
+
+  const query = (parameters: Readonly<Record<string, string | string[]>>): string =>
+    new URLSearchParams(
+      Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
+    ).toString();
+  const operation = <T extends 'Appointment' | 'Bundle' | 'Task'>(
+    type: T,
+    name: 'hold' | 'book' | 'waitlist' | 'find',
+    body: object,
+    headers: Call['headers'] = {},
+  ): Promise<Answer<T>> =>
+    call(type, { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body), headers }, true);
+  return {
+    read: (type, id) => call(type, { method: 'GET', url: `${baseUrl}/${type}/${encodeURIComponent(id)}` }, true),
+    search: (type, parameters) =>
+      call('Bundle', { method: 'GET', url: `${baseUrl}/${type}?${query(parameters)}` }, true),
+    follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
+    hold: (type, request) => operation(type, 'hold', request),
+    book: (type, request) => operation(type, 'book', request),
+    ask: (request) => operation('Task', 'book', request, { prefer: 'respond-async' }),
+    asked: (job) => call('Appointment', { method: 'GET', url: `${baseUrl}/async/${encodeURIComponent(job)}` }, true),
+    wait: (request) => operation('Appointment', 'waitlist', request),
+    find: (request) => operation('Bundle', 'find', request),
+    feed: (token) => {
+      const parameter = [{ name: 'token', valueString: token }];
+      const body = JSON.stringify({ resourceType: 'Parameters', parameter } satisfies Parameters);
+      return call('Parameters', { method: 'POST', url: `${baseUrl}/Schedule/$feed`, body }, true);
+    },
+    answer: (token, answer, to) => {
+      const parameter = [
+        { name: 'token', valueString: token },
+        ...(answer === undefined ? [] : [{ name: 'answer', valueCode: answer }]),
+        ...(to === undefined
+          ? []
+          : [
+              { name: 'slot', valueReference: { reference: to.slot } },
+              { name: 'start', valueInstant: to.start },
+              { name: 'end', valueInstant: to.end },
+            ]),
+      ];
+      const body = JSON.stringify({ resourceType: 'Parameters', parameter } satisfies Parameters);
+      return call('Parameters', { method: 'POST', url: `${baseUrl}/Appointment/$answer`, body }, answer === undefined);
+    },
+    subscribe: (subscription) =>
+      call(
+        'Subscription',
+        {
+          method: subscription.id ? 'PUT' : 'POST',
+          url: `${baseUrl}/Subscription${subscription.id ? `/${encodeURIComponent(subscription.id)}` : ''}`,
+          body: JSON.stringify(subscription),
+        },
+        false,
+      ),
+    cancel: ({ id, meta }) =>
+      call(
+        'Appointment',
+        {
+          method: 'PATCH',
+          url: `${baseUrl}/Appointment/${id}`,
+          body: JSON.stringify([{ op: 'replace', path: '/status', value: 'cancelled' }]),
+          headers: {
+            'content-type': 'application/json-patch+json',
+            ...(meta?.versionId && { 'if-match': `W/"${meta.versionId}"` }),
+          },
+        },
+        false,
+      ),
+    countedBy: (isEnough) => bookingService(options, { tokens, isEnough }),
+  };
+}
+
+/** The resources of one type that a search has found; what is broken beyond its type is for the caller to judge. */
+export function resourcesIn<T extends ResourceType>(bundle: Bundle, type: T): ExtractResource<T>[] {
+  const entries: unknown = bundle.entry;
+  return (Array.isArray(entries) ? entries : [])
+    .map((entry: { resource?: unknown } | null) => entry?.resource)
+    .filter((resource) => isResource(resource, type));
+}
+
+/** The appointments of an answer, in the order in which they were asked for. */
+export const appointmentsIn = (answer: Appointment | Bundle): readonly Appointment[] =>
+  answer.resourceType === 'Bundle' ? resourcesIn(answer, 'Appointment') : [answer];
+
+/** The address of the page after this one; `undefined` if there is none. */
+export function nextPage({ link }: Bundle): string | undefined {
+  return (Array.isArray(link) ? link : []).find((one) => one?.relation === 'next')?.url;
+}
+
+/** How many pages of a search are read. */
+const MOST_PAGES = 20;
+
+/** The resources that a search finds on all of its pages, with those that are included. */
+export async function searchAll(
+  client: BookingService,
+  type: ResourceType,
+  query: Readonly<Record<string, string | string[]>>,
+): Promise<Bundle | Refusal> {
+  const entry: NonNullable<Bundle['entry']> = [];
+  let page = await client.search(type, query);
+  for (let count = 1; ; count += 1) {
+    if (isRefusal(page)) {
+      return page;
+    }
+    entry.push(...(Array.isArray(page.entry) ? page.entry : []));
+    const next = nextPage(page);
+    if (next === undefined || count >= MOST_PAGES) {
+      return { resourceType: 'Bundle', type: 'searchset', entry };
+    }
+    page = await client.follow(next);
+  }
+}

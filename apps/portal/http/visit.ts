@@ -1,0 +1,131 @@
+import type { FastifyRequest } from 'fastify';
+import { addressGroups } from '../../../core/address-group.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
+import type { Html } from '../../../packages/web/html.ts';
+import { preferredLanguage } from '../../../packages/web/language.ts';
+import { type Clock, clockOf } from '../clinic/clock.ts';
+import type { Portal } from '../portal.ts';
+import { openSession, type Session } from '../session/session.ts';
+import type { Visitor } from '../session/shares.ts';
+import { isLanguage, type Language, languages, type Say, sayIn, type Texts, textsOf } from '../texts/texts.ts';
+import { type FormValues, formValues } from '../visit/form.ts';
+
+/** One request of a visitor. */
+export interface Visit {
+  readonly portal: Portal;
+  readonly texts: Texts;
+  readonly say: Say;
+  readonly clock: Clock;
+  readonly session: Session;
+  /** When the request came, in milliseconds since 1970 UTC: what is read for it is not older. */
+  readonly at: number;
+  /** The path and query of the request. */
+  readonly url: string;
+  readonly query: FormValues;
+  readonly form: FormValues;
+  /** The id in the path. */
+  readonly id: string;
+  /** What was typed before another time was chosen. */
+  readonly draft: FormValues | undefined;
+  /** What was sealed into the link that was opened, and waits for a decision. */
+  readonly link: string;
+  /** Whom the limits count: the address of the client. */
+  readonly visitor: Visitor;
+  /** Whether a site of the clinic shows the page in a frame. */
+  readonly isEmbedded: boolean;
+  /** Whether a script of the page asks, for the answer without the page around it. */
+  readonly isScript: boolean;
+}
+
+/** The cookies of the portal. */
+export const cookies = {
+  session: 'portal_session',
+  language: 'portal_language',
+  draft: 'portal_draft',
+  link: 'portal_link',
+} as const;
+
+/** The longest form that a cookie holds, in characters. */
+const MOST_KEPT = 2_500;
+
+/** Whether what was typed into a form can be kept in the browser. */
+export const isKept = ({ text }: FormValues): boolean => text.length <= MOST_KEPT;
+
+/** What an answer changes in the visitor's browser; `null` removes it. */
+export interface Changes {
+  readonly session?: Session | null;
+  readonly draft?: FormValues | null;
+  readonly link?: string | null;
+  readonly language?: Language;
+  /** Whether the browser should forget the pages that it has shown. */
+  readonly isForgotten?: boolean;
+}
+
+/** An answer of the portal: a page, another address, a part of a page for a script, or a file. */
+export type Reply = Changes &
+  (
+    | {
+        readonly kind: 'page';
+        readonly title: string;
+        readonly body: Html;
+        readonly status?: number;
+        readonly isProblem?: boolean;
+        /** The id of the form that holds what was typed: the language is switched with it. */
+        readonly form?: string;
+        /** Whether the page holds nothing that only this visitor may know: then it is compressed. */
+        readonly isPublic?: boolean;
+      }
+    | { readonly kind: 'redirect'; readonly to: string }
+    /** What is the same for everybody, at an address that names its content. */
+    | { readonly kind: 'asset'; readonly mediaType: string; readonly content: Buffer | string }
+    /** The script of a site that shows the portal in a frame. */
+    | { readonly kind: 'embed'; readonly script: string }
+    | { readonly kind: 'part'; readonly body: Html }
+    | { readonly kind: 'data'; readonly data: Readonly<Record<string, string | boolean>> }
+    | { readonly kind: 'file'; readonly name: string; readonly mediaType: string; readonly text: string }
+  );
+
+/** Answers a request. */
+export type PageHandler = (visit: Visit) => Promise<Reply>;
+
+function languageOf({ cookies: sent, headers }: FastifyRequest): Language {
+  const chosen = sent[cookies.language];
+  return chosen !== undefined && isLanguage(chosen)
+    ? chosen
+    : (preferredLanguage(headers['accept-language'], languages) ?? 'en');
+}
+
+async function draftOf(
+  { seal }: Portal,
+  { browser }: Session,
+  sealed: string | undefined,
+): Promise<FormValues | undefined> {
+  const content = sealed === undefined ? 'invalid' : await seal.open('draft', sealed);
+  const isOwn = typeof content !== 'string' && content.browser === browser && typeof content.form === 'string';
+  return isOwn ? formValues(content.form) : undefined;
+}
+
+/** Reads what a handler needs of a request. */
+export async function visitOf(portal: Portal, request: FastifyRequest): Promise<Visit> {
+  const { params, url, body } = request;
+  const texts = textsOf[languageOf(request)];
+  const session = portal.sessions.whole(await openSession(portal.seal, request.cookies[cookies.session]));
+  const [, query = ''] = url.split('?', 2);
+  return {
+    portal,
+    texts,
+    say: sayIn(texts.locale),
+    clock: clockOf(portal.options.timeZone, texts.locale),
+    at: portal.now(),
+    session,
+    url,
+    query: formValues(query),
+    form: formValues(body),
+    id: isObject(params) && typeof params.id === 'string' ? params.id : '',
+    draft: await draftOf(portal, session, request.cookies[cookies.draft]),
+    link: request.cookies[cookies.link] ?? '',
+    visitor: addressGroups(request.ip),
+    isEmbedded: (portal.options.embeddedIn ?? []).length > 0 && request.headers['sec-fetch-dest'] === 'iframe',
+    isScript: request.headers.accept?.startsWith('application/json') ?? false,
+  };
+}

@@ -1,0 +1,268 @@
+import { type Content, type Html, html } from '../../../packages/web/html.ts';
+import type { BookableService } from '../clinic/services.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import type { RefusalReason, State } from '../texts/texts.ts';
+import type { AppointmentView } from '../visit/appointment.ts';
+import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+import { bookingFields, chosenSteps, otherTimes, refusalNote } from './taken.ts';
+
+/** The way to a map, which another site shows. */
+export const mapLink = ({ texts, isEmbedded }: Visit, map: string | undefined): Content =>
+  map && html` <a href="${map}" rel="noreferrer"${isEmbedded && html` target="_blank"`}>${texts.appointment.map}</a>`;
+
+/** When an appointment is, as patients read it. */
+export function when(
+  { texts, clock, say }: Visit,
+  { start, end, wish }: Pick<AppointmentView, 'start' | 'end'> & Partial<Pick<AppointmentView, 'wish'>>,
+): Html {
+  if (wish) {
+    return html`${say(texts.wait.between, { from: clock.longDay(wish.start), to: clock.longDay(wish.end - 1) })}`;
+  }
+  return start === undefined
+    ? html`${texts.appointment.unknownTime}`
+    : html`${clock.longDay(start)}, ${clock.time(start)}${end !== undefined && clock.longDay(end) === clock.longDay(start) ? html`–${clock.time(end)}` : end !== undefined && html` – ${clock.longDay(end)}, ${clock.time(end)}`}`;
+}
+
+/** The steps of a visit: when, what, with whom and where. */
+function stepsPart(visit: Visit, { steps, state }: AppointmentView): Html | false {
+  const { texts } = visit;
+  const items = steps.map(
+    (
+      step,
+    ) => html`<li><strong>${when(visit, step)}</strong>${[step.what, step.withWhom].map((one) => one && html`<br>${one}`)}
+${step.where && html`<br>${step.where}${mapLink(visit, step.map)}`}${step.state !== state && html`<br>${texts.states[step.state]}`}</li>`,
+  );
+  return steps.length > 0 && html`<h2>${texts.visit.steps}</h2><ol>${items}</ol>`;
+}
+
+/**
+ * The state of an appointment: a sign, a word, and what it means. The script replaces it when something has changed.
+ *
+ * @param watch - the address that tells whether it has
+ */
+export function statePart(visit: Visit, view: AppointmentView, watch: string): Html {
+  const { texts, clock } = visit;
+  const { state } = view;
+  const notes: Readonly<Partial<Record<State, string>>> = texts.stateNotes;
+  const rows: [string, Content][] = [
+    [texts.appointment.when, when(visit, view)],
+    [texts.wait.place, view.place],
+    [texts.appointment.what, view.steps.length === 0 && view.what],
+    [texts.appointment.withWhom, view.withWhom],
+    [texts.appointment.where, view.where && html`${view.where}${mapLink(visit, view.map)}`],
+    [texts.appointment.forWhom, view.forWhom],
+    [texts.appointment.comment, view.comment],
+    [texts.appointment.reason, view.isUnanswered ? texts.appointment.unanswered : view.reason],
+    [
+      texts.appointment.answerBy,
+      view.answerBy !== undefined && `${clock.longDay(view.answerBy)}, ${clock.time(view.answerBy)}`,
+    ],
+  ];
+  const isOpen = state === 'asked' || state === 'confirmed';
+  const isWatched = isOpen || state === 'waiting';
+  return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-news="${watch}"`}>
+<p class="state ${state}">${texts.states[state]}</p>
+${notes[state] && html`<p>${notes[state]}</p>`}
+${state === 'waiting' && html`<p>${view.isTold ? texts.wait.told : texts.wait.hear}</p>`}
+<dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${stepsPart(visit, view)}
+${(view.notes || (isOpen && view.bring)) && html`<h2>${texts.appointment.notes}</h2><p class="notes">${[view.notes, isOpen && view.bring].filter((one) => one).join('\n\n')}</p>`}
+</section>`;
+}
+
+/** The link by which a patient comes back. */
+export interface PersonalLink {
+  readonly url: string;
+  /** Until when it is valid, in milliseconds since 1970 UTC. */
+  readonly until: number;
+  /** How many appointments it leads to. */
+  readonly count: number;
+  /** Where to it can be sent; empty if that is not known. */
+  readonly email: string;
+  /** The name of the clinic. */
+  readonly clinic: string;
+}
+
+/** The personal link, with the ways to keep it. */
+export function linkBox({ texts, say, clock }: Visit, { url, until, count, email, clinic }: PersonalLink): Html {
+  const { appointment } = texts;
+  const mail = `mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: `${appointment.title}, ${clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
+  return html`<section class="card" aria-labelledby="link-title"><h2 id="link-title">${appointment.link}</h2>
+<p>${say(appointment.linkNote, { number: count, until: clock.longDay(until) })}</p>
+<p class="link" dir="ltr">${url}</p>
+<p class="actions"><button type="button" class="secondary" data-copy="${url}" data-copied="${appointment.copied}" hidden>${appointment.copy}</button>
+<a href="${mail}">${email ? say(appointment.mailTo, { address: email }) : appointment.mail}</a></p><p role="status" class="news"></p></section>`;
+}
+
+/** What has just happened to an appointment. */
+type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled' | 'joined' | 'left';
+
+/** Whether a word in an address names one of these events. */
+export function isNews(text: string): text is AppointmentNews {
+  return ['booked', 'asked', 'moved', 'cancelled', 'joined', 'left'].includes(text);
+}
+
+/** What a patient can do with an appointment. The script replaces it together with the state. */
+export function actionsPart({ texts, say, clock, portal }: Visit, view: AppointmentView): Html {
+  const { book, wait } = texts;
+  const isVisit = view.steps.length > 0;
+  const appointment = { ...texts.appointment, ...(isVisit && texts.visit) };
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  const move =
+    view.serviceKey &&
+    `${portal.options.path}/times?${new URLSearchParams({ service: view.serviceKey, move: view.id }).toString()}`;
+  const { openUntil, start } = view;
+  const isLimited = openUntil !== undefined && openUntil !== start;
+  const limit = isLimited && `${clock.longDay(openUntil)}, ${clock.time(openUntil)}`;
+  return html`<div id="actions"><p class="actions">
+${view.start !== undefined && view.state !== 'cancelled' && !view.offer && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
+${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
+${view.isOpen && view.series?.key && html`<a href="${portal.options.path}/times?${new URLSearchParams({ service: view.series.key, move: view.id, all: 'usual' }).toString()}" class="button">${texts.visit.moveSeries}</a>`}
+${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
+${view.isOpen && view.isRefilled && html`<a href="${portal.options.path}/wait?standing=${view.id}" class="button">${wait.earlier}</a>`}
+${view.state === 'waiting' && html`<a href="${own}/cancel" class="button">${wait.leave}</a>`}
+${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${book}</a>`}
+</p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}${view.isOpen && isVisit && !move && html`<p class="note">${texts.visit.noMove}</p>`}</div>`;
+}
+
+/** An offer to this person, by when to answer, and the two answers. */
+export function offerPart(visit: Visit, view: AppointmentView): Html | false {
+  const { texts, say, clock, portal } = visit;
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  const { offer } = view;
+  const what = [view.what, view.withWhom, view.forWhom].filter((one) => one).join(' · ');
+  return (
+    offer !== undefined &&
+    html`<section class="card offer"><h2>${offer.isForAbsence ? texts.offer.absenceTitle : texts.offer.title}</h2>
+<p class="when">${when(visit, view)}<br>${what}</p>
+${stepsPart(visit, view)}
+<p>${say(texts.offer.until, { time: `${clock.longDay(offer.until)}, ${clock.time(offer.until)}` })}${offer.isForAbsence ? html` ${texts.offer.absenceInstead}` : offer.isInstead && html` ${texts.offer.instead}`}</p>
+<form method="post" action="${own}/accept" class="actions" data-wait="${texts.details.wait}"><button class="primary">${texts.offer.accept}</button>
+<a href="${own}/cancel" class="button">${texts.offer.decline}</a></form></section>`
+  );
+}
+
+/** What is offered in the place of an appointment or entry. The script replaces it together with the state. */
+export const offersPart = (visit: Visit, offers: readonly AppointmentView[]): Html =>
+  html`<div id="offers">${offers.map((one) => offerPart(visit, one))}</div>`;
+
+/** What the page of one appointment shows besides it. */
+export interface AppointmentPage {
+  readonly link: PersonalLink;
+  readonly watch: string;
+  /** What is offered in its place. */
+  readonly offers: readonly AppointmentView[];
+  readonly news?: AppointmentNews | undefined;
+  readonly refusal?: RefusalReason | undefined;
+}
+
+/** The page of one appointment. */
+export function appointmentPage(
+  visit: Visit,
+  view: AppointmentView,
+  { link, watch, offers, news, refusal }: AppointmentPage,
+): Reply {
+  const { texts, portal } = visit;
+  const { appointment } = texts;
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  const title = news
+    ? { ...appointment, ...texts.wait, ...(view.steps.length > 0 && texts.visit) }[news]
+    : view.wish
+      ? texts.wait.list
+      : appointment.title;
+  const body = html`<h1 tabindex="-1"${news && html` autofocus`} data-later="${appointment.title}">${title}</h1>
+${refusalNote(visit, refusal)}
+${offersPart(visit, [view, ...offers])}
+${statePart(visit, view, watch)}
+<p role="status" class="news" id="state-news" data-behind="${appointment.behind}"></p>
+${actionsPart(visit, view)}
+<noscript><p><a href="${own}">${appointment.refresh}</a></p></noscript>
+${linkBox(visit, link)}`;
+  return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
+}
+
+/** The page for an offer that cannot be taken any more. */
+export function offerOverPage(visit: Visit): Reply {
+  const { texts, portal } = visit;
+  const body = html`<h1>${texts.list.title}</h1>
+${refusalNote(visit, 'heldOver')}
+<p><a href="${portal.options.path}/appointments">${texts.mine}</a></p>`;
+  return { kind: 'page', title: texts.list.title, body, status: 409, isProblem: true };
+}
+
+/** The reasons that pass. */
+const passing: readonly RefusalReason[] = ['unknown', 'busy', 'changed', 'visitorLimit'];
+
+/** What is asked before an appointment is cancelled, the waitlist is left, or an offer is declined. */
+function questionOf(
+  { appointment, wait, offer, visit }: Visit['texts'],
+  { state, offer: offered, steps }: AppointmentView,
+) {
+  if (state === 'waiting') {
+    return { cancelTitle: wait.leaveTitle, cancelQuestion: wait.leaveQuestion, yes: wait.leaveYes };
+  }
+  return state === 'offered'
+    ? {
+        cancelTitle: offer.declineTitle,
+        cancelQuestion: offered?.isForAbsence ? offer.absenceQuestion : offer.declineQuestion,
+        yes: offer.decline,
+      }
+    : { ...appointment, ...(steps.length > 0 && visit), yes: appointment.cancelYes };
+}
+
+/** The page that asks before an appointment is cancelled. */
+export function cancelPage(visit: Visit, view: AppointmentView, refusal?: RefusalReason): Reply {
+  const { texts, portal } = visit;
+  const { appointment } = texts;
+  const { cancelTitle: title, cancelQuestion: question, yes } = questionOf(texts, view);
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  // What the clinic no longer allows cannot be tried again.
+  const isPossible = refusal === undefined || passing.includes(refusal);
+  const body = html`<h1>${title}</h1>
+${refusalNote(visit, refusal)}
+<p class="when">${when(visit, view)}${view.what && html`<br>${view.what}`}</p>
+${!refusal && html`<p>${question}</p>`}
+<form method="post" action="${own}/cancel" class="actions" data-wait="${texts.details.wait}">
+${isPossible && html`<button class="danger">${refusal ? texts.again : yes}</button>`}
+<a href="${own}" class="button">${isPossible && !view.offer ? appointment.keep : appointment.title}</a></form>`;
+  return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
+}
+
+/** What is moved. */
+export interface Movable
+  extends Pick<AppointmentView, 'start' | 'end'>,
+    Partial<Pick<AppointmentView, 'what' | 'withWhom' | 'steps'>> {
+  /** The address of its page. */
+  readonly own: string;
+  /** For what the new time is, as far as it is known. */
+  readonly service?: BookableService | undefined;
+}
+
+/** The page that asks before an appointment is moved, and offers others if the new time is gone. */
+export function movePage(
+  visit: Visit,
+  view: Movable,
+  time: ChosenTime,
+  refusal?: { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined },
+): Reply {
+  const { texts } = visit;
+  const { own, service, steps = [] } = view;
+  const isSeries = time.steps && steps.length === 0;
+  const { moveTitle } = time.steps ? texts.visit : texts.appointment;
+  const appointment = { ...texts.appointment, moveTitle: isSeries ? texts.visit.moveSeriesTitle : moveTitle };
+  const what = [view.what, view.withWhom].filter((one) => one).join(', ');
+  const schedule = service?.schedules.find(({ reference }) => reference === time.schedule);
+  const others = refusal?.alternatives;
+  const isPossible = refusal === undefined || refusal.alternatives !== undefined || passing.includes(refusal.reason);
+  const body = html`<h1>${appointment.moveTitle}</h1>
+${refusalNote(visit, refusal?.reason)}
+<form method="post" action="${own}/move" data-wait="${texts.details.wait}">${service && bookingFields(service)}
+<dl>${what && html`<div><dt>${appointment.what}</dt><dd>${what}</dd></div>`}
+<div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
+${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong>${schedule?.name && html`<br>${schedule.name}`}${chosenSteps(visit, time)}</dd></div>`}</dl>
+${!others && schedule?.isRequest && html`<p class="note">${texts.details.askNote}</p>`}
+${others && otherTimes(visit, others, service)}
+<p class="actions">${isPossible && !others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}
+<a href="${own}" class="button">${isPossible ? appointment.keep : appointment.title}</a></p></form>`;
+  return { kind: 'page', title: appointment.moveTitle, body, ...(refusal && { status: 409, isProblem: true }) };
+}

@@ -1,0 +1,163 @@
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { flag, type Html, html } from '../../../packages/web/html.ts';
+import type { BookableService } from '../clinic/services.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import { allQuestions, type QuestionForm } from '../questionnaire/questions.ts';
+import type { RefusalReason } from '../texts/texts.ts';
+import type { ChosenTime } from '../visit/chosen-time.ts';
+import { type PersonField, personFields, relations } from '../visit/person.ts';
+import { type FormState, problemSummary, textArea, textField } from './fields.ts';
+import { questionFields } from './questions.ts';
+import { chosenSteps, drawNote, otherTimes, refusalNote } from './taken.ts';
+
+/** A patient for whom the visitor may book again. */
+export interface KnownPatient {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** What the page for a patient's details shows. */
+export interface DetailsPage {
+  readonly service: BookableService;
+  readonly time: ChosenTime;
+  /** Whether the clinic's staff confirm the booking. */
+  readonly isRequest: boolean;
+  /** Until when the time is held, in milliseconds since 1970 UTC; `undefined`: no longer. */
+  readonly heldUntil: number | undefined;
+  /** Until when the time is asked for, in milliseconds since 1970 UTC; `undefined`: it is not drawn. */
+  readonly drawUntil: number | undefined;
+  /** What became of the request to hold it longer. */
+  readonly holdNews: string | undefined;
+  readonly questions: QuestionForm | undefined;
+  /** The address of the clinic's privacy notice. */
+  readonly privacy: string | undefined;
+  /** For whom the visitor may book without saying again who it is. */
+  readonly known: readonly KnownPatient[];
+  readonly state: FormState;
+  /** The sealed booking that the form is sent with. */
+  readonly sealed: string;
+  readonly refusal?:
+    | { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined }
+    | undefined;
+}
+
+function summary(visit: Visit, { service, time }: DetailsPage): Html {
+  const { texts, clock } = visit;
+  const schedule = service.schedules.find(({ reference }) => reference === time.schedule);
+  return html`<h2 id="summary-title">${texts.details.your}</h2>
+<p class="when">${clock.longDay(time.start)}${!time.steps && html`<br><strong>${clock.time(time.start)}–${clock.time(time.end)}</strong>`}</p>
+${chosenSteps(visit, time)}
+<p>${service.name}${schedule?.name && schedule.name !== service.name && html`<br>${schedule.name}`}</p>`;
+}
+
+/** How long before its end a hold can be prolonged, in milliseconds: earlier that would gain nothing, and it can be done once. */
+export const LAST_MINUTES = 180_000;
+
+/** How long the time is held, and the way to hold it longer. The script counts down, and warns in time. */
+function holdPanel(visit: Visit, { heldUntil, drawUntil, holdNews, refusal }: DetailsPage): Html | false {
+  const { texts, say, clock, portal } = visit;
+  const { details } = texts;
+  if (refusal?.alternatives !== undefined) {
+    return false;
+  }
+  if (drawUntil !== undefined) {
+    return drawNote(visit, drawUntil);
+  }
+  if (heldUntil === undefined) {
+    return html`<div class="hold over"><p role="status">${details.over}</p>
+<button name="action" value="prolong" formnovalidate class="secondary">${details.again}</button></div>`;
+  }
+  const minutes = Math.max(1, Math.ceil((heldUntil - portal.now()) / 60_000));
+  return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-last="${LAST_MINUTES}" data-locale="${texts.locale}" data-soon="${details.soonOver}" data-over="${details.over}">
+<p class="until">${say(details.heldUntil, { time: clock.time(heldUntil) })}</p>
+<p class="left">${details.remaining} <span class="remaining">${say(details.minutes, { number: minutes })}</span></p>
+<p class="news" role="status">${holdNews}</p>
+<button name="action" value="prolong" formnovalidate class="secondary">${details.prolong}</button></div>`;
+}
+
+/** What the fields about people are called, by their names. */
+export function personLabels({ texts: { details } }: Visit): Readonly<Record<string, string>> {
+  const { given, family, birthDate, email, phone, you } = details;
+  const own = { ownGiven: `${you}: ${given}`, ownFamily: `${you}: ${family}` };
+  return { given, family, birthDate, email, phone, ...own };
+}
+
+/**
+ * Asks for whom the appointment is. A patient of before is named, and chosen; nothing else of them is shown. The fields follow
+ * the choice, so that the style sheet alone hides those that do not apply.
+ */
+export function whoFields(visit: Visit, { known, state }: Pick<DetailsPage, 'known' | 'state'>): Html {
+  const { details } = visit.texts;
+  const isOnly = known.length === 0;
+  const option = (value: string, name: string, kind: 'patient' | 'related' | 'own'): Html =>
+    html`<input type="radio" name="for" id="for-${value}" value="${value}" class="${kind}"${flag('checked', state.form.get('for') === value)}>
+<label for="for-${value}">${name}</label>`;
+  const field = (
+    name: PersonField,
+    label: string,
+    type: 'text' | 'date' | 'email' | 'tel',
+    autocomplete: string,
+    isRequired: boolean,
+  ) =>
+    textField(visit, state, {
+      name,
+      label,
+      type,
+      isRequired,
+      isOptional: false,
+      autocomplete,
+      ...(type !== 'date' && { maxLength: personFields[name] }),
+    });
+  return html`<fieldset class="group known"><legend>${details.person}</legend>
+${known.map(({ id, name }) => option(id, name, 'patient'))}${option('', isOnly ? details.me : details.someoneElse, 'own')}
+${relations.map((relation) => option(relation, details[relation], 'related'))}
+<fieldset class="group related"><legend>${details.you}</legend>
+${field('ownGiven', details.given, 'text', 'given-name', false)}${field('ownFamily', details.family, 'text', 'family-name', false)}</fieldset>
+<div class="person"><fieldset class="group"><legend>${details.patient}</legend>
+${field('given', details.given, 'text', 'given-name', isOnly)}${field('family', details.family, 'text', 'family-name', isOnly)}${field('birthDate', details.birthDate, 'date', 'bday', isOnly)}</fieldset>
+<fieldset class="group"><legend>${details.contact}</legend><p class="note">${details.contactHint}</p>
+${field('email', details.email, 'email', 'email', false)}${field('phone', details.phone, 'tel', 'tel', false)}</fieldset></div></fieldset>`;
+}
+
+/** The page for a patient's details: the time, how long it is held, and the form. */
+export function detailsPage(visit: Visit, page: DetailsPage): Reply {
+  const { texts, say, portal } = visit;
+  const { details } = texts;
+  const { service, questions, state, isRequest, refusal, sealed } = page;
+  const labels = new Map(questions ? allQuestions(questions.questions).map(({ field, text }) => [field, text]) : []);
+  const person: Readonly<Record<string, string>> = { ...personLabels(visit), comment: details.comment };
+  const submit = page.drawUntil !== undefined ? texts.draw.ask : isRequest ? details.ask : details.submit;
+  const others = refusal?.alternatives;
+  const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
+  const body = html`<p class="step">${say(texts.step, { step: 3, steps: 3 })}</p>
+<h1>${details.title}</h1>
+<form method="post" action="${action}" id="details" class="columns details" data-wait="${details.wait}">
+<section class="aside card" aria-labelledby="summary-title">
+${summary(visit, page)}${holdPanel(visit, page)}
+<button name="action" value="other" formnovalidate class="quiet">${details.other}</button>
+</section>
+<div class="fields">
+${refusalNote(visit, refusal?.reason, others && otherTimes(visit, others, service, html`<p>${texts.alternatives.kept}</p>`))}
+${problemSummary(visit, state, (name) => person[name] ?? labels.get(name) ?? name)}
+${whoFields(visit, page)}
+${
+  questions &&
+  html`<fieldset class="group"><legend>${questions.title ?? details.questions}</legend>${questionFields(visit, state, questions.questions)}</fieldset>`
+}
+${textArea(visit, state, 'comment', details.comment, false, personFields.comment)}
+${portal.options.messages && html`<p><label><input type="checkbox" name="messages" value="yes"${state.form.get('messages') && html` checked`}> ${details.messages}</label></p>`}
+${isRequest && html`<p class="note">${details.askNote}</p>`}
+${page.privacy && html`<p class="note">${details.privacy} <a href="${page.privacy}" target="_blank" rel="noopener">${texts.privacy}</a></p>`}
+${!others && html`<button class="primary">${refusal?.reason === 'unknown' ? texts.again : submit}</button>`}
+</div>
+</form>`;
+  const status = refusal ? 409 : state.problems.size > 0 ? 422 : 200;
+  return {
+    kind: 'page',
+    title: details.title,
+    body,
+    status,
+    isProblem: status !== 200,
+    ...(!others && { form: 'details' }),
+  };
+}

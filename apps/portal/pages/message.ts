@@ -1,0 +1,59 @@
+import { type Html, html } from '../../../packages/web/html.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import type { RefusalReason } from '../texts/texts.ts';
+import { when } from './appointment.ts';
+import { phoneLine } from './layout.ts';
+
+/** What a person can answer to a message of the clinic. */
+export const messageAnswers = ['come', 'cancel', 'move', 'stop'] as const;
+
+/** What a person can answer to a message of the clinic. */
+type MessageAnswer = (typeof messageAnswers)[number];
+
+/** What a message is about, as the service says. */
+export interface Answerable {
+  readonly start: number | undefined;
+  readonly end: number | undefined;
+  readonly isCancelled: boolean;
+  readonly possible: readonly MessageAnswer[];
+}
+
+/**
+ * The page to which the link in a message leads. It shows and asks; only its buttons act, so that programs that look at
+ * links answer nothing.
+ *
+ * @param phone - of the clinic: whoever cannot do here what they need calls
+ * @param done - what was just answered
+ */
+export function messagePage(
+  visit: Visit,
+  { start, end, isCancelled, possible }: Answerable,
+  phone: string | undefined,
+  done?: { readonly answer: MessageAnswer | 'moved' } | { readonly refusal: RefusalReason },
+): Reply {
+  const { texts, portal, id } = visit;
+  const { message } = texts;
+  const refusal = done && 'refusal' in done ? done.refusal : undefined;
+  const answers = { ...message.done, moved: texts.appointment.moved };
+  const said = done && 'answer' in done ? answers[done.answer] : undefined;
+  const title = said ?? message.title;
+  const button = (answer: MessageAnswer, style: string): Html | false =>
+    possible.includes(answer) &&
+    html`<button name="answer" value="${answer}" class="${style}">${message.answers[answer]}</button>`;
+  const isOpen = possible.includes('come');
+  const needsTime = done !== undefined && 'answer' in done && done.answer === 'move';
+  const advice = !isOpen ? message.changed : possible.includes('cancel') ? message.otherTime : message.tooLate;
+  const isStuck = !isOpen || !possible.includes('cancel') || needsTime;
+  // Another time can be asked for wherever one can cancel: where it cannot be given, the page says what to do.
+  const move =
+    possible.includes('cancel') &&
+    html`<button name="answer" value="move" class="secondary">${message.answers.move}</button>`;
+  const body = html`<h1 tabindex="-1"${done && html` autofocus`}>${title}</h1>
+${refusal && html`<div class="alert" role="alert"><p><strong>${texts.refusals[refusal]}</strong></p></div>`}
+<p class="when">${when(visit, { start, end })}${isCancelled && html`<br>${texts.states.cancelled}`}</p>
+<form method="post" action="${portal.options.path}/message/${id}">
+${(!said || needsTime) && isStuck && html`<p>${advice}</p>${phoneLine(visit, phone)}${needsTime && html`<p><a href="${portal.options.path}/">${texts.book}</a></p>`}`}
+${(!said || needsTime) && html`<p class="actions">${!needsTime && html`${button('come', 'primary')}${move}`}${button('cancel', 'danger')}</p>`}
+<div id="stop">${possible.includes('stop') && !(done && 'answer' in done && done.answer === 'stop') && html`<h2>${message.stopTitle}</h2><p>${message.stopNote}</p>${button('stop', 'secondary')}`}</div></form>`;
+  return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
+}

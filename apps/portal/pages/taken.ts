@@ -1,0 +1,71 @@
+import { type Content, type Html, html } from '../../../packages/web/html.ts';
+import type { BookableService } from '../clinic/services.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import type { RefusalReason } from '../texts/texts.ts';
+import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+
+/** Why something was refused, in focus, and what can be done about it. */
+export const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined, more?: Content): Content =>
+  reason &&
+  html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p>
+${more}</div>`;
+
+/** When the steps of a chosen visit are. */
+export function chosenSteps({ clock }: Visit, { start: first, steps = [] }: ChosenTime): Html | false {
+  const items = steps.map(({ start, end, name }) => {
+    const day = clock.dayOf(start) === clock.dayOf(first) ? '' : `${clock.shortDay(start)}, `;
+    // The steps of a series have numbers for names, as the list has.
+    const what = /^\d+$/.test(name) ? '' : ` · ${name}`;
+    return html`<li>${day}${clock.time(start)}–${clock.time(end)}${what}</li>`;
+  });
+  return items.length > 0 && html`<ol>${items}</ol>`;
+}
+
+/** The next best times, each one click away; or that there are none. */
+export function otherTimes(visit: Visit, times: readonly ChosenTime[], service?: BookableService, note?: Html): Html {
+  const { texts, say, clock } = visit;
+  const buttons = times.map((time) => {
+    const name = service?.schedules.find(({ reference }) => reference === time.schedule)?.name;
+    const label = say(texts.times.at, { time: clock.time(time.start), day: clock.longDay(time.start) });
+    return html`<li><button name="time" value="${formatTime(time)}" class="secondary">${label}${name && html` · ${name}`}</button>${chosenSteps(visit, time)}</li>`;
+  });
+  return buttons.length > 0
+    ? html`<h2>${texts.alternatives.title}</h2>${note}<ul class="alternatives">${buttons}</ul>`
+    : html`<p>${texts.alternatives.none}</p>`;
+}
+
+/** What a form that holds a time says besides the time. */
+export const bookingFields = ({ key, payer }: BookableService): Html =>
+  html`<input type="hidden" name="service" value="${key}">${payer && html`<input type="hidden" name="payer" value="${payer.valueCoding?.code}">`}`;
+
+/** Says that a time is drawn, and until when it is asked for. */
+export const drawNote = ({ texts, say, clock }: Visit, until: number): Html =>
+  html`<p class="note">${say(texts.draw.until, { time: `${clock.longDay(until)}, ${clock.time(until)}` })}</p>`;
+
+/** The page of the free times of a service. */
+export function timesAddress({ portal }: Visit, { key, payer }: BookableService): string {
+  const code = payer?.valueCoding?.code;
+  const query = new URLSearchParams({ service: key, ...(code && { payer: code }) });
+  return `${portal.options.path}/times?${query.toString()}`;
+}
+
+/** The page for a time that was gone before it could be held: the next best, each held with one click. */
+export function takenPage(
+  visit: Visit,
+  service: BookableService,
+  reason: RefusalReason,
+  alternatives: readonly ChosenTime[],
+): Reply {
+  const { texts, say, portal } = visit;
+  const { path } = portal.options;
+  const body = html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>
+<h1>${service.name}</h1>
+${refusalNote(visit, reason)}
+${
+  alternatives.length > 0 &&
+  html`<form method="post" action="${path}/hold">${bookingFields(service)}
+${otherTimes(visit, alternatives, service)}</form>`
+}
+<p><a href="${timesAddress(visit, service)}">${texts.alternatives.others}</a></p>`;
+  return { kind: 'page', title: service.name, body, status: 409, isProblem: true };
+}

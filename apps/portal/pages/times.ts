@@ -1,0 +1,352 @@
+import type { Extension } from '@medplum/fhirtypes';
+import { type Content, type Html, html } from '../../../packages/web/html.ts';
+import type { Doctor } from '../clinic/doctors.ts';
+import { type BookableSchedule, type BookableService, drawOf, hasWords, isRefilled } from '../clinic/services.ts';
+import type { FreeTime } from '../clinic/times.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import { formatTime } from '../visit/chosen-time.ts';
+import { type Movable, when } from './appointment.ts';
+import { payerChoice } from './services.ts';
+import { bookingFields, drawNote } from './taken.ts';
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** What the page of free times shows. */
+interface TimesPage {
+  readonly service: BookableService;
+  /** The payer kinds between which the service makes a difference. */
+  readonly payers: ReadonlyMap<string, Extension>;
+  /** The calendar that was chosen; `undefined`: any. */
+  readonly schedule: BookableSchedule | undefined;
+  /** The free times of the span, by their local day. */
+  readonly days: ReadonlyMap<string, readonly FreeTime[]>;
+  readonly day: string | undefined;
+  /** Whether no day was chosen yet. */
+  readonly isFirst: boolean;
+  /** The people of the calendars, by actor. */
+  readonly doctors: ReadonlyMap<string, Doctor>;
+  /** Whether the span is a month, of which `first` is the first day. */
+  readonly isMonth: boolean;
+  /** The people to choose from, those who are free first, and what of their names was looked for. */
+  readonly people: readonly Person[];
+  readonly who: string;
+  readonly first: string;
+  /** The first day of the span, if it is not today. */
+  readonly from: string | undefined;
+  /** The days between which a date can be chosen. */
+  readonly today: string;
+  readonly last: string;
+  readonly isComplete: boolean;
+  /** The first day of the span before, and of the one after. */
+  readonly earlier: string | undefined;
+  readonly later: string | undefined;
+  /** The next free time after a span that has none. */
+  readonly next: FreeTime | undefined;
+  /** What is being moved, and what of it stays in the address. */
+  readonly move: (Movable & { readonly query: Query }) | undefined;
+}
+
+/** What was chosen already, and stays in every address of the page. */
+const choiceOf = ({ service, schedule, move, isMonth }: TimesPage): Query => ({
+  service: service.key,
+  payer: service.payer?.valueCoding?.code,
+  schedule: schedule?.reference,
+  ...move?.query,
+  view: isMonth ? 'month' : undefined,
+});
+
+function address({ portal }: Visit, page: TimesPage, query: Query): string {
+  const all = { ...choiceOf(page), ...query };
+  const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return `${portal.options.path}/times?${new URLSearchParams(known).toString()}`;
+}
+
+/** The same as fields of a form, which names the rest itself. */
+const hiddenFields = (page: TimesPage, query: Query = {}): Content =>
+  Object.entries({ ...choiceOf(page), ...query }).map(
+    ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
+  );
+
+/** How many people have a card, and how many others are in a list below; all are found by name. */
+const MOST_CARDS = 12;
+const MOST_OTHERS = 30;
+
+/** A calendar of somebody, and its next free time. */
+type Person = { readonly schedule: BookableSchedule; readonly next: FreeTime | undefined };
+
+/** The people of a service whose names hold all of some words, those who are free first. */
+export function peopleOf({ schedules }: BookableService, times: readonly FreeTime[], who: string): Person[] {
+  const first = new Map(times.toReversed().map((time) => [time.schedule.reference, time]));
+  return schedules
+    .filter(({ name }) => name !== '' && hasWords(name, who))
+    .map((schedule) => ({ schedule, next: first.get(schedule.reference) }))
+    .toSorted((a, b) => (a.next?.start ?? Number.MAX_VALUE) - (b.next?.start ?? Number.MAX_VALUE));
+}
+
+/** The calendars whose people have a card. */
+export const withCard = (people: readonly Person[], chosen: BookableSchedule | undefined): BookableSchedule[] => [
+  ...people.slice(0, MOST_CARDS).map(({ schedule }) => schedule),
+  ...(chosen ? [chosen] : []),
+];
+
+/** The languages that somebody speaks, as the visitor calls them. */
+function languagesOf({ texts }: Visit, { languages }: Doctor): string {
+  const names = new Intl.DisplayNames(texts.locale, { type: 'language' });
+  const nameOf = (tag: string): string => (/^[a-z]{2,3}(-[A-Z]{2})?$/.test(tag) ? names.of(tag) : undefined) ?? tag;
+  return new Intl.ListFormat(texts.locale).format(languages.map(nameOf));
+}
+
+/** What is known of the person of a calendar: picture, name, place, languages, next free time. */
+function personCard(visit: Visit, page: TimesPage, { name, actor }: BookableSchedule, next?: FreeTime): Html {
+  const { texts, say, clock, portal } = visit;
+  const doctor = page.doctors.get(actor);
+  const { id = '', picture, place, languages = [] } = doctor ?? {};
+  const address = `${portal.options.path}/pictures/Practitioner/${id}?v=${picture?.version}`;
+  const time = next && say(texts.times.at, { time: clock.time(next.start), day: clock.shortDay(next.start) });
+  return html`${picture && html`<img src="${address}" width="48" height="48" alt="" loading="lazy">`}<span><strong dir="auto">${name}</strong>
+${place && html`<span class="note">${place}</span>`}
+${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.speaks, { languages: languagesOf(visit, doctor) })}</span>`}
+<span class="note">${time ? say(texts.times.nextFree, { time }) : page.schedule === undefined && texts.times.notFree}</span></span>`;
+}
+
+/** Finds people by their names, where there are many. */
+function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
+  return (
+    page.service.schedules.length > MOST_CARDS &&
+    html`<form action="${portal.options.path}/times" class="from">${hiddenFields(page, { schedule: undefined })}<label for="who">${texts.times.find}</label>
+<input type="search" id="who" name="who" maxlength="100" value="${page.who}"> <button class="secondary">${texts.times.show}</button></form>`
+  );
+}
+
+/** With whom: the day that was looked at stays. Who is free first comes first. */
+function personChoice(visit: Visit, page: TimesPage): Html | false {
+  const { texts } = visit;
+  const { schedule: chosen, people, from, day, who } = page;
+  const option = (schedule: string | undefined, content: Content): Html =>
+    html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day person"${schedule === chosen?.reference && html` aria-current="true"`}>${content}</a></li>`;
+  const cards = new Set(withCard(people, chosen));
+  const others = people.filter(({ schedule }) => !cards.has(schedule)).slice(0, MOST_OTHERS);
+  const nextOf = (schedule: BookableSchedule) => people.find((one) => one.schedule === schedule)?.next;
+  return (
+    hasPeople(page) &&
+    html`<section aria-labelledby="people-title" class="people"><h2 id="people-title">${texts.times.withWhom}</h2>
+${personSearch(visit, page)}<ul>${option(undefined, texts.times.anyone)}${[...cards].map((schedule) => option(schedule.reference, personCard(visit, page, schedule, nextOf(schedule))))}</ul>
+${others.length > 0 && html`<details${who !== '' && html` open`}><summary>${texts.times.more}</summary><ul>${others.map(({ schedule }) => option(schedule.reference, schedule.name))}</ul></details>`}</section>`
+  );
+}
+
+/** How many of the earliest times are named, and from how many times of a day on they are worth naming. */
+const EARLIEST = 4;
+const MANY = 8;
+
+/** The next free times of any doctor, each one click away. */
+function earliestTimes(visit: Visit, page: TimesPage): Html | false {
+  const { texts, say, clock } = visit;
+  const { schedule, isFirst, days, day, service } = page;
+  const hasMany = service.schedules.length > 1 && (days.get(day ?? '')?.length ?? 0) > MANY;
+  const buttons = [...days.values()]
+    .flat()
+    .slice(0, EARLIEST)
+    .map((time) => {
+      const label = say(texts.times.at, { time: clock.time(time.start), day: clock.shortDay(time.start) });
+      return timeButton(
+        visit,
+        page,
+        time,
+        'secondary',
+        html`<strong>${label}</strong>${time.schedule.name && html`<br>${time.schedule.name}`}`,
+      );
+    });
+  return (
+    schedule === undefined &&
+    isFirst &&
+    hasMany &&
+    html`<section aria-labelledby="earliest-title" class="earliest"><h2 id="earliest-title">${texts.times.earliest}</h2>
+${timeForm(visit, page, html`<ul>${buttons}</ul>`)}</section>`
+  );
+}
+
+function timeButton(
+  { texts, portal }: Visit,
+  { service }: TimesPage,
+  time: FreeTime,
+  style: 'time' | 'secondary',
+  label: Content,
+): Html {
+  const { reference } = time.schedule;
+  const isDrawn = drawOf(service, reference, portal.now()) !== undefined;
+  const value = formatTime({ ...time, schedule: reference });
+  return html`<li><button name="time" value="${value}" class="${style}">${label}${isDrawn && html`<br><small>${texts.draw.lot}</small>`}</button></li>`;
+}
+
+/** Holds the time whose button is pressed, or asks whether to move to it. */
+function timeForm({ portal }: Visit, { move, service }: TimesPage, content: Content): Html {
+  const { path } = portal.options;
+  const action = move === undefined ? `${path}/hold` : `${move.own}/move`;
+  return html`<form method="${move === undefined ? 'post' : 'get'}" action="${action}">
+${bookingFields(service)}
+${content}
+</form>`;
+}
+
+/** A month as a table: the days that have free times are links. */
+function monthGrid(visit: Visit, page: TimesPage): Html {
+  const { texts, say, clock } = visit;
+  const { first, days, day, from } = page;
+  const start = clock.startOf(first);
+  const isOfMonth = (one: string): boolean => one.slice(0, 7) === first.slice(0, 7);
+  const dates = Array.from({ length: 31 }, (_, index) => clock.dayOf(clock.startOf(first, index))).filter(isOfMonth);
+  // The week begins on a Monday, as at the clinic.
+  const empty = (new Date(`${first}T00:00:00Z`).getUTCDay() + 6) % 7;
+  const cell = (one: string | undefined): Html => {
+    const times = days.get(one ?? '');
+    const noon = one === undefined ? 0 : clock.startOf(one);
+    const label = times && `${clock.longDay(noon)}, ${say(texts.times.free, { number: times.length })}`;
+    return html`<td>${
+      times
+        ? html`<a href="${address(visit, page, { from, day: one })}#times" aria-label="${label}"${one === day && html` aria-current="date"`}>${clock.dayOfMonth(noon)}</a>`
+        : one && clock.dayOfMonth(noon)
+    }</td>`;
+  };
+  const cells = [...Array.from({ length: empty }, () => undefined), ...dates];
+  const weeks = Array.from({ length: Math.ceil(cells.length / 7) }, (_, week) => cells.slice(week * 7, week * 7 + 7));
+  return html`<table class="month"><caption>${clock.month(start)}</caption>
+<thead><tr>${clock.weekdays.map(([long, narrow]) => html`<th scope="col" aria-label="${long}">${narrow}</th>`)}</tr></thead>
+<tbody>${weeks.map((week) => html`<tr>${week.map(cell)}</tr>`)}</tbody></table>`;
+}
+
+/** From a date on; and a month at a time, or two weeks. */
+function dateChoice(visit: Visit, page: TimesPage): Html {
+  const { texts, portal } = visit;
+  const { isMonth, from, today, last } = page;
+  const other = address(visit, page, { from, view: isMonth ? undefined : 'month' });
+  return html`<form action="${portal.options.path}/times" class="from">${hiddenFields(page)}<label for="from">${texts.times.from}</label>
+<input type="date" id="from" name="from" min="${today}" max="${last}" value="${from ?? today}"> <button class="secondary">${texts.times.show}</button></form>
+<p><a href="${other}">${isMonth ? texts.times.twoWeeks : texts.times.month}</a></p>`;
+}
+
+function dayList(visit: Visit, page: TimesPage): Html {
+  const { texts, say, clock } = visit;
+  const { days, day, from, earlier, later } = page;
+  const items = [...days].map(
+    ([
+      one,
+      times,
+    ]) => html`<li><a href="${address(visit, page, { from, day: one })}#times" class="day"${one === day && html` aria-current="date"`}>
+<span>${clock.shortDay(times[0]?.start ?? 0)}</span> <span class="note">${say(texts.times.free, { number: times.length })}</span></a></li>`,
+  );
+  return html`<section aria-labelledby="days-title">
+<h2 id="days-title">${texts.times.days}</h2>
+${page.isMonth ? monthGrid(visit, page) : days.size > 0 && html`<ul class="days">${items}</ul>`}
+<p class="pager">${earlier !== undefined && html`<a href="${address(visit, page, { from: earlier })}" rel="prev">${texts.times.earlier}</a>`}
+${later !== undefined && html`<a href="${address(visit, page, { from: later })}" rel="next">${texts.times.later}</a>`}</p>
+${dateChoice(visit, page)}
+</section>`;
+}
+
+/** The parts of a day, by the hour in which they end. */
+const parts = [
+  ['morning', 12],
+  ['afternoon', 17],
+  ['evening', 24],
+] as const;
+
+/** How many times of a day are shown where there are many calendars. */
+const MOST_TIMES = 40;
+
+/** Whether people can be chosen between. */
+const hasPeople = ({ service }: TimesPage): boolean => service.schedules.filter(({ name }) => name !== '').length > 1;
+
+/**
+ * The times of a day that are shown. Where several calendars have too many between them each moment is named once, with one
+ * of those who are free then; of too many moments some of the whole day, if whoever chooses a person sees all that they have.
+ */
+function shownTimes(page: TimesPage, times: readonly FreeTime[]): readonly FreeTime[] {
+  if (page.schedule !== undefined || times.length <= MOST_TIMES) {
+    return times;
+  }
+  const moments = [...Map.groupBy(times, ({ start }) => start).values()];
+  const step = hasPeople(page) ? Math.ceil(moments.length / MOST_TIMES) : 1;
+  return moments.flatMap((own, index) => (index % step === 0 ? (own[index % own.length] ?? []) : []));
+}
+
+/** The times in groups: by person, or by part of the day. */
+function groupsOf({ texts, clock }: Visit, isByPerson: boolean, times: readonly FreeTime[]): [string, FreeTime[]][] {
+  if (isByPerson) {
+    const bySchedule = Map.groupBy(times, ({ schedule }) => schedule);
+    return [...bySchedule].map(([{ name }, own]) => [name, own]);
+  }
+  const partOf = ({ start }: FreeTime) => parts.find(([, end]) => clock.hourOf(start) < end)?.[0] ?? 'evening';
+  return [...Map.groupBy(times, partOf)].map(([part, own]) => [texts.times[part], own]);
+}
+
+function timeList(visit: Visit, page: TimesPage): Html | false {
+  const { texts, say, clock } = visit;
+  const all = page.days.get(page.day ?? '') ?? [];
+  const times = shownTimes(page, all);
+  const [first] = times;
+  if (!first) {
+    return false;
+  }
+  const isSome = times.length < all.length;
+  const isByPerson = page.service.schedules.length > 1 && !isSome;
+  const label = ({ start, schedule: { name } }: FreeTime): Content =>
+    isSome && name !== '' ? html`${clock.time(start)}<br><small dir="auto">${name}</small>` : clock.time(start);
+  const groups = groupsOf(visit, isByPerson, times).map(([name, own], index) => {
+    const buttons = own.map((time) => timeButton(visit, page, time, 'time', label(time)));
+    return html`<h3 id="group-${index}">${name}</h3><ul class="times${isSome && ' named'}" aria-labelledby="group-${index}">${buttons}</ul>`;
+  });
+  const isRequest = times.some(({ schedule }) => schedule.isRequest);
+  const draws = times.flatMap(({ schedule }) => drawOf(page.service, schedule.reference, visit.portal.now()) ?? []);
+  return html`<section id="times" aria-labelledby="times-title">
+<h2 id="times-title">${say(texts.times.times, { day: clock.longDay(first.start) })}</h2>
+${isRequest && html`<p class="note">${texts.times.request}</p>`}
+${draws.length > 0 && drawNote(visit, Math.min(...draws))}
+${((isSome && hasPeople(page)) || !page.isComplete) && html`<p class="note">${texts.times.incomplete}</p>`}
+${timeForm(visit, page, groups)}
+</section>`;
+}
+
+/** The way to the waitlist, where freed time is offered to those who wait. */
+export function waitLink(
+  { texts, portal }: Visit,
+  {
+    service,
+    schedule,
+    move,
+    from,
+  }: Pick<TimesPage, 'service' | 'from'> & { schedule?: TimesPage['schedule']; move: unknown },
+): Html | false {
+  const all = { service: service.key, payer: service.payer?.valueCoding?.code, schedule: schedule?.reference, from };
+  const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const isKept = schedule ? schedule.isRefilled : isRefilled(service);
+  return (
+    isKept &&
+    move === undefined &&
+    html`<p><a href="${portal.options.path}/wait?${new URLSearchParams(known).toString()}">${texts.wait.title}</a></p>`
+  );
+}
+
+/** The page of free times: the days of two weeks, and the times of one of them. */
+export function timesPage(visit: Visit, page: TimesPage): Reply {
+  const { texts, say, clock, portal } = visit;
+  const { next, move, days, earlier, service } = page;
+  const title = move === undefined ? texts.times.title : texts.times.moveTitle;
+  const nothing = next
+    ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${say(texts.times.next, { day: clock.longDay(next.start) })}</a></p>`
+    : html`<p>${earlier === undefined ? texts.times.noneAtAll : texts.times.noneLater}</p>`;
+  const body = html`${move === undefined && html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>`}
+<h1>${title}</h1>
+<p class="chosen">${page.service.name}${move === undefined && html` <a href="${portal.options.path}/${service.payer && `?payer=${encodeURIComponent(service.payer.valueCoding?.code ?? '')}`}">${texts.times.otherService}</a>`}</p>
+${move && html`<p>${texts.appointment.isMoved}: ${when(visit, move)}</p>`}
+${payerChoice(visit, page.payers, service.payer, (payer) => address(visit, page, { payer }))}
+${earliestTimes(visit, page)}
+${personChoice(visit, page)}
+${days.size === 0 && nothing}
+<div class="columns">
+${dayList(visit, page)}
+${timeList(visit, page)}
+</div>
+${waitLink(visit, page)}`;
+  return { kind: 'page', title, body, isPublic: move === undefined };
+}

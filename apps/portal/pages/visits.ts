@@ -1,0 +1,145 @@
+import { type Html, html } from '../../../packages/web/html.ts';
+import type { BookableService } from '../clinic/services.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import type { AppointmentView } from '../visit/appointment.ts';
+import { type ChosenStep, type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+import { when } from './appointment.ts';
+import { bookingFields } from './taken.ts';
+import { waitLink } from './times.ts';
+
+/** A whole visit that can be booked. */
+export interface ProposedVisit {
+  readonly time: ChosenTime;
+  readonly steps: readonly (ChosenStep & {
+    readonly what: string | undefined;
+    readonly withWhom: readonly string[];
+    /** In a series the time that was not free. */
+    readonly before: number | undefined;
+  })[];
+}
+
+/** What of a series is moved at once, and what stays as it is. */
+export interface RestOfSeries {
+  readonly moved: readonly AppointmentView[];
+  readonly stays: readonly AppointmentView[];
+}
+
+/** What the page of whole visits shows. */
+interface VisitsPage {
+  readonly service: BookableService;
+  readonly visits: readonly ProposedVisit[];
+  /** Whether there may be more than were found. */
+  readonly isCutShort: boolean;
+  /** The names of the steps that can be left out, and of those that are. */
+  readonly optional: readonly string[];
+  readonly without: readonly string[];
+  readonly today: string;
+  readonly last: string;
+  readonly from: string | undefined;
+  readonly earlier: string | undefined;
+  readonly later: string | undefined;
+  /** When the next visit after these days starts. */
+  readonly next: number | undefined;
+  /** The visit that is being moved. */
+  readonly move: AppointmentView | undefined;
+  /** The series that is being moved. */
+  readonly rest: RestOfSeries | undefined;
+}
+
+/** How the addresses of the page say what of a series is moved. */
+const allOf = (rest: RestOfSeries | undefined): string | undefined =>
+  rest && (rest.stays.length > 0 ? 'usual' : 'stays');
+
+function address(
+  { portal }: Visit,
+  { service, move, without, rest }: VisitsPage,
+  from: string | undefined,
+  all = allOf(rest),
+): string {
+  const known = { service: service.key, payer: service.payer?.valueCoding?.code, move: move?.id, all, from };
+  const named = Object.entries(known).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const left = without.map((name): [string, string] => ['without', name]);
+  return `${portal.options.path}/times?${new URLSearchParams([...named, ...left]).toString()}`;
+}
+
+function stepLine({ clock }: Visit, { start }: ChosenTime, step: ProposedVisit['steps'][number], isSeries: boolean) {
+  const isOtherDay = isSeries || clock.dayOf(step.start) !== clock.dayOf(start);
+  const time = `${isOtherDay ? `${clock.shortDay(step.start)}, ` : ''}${clock.time(step.start)}–${clock.time(step.end)}`;
+  const what = isSeries ? undefined : (step.what ?? step.name);
+  return [time, what, ...step.withWhom].filter((one) => one).join(' · ');
+}
+
+/** How many appointments of a series fit, and what is proposed in place of those that do not. */
+function seriesNotes({ texts, say, clock }: Visit, { steps }: ProposedVisit, count: number): Html {
+  const { visit } = texts;
+  const moved = steps.flatMap(({ before, start }) => (before === undefined ? [] : [{ before, start }]));
+  const missing = count - steps.length;
+  const fitting = steps.length - moved.length;
+  const time = (at: number): string => `${clock.shortDay(at)}, ${clock.time(at)}`;
+  return html`<p><strong>${say(visit.fit, { number: fitting, all: count })}</strong></p>
+${moved.map(({ before, start }) => html`<p>${say(visit.instead, { before: time(before), after: time(start) })}</p>`)}
+${missing > 0 && html`<p>${say(visit.missing, { number: missing })}</p>`}`;
+}
+
+function proposalCard(visit: Visit, { service, rest }: VisitsPage, proposal: ProposedVisit): Html {
+  const { texts, say, clock } = visit;
+  const { time, steps } = proposal;
+  const series = service.visit?.series;
+  const label = say(texts.times.at, { time: clock.time(time.start), day: clock.longDay(time.start) });
+  return html`<li class="card"><h2>${label}</h2>${series && seriesNotes(visit, proposal, rest?.moved.length ?? series.count)}
+<ol>${steps.map((step) => html`<li>${stepLine(visit, time, step, series !== undefined)}</li>`)}</ol>
+<p><button name="time" value="${formatTime(time)}" class="secondary" aria-label="${texts.visit.choose}: ${label}">${texts.visit.choose}</button></p></li>`;
+}
+
+/** The days from which visits are shown, and the steps that are left out. */
+function wishForm({ texts, portal }: Visit, page: VisitsPage): Html {
+  const { service, move, rest, optional, without, today, last, from } = page;
+  const hidden = Object.entries({
+    service: service.key,
+    payer: service.payer?.valueCoding?.code,
+    move: move?.id,
+    all: allOf(rest),
+  }).map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`);
+  const boxes = optional.map(
+    (name) =>
+      html`<label><input type="checkbox" name="without" value="${name}"${without.includes(name) && html` checked`}> ${name}</label>`,
+  );
+  return html`<form action="${portal.options.path}/times" class="from">${hidden}
+${boxes.length > 0 && html`<fieldset class="group"><legend>${texts.visit.without}</legend>${boxes}</fieldset>`}
+<label for="from">${texts.times.from}</label>
+<input type="date" id="from" name="from" min="${today}" max="${last}" value="${from ?? today}"> <button class="secondary">${texts.times.show}</button></form>`;
+}
+
+/** The page of whole visits: each with its appointments, to be chosen as it is. */
+export function visitsPage(visit: Visit, page: VisitsPage): Reply {
+  const { texts, say, clock, portal } = visit;
+  const { path } = portal.options;
+  const { service, visits, isCutShort, earlier, later, next, move, rest } = page;
+  const title = move === undefined ? texts.visit.chooseTitle : texts.times.moveTitle;
+  const nothing = next
+    ? html`<p>${texts.visit.none}</p><p><a href="${address(visit, page, clock.dayOf(next))}">${say(texts.times.next, { day: clock.longDay(next) })}</a></p>`
+    : html`<p>${isCutShort ? texts.visit.tooMany : texts.visit.none}</p>`;
+  const action = move === undefined ? `${path}/hold` : `${path}/appointments/${move.id}/move`;
+  const body = html`${move === undefined && html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>`}
+<h1>${title}</h1>
+<p class="chosen">${service.name}${move === undefined && html` <a href="${path}/">${texts.times.otherService}</a>`}</p>
+${move && html`<p>${texts.appointment.isMoved}: ${rest ? html`${rest.moved.map((one, index) => html`${index > 0 && html`; `}${when(visit, one)}`)}` : when(visit, move)}</p>`}
+${
+  rest &&
+  rest.stays.length > 0 &&
+  html`<p>${texts.visit.stays}</p><ul>${rest.stays.map((one) => html`<li>${when(visit, one)}</li>`)}</ul>
+<p><a href="${address(visit, page, page.from, 'stays')}">${texts.visit.moveStays}</a></p>`
+}
+${
+  visits.length > 0
+    ? html`<form method="${move === undefined ? 'post' : 'get'}" action="${action}">${bookingFields(service)}
+<ul class="cards">${visits.map((one) => proposalCard(visit, page, one))}</ul></form>
+${isCutShort && html`<p class="note">${texts.visit.tooMany}</p>`}`
+    : nothing
+}
+<p class="pager">${earlier !== undefined && html`<a href="${address(visit, page, earlier)}" rel="prev">${texts.times.earlier}</a>`}
+${later !== undefined && html`<a href="${address(visit, page, later)}" rel="next">${texts.times.later}</a>`}</p>
+${wishForm(visit, page)}
+${waitLink(visit, page)}`;
+  return { kind: 'page', title, body, isPublic: move === undefined };
+}

@@ -1,0 +1,60 @@
+import { html } from '../../../packages/web/html.ts';
+import type { BookableSchedule, BookableService } from '../clinic/services.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import type { QuestionForm } from '../questionnaire/questions.ts';
+import type { RefusalReason } from '../texts/texts.ts';
+import type { AppointmentView } from '../visit/appointment.ts';
+import { when } from './appointment.ts';
+import { type KnownPatient, personLabels, whoFields } from './details.ts';
+import { type FormState, problemSummary, textField } from './fields.ts';
+import { questionFields } from './questions.ts';
+import { refusalNote } from './taken.ts';
+
+/** What the page shows on which somebody joins the waitlist. */
+export interface WaitPage {
+  readonly service: BookableService;
+  /** The calendar that was chosen; `undefined`: any. */
+  readonly schedule: BookableSchedule | undefined;
+  /** The appointment that stands until something earlier is taken: then nobody is asked who comes. */
+  readonly standing: AppointmentView | undefined;
+  readonly known: readonly KnownPatient[];
+  /** The clinic's text to agree to, as a question. */
+  readonly questions: QuestionForm | undefined;
+  /** The address of the clinic's privacy notice. */
+  readonly privacy: string | undefined;
+  readonly state: FormState;
+  readonly refusal?: RefusalReason | undefined;
+}
+
+/** The page on which somebody joins the waitlist: the days, and who it is. */
+export function waitPage(visit: Visit, page: WaitPage): Reply {
+  const { texts, portal, url } = visit;
+  const { wait, details } = texts;
+  const { service, schedule, standing, state, questions, privacy, refusal } = page;
+  const title = standing ? wait.earlier : wait.title;
+  const { first, last } = wait;
+  const names: Readonly<Record<string, string>> = {
+    ...personLabels(visit),
+    first,
+    last,
+    consent: details.consent,
+  };
+  const day = (name: 'first' | 'last') =>
+    textField(visit, state, { name, label: wait[name], type: 'date', isRequired: true });
+  const body = html`<h1>${title}</h1>
+${refusalNote(visit, refusal)}
+${problemSummary(visit, state, (name) => names[name] ?? name)}
+<p class="chosen">${service.name}${schedule?.name && html` · ${schedule.name}`}</p>
+${standing && html`<p>${texts.appointment.isMoved}: ${when(visit, standing)}</p>`}
+<p>${wait.lead}${standing && html` ${wait.leadEarlier}`}</p>
+<form method="post" action="${url}" class="details" data-wait="${details.wait}">
+<fieldset class="group"><legend>${wait.days}</legend>${day('first')}${day('last')}</fieldset>
+${!standing && whoFields(visit, page)}
+${questions && questionFields(visit, state, questions.questions)}
+${!standing && portal.options.messages && html`<p><label><input type="checkbox" name="messages" value="yes"${state.form.get('messages') && html` checked`}> ${details.messages}</label></p>`}
+${privacy && html`<p class="note">${details.privacy} <a href="${privacy}" target="_blank" rel="noopener">${texts.privacy}</a></p>`}
+<button class="primary">${refusal === 'unknown' ? texts.again : wait.submit}</button>
+</form>`;
+  const status = refusal ? 409 : state.problems.size > 0 ? 422 : 200;
+  return { kind: 'page', title, body, status, isProblem: status !== 200 };
+}

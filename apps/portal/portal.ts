@@ -1,0 +1,220 @@
+import type { Organization, Practitioner, Questionnaire } from '@medplum/fhirtypes';
+import type { Assets } from '../../packages/web/assets.ts';
+import { listOf } from '../../packages/web/elements.ts';
+import type { ExtensionUrls } from '../../packages/web/refusal.ts';
+import { type Clinic, logoOf } from './clinic/clinic.ts';
+import { type Doctor, readDoctors } from './clinic/doctors.ts';
+import { type Picture, pictureIn } from './clinic/pictures.ts';
+import { type BookableService, type Offer, readServices } from './clinic/services.ts';
+import { type BookingService, bookingService, isRefusal, type Refusal, resourcesIn } from './fhir/client.ts';
+import { createNews, type News } from './news/news.ts';
+import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
+import { createSessions } from './session/session.ts';
+import { createShares, type Shares } from './session/shares.ts';
+
+/** What a portal needs to know. */
+export interface PortalOptions {
+  /** FHIR base address of the clinic's booking service. */
+  readonly baseUrl: string;
+  /** The client that the clinic has registered for the portal. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Where browsers reach the portal, without a trailing slash, for example `https://portal.example.org`. */
+  readonly origin: string;
+  /** The folder of its pages there, for example `/portal`. */
+  readonly path: string;
+  /** The name of the clinic, as patients read it. */
+  readonly clinic: string;
+  /** IANA name of the clinic's time zone. */
+  readonly timeZone: string;
+  /** The addresses of the service's extensions, from the clinic's metadata. */
+  readonly extensions: ExtensionUrls;
+  /** The address of the service's topic `appointment-update`, from the clinic's metadata. */
+  readonly topic: string;
+  /**
+   * Where the service reaches the portal with notifications; default: `/notifications` in its folder. Servers that share an
+   * address each get only a part of them.
+   */
+  readonly notificationsUrl?: string | undefined;
+  /** The address of the extension by which a booking leaves messages to the clinic, if the clinic sends any. */
+  readonly messages?: string | undefined;
+  /** The origins of the clinic's own sites, which may show the portal in a frame; by default none may. */
+  readonly embeddedIn?: readonly string[] | undefined;
+  /** Whether everybody may read what can be booked as files (`$bulk-publish`), for directories of clinics. */
+  readonly isPublished?: boolean | undefined;
+  readonly assets: Assets;
+  /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
+  readonly linkSecret?: string | undefined;
+  /** Requests from one address in a minute; default: 25 for each booking that it may make in an hour. */
+  readonly requestsPerMinute?: number;
+  /** Bookings, holds and changes from one address in a minute; default: 5 for each booking that it may make in an hour. */
+  readonly changesPerMinute?: number;
+  /** Bookings and moves from one address in an hour, and how many times it may hold at once; default: 12. */
+  readonly bookingsPerHour?: number | undefined;
+  /** The clock, in milliseconds; default: the system's. */
+  readonly now?: () => number;
+}
+
+/** How many appointments one address may book in an hour, unless the installation says otherwise. */
+export const BOOKINGS_PER_HOUR = 12;
+
+/** What every page of the portal works with. */
+export interface Portal {
+  readonly options: PortalOptions;
+  readonly service: BookingService;
+  readonly seal: Seal;
+  readonly sessions: ReturnType<typeof createSessions>;
+  readonly news: News;
+  readonly shares: Shares;
+  /** What a notification must carry. */
+  readonly notificationSecret: string;
+  readonly now: () => number;
+  /** What can be booked; a service whose key is not known yet may be new. */
+  readonly services: (key?: string) => Promise<readonly BookableService[] | Refusal>;
+  /** The people of a service's calendars, by actor; `client` reads what is not remembered, also of a picture. */
+  readonly doctors: (service: BookableService, client: BookingService) => Promise<ReadonlyMap<string, Doctor>>;
+  /** The picture of a person, or the logo of the clinic; `undefined` if there is none of this version. */
+  readonly picture: (
+    type: 'Practitioner' | 'Organization',
+    id: string,
+    version: string,
+    client: BookingService,
+  ) => Promise<Picture | undefined>;
+  /** The clinic, as far as its record is known. */
+  readonly clinic: () => Promise<Partial<Clinic> & Pick<Clinic, 'phone'> & { readonly name: string }>;
+  /** The questions of a service, if the clinic has any. */
+  readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
+}
+
+/** How long what rarely changes at a clinic is not requested again, in milliseconds; more of it takes longer to read. */
+const KEEP = 5_000;
+const KEEP_LONGER = 60_000;
+const MANY = 500;
+
+/** How many things are remembered; those that were read first go first. */
+const MOST_REMEMBERED = 200;
+
+/** Remembers what was read for a short time, a fifth of it for who misses something in it; failures are not remembered. */
+function remember<T, K extends { readonly key: string }>(
+  read: (about: K) => Promise<T>,
+  isGood: (value: T) => boolean,
+  now: () => number,
+  keep: (value: T) => number = () => KEEP,
+) {
+  const known = new Map<string, { readonly end: number; readonly young: number; readonly value: Promise<T> }>();
+  return async (about: K, isMissed = false): Promise<T> => {
+    const { key } = about;
+    const found = known.get(key);
+    if (found && now() < (isMissed ? found.young : found.end)) {
+      return found.value;
+    }
+    const value = read(about);
+    const entry = { end: Number.POSITIVE_INFINITY, young: Number.POSITIVE_INFINITY, value };
+    known.set(key, entry);
+    const kept = await value.then(
+      (found) => (isGood(found) ? keep(found) : undefined),
+      () => undefined,
+    );
+    if (kept === undefined) {
+      known.delete(key);
+    } else {
+      entry.end = now() + kept;
+      entry.young = now() + kept / 5;
+      if (known.size > MOST_REMEMBERED) {
+        known.delete(known.keys().next().value ?? key);
+      }
+    }
+    return value;
+  };
+}
+
+/** How many pictures are kept; those that were read first go first. */
+const MOST_PICTURES = 100;
+
+function pictures(logo: string | undefined): Portal['picture'] {
+  const kept = new Map<string, Picture>();
+  const pictureOf = (found: Practitioner | Organization): Picture | undefined =>
+    found.resourceType === 'Practitioner' ? pictureIn(listOf(found.photo)) : logoOf(found, logo);
+  return async (type, id, version, client) => {
+    const key = `${type}/${id}/${version}`;
+    const known = kept.get(key);
+    const found = known ? undefined : await client.read(type, id);
+    const picture = known ?? (found && !isRefusal(found) ? pictureOf(found) : undefined);
+    if (picture?.version !== version) {
+      return undefined;
+    }
+    kept.set(key, picture);
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_PICTURES && oldest !== undefined) {
+      kept.delete(oldest);
+    }
+    return picture;
+  };
+}
+
+/** The newest active Questionnaire that names the service as its context. */
+async function readQuestionnaire(client: BookingService, key: string): Promise<Questionnaire | undefined | Refusal> {
+  const found = await client.search('Questionnaire', { context: key, status: 'active', _sort: '-date', _count: '1' });
+  return isRefusal(found) ? found : resourcesIn(found, 'Questionnaire')[0];
+}
+
+/**
+ * Puts a portal together. Nothing is asked of the booking service before the first visitor comes.
+ *
+ * @param warn - called with what an operator should fix
+ */
+export function createPortal(options: PortalOptions, warn: (problem: string) => void): Portal {
+  const { now = Date.now, linkSecret, clientSecret, extensions, origin, path, topic } = options;
+  const ownSecret = linkSecret ?? clientSecret;
+  const secret = notificationSecret(ownSecret);
+  const endpoint = options.notificationsUrl ?? `${origin}${path}/notifications`;
+  const service = bookingService({ ...options, now });
+  const remembered = remember(
+    () => readServices(service, extensions),
+    (value) => !isRefusal(value),
+    now,
+    (value) =>
+      !isRefusal(value) && value.services.some(({ schedules }) => schedules.length > MANY) ? KEEP_LONGER : KEEP,
+  );
+  let last: Offer | undefined;
+  const services = async (wanted = ''): Promise<readonly BookableService[] | Refusal> => {
+    let found = await remembered({ key: '' });
+    if (wanted !== '' && !isRefusal(found) && !found.services.some(({ key }) => key === wanted)) {
+      found = await remembered({ key: '' }, true);
+    }
+    last = isRefusal(found) ? last : found;
+    return isRefusal(found) ? found : found.services;
+  };
+  const questionnaires = remember(
+    ({ key }) => readQuestionnaire(service, key),
+    (value) => value === undefined || !isRefusal(value),
+    now,
+  );
+  const doctors = remember(
+    ({ client, about }: { key: string; client: BookingService; about: BookableService }) => readDoctors(client, about),
+    (found) => found.size > 0,
+    now,
+    () => KEEP_LONGER,
+  );
+  return {
+    options,
+    service,
+    now,
+    seal: createSeal(sealKey(ownSecret), now),
+    sessions: createSessions(),
+    news: createNews(service, { endpoint, topic, secret }, now, warn),
+    shares: createShares(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
+    notificationSecret: secret,
+    services,
+    // It does not change with the hour: a page that says that the clinic does not answer still has it.
+    clinic: async () => {
+      await (last ?? services());
+      const phone = last?.services.flatMap(({ schedules }) => schedules).find((schedule) => schedule.phone)?.phone;
+      const { clinic: name } = options;
+      return { ...last?.clinic, name: last?.clinic?.name ?? name, phone: last?.clinic?.phone ?? phone };
+    },
+    questionnaire: async (about) => (about.key === '' ? undefined : questionnaires(about)),
+    picture: pictures(extensions.clinic),
+    doctors: (about, client) => doctors({ key: about.key, client, about }),
+  };
+}

@@ -1,0 +1,124 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { addressGroup } from '../../../core/address-group.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
+import { takes } from '../../../packages/web/compress.ts';
+import { isRefusal, type Refusal } from '../fhir/client.ts';
+import type { Portal } from '../portal.ts';
+import { fileOf, type PublishedFile, publishedTypes, readSnapshot, type Snapshot } from './snapshot.ts';
+
+/** How long a snapshot is given out as the newest, in milliseconds; the one before it can be read as long again. */
+const KEEP = 60_000;
+
+/** Requests from one address in a minute: a reader needs five for each snapshot. */
+const MOST_PER_MINUTE = 60;
+
+/** The newest snapshot, and the one before it, whose files somebody may be reading. */
+function snapshots(portal: Portal, folder: string) {
+  const { service, now } = portal;
+  let kept: readonly Snapshot[] = [];
+  let reading: Promise<Snapshot | Refusal> | undefined;
+  const read = async (): Promise<Snapshot | Refusal> => {
+    const found = await readSnapshot(service, now(), (slot) => `${folder}/slots/${slot}`);
+    if (!isRefusal(found)) {
+      kept = [found, ...kept.slice(0, 1)];
+    }
+    return found;
+  };
+  return {
+    newest: async (): Promise<Snapshot | Refusal> => {
+      const [first] = kept;
+      if (first && now() < first.at + KEEP) {
+        return first;
+      }
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      return reading;
+    },
+    of: (at: string): Snapshot | undefined => kept.find((one) => String(one.at) === at),
+  };
+}
+
+/** Sends what is the same for everybody: compressed where that is wanted, and not again to whom has it. */
+async function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { text, etag, compressed }: PublishedFile,
+  mediaType: string,
+  at: number,
+): Promise<FastifyReply> {
+  reply
+    .header('etag', etag)
+    .header('cache-control', `public, max-age=${KEEP / 1000}`)
+    .header('last-modified', new Date(at).toUTCString())
+    .header('vary', 'accept-encoding')
+    .header('access-control-allow-origin', '*')
+    .header('cross-origin-resource-policy', 'cross-origin');
+  const known = request.headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''));
+  if (known?.includes(etag)) {
+    return reply.code(304).send();
+  }
+  reply.type(mediaType);
+  return takes('gzip', request.headers['accept-encoding'])
+    ? reply.header('content-encoding', 'gzip').send(compressed)
+    : reply.send(text);
+}
+
+/** What a reader of files understands where there is none; `code` is of FHIR's issue-type. */
+function refuse(reply: FastifyReply, status: 404 | 503, code: 'not-found' | 'transient', diagnostics: string) {
+  const outcome = { resourceType: 'OperationOutcome', issue: [{ severity: 'error', code, diagnostics }] };
+  return reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .type('application/fhir+json')
+    .send(JSON.stringify(outcome));
+}
+
+/**
+ * What can be booked, for directories and search engines: the manifest `$bulk-publish` and a file of NDJSON for each type
+ * (SMART Scheduling Links). Everybody may read it: it holds what any visitor of the portal sees.
+ *
+ * @see https://build.fhir.org/ig/HL7/smart-scheduling-links/
+ */
+export function publishedRoutes(portal: Portal): FastifyPluginAsync {
+  const folder = `${portal.options.origin}${portal.options.path}`;
+  const { newest, of } = snapshots(portal, folder);
+  return async (scope) => {
+    const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
+    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow: '1 minute', keyGenerator });
+    scope.get('/$bulk-publish', async (request, reply) => {
+      const found = await newest();
+      if (isRefusal(found)) {
+        return refuse(reply, 503, 'transient', 'The clinic does not answer. Try again in a minute.');
+      }
+      const { at, until, states } = found;
+      const hints = (type: string): object => ({
+        ...(states.length > 0 && { state: states }),
+        ...(type === 'Slot' && until !== undefined && { until: formatInstant(until) }),
+      });
+      const manifest = {
+        transactionTime: formatInstant(at),
+        request: `${folder}/$bulk-publish`,
+        output: publishedTypes.map((type) => ({
+          type,
+          url: `${folder}/published/${at}/${type}.ndjson`,
+          ...(Object.keys(hints(type)).length > 0 && { extension: hints(type) }),
+        })),
+        error: [],
+      };
+      return send(request, reply, await fileOf(JSON.stringify(manifest)), 'application/json', at);
+    });
+    scope.get('/published/:at/:file', async (request, reply) => {
+      const { params } = request;
+      const [at, file] = isObject(params) ? [String(params.at), String(params.file)] : [];
+      const snapshot = of(at ?? '');
+      const type = publishedTypes.find((one) => file === `${one}.ndjson`);
+      const found = type && snapshot?.files.get(type);
+      return snapshot && found
+        ? send(request, reply, found, 'application/fhir+ndjson', snapshot.at)
+        : refuse(reply, 404, 'not-found', `This file is over. ${folder}/$bulk-publish names the current ones.`);
+    });
+  };
+}

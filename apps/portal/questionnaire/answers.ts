@@ -1,0 +1,149 @@
+import type {
+  QuestionnaireResponse,
+  QuestionnaireResponseItem,
+  QuestionnaireResponseItemAnswer,
+} from '@medplum/fhirtypes';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { isLocalDay } from '../../../core/time/local-day.ts';
+import { instantOf } from '../../../core/time/time-zone.ts';
+import { html } from '../../../packages/web/html.ts';
+import type { FieldProblem } from '../texts/texts.ts';
+import type { FormValues } from '../visit/form.ts';
+import { isEnabled } from './enable-when.ts';
+import type { Control, Question, QuestionForm } from './questions.ts';
+
+/** What was answered, or what is wrong with it, by the name of the field. */
+export interface Answers {
+  readonly items: readonly QuestionnaireResponseItem[];
+  readonly problems: ReadonlyMap<string, FieldProblem>;
+}
+
+type Parsed = QuestionnaireResponseItemAnswer | FieldProblem;
+
+function numberIn(text: string, pattern: RegExp): number | undefined {
+  const plain = text.replace(',', '.');
+  return pattern.test(plain) ? Number(plain) : undefined;
+}
+
+/** Reads the value of a field as the answer to a question. */
+const parsers: Readonly<Partial<Record<Control, (text: string, question: Question, timeZone: string) => Parsed>>> = {
+  boolean: (text) => (text === 'true' || text === 'false' ? { valueBoolean: text === 'true' } : 'choice'),
+  decimal: (text) => {
+    const valueDecimal = numberIn(text, /^-?\d{1,12}(\.\d{1,6})?$/);
+    return valueDecimal === undefined ? 'number' : { valueDecimal };
+  },
+  integer: (text) => {
+    const valueInteger = numberIn(text, /^-?\d{1,9}$/);
+    return valueInteger === undefined ? 'number' : { valueInteger };
+  },
+  date: (text) => {
+    const valueDate = isLocalDay(text) ? text : undefined;
+    return valueDate === undefined ? 'date' : { valueDate };
+  },
+  dateTime: (text, _, timeZone) => {
+    const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? Date.parse(`${text}:00Z`) : Number.NaN;
+    return Number.isNaN(time) ? 'date' : { valueDateTime: formatInstant(instantOf(timeZone, time)) };
+  },
+  time: (text) => (/^([01]\d|2[0-3]):[0-5]\d$/.test(text) ? { valueTime: `${text}:00` } : 'time'),
+  string: (text) => ({ valueString: text }),
+  text: (text) => ({ valueString: text }),
+  url: (text) => (/^https?:\/\/\S+$/.test(text) && URL.canParse(text) ? { valueUri: text } : 'url'),
+  choice: (text, { options }) => options[Number(text)]?.answer ?? 'choice',
+  'open-choice': (text, { options }) => options[Number(text)]?.answer ?? 'choice',
+};
+
+/** The name of the field for an answer that is in no list. */
+export const otherField = (field: string): string => `${field}.other`;
+
+function answersTo(question: Question, form: FormValues, timeZone: string): Parsed[] {
+  const { field, control, isRepeated, maxLength } = question;
+  const values = form.all(field).slice(0, isRepeated ? 100 : 1);
+  const other = control === 'open-choice' ? form.get(otherField(field)) : '';
+  const own: Parsed[] = other === '' ? [] : [other.length > maxLength ? 'long' : { valueString: other }];
+  const parse = parsers[control];
+  const parsed = values.map(
+    (text): Parsed => (text.length > maxLength ? 'long' : (parse?.(text, question, timeZone) ?? 'choice')),
+  );
+  return isRepeated ? [...parsed, ...own] : [...own, ...parsed].slice(0, 1);
+}
+
+const isAnswered = ({ answer, item }: QuestionnaireResponseItem): boolean =>
+  (answer?.length ?? 0) > 0 || (item?.length ?? 0) > 0;
+
+/** Reads the answers of a form. Questions that do not apply, given the answers to others, are left out and not required. */
+export function readAnswers({ questions }: QuestionForm, form: FormValues, timeZone: string): Answers {
+  const problems = new Map<string, FieldProblem>();
+  const applying = new Set<string>();
+  const valuesOf = (field: string): readonly string[] => (applying.has(field) ? form.all(field) : []);
+  // In order: a question may depend on one before it.
+  const markApplying = (list: readonly Question[]): void => {
+    for (const { field, enableWhen, questions: inner } of list) {
+      if (isEnabled(enableWhen, valuesOf)) {
+        applying.add(field);
+        markApplying(inner);
+      }
+    }
+  };
+  markApplying(questions);
+  const itemsOf = (list: readonly Question[]): QuestionnaireResponseItem[] =>
+    list
+      .filter(({ field, control }) => applying.has(field) && control !== 'display' && control !== 'unsupported')
+      .map((question): QuestionnaireResponseItem => {
+        const { field, linkId, text, control, isRequired } = question;
+        const parsed = control === 'group' ? [] : answersTo(question, form, timeZone);
+        const problem = parsed.find((one) => typeof one === 'string');
+        if (problem !== undefined || (isRequired && parsed.length === 0 && control !== 'group')) {
+          problems.set(field, problem ?? 'missing');
+        }
+        const answer = parsed.filter((one) => typeof one !== 'string');
+        const inner = itemsOf(question.questions);
+        const [first, ...rest] = answer;
+        // Questions below a question belong to its answer, those of a group to the group.
+        const nested = inner.length > 0 && control !== 'group' && first ? [{ ...first, item: inner }, ...rest] : answer;
+        return {
+          linkId,
+          text,
+          ...(nested.length > 0 && { answer: nested }),
+          ...(control === 'group' && inner.length > 0 && { item: inner }),
+        };
+      })
+      .filter(isAnswered);
+  return { items: itemsOf(questions), problems };
+}
+
+function wordsOf(answer: QuestionnaireResponseItemAnswer, yesNo: readonly [string, string]): string {
+  const { valueBoolean, valueCoding, item: _, ...rest } = answer;
+  if (valueBoolean !== undefined) {
+    return yesNo[valueBoolean ? 0 : 1];
+  }
+  return valueCoding ? (valueCoding.display ?? valueCoding.code ?? '') : String(Object.values(rest)[0] ?? '');
+}
+
+/** Questions and answers as the readable text that a QuestionnaireResponse must have. */
+function narrative(items: readonly QuestionnaireResponseItem[], yesNo: readonly [string, string]): string {
+  const lines = (list: readonly QuestionnaireResponseItem[]): ReturnType<typeof html>[] =>
+    list.flatMap(({ text, answer = [], item = [] }) => [
+      html`<p><b>${text}</b> ${answer.map((one) => wordsOf(one, yesNo)).join(', ')}</p>`,
+      ...lines([...item, ...answer.flatMap((one) => one.item ?? [])]),
+    ]);
+  return html`<div xmlns="http://www.w3.org/1999/xhtml">${lines(items)}</div>`.text;
+}
+
+/** The answers as they are sent with the booking; `undefined` if there are none. */
+export function toQuestionnaireResponse(
+  form: QuestionForm,
+  { items }: Answers,
+  yesNo: readonly [string, string],
+  authored: string,
+): QuestionnaireResponse | undefined {
+  return items.length === 0
+    ? undefined
+    : {
+        resourceType: 'QuestionnaireResponse',
+        status: 'completed',
+        ...(form.canonical !== undefined && { questionnaire: form.canonical }),
+        authored,
+        text: { status: 'generated', div: narrative(items, yesNo) },
+        item: [...items],
+      };
+}

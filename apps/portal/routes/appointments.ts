@@ -1,0 +1,523 @@
+import { randomUUID } from 'node:crypto';
+import type { Appointment } from '@medplum/fhirtypes';
+import { isId } from '../../../core/fhir/reference.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { firstLocalTime } from '../../../core/visits/series.ts';
+import { extensionIn, listOf } from '../../../packages/web/elements.ts';
+import { html } from '../../../packages/web/html.ts';
+import type { BookableService, VisitNeeds } from '../clinic/services.ts';
+import { refusalOf } from '../clinic/times.ts';
+import { appointmentsIn, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import type { PageHandler, Reply, Visit } from '../http/visit.ts';
+import {
+  type AppointmentPage,
+  actionsPart,
+  appointmentPage,
+  cancelPage,
+  isNews,
+  type Movable,
+  movePage,
+  offerOverPage,
+  offersPart,
+  type PersonalLink,
+  statePart,
+} from '../pages/appointment.ts';
+import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointments.ts';
+import { failureOf, failurePage } from '../pages/failure.ts';
+import type { RestOfSeries } from '../pages/visits.ts';
+import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink, withMore } from '../session/session.ts';
+import {
+  type AppointmentView,
+  comingOf,
+  groupOf,
+  isHold,
+  isOccurrence,
+  offeredFor,
+  patientsOf,
+  viewOf,
+  visitView,
+} from '../visit/appointment.ts';
+import { fileOf } from '../visit/calendar-file.ts';
+import { type ChosenStep, type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
+import { emailOf } from '../visit/person.ts';
+import { moveRequest, moveVisitRequest } from '../visit/requests.ts';
+import { watchOf } from './news.ts';
+import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
+import { serviceOf } from './under-way.ts';
+
+/** An appointment of the visitor, or a visit under one of its appointments. */
+export interface Own {
+  readonly appointment: Appointment;
+  readonly view: AppointmentView;
+  /** The appointments of the visit, or of the series; none unless it is one of several. */
+  readonly steps?: readonly Own[];
+}
+
+const MOST = '100';
+
+const mayRead = ({ session, portal }: Pick<Visit, 'session' | 'portal'>, appointment: Appointment): boolean =>
+  [appointment.id ?? '', ...offeredFor(appointment, portal.options.extensions)].some((id) =>
+    session.appointments.includes(id),
+  ) || patientsOf(appointment).some((id) => session.patients.includes(id));
+
+/** The appointments that a search finds among those of the visitor. */
+export async function search(
+  visit: Pick<Visit, 'portal' | 'session'>,
+  query: Readonly<Record<string, string>>,
+  mayShow: (appointment: Appointment) => boolean = (appointment) => mayRead(visit, appointment),
+): Promise<Own[] | Refusal> {
+  const { portal } = visit;
+  const [found, services] = await Promise.all([
+    portal.service.search('Appointment', { ...query, _include: 'Appointment:slot', _count: MOST }),
+    portal.services(),
+  ]);
+  if (isRefusal(found)) {
+    return found;
+  }
+  const slots = resourcesIn(found, 'Slot');
+  return resourcesIn(found, 'Appointment')
+    .filter(mayShow)
+    .map((appointment) => ({
+      appointment,
+      view: viewOf(appointment, slots, isRefusal(services) ? [] : services, portal.options.extensions, portal.now()),
+    }))
+    .filter(({ appointment, view }) => view.offer || !isHold(appointment, portal.options.extensions.heldUntil));
+}
+
+/** One of a series, with all of it. */
+function occurrence(one: Own, steps: readonly Own[], group: string, services: readonly BookableService[]): Own {
+  const { step } = one.view;
+  const open = steps.filter(({ view }) => view.isOpen);
+  const key = services.find(({ visit }) => visit?.series && visit.service === step?.service)?.key;
+  // All of a series can be waited for, not one of it.
+  return {
+    ...one,
+    steps,
+    view: { ...one.view, isRefilled: false, series: { group, key: open.length > 1 ? key : undefined } },
+  };
+}
+
+/**
+ * Visits in the place of their appointments, and all of a series for each of it. Whoever sees one of them sees all that were
+ * booked with it for the same patient.
+ */
+async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly Own[] | Refusal> {
+  const { visitGroup: system } = visit.portal.options.extensions;
+  const keyOf = ({ appointment }: Pick<Own, 'appointment'>): string | undefined => groupOf(appointment, system);
+  const groups = [...new Set(own.flatMap((one) => keyOf(one) ?? []))];
+  const isSamePatient = (appointment: Appointment): boolean =>
+    own.some(
+      (one) =>
+        keyOf(one) === keyOf({ appointment }) &&
+        patientsOf(one.appointment).some((id) => patientsOf(appointment).includes(id)),
+    );
+  const identifier = groups.map((group) => `${system}|${group}`).join(',');
+  const found = groups.length > 0 ? await search(visit, { identifier }, isSamePatient) : [];
+  const known = groups.length > 0 ? await visit.portal.services() : [];
+  const services = isRefusal(known) ? [] : known;
+  if (isRefusal(found)) {
+    return found;
+  }
+  const shown = new Map<string, Own>();
+  for (const one of own) {
+    const group = keyOf(one);
+    const steps = group === undefined ? [] : found.filter((other) => keyOf(other) === group);
+    // A series is offered as a whole.
+    const isOffered = one.view.offer && steps.every(({ view }) => view.offer);
+    if (group !== undefined && isOccurrence(one.appointment) && !isOffered) {
+      for (const other of [one, ...steps]) {
+        shown.set(other.view.id, occurrence(other, steps, group, services));
+      }
+      continue;
+    }
+    const views = steps.map(({ view }) => view);
+    const key = steps.length > 1 && group !== undefined ? group : one.view.id;
+    shown.set(
+      key,
+      shown.get(key) ??
+        (steps.length > 1 ? { ...one, view: visitView(one.view, views, services, visit.portal.now()), steps } : one),
+    );
+  }
+  return [...shown.values()];
+}
+
+/** What is offered to those of the visitor who wait: only what is for them, whoever else waits with the same portal. */
+async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refusal> {
+  const waiting = own.filter(({ view }) => view.state === 'waiting' || (view.isOpen && view.isRefilled));
+  const patients = [...new Set(waiting.flatMap(({ appointment }) => patientsOf(appointment)))];
+  const query = { patient: patients.map((id) => `Patient/${id}`).join(','), status: 'proposed' };
+  const found = patients.length > 0 ? await search(visit, query) : [];
+  return isRefusal(found) ? found : found.filter(({ view }) => view.offer);
+}
+
+/** An appointment of the visitor, with its place if it is an entry of the waitlist. */
+async function withPlace({ portal }: Visit, { appointment, view }: Own): Promise<AppointmentView> {
+  if (view.state !== 'waiting') {
+    return view;
+  }
+  const { extensions, messages } = portal.options;
+  const found = await portal.service.wait({ resourceType: 'Appointment', id: view.id });
+  const place = isRefusal(found) ? undefined : extensionIn(found.extension, extensions.place);
+  const isTold = listOf(appointment.extension).some(({ url, valueBoolean }) => url === messages && valueBoolean);
+  return { ...view, place: place?.valuePositiveInt, isTold };
+}
+
+/** All appointments of the visitor, and what is offered to them. */
+async function allOwn(visit: Visit): Promise<readonly Own[] | Refusal> {
+  const { patients, appointments } = visit.session;
+  const [ofPatients, named] = await Promise.all([
+    patients.length > 0 ? search(visit, { patient: patients.map((id) => `Patient/${id}`).join(',') }) : [],
+    appointments.length > 0 ? search(visit, { _id: appointments.join(',') }) : [],
+  ]);
+  if (isRefusal(ofPatients)) {
+    return ofPatients;
+  }
+  if (isRefusal(named)) {
+    return named;
+  }
+  const offers = await offersTo(visit, named);
+  return isRefusal(offers)
+    ? offers
+    : withVisits(visit, [...new Map([...ofPatients, ...named, ...offers].map((one) => [one.view.id, one])).values()]);
+}
+
+/** All appointments of the visitor. */
+export async function ownAppointments(visit: Visit): Promise<readonly AppointmentView[] | Refusal> {
+  const all = await allOwn(visit);
+  return isRefusal(all) ? all : all.map(({ view }) => view).filter(({ offer }) => !offer);
+}
+
+/** `GET /appointments`: those of the visitor. */
+export const showAppointments: PageHandler = async (visit) => {
+  if (isEmpty(visit.session)) {
+    return noSessionPage(visit, visit.query.get('left') === '1');
+  }
+  const all = await allOwn(visit);
+  return isRefusal(all)
+    ? failurePage(visit, 'unavailable')
+    : appointmentsPage(visit, await Promise.all(all.map((one) => withPlace(visit, one))));
+};
+
+/** Finds an appointment if it is the visitor's: anyone else's is not found, like one that does not exist. */
+export async function findOwn(visit: Visit, id: string): Promise<Own | Reply> {
+  if (isEmpty(visit.session)) {
+    return noSessionPage(visit, false);
+  }
+  const own = isId(id) ? await search(visit, { _id: id }) : [];
+  // Of a series the visitor may know another one.
+  const found = isRefusal(own) ? own : await (own.length > 0 || !isId(id) ? withVisits(visit, own) : allOwn(visit));
+  if (isRefusal(found)) {
+    return failurePage(visit, failureOf(found));
+  }
+  return found.find(({ view }) => view.id === id) ?? failurePage(visit, 'notFound');
+}
+
+/** Answers for an appointment of the visitor. */
+const forOwn =
+  (handler: (visit: Visit, own: Own) => Promise<Reply>): PageHandler =>
+  async (visit) => {
+    const own = await findOwn(visit, visit.id);
+    return 'kind' in own ? own : handler(visit, own);
+  };
+
+/** The link to some appointments, valid until two weeks after the last of them. */
+async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email: string): Promise<PersonalLink> {
+  const { options, seal, now, clinic } = portal;
+  // One of a series leads to all of it.
+  const isFirst = ({ series }: AppointmentView, index: number): boolean =>
+    !series || all.findIndex((one) => one.series?.group === series.group) === index;
+  const linked = all.filter(isFirst).slice(-MOST_LINKED);
+  const views = all.filter(
+    (one) => linked.includes(one) || linked.some(({ series }) => series && series.group === one.series?.group),
+  );
+  const end = Math.max(now(), ...views.map(({ end, wish }) => end ?? wish?.end ?? 0));
+  const ids = linked.map(({ id }) => id);
+  const text = await sealLink(seal, ids, end);
+  return {
+    url: `${options.origin}${options.path}/link?${new URLSearchParams({ t: text }).toString()}`,
+    until: end + LINK_AFTER,
+    count: views.length,
+    email,
+    clinic: (await clinic()).name,
+  };
+}
+
+/** The link to an appointment and all others of the visitor: the last one that was sent is enough to come back. */
+async function linkOf(visit: Visit, { appointment, view }: Own): Promise<PersonalLink> {
+  const { session, portal } = visit;
+  // Who came by a link may be somebody else: only the browser in which it was typed shows an address.
+  const patient = patientsOf(appointment).find((id) => session.patients.includes(id));
+  const [all, who] = await Promise.all([
+    session.appointments.length > 1 ? ownAppointments(visit) : [],
+    patient === undefined ? undefined : portal.service.read('Patient', patient),
+  ]);
+  const others = isRefusal(all) ? [] : all.filter(({ id }) => id !== view.id);
+  return linkTo(visit, [...others, view], who && !isRefusal(who) ? emailOf(who) : '');
+}
+
+/** Of an appointment's series what is moved with it, and what stays: what is at another time of its week than most are. */
+export function restOfSeries({ view, steps = [] }: Own, { series }: VisitNeeds, timeZone: string): RestOfSeries {
+  const open = steps.map((one) => one.view).filter(({ isOpen, step }) => isOpen && step);
+  const every = series ? series.length / (series.count - 1) / DAY : 0;
+  const usual = ({ start = 0, step }: AppointmentView): number =>
+    firstLocalTime(start, step?.name ?? '', every, timeZone);
+  const byTime = [...Map.groupBy(open, usual).values()].toSorted((one, other) => other.length - one.length);
+  const [most = [view]] = byTime;
+  const isClear = most.length > (byTime[1]?.length ?? 0);
+  return { moved: isClear ? most : open, stays: isClear ? open.filter((one) => !most.includes(one)) : [] };
+}
+
+/** What is offered in the place of an appointment or entry. */
+async function offersFor(visit: Visit, own: Own): Promise<AppointmentView[]> {
+  const { extensions } = visit.portal.options;
+  const found = await offersTo(visit, [own]);
+  const isHere = ({ appointment }: Own): boolean =>
+    [own.view, ...own.view.steps].some(({ id }) => offeredFor(appointment, extensions).includes(id));
+  const offers = Map.groupBy(
+    isRefusal(found) ? [] : found.filter(isHere),
+    ({ appointment }) => groupOf(appointment, extensions.visitGroup) ?? appointment.id,
+  );
+  return [...offers.values()].flatMap(([first, ...others]) =>
+    first && others.length > 0
+      ? visitView(
+          first.view,
+          [first, ...others].map(({ view }) => view),
+          [],
+          visit.portal.now(),
+        )
+      : (first?.view ?? []),
+  );
+}
+
+/** The page of an appointment, with what is offered in its place. */
+async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'news' | 'refusal'>): Promise<Reply> {
+  const [link, watch, view, offers] = await Promise.all([
+    linkOf(visit, own),
+    watchOf(visit, own.view),
+    withPlace(visit, own),
+    offersFor(visit, own),
+  ]);
+  return appointmentPage(visit, view, { link, watch, offers, ...more });
+}
+
+/** `GET /appointments/:id` */
+export const showAppointment = forOwn((visit, own) => {
+  const news = visit.query.get('news');
+  return pageOf(visit, own, { news: isNews(news) ? news : undefined });
+});
+
+/** `POST /appointments/:id/accept`: takes the time that is offered. */
+export const accept: PageHandler = async (visit) => {
+  const { portal, session, id } = visit;
+  const own = await findOwn(visit, id);
+  if ('kind' in own) {
+    return own.kind === 'page' && own.status === 404 ? offerOverPage(visit) : own;
+  }
+  const to = `${portal.options.path}/appointments/${id}`;
+  const seen = withMore(session, { appointments: [id] });
+  // Of a visit of which one step is offered anew the others stay.
+  const offered = (own.steps ?? [own]).filter(({ view }) => view.offer);
+  const wanted = offered.map(({ appointment, view: { start = 0, end = 0 } }) => {
+    const slots = listOf(appointment.slot).flatMap(({ reference }) => reference?.split('/')[1] ?? []);
+    return [appointment, { name: '', slots, start, end }] as const;
+  });
+  if (wanted.length === 0) {
+    return { kind: 'redirect', to, session: seen };
+  }
+  const booked = await portal.service.book(wanted.length > 1 ? 'Bundle' : 'Appointment', moveVisitRequest(wanted));
+  if (isRefusal(booked)) {
+    return pageOf(visit, own, { refusal: reasonOf(booked) });
+  }
+  const [first] = appointmentsIn(booked);
+  const news = first?.status === 'pending' ? 'asked' : 'booked';
+  return { kind: 'redirect', to: `${to}?news=${news}`, session: seen };
+};
+
+/** `GET /leave`: asks before the appointments are forgotten on this device, and names the way back to them. */
+export const askLeave: PageHandler = async (visit) => {
+  const views = isEmpty(visit.session) ? [] : await ownAppointments(visit);
+  return isRefusal(views)
+    ? failurePage(visit, 'unavailable')
+    : leavePage(visit, views.length > 0 ? await linkTo(visit, views, '') : undefined);
+};
+
+/** `GET /appointments/:id/state`: what the script of the page asks for when there may be news. */
+export const showState = forOwn(async (visit, own) => {
+  const [view, watch, offers] = await Promise.all([
+    withPlace(visit, own),
+    watchOf(visit, own.view),
+    offersFor(visit, own),
+  ]);
+  const body = html`${offersPart(visit, [view, ...offers])}${statePart(visit, view, watch)}${actionsPart(visit, view)}`;
+  return { kind: 'part', body };
+});
+
+/** `GET /appointments/:id/calendar.ics` */
+export const showCalendarFile = forOwn(async (visit, { appointment, view, steps = [] }) => {
+  const { options } = visit.portal;
+  const times = [appointment, ...steps.map((one) => one.appointment)].map(({ meta }) => meta?.lastUpdated ?? '');
+  const changed = times.map((time) => Date.parse(time)).filter((time) => time > 0);
+  const text = fileOf(view.steps.length > 0 ? view.steps : [view], visit.texts, {
+    clinic: (await visit.portal.clinic()).name,
+    host: new URL(options.origin).hostname,
+    url: `${options.origin}${options.path}/appointments/${view.id}`,
+    changed: changed.length > 0 ? Math.max(...changed) : visit.portal.now(),
+  });
+  return text === undefined
+    ? failurePage(visit, 'notFound')
+    : { kind: 'file', name: 'appointment.ics', mediaType: 'text/calendar; charset=utf-8', text };
+});
+
+/** `GET /appointments/:id/cancel`: asks first, or says that it is too late, as it may be on a page that was kept. */
+export const askCancel = forOwn(async (visit, { view }) =>
+  cancelPage(visit, view, view.openUntil !== undefined && !view.isOpen ? 'cancelTooLate' : undefined),
+);
+
+/**
+ * Cancels an appointment, or all of a visit, the first step first: it is the first that can no longer be cancelled. Where the
+ * visit ends as a whole, that is all; other steps are read again and cancelled one by one.
+ */
+async function cancelAll(
+  { portal, session }: Visit,
+  { appointment, view, steps = [] }: Own,
+): Promise<Refusal | undefined> {
+  const ids = comingOf(view.steps, portal.now()).map(({ id }) => id);
+  const [first = appointment] = steps.filter((one) => one.view.id === ids[0]).map((one) => one.appointment);
+  const answer = await portal.service.cancel(first);
+  if (isRefusal(answer)) {
+    return answer;
+  }
+  const others = ids.slice(1);
+  const mayShow = ({ id = '', status }: Appointment): boolean => others.includes(id) && status !== 'cancelled';
+  const left = others.length > 0 ? await search({ portal, session }, { _id: others.join(',') }, mayShow) : [];
+  if (isRefusal(left)) {
+    return left;
+  }
+  for (const one of left) {
+    const more = await portal.service.cancel(one.appointment);
+    if (isRefusal(more)) {
+      return more;
+    }
+  }
+  return undefined;
+}
+
+/** `POST /appointments/:id/cancel`. One that is cancelled already stays so. */
+export const cancel = forOwn(async (visit, found) => {
+  const { view } = found;
+  const own = `${visit.portal.options.path}/appointments`;
+  const to = view.offer ? own : `${own}/${view.id}?news=${view.wish ? 'left' : 'cancelled'}`;
+  if (view.state === 'cancelled') {
+    return { kind: 'redirect', to };
+  }
+  const refusal = await cancelAll(visit, found);
+  if (refusal) {
+    return cancelPage(visit, view, reasonOf(refusal));
+  }
+  // The clinic's service tells the portal nothing of what it has done itself.
+  for (const { id } of [view, ...view.steps]) {
+    visit.portal.news.note(id);
+  }
+  return { kind: 'redirect', to };
+});
+
+const movableOf = ({ portal }: Visit, view: AppointmentView): Movable => ({
+  ...view,
+  own: `${portal.options.path}/appointments/${view.id}`,
+});
+
+/** `GET /appointments/:id/move`: asks first. */
+export const askMove = forOwn(async (visit, { view }) => {
+  const time = parseTime(visit.query.get('time'));
+  const found = await serviceOf(visit, view.serviceKey ?? '', view.payer);
+  const service = found && !isRefusal(found) ? found : undefined;
+  return time ? movePage(visit, { ...movableOf(visit, view), service }, time) : failurePage(visit, 'notFound');
+});
+
+/** What stands for an answer of the service where the portal does not know what it offers. */
+const unavailable: Refusal = { refused: true, status: 503, problems: [] };
+
+/** What stands for an answer of the service where other steps were chosen than the visit has. */
+const apart: Refusal = { refused: true, status: 422, problems: [{ code: 'visit-mismatch', alternatives: [] }] };
+
+/** Moves to a time that is offered, which counts as a booking. */
+async function moveTo<T extends object>(
+  { portal, visitor }: Visit,
+  service: BookableService,
+  time: ChosenTime,
+  send: () => Promise<T | Refusal>,
+): Promise<T | Refusal> {
+  // Of a visit the clinic's service judges the whole.
+  const problem = time.steps ? undefined : await refusalOf(portal.service, service, time);
+  if (problem) {
+    return problem;
+  }
+  const takeBack = portal.shares.take(visitor, randomUUID(), lengthOf(time));
+  if (!takeBack) {
+    return visitorLimit;
+  }
+  const moved = await send();
+  if (isRefusal(moved) && reasonOf(moved) !== 'unknown') {
+    takeBack();
+  }
+  return moved;
+}
+
+/**
+ * Moves to the time in the form, and says what came of it.
+ *
+ * @param key - of the service for which it is
+ * @param send - asks the service
+ * @param done - what is shown then
+ */
+export async function moveBy<T extends object>(
+  visit: Visit,
+  movable: Movable,
+  [key, payer]: readonly [string, string | undefined],
+  send: (time: ChosenTime) => Promise<T | Refusal>,
+  done: (moved: T) => Reply | Promise<Reply>,
+): Promise<Reply> {
+  const { form } = visit;
+  const time = parseTime(form.get('time'));
+  if (!time) {
+    return failurePage(visit, 'notFound');
+  }
+  const found = await serviceOf(visit, key, payer);
+  const service = found && !isRefusal(found) ? found : undefined;
+  const answer = service ? await moveTo(visit, service, time, () => send(time)) : unavailable;
+  if (!isRefusal(answer)) {
+    return done(answer);
+  }
+  const alternatives = await alternativesTo(visit, answer, service, time);
+  return movePage(visit, { ...movable, service }, time, { reason: reasonOf(answer), alternatives });
+}
+
+/** `POST /appointments/:id/move` */
+export const move = forOwn((visit, { appointment, view, steps = [] }) => {
+  const { portal } = visit;
+  const sendVisit = async (chosen: readonly ChosenStep[]): Promise<object | Refusal> => {
+    const pairs = chosen.flatMap((step) =>
+      steps
+        .filter((one) => one.view.step?.name === step.name && one.view.openUntil !== undefined)
+        .map((one) => [one.appointment, step] as const),
+    );
+    return pairs.length === chosen.length ? portal.service.book('Bundle', moveVisitRequest(pairs)) : apart;
+  };
+  const movable = movableOf(visit, view);
+  const isWhole = parseTime(visit.form.get('time'))?.steps !== undefined;
+  const key = (isWhole ? view.series?.key : undefined) ?? view.serviceKey;
+  return moveBy(
+    visit,
+    movable,
+    [key ?? '', view.payer],
+    async (time): Promise<object | Refusal> =>
+      time.steps ? sendVisit(time.steps) : portal.service.book('Appointment', moveRequest(appointment, time)),
+    () => {
+      // The clinic's service tells the portal nothing of what it has done itself.
+      for (const one of [view, ...steps.map((step) => step.view)]) {
+        portal.news.note(one.id);
+      }
+      return { kind: 'redirect', to: `${movable.own}?news=moved` };
+    },
+  );
+});

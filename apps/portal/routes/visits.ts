@@ -1,0 +1,174 @@
+import type { Appointment, Bundle, CodeableConcept, Parameters } from '@medplum/fhirtypes';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { listOf, partsOf } from '../../../packages/web/elements.ts';
+import { isDay } from '../clinic/clock.ts';
+import type { BookableService } from '../clinic/services.ts';
+import { appointmentsIn, has, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import { failureOf, failurePage } from '../pages/failure.ts';
+import { type ProposedVisit, type RestOfSeries, visitsPage } from '../pages/visits.ts';
+import type { Portal } from '../portal.ts';
+import type { AppointmentView } from '../visit/appointment.ts';
+import { type ChosenStep, type ChosenTime, visitTime } from '../visit/chosen-time.ts';
+import { type Booking, findRequest, type WantedStep } from '../visit/requests.ts';
+
+/** How many visits one page shows, how many days it looks at, and how far ahead the next one is looked for. */
+const SHOWN = 10;
+const SPAN = 14;
+const AHEAD = 90;
+
+/** The longest time in which the clinic's service looks for visits. */
+const LONGEST = 365 * DAY;
+
+function proposedStep(appointment: Appointment, stepUrl: string | undefined) {
+  const mark = partsOf(appointment.extension, stepUrl);
+  const name = mark.find(({ url }) => url === 'step')?.valueString;
+  const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
+  const slots = listOf(appointment.slot).flatMap(({ reference }) => reference?.split('/')[1] ?? []);
+  return name === undefined || start === undefined || end === undefined || slots.length === 0
+    ? []
+    : [{ name, start, end, slots, before: parseInstant(mark.find(({ url }) => url === 'instead')?.valueInstant) }];
+}
+
+const textOf = (concept: CodeableConcept | undefined): string | undefined =>
+  concept?.text ?? listOf(concept?.coding).find(({ display }) => display)?.display;
+
+function proposedVisit(bundle: Bundle, { visitStep }: Portal['options']['extensions']): ProposedVisit[] {
+  const steps = resourcesIn(bundle, 'Appointment').flatMap((appointment) =>
+    proposedStep(appointment, visitStep).map((step) => ({
+      ...step,
+      what: textOf(listOf(appointment.serviceType)[0]),
+      withWhom: listOf(appointment.participant).flatMap(({ actor }) => actor?.display ?? []),
+    })),
+  );
+  const time = visitTime(steps.map(({ name, slots, start, end }) => ({ name, slots, start, end })));
+  return time ? [{ time, steps }] : [];
+}
+
+/** What is looked for. */
+interface Wish {
+  /** In milliseconds since 1970 UTC: when the first appointment starts at the earliest, and at the latest. */
+  readonly from: number;
+  readonly to: number;
+  readonly without: readonly string[];
+  /** Of a series those that are moved. */
+  readonly only?: readonly string[] | undefined;
+  readonly count: number;
+}
+
+/** Looks for visits of a service, the earliest first, and says whether there may be more. */
+async function findVisits(
+  { service: client, options }: Portal,
+  { visit, payer }: BookableService,
+  { from, to, without, only, count }: Wish,
+): Promise<{ readonly visits: readonly ProposedVisit[]; readonly isCutShort: boolean } | Refusal> {
+  const length = visit?.series ? visit.series.length + DAY : 0;
+  const period = { start: from, end: Math.min(from + LONGEST, to + length) };
+  const found = await client.find(findRequest({ service: visit?.service ?? '', period, count, without, only, payer }));
+  if (isRefusal(found)) {
+    // A visit for which there is nobody, or that the clinic must correct, has no times.
+    return found.status === 422 ? { visits: [], isCutShort: has(found, 'too-costly') } : found;
+  }
+  const entries = listOf(found.entry).map(({ resource }) => resource);
+  const visits = entries.flatMap((one) => (isResource(one, 'Bundle') ? proposedVisit(one, options.extensions) : []));
+  return {
+    visits: visits.filter(({ time, steps }) => time.start < to && (!only || steps.length === only.length)),
+    isCutShort: entries.some((one) => isResource(one, 'OperationOutcome')),
+  };
+}
+
+/** `GET /times` of a service that takes several appointments: whole visits, two weeks at a time. */
+export async function showVisits(
+  visit: Visit,
+  service: BookableService,
+  move: AppointmentView | undefined,
+  rest?: RestOfSeries,
+): Promise<Reply> {
+  const { portal, query, clock } = visit;
+  const [now, today] = [portal.now(), clock.dayOf(portal.now())];
+  const asked = query.get('from');
+  const last = clock.dayOf(now + (400 - SPAN) * DAY);
+  const from = isDay(asked) && asked > today && asked < last ? asked : today;
+  const optional = service.visit?.optional ?? [];
+  const isLeft = (name: string): boolean => move?.steps.every(({ step }) => step?.name !== name) ?? false;
+  const without = move ? optional.filter(isLeft) : optional.filter((name) => query.all('without').includes(name));
+  const start = Math.max(now, clock.startOf(from));
+  const end = clock.startOf(from, SPAN);
+  const moved = query.get('all') === 'stays' ? [...(rest?.moved ?? []), ...(rest?.stays ?? [])] : rest?.moved;
+  const only = moved?.flatMap(({ step }) => step?.name ?? []);
+  const found = await findVisits(portal, service, { from: start, to: end, without, only, count: SHOWN });
+  if (isRefusal(found)) {
+    return failurePage(visit, failureOf(found));
+  }
+  const later = { from: end, to: end + AHEAD * DAY, without, only, count: 1 };
+  const next = found.visits.length > 0 || found.isCutShort ? undefined : await findVisits(portal, service, later);
+  const before = clock.dayOf(clock.startOf(from, -SPAN));
+  return visitsPage(visit, {
+    service,
+    ...found,
+    optional: move ? [] : optional,
+    without,
+    today,
+    last,
+    from: from > today ? from : undefined,
+    earlier: from > today ? (before > today ? before : today) : undefined,
+    later: clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
+    next: next && !isRefusal(next) ? next.visits[0]?.time.start : undefined,
+    move,
+    rest: rest && moved && { moved, stays: rest.stays.filter((one) => !moved.includes(one)) },
+  });
+}
+
+/** The whole visits that can be booked in place of one that cannot: the next ones from its day on. */
+export async function otherVisits(
+  { portal, clock }: Pick<Visit, 'portal' | 'clock'>,
+  service: BookableService,
+  { start, steps = [] }: ChosenTime,
+  count: number,
+): Promise<readonly ChosenTime[]> {
+  const without = (service.visit?.optional ?? []).filter((name) => steps.every((step) => step.name !== name));
+  const from = Math.max(portal.now(), clock.startOf(clock.dayOf(start)));
+  const found = await findVisits(portal, service, { from, to: from + SPAN * DAY, without, count });
+  return isRefusal(found) ? [] : found.visits.map(({ time }) => time);
+}
+
+/** What is booked of a visit: each step with what is done in it, by the calendars of its Slots. */
+async function wantedSteps(portal: Portal, steps: readonly ChosenStep[]): Promise<WantedStep[] | Refusal> {
+  const ids = [...new Set(steps.flatMap(({ slots }) => slots))];
+  const [found, services] = await Promise.all([
+    portal.service.search('Slot', { _id: ids.join(','), _count: String(ids.length) }),
+    portal.services(),
+  ]);
+  if (isRefusal(found) || isRefusal(services)) {
+    return isRefusal(found) ? found : (services as Refusal);
+  }
+  const slots = new Map(resourcesIn(found, 'Slot').map((slot) => [slot.id, slot]));
+  return steps.map((step) => {
+    const [slot] = step.slots.map((id) => slots.get(id));
+    const offered = services.find(({ schedules }) =>
+      schedules.some(({ reference }) => reference === slot?.schedule?.reference),
+    );
+    const own = offered?.coding && [{ coding: [offered.coding], text: offered.name }];
+    return { ...step, serviceType: slot?.serviceType ?? own };
+  });
+}
+
+/** The appointments of an answer to what was asked of the clinic's service, in the order of the steps of a visit. */
+export async function askFor(
+  portal: Portal,
+  operation: 'hold' | 'book',
+  booking: Booking,
+  bodyOf: (booking: Booking) => Appointment | Parameters,
+): Promise<readonly Appointment[] | Refusal> {
+  const { service: client, options } = portal;
+  const { steps: chosen } = booking.time;
+  const steps = chosen && (await wantedSteps(portal, chosen));
+  if (steps && isRefusal(steps)) {
+    return steps;
+  }
+  const visit = steps && { steps, stepUrl: options.extensions.visitStep ?? '' };
+  const answer = await client[operation](visit ? 'Bundle' : 'Appointment', bodyOf({ ...booking, visit }));
+  return isRefusal(answer) ? answer : appointmentsIn(answer);
+}

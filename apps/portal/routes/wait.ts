@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import type { Appointment } from '@medplum/fhirtypes';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { listOf } from '../../../packages/web/elements.ts';
+import { isDay } from '../clinic/clock.ts';
+import { isRefilled } from '../clinic/services.ts';
+import { isRefusal } from '../fhir/client.ts';
+import type { PageHandler, Reply, Visit } from '../http/visit.ts';
+import { failurePage } from '../pages/failure.ts';
+import { type WaitPage, waitPage } from '../pages/wait.ts';
+import { readAnswers } from '../questionnaire/answers.ts';
+import { withMore } from '../session/session.ts';
+import type { FieldProblem } from '../texts/texts.ts';
+import { patientsOf } from '../visit/appointment.ts';
+import { type FormValues, formValues } from '../visit/form.ts';
+import { personProblems } from '../visit/person.ts';
+import { type Submission, type Waiting, waitRequest } from '../visit/requests.ts';
+import { findOwn } from './appointments.ts';
+import { responseOf, submissionOf } from './booking.ts';
+import { knownPatients, withConsent } from './details.ts';
+import { reasonOf, visitorLimit } from './refusals.ts';
+import { identifierOf, serviceOf } from './under-way.ts';
+
+/** How far ahead somebody can wait, in days: the service takes a year. */
+const AHEAD = 364;
+
+/** How many days are proposed. */
+const PROPOSED = 14;
+
+/** What the page shows, and the appointment that stands until something earlier is taken. */
+interface Asked {
+  readonly page: WaitPage;
+  readonly standing: Appointment | undefined;
+}
+
+/** What is waited for, by the address; or the page that says that it cannot be. */
+async function askedFor(visit: Visit): Promise<Asked | Reply> {
+  const { portal, query, clock } = visit;
+  const own = query.get('standing') === '' ? undefined : await findOwn(visit, query.get('standing'));
+  if (own && 'kind' in own) {
+    return own;
+  }
+  const view = own?.view;
+  const [key, payer] = view ? [view.serviceKey ?? '', view.payer] : [query.get('service'), query.get('payer')];
+  const [service, known, clinic] = await Promise.all([
+    serviceOf(visit, key, payer),
+    view ? [] : knownPatients(visit),
+    portal.clinic(),
+  ]);
+  if (service && isRefusal(service)) {
+    return failurePage(visit, 'unavailable');
+  }
+  if (!service || !isRefilled(service) || view?.isOpen === false) {
+    return failurePage(visit, 'notFound');
+  }
+  const now = portal.now();
+  const from = query.get('from');
+  const first = isDay(from) ? Math.max(now, clock.startOf(from)) : now;
+  const last = view?.start ?? first + PROPOSED * DAY;
+  const proposed = new URLSearchParams({ first: clock.dayOf(first), last: clock.dayOf(last) });
+  return {
+    page: {
+      service,
+      schedule: service.schedules.find(({ reference }) => reference === query.get('schedule')),
+      standing: view,
+      known,
+      // Whoever has an appointment has agreed.
+      questions: view ? undefined : withConsent(visit, undefined, clinic.consent),
+      privacy: clinic.privacy,
+      state: { form: formValues(proposed.toString()), problems: new Map() },
+    },
+    standing: own?.appointment,
+  };
+}
+
+/** The days in a form, and what is wrong with them. */
+function daysIn({ clock, portal }: Visit, form: FormValues) {
+  const problems = new Map<string, FieldProblem>();
+  const [first, last] = [form.get('first'), form.get('last')];
+  for (const [name, day] of Object.entries({ first, last })) {
+    if (!isDay(day)) {
+      problems.set(name, day === '' ? 'missing' : 'date');
+    }
+  }
+  if (problems.size > 0) {
+    return { problems, wish: { start: 0, end: 0 } };
+  }
+  const now = portal.now();
+  const wish = { start: Math.max(now, clock.startOf(first)), end: clock.startOf(last, 1) };
+  if (wish.start >= wish.end || wish.end > now + AHEAD * DAY) {
+    problems.set('last', 'days');
+  }
+  return { problems, wish };
+}
+
+/** What is said of the patient of an appointment that stands. */
+function sameAs({ portal }: Visit, { extension }: Appointment, patient: string, name: string | undefined): Submission {
+  const { messages } = portal.options;
+  const isTold = listOf(extension).some(({ url, valueBoolean }) => url === messages && valueBoolean === true);
+  const nothing = { relatedPerson: undefined, comment: '', answers: undefined };
+  return { ...nothing, patient, name: name ?? '', messages: isTold ? messages : undefined };
+}
+
+/** `GET /wait`: asks for the days, and who waits. */
+export const showWait: PageHandler = async (visit) => {
+  const asked = await askedFor(visit);
+  return 'kind' in asked ? asked : { ...waitPage(visit, asked.page), session: withMore(visit.session) };
+};
+
+/** `POST /wait`: joins the waitlist. The same form sent twice by a browser joins once. */
+export const joinWaitlist: PageHandler = async (visit) => {
+  const { portal, form, session, clock, visitor } = visit;
+  const asked = session.browser === '' ? failurePage(visit, 'otherBrowser') : await askedFor(visit);
+  if ('kind' in asked) {
+    return asked;
+  }
+  const { page, standing } = asked;
+  const known = page.known.find(({ id }) => id === form.get('for'));
+  const days = daysIn(visit, form);
+  const person = standing ? [] : personProblems(form, clock.dayOf(portal.now()), known !== undefined);
+  const answers = page.questions && readAnswers(page.questions, form, portal.options.timeZone);
+  const problems = new Map([...days.problems, ...person, ...(answers?.problems ?? [])]);
+  if (problems.size > 0) {
+    return waitPage(visit, { ...page, state: { form, problems } });
+  }
+  const key = createHash('sha256')
+    .update(JSON.stringify([session.browser, visit.url, form.text]))
+    .digest('hex');
+  const patient = standing && patientsOf(standing)[0];
+  const waiting: Waiting = {
+    service: page.service,
+    identifier: identifierOf(portal, key),
+    wish: days.wish,
+    actor: page.schedule?.actor ?? '',
+    standing: standing?.id,
+  };
+  const submission =
+    standing && patient !== undefined
+      ? sameAs(visit, standing, patient, page.standing?.forWhom)
+      : submissionOf(visit, key, known, responseOf(visit, page.questions, answers));
+  const takeBack = portal.shares.take(visitor, key, 0);
+  const entry = takeBack ? await portal.service.wait(waitRequest(waiting, submission)) : visitorLimit;
+  if (isRefusal(entry)) {
+    const refusal = reasonOf(entry);
+    if (refusal !== 'unknown') {
+      takeBack?.();
+    }
+    return waitPage(visit, { ...page, state: { form, problems }, refusal });
+  }
+  const id = entry.id ?? '';
+  return {
+    kind: 'redirect',
+    to: `${portal.options.path}/appointments/${id}?news=joined`,
+    session: withMore(session, { patients: standing ? [] : patientsOf(entry), appointments: [id] }),
+  };
+};

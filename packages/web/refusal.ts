@@ -1,0 +1,97 @@
+import { type ChosenStep, visitTime } from '../../apps/portal/visit/chosen-time.ts';
+import { parseInstant } from '../../core/fhir/instant.ts';
+import { isObject } from '../../core/fhir/resource.ts';
+
+/** A time that the service names in place of one that it refuses; milliseconds since 1970 UTC. */
+export interface Alternative {
+  readonly slot: string;
+  readonly start: number;
+  readonly end: number;
+  /** The appointments of a whole visit. */
+  readonly steps?: readonly ChosenStep[];
+}
+
+/** One problem of an answer. */
+export interface Problem {
+  /** The code of the booking service (docs/errors.md), if the problem has one. */
+  readonly code: string | undefined;
+  readonly alternatives: readonly Alternative[];
+}
+
+/** The addresses of the extensions that the portal reads. */
+export interface ExtensionUrls {
+  readonly heldUntil: string;
+  readonly alternative: string;
+  readonly confirmation: string;
+  /** Until when the clinic has to answer a request; without it the page does not name that time. */
+  readonly deadline?: string;
+  /** The payer kinds that are served; without it nobody is asked. */
+  readonly payerKind?: string;
+  /** How the portal presents the clinic; without it there are only the elements of its Organization. */
+  readonly clinic?: string;
+  /** The booking policy; without it the page does not name how long an appointment can be cancelled. */
+  readonly policy?: string;
+  /** What makes an appointment an offer to one person; without it offers are not shown. */
+  readonly offer?: string;
+  /** The system of the identifier that all appointments of a visit have; without it each is shown by itself. */
+  readonly visitGroup?: string;
+  /** What a service needs that takes several appointments, and which step of it one is; without them none is offered. */
+  readonly visit?: string;
+  readonly visitStep?: string;
+  /** The place on the waitlist; without it the page does not name it. */
+  readonly place?: string;
+}
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** A time in the parts of an extension, and the ids of its Slots. */
+function stepIn(extension: unknown): ChosenStep | undefined {
+  const parts = list(extension).filter(isObject);
+  const part = (name: string) => parts.find((one) => one.url === name);
+  const [start, end] = [parseInstant(part('start')?.valueInstant), parseInstant(part('end')?.valueInstant)];
+  const references = parts.flatMap(({ valueReference: one }) => (isObject(one) ? (text(one.reference) ?? []) : []));
+  const slots = references.map((reference) => reference.replace('Slot/', ''));
+  return start === undefined || end === undefined
+    ? undefined
+    : { name: text(part('name')?.valueString) ?? '', slots, start, end };
+}
+
+function alternativeIn(extension: unknown, url: string): Alternative | undefined {
+  const found = isObject(extension) && extension.url === url ? stepIn(extension.extension) : undefined;
+  const [slot] = found?.slots ?? [];
+  if (!isObject(extension) || !found) {
+    return undefined;
+  }
+  const steps = list(extension.extension).flatMap((one) =>
+    isObject(one) && one.url === 'step' ? (stepIn(one.extension) ?? []) : [],
+  );
+  const { start, end } = found;
+  return slot === undefined ? visitTime(steps) : { slot: `Slot/${slot}`, start, end };
+}
+
+function problemIn(issue: unknown, { alternative }: ExtensionUrls): Problem {
+  const { details, extension } = isObject(issue) ? issue : {};
+  const codings = isObject(details) ? list(details.coding) : [];
+  return {
+    code: codings
+      .filter(isObject)
+      .map(({ code }) => text(code))
+      .find((code) => code),
+    alternatives: list(extension)
+      .map((one) => alternativeIn(one, alternative))
+      .filter((one) => one !== undefined),
+  };
+}
+
+/**
+ * The problems that an OperationOutcome names. Something else has none.
+ *
+ * @param body - the body of an answer, whatever it is
+ */
+export function problemsIn(body: unknown, urls: ExtensionUrls): Problem[] {
+  return isObject(body) && body.resourceType === 'OperationOutcome'
+    ? list(body.issue).map((issue) => problemIn(issue, urls))
+    : [];
+}

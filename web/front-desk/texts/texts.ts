@@ -1,6 +1,0 @@
-import type { Language } from '../../server/language.ts';
-import { german } from './de.ts';
-import { english, type Texts } from './en.ts';
-
-/** The words of the front desk in each language. */
-export const textsOf: Readonly<Record<Language, Texts>> = { en: english, de: german };
