@@ -1,7 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { allChecks, checksOf } from '@appointment-booking/conformance';
 import { expect, it } from '@jest/globals';
-import { rows } from '../rules/rows.ts';
+
+/** A test as docs/conformance.md names it: `%s` stands for what varies in a table of tests. */
+const testsIn = (line: string): { readonly file: string; readonly name: string }[] =>
+  [...line.matchAll(/`(test\/[\w./-]+)`: ((?:“[^”]+”(?:, )?)+)/g)].flatMap(([, file = '', names = '']) =>
+    [...names.matchAll(/“([^”]+)”/g)].map(([, name = '']) => ({ file, name })),
+  );
+
+/** The rules of the specification, each with the tests that prove it. */
+const rows = readFileSync('docs/conformance.md', 'utf8')
+  .split('\n')
+  .filter((line) => / (MUST|SHOULD|MAY) /.test(line))
+  .map((line) => ({ rule: line.split('|')[1]?.trim() ?? '', tests: testsIn(line) }));
 
 const pages = ['docs/conformance.md', 'README.md', 'CONTRIBUTING.md', 'docs/how-it-works.md'];
 
