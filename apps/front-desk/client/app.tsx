@@ -1,4 +1,5 @@
 import { Button, createTheme, Loader, MantineProvider, Modal } from '@mantine/core';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter';
 import { nameOf } from '../../../core/fhir/human-name.ts';
@@ -15,6 +16,7 @@ import { Announcer, useAnnouncements } from './parts/announce.tsx';
 import { Boundary } from './parts/boundary.tsx';
 import { ServerSays } from './parts/problem.tsx';
 import { useCounts } from './parts/use-counts.ts';
+import { queries } from './parts/use-loaded.ts';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
 import { Finder } from './people/finder.tsx';
 import { PersonPage } from './people/page.tsx';
@@ -168,15 +170,17 @@ export function App() {
         )}
         {session.kind === 'out' && <SignIn problem={session.problem} />}
         {(session.kind === 'in' || session.kind === 'expired') && (
-          <Router base={FRONT_DESK_PATH}>
-            <Announcer>
-              <Header person={session.profile} onLanguage={choose} />
-              <main id="main" tabIndex={-1}>
-                <Pages />
-              </main>
-              {session.kind === 'expired' && <SignInAgain />}
-            </Announcer>
-          </Router>
+          <QueryClientProvider client={queries}>
+            <Router base={FRONT_DESK_PATH}>
+              <Announcer>
+                <Header person={session.profile} onLanguage={choose} />
+                <main id="main" tabIndex={-1}>
+                  <Pages />
+                </main>
+                {session.kind === 'expired' && <SignInAgain />}
+              </Announcer>
+            </Router>
+          </QueryClientProvider>
         )}
       </TextsContext.Provider>
     </MantineProvider>

@@ -37,7 +37,7 @@ export function MoveRest({
     const answer = await find(findRestRequest(rest, from, config));
     return isRefusal(answer) ? answer : proposalsFor(rest, answer);
   };
-  const { value: found, refusal, reload } = useLoaded(day, look);
+  const { value: found, refusal, reload } = useLoaded(`rest of ${appointment.id} ${day}`, look);
   const { submitLater, refusal: refused, isBusy, forget } = useSubmit();
   const problem = refused ?? refusal;
   const when = (one: Appointment): string => {

@@ -104,7 +104,7 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
  *   is read again; until then what was read before stays, with what is being typed there.
  */
 export function useAppointment(id: string, version: string | undefined): Loaded<AppointmentDetails> {
-  const loaded = useLoaded(id, () => readAppointment(id));
+  const loaded = useLoaded(`appointment ${id}`, () => readAppointment(id));
   const { value, reload } = loaded;
   const shown = value?.appointment.meta?.versionId;
   useEffect(() => {

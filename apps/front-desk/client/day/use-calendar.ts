@@ -28,5 +28,5 @@ function windowOf(days: readonly LocalDay[]) {
 /** Everything in some calendars on some days. What others change appears by itself. */
 export function useCalendar(schedules: readonly string[], days: readonly LocalDay[]): Watched<CalendarData> {
   const searches = calendarSearches(schedules, windowOf(days));
-  return useFound(`${schedules.join()} ${days.join()}`, searches, calendarData);
+  return useFound(`calendar ${schedules.join()} ${days.join()}`, searches, calendarData);
 }

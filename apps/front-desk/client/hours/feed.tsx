@@ -9,7 +9,7 @@ import { useTexts } from '../parts/use-texts.ts';
 /** The secret link by which a calendar can be read in other programs: made, renewed, ended. It is shown once. */
 export function FeedLink({ schedule }: { readonly schedule: string }) {
   const { feed: words } = useTexts();
-  const { value, refusal, reload } = useLoaded(schedule, () => feed(schedule, 'look', false));
+  const { value, refusal, reload } = useLoaded(`feed ${schedule}`, () => feed(schedule, 'look', false));
   const [made, setMade] = useState<Feed>();
   const { submit, refusal: refused, isBusy } = useSubmit();
   const [withNames, setNames] = useState(false);

@@ -1,11 +1,10 @@
-import { useEffect, useState } from 'react';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
-import { isRefusal } from '../../fhir/refusal.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { undeliveredQueries } from '../../messages/undelivered.ts';
 import { type Query, readAll, resourcesIn, searchUrl } from '../fhir/client.ts';
 import { config } from '../settings.ts';
-import { useWatch } from './use-loaded.ts';
+import { useWatched } from './use-found.ts';
 
 const onlyCount: Query = [
   ['_count', '0'],
@@ -23,10 +22,10 @@ const urls = [
   ...undeliveredQueries(config).map((query) => searchUrl('Task', [...query, ...onlyCount])),
 ];
 
-async function readCounts(): Promise<number[] | undefined> {
+async function readCounts(): Promise<number[] | Refusal> {
   const answer = await readAll(urls);
   return isRefusal(answer)
-    ? undefined
+    ? answer
     : resourcesIn(answer).map((one) => (isResource(one, 'Bundle') ? (one.total ?? 0) : 0));
 }
 
@@ -35,12 +34,7 @@ async function readCounts(): Promise<number[] | undefined> {
  * call.
  */
 export function useCounts() {
-  const [counts, setCounts] = useState<readonly number[]>([]);
-  const show = async (seen: readonly number[] | undefined): Promise<void> =>
-    seen && setCounts((before) => (before.join() === seen.join() ? before : seen));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once at first; then it is watched.
-  useEffect(() => void readCounts().then(show), []);
-  useWatch('counts', readCounts, show, 15_000);
-  const [requests = 0, notifications = 0, ...calls] = counts;
+  const { data } = useWatched('counts', readCounts, { pause: 15_000 });
+  const [requests = 0, notifications = 0, ...calls] = data ?? [];
   return { requests, notifications, messages: calls.reduce((sum, one) => sum + one, 0) };
 }

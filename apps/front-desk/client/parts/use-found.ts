@@ -1,9 +1,10 @@
 import type { ResourceType } from '@medplum/fhirtypes';
-import { useRef } from 'react';
-import { isRefusal } from '../../fhir/refusal.ts';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { type Standing, standsAs, type Versions, versionsOf } from '../../fhir/versions.ts';
 import { type Query, readBundle, resourcesIn, searchAll, searchUrl } from '../fhir/client.ts';
-import { type Loaded, useLoaded, useWatch } from './use-loaded.ts';
+import { type Loaded, type Refused, unlessRefused, useLoaded } from './use-loaded.ts';
 
 /** A search whose results are kept up to date with the server. */
 interface ShownSearch {
@@ -30,15 +31,40 @@ const NEWEST: Query = [
 /** How often the results are read again for the same standing, when they do not agree with it. */
 const MOST_TRIES = 3;
 
-/** How searches stand now; `undefined` if that is not known. */
-async function standingsOf(searches: readonly ShownSearch[]): Promise<Standing[] | undefined> {
+/** How often a page asks whether something has changed, in milliseconds. */
+const PAUSE = 4_000;
+
+/**
+ * Asks again and again, while the page can be seen, how something stands. One unanswered question is asked again before it
+ * counts.
+ *
+ * @param key - names what is asked
+ * @param options - `pause` between two questions in milliseconds; `isLater`: whether the first one waits for it, too
+ */
+export const useWatched = <T extends object>(
+  key: string,
+  look: () => Promise<T | Refusal>,
+  { pause = PAUSE, isLater = false } = {},
+) =>
+  useQuery<T | null, Refused>({
+    queryKey: ['watched', key],
+    queryFn: () => unlessRefused(look()),
+    ...(isLater && { initialData: null, staleTime: Number.POSITIVE_INFINITY }),
+    refetchInterval: pause,
+    refetchOnWindowFocus: 'always',
+    retry: 1,
+    retryDelay: pause,
+  });
+
+/** How searches stand now. */
+async function standingsOf(searches: readonly ShownSearch[]): Promise<Standing[] | Refusal> {
   const found = await Promise.all(
-    searches.map(async ({ type, query }): Promise<Standing | undefined> => {
+    searches.map(async ({ type, query }): Promise<Standing | Refusal> => {
       const bundle = await readBundle(searchUrl(type, [...query, ...NEWEST]));
-      return isRefusal(bundle) ? undefined : { total: bundle.total, newest: versionsOf(resourcesIn(bundle), type) };
+      return isRefusal(bundle) ? bundle : { total: bundle.total, newest: versionsOf(resourcesIn(bundle), type) };
     }),
   );
-  return found.includes(undefined) ? undefined : found.filter((one) => one !== undefined);
+  return found.find(isRefusal) ?? found.filter((one): one is Standing => !isRefusal(one));
 }
 
 /**
@@ -63,23 +89,21 @@ export function useFound<T extends object>(
     const versions = searches.map(({ type }, index) => new Set(versionsOf(found[index] ?? [], type)));
     return { value: await make(found.flat()), versions };
   });
+  const { data: standings, dataUpdatedAt, isError } = useWatched(key, () => standingsOf(searches), { isLater: true });
   const tried = useRef({ standing: '', times: 0 });
-  const isBehind = useWatch(
-    key,
-    () => standingsOf(searches),
-    async (standings) => {
-      const { value, refusal, reload } = loaded;
-      const isShown = standings.every((one, index) => standsAs(value?.versions[index] ?? new Set(), one));
-      if ((isShown || !value) && !refusal) {
-        return;
-      }
-      const standing = JSON.stringify([key, standings]);
-      const times = tried.current.standing === standing ? tried.current.times : 0;
-      tried.current = { standing, times: times + 1 };
-      if (times < MOST_TRIES) {
-        await reload();
-      }
-    },
-  );
-  return { ...loaded, value: loaded.value?.value, isBehind: isBehind && loaded.value !== undefined };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer is compared once, with what is shown then.
+  useEffect(() => {
+    const { value, refusal, reload } = loaded;
+    const isShown = standings?.every((one, index) => standsAs(value?.versions[index] ?? new Set(), one));
+    if (!standings || ((isShown || !value) && !refusal)) {
+      return;
+    }
+    const standing = JSON.stringify([key, standings]);
+    const times = tried.current.standing === standing ? tried.current.times : 0;
+    tried.current = { standing, times: times + 1 };
+    if (times < MOST_TRIES) {
+      void reload();
+    }
+  }, [dataUpdatedAt]);
+  return { ...loaded, value: loaded.value?.value, isBehind: isError && loaded.value !== undefined };
 }

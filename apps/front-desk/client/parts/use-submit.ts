@@ -1,6 +1,8 @@
-import { useEffect, useRef, useState } from 'react';
-import { isRefusal, type Refusal, situationOf } from '../../fhir/refusal.ts';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { type Refusal, situationOf } from '../../fhir/refusal.ts';
 import { useAnnouncements } from './announce.tsx';
+import { Refused, unlessRefused } from './use-loaded.ts';
 import { useTexts } from './use-texts.ts';
 
 /** Says that what somebody did before was refused, wherever they are by now. */
@@ -13,6 +15,12 @@ export function useRefused(): (done: string, refusal: Refusal) => void {
   };
 }
 
+/** What is sent, and what a refusal of it is about. */
+interface Sent {
+  readonly asOf: string;
+  readonly send: () => Promise<void>;
+}
+
 /**
  * What a form sends: whether it is under way, and why it was refused. One request at a time: another click meanwhile does
  * nothing.
@@ -22,8 +30,9 @@ export function useRefused(): (done: string, refusal: Refusal) => void {
 export function useSubmit(asOf = '') {
   const { announce, later } = useAnnouncements();
   const sayRefused = useRefused();
-  const [isBusy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<{ readonly refusal: Refusal; readonly asOf: string }>();
+  const { mutateAsync, isPending, error, variables, reset } = useMutation<void, Error, Sent>({
+    mutationFn: ({ send }) => send(),
+  });
   const isUnderWay = useRef(false);
   const isShown = useRef(true);
   useEffect(() => {
@@ -33,18 +42,24 @@ export function useSubmit(asOf = '') {
     };
   }, []);
 
-  const end = <T extends object>(answer: T | Refusal | undefined, done: string): T | undefined => {
+  const release = (): void => {
     isUnderWay.current = false;
-    setBusy(false);
-    if (!answer || !isRefusal(answer)) {
-      setRefused(undefined);
-      return answer;
-    }
-    setRefused({ refusal: answer, asOf });
-    if (!isShown.current) {
-      sayRefused(done, answer);
-    }
-    return undefined;
+  };
+  /** @param done - what is said not to be done if it was refused and nobody looks at it any more */
+  const carryOut = async <T extends object>(send: () => Promise<T | Refusal>, done: string): Promise<T | undefined> => {
+    let accepted: T | undefined;
+    const keep = async (): Promise<void> => {
+      accepted = await unlessRefused(send());
+    };
+    await mutateAsync({ asOf, send: keep }).catch((problem: unknown) => {
+      if (!(problem instanceof Refused)) {
+        throw problem;
+      }
+      if (!isShown.current) {
+        sayRefused(done, problem.refusal);
+      }
+    });
+    return accepted;
   };
   /**
    * @param done - what is said when it was done; nothing if it is empty
@@ -58,8 +73,7 @@ export function useSubmit(asOf = '') {
       return undefined;
     }
     isUnderWay.current = true;
-    setBusy(true);
-    const answer = end(await send(), '');
+    const answer = await carryOut(send, '').finally(release);
     const said = typeof done === 'string' ? done : answer && done(answer);
     if (answer && said) {
       announce(said);
@@ -82,21 +96,20 @@ export function useSubmit(asOf = '') {
       return undefined;
     }
     isUnderWay.current = true;
-    const answers: (T | Refusal)[] = [];
+    let answer: T | undefined;
     const write = async (): Promise<void> => {
-      setBusy(true);
-      answers.push(await send());
+      answer = await carryOut(send, done);
     };
-    await later({ key, text: done, write });
-    return end(answers[0], done);
+    await later({ key, text: done, write }).finally(release);
+    return answer;
   };
   return {
     submit,
     submitLater,
-    isBusy,
+    isBusy: isPending,
     /** Whether somebody still looks at it: where they are is left to them otherwise. */
     isShown: () => isShown.current,
-    refusal: refused?.asOf === asOf ? refused.refusal : undefined,
-    forget: () => setRefused(undefined),
+    refusal: error instanceof Refused && variables?.asOf === asOf ? error.refusal : undefined,
+    forget: reset,
   };
 }

@@ -119,7 +119,9 @@ export function Waitlist() {
   const now = useNow();
   const [isFilledShown, setFilledShown] = useState(false);
   const { value, refusal, reload } = useFound('waitlist', waitlistSearches, (found) => entriesIn(found, now, config));
-  const holders = useLoaded('waited', () => searchAll(waitedSearches.map(({ type, query }) => searchUrl(type, query))));
+  const holders = useLoaded('waited searches', () =>
+    searchAll(waitedSearches.map(({ type, query }) => searchUrl(type, query))),
+  );
   const isUsed = waitedServices(holders.value?.flat() ?? [], config).length > 0;
   return (
     <>
