@@ -1,5 +1,5 @@
-import type { WithId } from '@medplum/core';
-import type { Appointment, Parameters, Slot } from '@medplum/fhirtypes';
+import { SchedulingUnvalidatedBookingURI, type WithId } from '@medplum/core';
+import type { Appointment, BundleEntry, Extension, Parameters, Slot } from '@medplum/fhirtypes';
 import type { Silence } from '../../core/booking/absence/request.ts';
 import { offerReason } from '../../core/booking/appointment/expiry.ts';
 import { bodyFor } from '../../core/booking/book/request/request.ts';
@@ -24,6 +24,11 @@ import { config } from './config.ts';
 import type { Request, Token } from './medplum.ts';
 import { LostAnswer, type World } from './world.ts';
 
+interface Interval {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Which time an act is about, and in which calendars; by default in the first one alone. */
 interface Timed {
   readonly time: string;
@@ -47,6 +52,26 @@ export interface Booking extends Timed, ByPortal {
   readonly slot?: string;
   readonly by?: 'schedule';
 }
+
+/** How staff send what belongs together; the Slot comes first unless another order is named. */
+export type Sent = 'in one' | 'in one, backwards' | 'in a batch' | 'one by one' | 'one by one, backwards';
+
+/**
+ * How an appointment is moved: by Medplum's operation; by deleting its Slots, creating others and updating it, as the
+ * operation does; by its own times alone; by its times and a free Slot; by the times of its Slot alone.
+ */
+export type Moving =
+  | '$reschedule'
+  | 'anew'
+  | 'anew, one by one'
+  | 'anew, in a batch'
+  | 'times'
+  | 'patch'
+  | 'Slot'
+  | 'Slot alone';
+
+/** The extension by which staff say that taken time does not matter. */
+type Purpose = 'LocalOverbooking' | 'unvalidated';
 
 /** What people and programs do. */
 interface Acts {
@@ -82,6 +107,10 @@ interface Acts {
     readonly status?: Appointment['status'];
     readonly overbooks?: true;
   };
+  /** Staff take a Slot and write an appointment on it, as one act; `new`: the Slot is a new one; `undone`: it is rolled back. */
+  'staff-book': Timed & { readonly sent: Sent; readonly slot?: 'new'; readonly over?: Purpose; readonly undone?: true };
+  /** Staff give an appointment another time, or other calendars. */
+  'staff-move': Timed & Named & { readonly by: Moving; readonly over?: Purpose };
   'staff-cancel': Named;
   confirm: Named;
   delete: Named;
@@ -354,6 +383,83 @@ async function byStaff(stage: Stage, request: Request, as?: string): Promise<Out
   }
   return outcomeOf(answer);
 }
+
+/** An entry of a Bundle that writes; what comes later may refer to a new resource by its `fullUrl`. */
+function entry(method: 'POST' | 'PUT' | 'DELETE', resource: WithId<Slot | Appointment> | Slot, name = ''): BundleEntry {
+  const { resourceType, id } = resource;
+  const url = method === 'POST' ? resourceType : `${resourceType}/${id}`;
+  const ifMatch = method === 'PUT' && resource.meta ? { ifMatch: `W/"${resource.meta.versionId}"` } : {};
+  return {
+    ...(name && { fullUrl: name }),
+    ...(method !== 'DELETE' && { resource }),
+    request: { method, url, ...ifMatch },
+  };
+}
+
+/** Sends entries one by one; the first that is refused is the last. */
+async function oneByOne(stage: Stage, entries: readonly BundleEntry[]): Promise<BundleEntry[]> {
+  const made = new Map<string, string>();
+  const answers: BundleEntry[] = [];
+  for (const { fullUrl, request, resource } of entries) {
+    const known = [...made].reduce((text, [name, is]) => text.replaceAll(name, is), JSON.stringify(resource ?? null));
+    const { status, body } = await stage.world.ask('front-desk', {
+      method: request?.method as Request['method'],
+      path: `/${request?.url}`,
+      body: JSON.parse(known) ?? undefined,
+      ifMatch: request?.ifMatch,
+    });
+    answers.push({ response: { status: `${status}`, ...(isResource(body, 'OperationOutcome') && { outcome: body }) } });
+    if (status >= 300) {
+      break;
+    }
+    if (isResource(body, 'Slot') || isResource(body, 'Appointment')) {
+      made.set(fullUrl ?? '-', `${body.resourceType}/${body.id}`);
+      answers.splice(-1, 1, { response: { status: `${status}` }, resource: body });
+    }
+  }
+  return answers;
+}
+
+/** Sends entries as staff do: all or none, or one by one. What is half done says `failed`: nobody knows what is there. */
+async function sendAll(
+  stage: Stage,
+  entries: readonly BundleEntry[],
+  sent: Sent,
+): Promise<Outcome & { made: string[] }> {
+  const ordered = sent.endsWith('backwards') ? entries.toReversed() : [...entries];
+  let answers: BundleEntry[];
+  if (sent.startsWith('one by one')) {
+    answers = await oneByOne(stage, ordered);
+  } else {
+    const type = sent === 'in a batch' ? 'batch' : 'transaction';
+    const bundle = { resourceType: 'Bundle', type, entry: ordered };
+    const { status, body } = await stage.world.ask('front-desk', { method: 'POST', path: '', body: bundle });
+    if (!isResource(body, 'Bundle')) {
+      return { ...outcomeOf({ status, body }), made: [] };
+    }
+    answers = body.entry ?? [];
+  }
+  const isRefused = ({ response }: BundleEntry): boolean => Number(response?.status.slice(0, 3)) >= 300;
+  const [first] = answers.filter(isRefused);
+  const made = answers.flatMap(({ resource, response }) =>
+    resource
+      ? `${resource.resourceType}/${resource.id}`
+      : (/(Slot|Appointment)\/[^/]+/.exec(response?.location ?? '')?.[0] ?? []),
+  );
+  if (!first) {
+    return { kind: 'done', text: sent, made };
+  }
+  const text = `${first.response?.status} ${refusalIn(first.response?.outcome) ?? ''}`;
+  return { kind: answers.every(isRefused) ? 'refused' : 'failed', text, made };
+}
+
+const purposes: Readonly<Record<Purpose, string>> = {
+  LocalOverbooking: artefactUri(config, 'LocalOverbooking'),
+  unvalidated: SchedulingUnvalidatedBookingURI,
+};
+
+const purposeOf = (over: Purpose | undefined): Extension[] =>
+  over ? [{ url: purposes[over], valueBoolean: true }] : [];
 
 /** Does what an act says. */
 type Doer<T> = (stage: Stage, act: T) => Promise<Outcome>;
@@ -671,6 +777,8 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
     };
     return byStaff(stage, { method: 'POST', path: '/Appointment', body }, as);
   },
+  'staff-book': (stage, act) => staffBook(stage, act),
+  'staff-move': (stage, act) => staffMove(stage, act),
   'staff-cancel': (stage, { what }) => changed(stage, what, { status: 'cancelled' }),
   confirm: (stage, { what }) => changed(stage, what, { status: 'booked' }),
   delete: (stage, { what }) => ended(stage, what, (id) => ({ method: 'DELETE', path: `/Appointment/${id}` })),
@@ -749,20 +857,9 @@ async function changed(stage: Stage, what: string, changes: Partial<Appointment>
   return ending(stage, id, write);
 }
 
-/** Medplum's own `$book` and `$hold` of what its `$find` proposes at a time. */
-async function nativeBook(
-  stage: Stage,
-  { time, as, in: names }: Timed,
-  operation: '$book' | '$hold',
-): Promise<Outcome> {
-  const calendars = calendarsFor(stage, names);
-  const [first] = calendars;
-  if (!first) {
-    return impossible('there is no calendar');
-  }
-  const { start, end } = periodOf(time, first.plan);
-  const serviceType = [typeOf(first.service)];
-  const contained = calendars.flatMap(({ schedule, plan: { before = 0, after = 0 } }): Slot[] => {
+/** The Slots that Medplum makes for an appointment: its time, and what its service needs around it. */
+const slotsAround = (calendars: readonly Stored[], { start, end }: Interval): Slot[] =>
+  calendars.flatMap(({ schedule, plan: { before = 0, after = 0 } }): Slot[] => {
     const slot = (status: Slot['status'], from: number, to: number, comment?: string): Slot => ({
       resourceType: 'Slot',
       status,
@@ -777,18 +874,187 @@ async function nativeBook(
       ...(after > 0 ? [slot('busy-unavailable', end, end + after * MINUTE, 'buffer after appointment')] : []),
     ];
   });
+
+/** Medplum's own `$book` and `$hold` of what its `$find` proposes at a time. */
+async function nativeBook(
+  stage: Stage,
+  { time, as, in: names }: Timed,
+  operation: '$book' | '$hold',
+): Promise<Outcome> {
+  const calendars = calendarsFor(stage, names);
+  const [first] = calendars;
+  if (!first) {
+    return impossible('there is no calendar');
+  }
+  const { start, end } = periodOf(time, first.plan);
   const resource = {
     resourceType: 'Appointment',
     status: 'proposed',
-    serviceType,
+    serviceType: [typeOf(first.service)],
     start: instant(start),
     end: instant(end),
-    contained,
+    contained: slotsAround(calendars, { start, end }),
     participant: calendars.map(({ actor }) => ({ actor: { reference: actor }, status: 'tentative' })),
   };
   const body = { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
   return byStaff(stage, { method: 'POST', path: `/Appointment/${operation}`, body }, as);
 }
+
+const NEW_SLOT = 'urn:uuid:5b0d2c1e-6f0a-4f0c-9d1e-0000000000';
+
+const staffBook: Doer<ActOf<'staff-book'>> = async (stage, { time, slot, sent, over, undone, as, in: names }) => {
+  const calendars = calendarsFor(stage, names);
+  const found = calendars.map((calendar) => slotsFor(stage, calendar, time, time)[0]);
+  const [first] = calendars;
+  if (!first || (slot !== 'new' && found.some((one) => !one))) {
+    return impossible(`${time} is not on offer`);
+  }
+  const { start, end } = periodOf(time, first.plan);
+  const slots =
+    slot === 'new'
+      ? slotsAround(calendars, { start, end }).map((one, index) => entry('POST', one, `${NEW_SLOT}${10 + index}`))
+      : found.flatMap((one) => (one ? entry('PUT', { ...one, status: 'busy' }, `Slot/${one.id}`) : []));
+  const appointment: Appointment = {
+    resourceType: 'Appointment',
+    status: 'booked',
+    serviceType: [typeOf(first.service)],
+    start: instant(start),
+    end: instant(end),
+    extension: purposeOf(over),
+    slot: slots.map(({ fullUrl = '' }) => ({ reference: fullUrl })),
+    participant: [
+      { actor: { reference: stage.clinic.patients.B } as never, status: 'accepted' },
+      ...calendars.map(({ actor }) => ({ actor: { reference: actor } as never, status: 'accepted' as const })),
+    ],
+  };
+  const request = { method: 'POST' as const, url: 'Appointment' };
+  const stale = { method: 'PUT' as const, url: `Schedule/${first.schedule.id}`, ifMatch: 'W/"stale"' };
+  const last = undone ? [{ request: stale, resource: first.schedule }] : [];
+  const entries = [...slots, { request, resource: appointment }, ...last];
+  const { made, ...outcome } = await sendAll(stage, entries, sent);
+  const booked = made.find((one) => one.startsWith('Appointment/'));
+  if (as !== undefined && booked !== undefined) {
+    stage.named.set(as, booked);
+  }
+  // What a refusal leaves of a Slot that stands alone is busy, and nobody's.
+  for (const reference of booked === undefined && outcome.kind === 'failed' ? made : []) {
+    stage.blocked.set(idIn(reference), 'busy');
+  }
+  return outcome;
+};
+
+/** Gives an appointment another time; from then on it is acknowledged there. */
+async function moving(stage: Stage, id: string, to: Interval, doing: () => Promise<Outcome>): Promise<Outcome> {
+  split(stage, id);
+  release(stage, id);
+  const outcome = await doing();
+  const before = stage.acknowledged.get(id);
+  if (outcome.kind === 'done' && before) {
+    stage.acknowledged.set(id, { ...before, start: to.start, end: to.end });
+  }
+  if (outcome.kind !== 'failed') {
+    keep(stage, id);
+  }
+  return outcome;
+}
+
+const staffMove: Doer<ActOf<'staff-move'>> = async (stage, { what, time, by, over, in: names }) => {
+  const stored = storedOne(stage, what);
+  if (!stored) {
+    return impossible(`there is no ${what}`);
+  }
+  const { id, appointment } = stored;
+  const all = stage.world.medplum.all<Slot>('Slot');
+  const own = (appointment.slot ?? []).flatMap(
+    ({ reference }) => all.find((one) => `Slot/${one.id}` === reference) ?? [],
+  );
+  const old = [...stage.clinic.calendars.values()].filter(({ schedule }) =>
+    own.some((slot) => slot.schedule.reference === `Schedule/${schedule.id}`),
+  );
+  const calendars = names || old.length === 0 ? calendarsFor(stage, names) : old;
+  const to = periodOf(time, calendars[0]?.plan);
+  const [start, end] = [instant(to.start), instant(to.end)];
+  const left = old.filter((one) => !calendars.includes(one)).map(({ actor }) => actor);
+  const kept = appointment.participant.filter(({ actor }) => !left.includes(actor?.reference ?? ''));
+  const joined = calendars
+    .filter(({ actor }) => !kept.some((one) => one.actor?.reference === actor))
+    .map(({ actor }) => ({
+      actor: { reference: actor } as never,
+      required: 'required' as const,
+      status: 'needs-action' as const,
+    }));
+  const moved: WithId<Appointment> = {
+    ...appointment,
+    start,
+    end,
+    extension: [...(appointment.extension ?? []), ...purposeOf(over)],
+    participant: [...kept, ...joined],
+  };
+  const anew = (): BundleEntry[] => {
+    const made = slotsAround(calendars, to).map((one, index) => {
+      const status = appointment.status === 'pending' && one.status === 'busy' ? 'busy-tentative' : one.status;
+      return entry('POST', { ...one, status }, `${NEW_SLOT}${10 + index}`);
+    });
+    const slot = made.map(({ fullUrl = '' }) => ({ reference: fullUrl }));
+    return [...own.map((one) => entry('DELETE', one)), ...made, entry('PUT', { ...moved, slot })];
+  };
+  const shapes: Readonly<Record<Moving, () => Promise<Outcome>>> = {
+    $reschedule: () =>
+      byStaff(stage, {
+        method: 'POST',
+        path: `/Appointment/${id}/$reschedule`,
+        body: {
+          resourceType: 'Parameters',
+          parameter: [
+            { name: 'start', valueDateTime: start },
+            {
+              name: 'service-type-reference',
+              valueReference: { reference: `HealthcareService/${calendars[0]?.service.id}` },
+            },
+            ...calendars.map(({ schedule }) => ({
+              name: 'schedule',
+              valueReference: { reference: `Schedule/${schedule.id}` },
+            })),
+          ],
+        },
+      }),
+    anew: () => sendAll(stage, anew(), 'in one'),
+    'anew, in a batch': () => sendAll(stage, anew(), 'in a batch'),
+    // Where transactions are off, Medplum's app creates first and deletes last.
+    'anew, one by one': () => {
+      const isDelete = ({ request }: BundleEntry): boolean => request?.method === 'DELETE';
+      const entries = anew();
+      return sendAll(stage, [...entries.filter((one) => !isDelete(one)), ...entries.filter(isDelete)], 'one by one');
+    },
+    times: () => sendAll(stage, [entry('PUT', moved)], 'in one'),
+    patch: () =>
+      byStaff(stage, {
+        method: 'PATCH',
+        path: `/Appointment/${id}`,
+        body: [
+          { op: 'replace', path: '/start', value: start },
+          { op: 'replace', path: '/end', value: end },
+        ],
+      }),
+    Slot: () => {
+      const slot = calendars.flatMap((calendar) => slotsFor(stage, calendar, time, time));
+      return slot.length < calendars.length
+        ? Promise.resolve(impossible(`${time} is not on offer`))
+        : sendAll(
+            stage,
+            [entry('PUT', { ...moved, slot: slot.map((one) => ({ reference: `Slot/${one.id}` })) })],
+            'in one',
+          );
+    },
+    'Slot alone': () => {
+      const [slot] = own.filter(({ status }) => status !== 'busy-unavailable');
+      return slot
+        ? sendAll(stage, [entry('PUT', { ...slot, start, end })], 'in one')
+        : Promise.resolve(impossible('it has no Slot'));
+    },
+  };
+  return moving(stage, id, to, shapes[by]);
+};
 
 /** Does something on a stage; its requests wait until they are let through. */
 export function perform(stage: Stage, act: Act): Promise<Outcome> {

@@ -47,6 +47,7 @@ import { SandboxRepository } from '../../packages/sandbox/repository/repository.
 import { bookProposed } from '../../packages/sandbox/scheduling/book.ts';
 import { cancelAppointment, confirmAppointment } from '../../packages/sandbox/scheduling/end.ts';
 import { findAppointments } from '../../packages/sandbox/scheduling/find.ts';
+import { rescheduleAppointment } from '../../packages/sandbox/scheduling/reschedule.ts';
 import { seed } from '../../packages/sandbox/seed.ts';
 import type { Change, StoredResource, Write } from '../../packages/sandbox/storage/change.ts';
 import { createStore } from '../../packages/sandbox/storage/store.ts';
@@ -63,6 +64,8 @@ export interface Request {
   readonly path: string;
   readonly body?: unknown;
   readonly isExtended?: boolean;
+  /** The header `If-Match`. */
+  readonly ifMatch?: string | undefined;
 }
 
 /** Why a Bot runs: for a caller, before a write, because of a change, or by the clock. */
@@ -158,6 +161,10 @@ const operations: readonly {
   { path: /^\/Appointment\/\$book$/, run: (repository, _, body) => bookProposed(repository, 'book', body) },
   { path: /^\/Appointment\/\$hold$/, run: (repository, _, body) => bookProposed(repository, 'hold', body) },
   { path: /^\/Appointment\/([^/]+)\/\$cancel$/, run: (repository, id) => cancelAppointment(repository, id) },
+  {
+    path: /^\/Appointment\/([^/]+)\/\$reschedule$/,
+    run: (repository, id, body) => rescheduleAppointment(repository, id, body),
+  },
   { path: /^\/Appointment\/([^/]+)\/\$confirm$/, run: (repository, id) => confirmAppointment(repository, id) },
 ];
 
@@ -246,7 +253,7 @@ export function createMedplum(
     return session;
   }
 
-  async function respond(session: Session, { method, path, body }: Request): Promise<FhirResponse> {
+  async function respond(session: Session, { method, path, body, ifMatch }: Request): Promise<FhirResponse> {
     const repository = new SandboxRepository(platform, session.caller);
     const operation = method === 'POST' ? operations.find((one) => one.path.test(path)) : undefined;
     if (operation) {
@@ -263,7 +270,7 @@ export function createMedplum(
       params: {},
       query: Object.create(null),
       body: asMedplum51(body ?? {}),
-      headers: {},
+      headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
       config: { transactions: true },
     };
     return router.handleRequest(request, repository);
@@ -283,10 +290,10 @@ export function createMedplum(
   }
 
   async function handle(token: Token, request: Request): Promise<Answer> {
-    const { method, path, body, isExtended = false } = request;
+    const { method, path, body, isExtended = false, ifMatch = '' } = request;
     const isRead = readsOnly(request);
     const moment = isRead ? '' : `${time} ${ids} `;
-    const key = `${state} ${moment}${token} ${isExtended} ${method} ${path} ${JSON.stringify(body)}`;
+    const key = `${state} ${moment}${token} ${isExtended} ${method} ${path} ${ifMatch} ${JSON.stringify(body)}`;
     const known = memory.answers.get(key);
     if (known) {
       ids = known.ids ?? ids;

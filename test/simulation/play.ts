@@ -78,12 +78,27 @@ const clockOf = (world: World): string => instant(world.medplum.now()).slice(11,
 export type Jobs = 'among' | 'after';
 
 /** Plays acts one after the other; what each comes to is noted. */
-async function playActs(stage: Stage, actor: string, acts: readonly Act[], lines: Line[]): Promise<void> {
+async function playActs(
+  stage: Stage,
+  actor: string,
+  acts: readonly Act[],
+  lines: Line[],
+  outcomes: Outcome[],
+): Promise<void> {
   for (const act of acts) {
     lines.push({ time: clockOf(stage.world), actor, what: `» ${textOf(act)}`, result: '' });
-    const { kind, text }: Outcome = await perform(stage, act);
-    lines.push({ time: clockOf(stage.world), actor, what: `« ${textOf(act)}`, result: `${kind} ${text}`.trim() });
+    const outcome: Outcome = await perform(stage, act);
+    outcomes.push(outcome);
+    const result = `${outcome.kind} ${outcome.text}`.trim();
+    lines.push({ time: clockOf(stage.world), actor, what: `« ${textOf(act)}`, result });
   }
+}
+
+/** How many acts were carried out of those of which one must be: two that want one time cannot both go without. */
+function carriedOut({ done: least = 0 }: Scene, outcomes: readonly Outcome[]): Violation[] {
+  const done = outcomes.filter(({ kind }) => kind === 'done').length;
+  const rule = 'what nothing is in the way of is carried out';
+  return done < least ? [{ rule, text: `${done} of ${least}` }] : [];
 }
 
 /** All jobs run, and the clock does. */
@@ -183,10 +198,12 @@ export async function play(
   const stage = createStage(before.clinic, world, before);
   const lines: Line[] = [];
   const failures: unknown[] = [];
+  const outcomes: Outcome[] = [];
+  let isFaultless = true;
   for (const [index, acts] of scene.acts.entries()) {
     const actor = scene.acts.length > 1 ? String.fromCharCode(0x31 + index) : '1';
     const name = `actor ${actor}`;
-    world.act(name, () => playActs(stage, name, acts, lines)).catch((error: unknown) => failures.push(error));
+    world.act(name, () => playActs(stage, name, acts, lines, outcomes)).catch((error: unknown) => failures.push(error));
   }
   let job: string | undefined;
   let seen = -1;
@@ -221,6 +238,7 @@ export async function play(
     const { held, fate } = choice;
     const { actor, label } = held;
     held.meet(fate);
+    isFaultless &&= fate === 'passes';
     const isJob = !actor.startsWith('actor');
     if (fate === 'dies' && isJob) {
       job = undefined;
@@ -231,7 +249,7 @@ export async function play(
     const line = { time: clockOf(world), actor, what: label, result: [held.result, reasons].filter(Boolean).join(' ') };
     lines.splice(place, 0, line);
   }
-  violations.push(...judgeAnswers(stage));
+  violations.push(...judgeAnswers(stage), ...(isFaultless ? carriedOut(scene, outcomes) : []));
   if (violations.length === 0) {
     const key = storedText(stage, ['Slot', 'Appointment', 'Task']);
     const known = quiet.get(key);

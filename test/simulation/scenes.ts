@@ -1,4 +1,4 @@
-import type { Act, Booking } from './acts.ts';
+import type { Act, Booking, Moving, Sent } from './acts.ts';
 import type { Calendar } from './clinic.ts';
 
 /** A few short acts that are played in all orders. */
@@ -11,6 +11,8 @@ export interface Scene {
   readonly acts: readonly (readonly Act[])[];
   /** How many actors may die, or answers be lost, in one play. */
   readonly faults?: number;
+  /** How many of its acts are carried out at least, in every order in which nobody dies. */
+  readonly done?: number;
 }
 
 /** Half hours on the half hour, and those that overlap. */
@@ -79,7 +81,7 @@ const scene = (
   name: string,
   calendars: Scene['calendars'],
   acts: Scene['acts'],
-  more: Pick<Scene, 'before' | 'faults'> = {},
+  more: Pick<Scene, 'before' | 'faults' | 'done'> = {},
 ): Scene => ({ name, calendars, ...more, acts });
 
 const refilled: Calendar = { ...plain, refill: true };
@@ -163,8 +165,38 @@ const visit = (...steps: readonly Step[]): Extract<Act, { does: 'visit' }> => ({
 });
 const visitB = (...steps: readonly Step[]): Act => ({ ...visit(...steps), portal: 'B', as: 'w' });
 
+const bufferedGrid: Calendar = { ...buffered, grid: 15 };
+const staffBook = (time: string, sent: Sent = 'in one', more: Partial<Given<'staff-book'>> = {}): Act => ({
+  does: 'staff-book',
+  time,
+  sent,
+  ...more,
+});
+const staffMove = (what: string, time: string, by: Moving, more: Partial<Given<'staff-move'>> = {}): Act => ({
+  does: 'staff-move',
+  what,
+  time,
+  by,
+  ...more,
+});
+
+// biome-ignore format: a scene a line, or two
+const byStaff: readonly Scene[] = [
+  // A Slot and its appointment are one act
+  scene('staff take a slot and book it, in one', { c: plain }, [[staffBook('09:00-09:30')]], { done: 1 }),
+  scene('staff take a slot and book it, one by one', { c: plain }, [[staffBook('09:00-09:30', 'one by one')]],
+    { done: 1 }),
+  scene('staff book on a slot that they make, with time around it', { c: bufferedGrid },
+    [[staffBook('09:15-09:45', 'in one', { slot: 'new' })]], { done: 1 }),
+  scene('staff take a slot and book it while a portal books the slot', { c: bufferedGrid },
+    [[staffBook('09:15-09:45')], [b('09:15-09:45')]], { done: 1 }),
+  scene('staff move an appointment that its portal cancels', { c: bufferedGrid },
+    [[staffMove('x', '10:15-10:45', 'times')], [cancel('x')]], { before: [a('09:15-09:45', { as: 'x' })], done: 1 }),
+];
+
 // biome-ignore format: a scene a line, or two
 export const scenes: readonly Scene[] = [
+  ...byStaff,
   // One offer and its neighbours
   scene('two portals book the same slot', { c: plain }, [[a('09:00-09:30')], [b('09:00-09:30')]]),
   scene('two portals book overlapping slots', { c: dense }, [[a('09:00-09:30')], [b('09:15-09:45')]]),

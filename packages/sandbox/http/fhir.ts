@@ -9,6 +9,7 @@ import { validate } from '../repository/validation.ts';
 import { bookProposed } from '../scheduling/book.ts';
 import { cancelAppointment, confirmAppointment } from '../scheduling/end.ts';
 import { findAppointments } from '../scheduling/find.ts';
+import { rescheduleAppointment } from '../scheduling/reschedule.ts';
 import { repositoryOf, type Server } from '../server.ts';
 import { websocketBindingToken } from '../websockets/binding-token.ts';
 import { sendOutcome, sendResource } from './answer.ts';
@@ -115,6 +116,11 @@ const operations: readonly (readonly [HttpMethod, RegExp, Operation])[] = [
     'POST',
     /^\/Appointment\/([^/]+)\/\$cancel$/,
     (server, session, id) => cancelAppointment(repositoryOf(server, session), id),
+  ],
+  [
+    'POST',
+    /^\/Appointment\/([^/]+)\/\$reschedule$/,
+    (server, session, id, { body }) => rescheduleAppointment(repositoryOf(server, session), id, body),
   ],
   [
     'POST',

@@ -82,7 +82,8 @@ function unavailable({ id }: Schedule, slots: readonly Slot[]): OperationOutcome
   return new OperationOutcomeError({ resourceType: 'OperationOutcome', issue });
 }
 
-async function assertAvailable(
+/** Demands that a Schedule has free time for Slots: all of it, in one piece. */
+export async function assertAvailable(
   repository: SandboxRepository,
   { schedule, parameters }: Calendar,
   slots: readonly Slot[],

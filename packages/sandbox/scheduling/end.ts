@@ -4,7 +4,8 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import type { SandboxRepository } from '../repository/repository.ts';
 import { refusal } from './parameters.ts';
 
-async function slotsOf(repository: SandboxRepository, { slot = [] }: Appointment): Promise<WithId<Slot>[]> {
+/** The Slots of an appointment; refuses one that cannot be read. */
+export async function slotsOf(repository: SandboxRepository, { slot = [] }: Appointment): Promise<WithId<Slot>[]> {
   const found = await repository.readReferences<Slot>(slot);
   return found.map((one, index) => {
     if (!isResource<WithId<Slot>>(one, 'Slot')) {

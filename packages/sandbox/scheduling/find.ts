@@ -11,7 +11,7 @@ const LONGEST = 31 * 24 * 60 * MINUTE;
 const instant = (time: number): string => new Date(time).toISOString();
 
 /** The types of a service, each with the reference to it. */
-function serviceTypeOf(service: WithId<HealthcareService>): CodeableConcept[] {
+export function serviceTypeOf(service: WithId<HealthcareService>): CodeableConcept[] {
   const extension = { url: SERVICE, valueReference: createReference(service) };
   return (service.type ?? [{}]).map((concept) => ({
     ...concept,
@@ -41,10 +41,10 @@ async function readService(repository: SandboxRepository, reference: string): Pr
 }
 
 /** The Slots that an appointment takes in a Schedule: its time, and the buffers before and after it. */
-function slotsFor(
+export function slotsFor(
   { schedule, parameters }: Calendar,
   { start, end }: Interval,
-  serviceType: CodeableConcept[],
+  serviceType?: CodeableConcept[],
 ): Slot[] {
   const slot = (status: Slot['status'], from: number, to: number, comment?: string): Slot => ({
     resourceType: 'Slot',
@@ -52,7 +52,7 @@ function slotsFor(
     end: instant(to),
     schedule: createReference(schedule),
     status,
-    serviceType,
+    ...(serviceType && { serviceType }),
     ...(comment && { comment }),
   });
   const [before, after] = [start - parameters.bufferBefore * MINUTE, end + parameters.bufferAfter * MINUTE];
@@ -93,7 +93,8 @@ function appointmentTimes(open: readonly Interval[], [first]: readonly Calendar[
   return times;
 }
 
-function assertOffered(calendars: readonly Calendar[], reference: string): void {
+/** Demands that the Schedules name the service. */
+export function assertOffered(calendars: readonly Calendar[], reference: string): void {
   for (const { schedule, path } of calendars) {
     if (!servicesIn(schedule.serviceType).some((one) => one.reference === reference)) {
       throw refusal('Schedule is not schedulable for requested service type', path);

@@ -1,0 +1,150 @@
+import { allOk, createReference, isReference, isResource, type WithId } from '@medplum/core';
+import type { FhirResponse } from '@medplum/fhir-router';
+import type {
+  Appointment,
+  AppointmentParticipant,
+  HealthcareService,
+  Parameters,
+  Reference,
+  Schedule,
+  Slot,
+} from '@medplum/fhirtypes';
+import type { SandboxRepository } from '../repository/repository.ts';
+import { isAligned, MINUTE } from './availability.ts';
+import { assertAvailable } from './book.ts';
+import { readCalendars } from './calendar.ts';
+import { slotsOf } from './end.ts';
+import { assertOffered, serviceTypeOf, slotsFor } from './find.ts';
+import { refusal, servicesIn } from './parameters.ts';
+
+/** Where an appointment is to be. */
+interface Target {
+  readonly start: number;
+  readonly service: Reference<HealthcareService> & { readonly reference: string };
+  readonly schedules: readonly Reference<Schedule>[];
+}
+
+function targetIn(body: unknown): Target {
+  const given = isResource<Parameters>(body, 'Parameters') ? (body.parameter ?? []) : [];
+  const valuesOf = (name: string) => given.filter((one) => one.name === name);
+  const [start, ...moreStarts] = valuesOf('start').map((one) => Date.parse(one.valueDateTime ?? ''));
+  const [service, ...moreServices] = valuesOf('service-type-reference').map(({ valueReference }) => valueReference);
+  const schedules = valuesOf('schedule').map(({ valueReference }) => valueReference);
+  if (start === undefined || moreStarts.length > 0 || Number.isNaN(start)) {
+    throw refusal('Invalid start time', 'Parameters.start');
+  }
+  if (moreServices.length > 0 || !isReference<HealthcareService>(service, 'HealthcareService')) {
+    throw refusal('Invalid service-type-reference', 'Parameters.service-type-reference');
+  }
+  const strange = schedules.findIndex((one) => !isReference<Schedule>(one, 'Schedule'));
+  if (strange >= 0 || schedules.length === 0) {
+    throw refusal('Invalid schedule reference', `Parameters.schedule[${Math.max(0, strange)}]`);
+  }
+  return { start, service, schedules: schedules.filter((one) => isReference<Schedule>(one, 'Schedule')) };
+}
+
+/** The actors of the Schedules that the appointment leaves give way to those of the new ones; all others stay. */
+async function participantsOf(
+  repository: SandboxRepository,
+  { participant }: Appointment,
+  left: readonly Slot[],
+  joined: readonly Schedule[],
+): Promise<AppointmentParticipant[]> {
+  const ids = [...new Set(left.map(({ schedule }) => schedule.reference))];
+  const schedules = await repository.readReferences<Schedule>(
+    ids.flatMap((reference) => (reference ? [{ reference }] : [])),
+  );
+  const actorsOf = (all: readonly Schedule[]) => all.flatMap(({ actor }) => actor);
+  const old = actorsOf(
+    schedules.map((one) => {
+      if (!isResource<WithId<Schedule>>(one, 'Schedule')) {
+        throw refusal('Loading schedules for existing slots failed', 'Appointment.slot.schedule');
+      }
+      return one;
+    }),
+  );
+  const actors = [...new Map(actorsOf(joined).map((actor) => [actor.reference, actor])).values()];
+  const isIn = (all: readonly Reference[], reference: string | undefined) =>
+    all.some((one) => one.reference === reference);
+  const kept = participant.filter(
+    ({ actor }) => !actor?.reference || !isIn(old, actor.reference) || isIn(actors, actor.reference),
+  );
+  const isKept = ({ reference }: Reference) => kept.some(({ actor }) => actor?.reference === reference);
+  return [
+    ...kept,
+    ...actors
+      .filter((actor) => !isKept(actor))
+      .map((actor) => ({
+        actor,
+        required: 'required' as const,
+        status: 'needs-action' as const,
+      })),
+  ];
+}
+
+/**
+ * `POST Appointment/{id}/$reschedule`, of servers newer than 5.1.23: gives an appointment another time or other Schedules.
+ * Its Slots are deleted before the availability is asked for, and others created.
+ */
+export async function rescheduleAppointment(
+  repository: SandboxRepository,
+  id: string,
+  body: unknown,
+): Promise<FhirResponse> {
+  const { start, service: named, schedules } = targetIn(body);
+  const paths = schedules.map((_, index) => `Parameters.schedule[${index}]`);
+  const servicePath = 'Parameters.service-type-reference';
+  const resources = await repository.withTransaction(
+    async (transaction) => {
+      const appointment = await transaction.readResource<Appointment>('Appointment', id);
+      if (appointment.status !== 'pending' && appointment.status !== 'booked') {
+        throw refusal(`Appointment cannot be rescheduled in '${appointment.status}' status`);
+      }
+      if (servicesIn(appointment.serviceType).length === 0) {
+        throw refusal('Appointment has no service reference', 'Appointment.serviceType');
+      }
+      const service = await transaction.readReference<HealthcareService>(named);
+      const calendars = await readCalendars(transaction, schedules, paths, service, servicePath);
+      assertOffered(calendars, named.reference);
+      const [first] = calendars;
+      if (!first || !isAligned(start, first.parameters)) {
+        throw refusal('Start time is not aligned to the scheduling grid', 'Parameters.start');
+      }
+      const time = { start, end: start + first.parameters.duration * MINUTE };
+      const busy = appointment.status === 'pending' ? 'busy-tentative' : 'busy';
+      const old = await slotsOf(transaction, appointment);
+      const participant = await participantsOf(
+        transaction,
+        appointment,
+        old,
+        calendars.map(({ schedule }) => schedule),
+      );
+      for (const slot of old) {
+        await transaction.deleteResource('Slot', slot.id);
+      }
+      const wanted = calendars.map((calendar) => ({ calendar, slots: slotsFor(calendar, time) }));
+      for (const { calendar, slots } of wanted) {
+        await assertAvailable(transaction, calendar, slots, service);
+      }
+      const stored: WithId<Slot>[] = [];
+      for (const slot of wanted.flatMap(({ slots }) => slots)) {
+        const status = slot.status === 'busy' ? busy : slot.status;
+        stored.push(await transaction.createResource<Slot>({ ...slot, status }));
+      }
+      const moved = await transaction.updateResource<Appointment>({
+        ...appointment,
+        start: new Date(time.start).toISOString(),
+        end: new Date(time.end).toISOString(),
+        serviceType: serviceTypeOf(service),
+        participant,
+        slot: stored.map((slot) => createReference(slot)),
+      });
+      return [moved, ...stored];
+    },
+    { serializable: true },
+  );
+  return [
+    allOk,
+    { resourceType: 'Bundle', type: 'transaction-response', entry: resources.map((resource) => ({ resource })) },
+  ];
+}
