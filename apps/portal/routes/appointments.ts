@@ -39,7 +39,6 @@ import {
 } from '../visit/appointment.ts';
 import { fileOf } from '../visit/calendar-file.ts';
 import { type ChosenStep, type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
-import { emailOf } from '../visit/person.ts';
 import { moveRequest, moveVisitRequest } from '../visit/requests.ts';
 import { watchOf } from './news.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
@@ -58,7 +57,7 @@ const MOST = '100';
 const mayRead = ({ session, portal }: Pick<Visit, 'session' | 'portal'>, appointment: Appointment): boolean =>
   [appointment.id ?? '', ...offeredFor(appointment, portal.options.extensions)].some((id) =>
     session.appointments.includes(id),
-  ) || patientsOf(appointment).some((id) => session.patients.includes(id));
+  );
 
 /** The appointments that a search finds among those of the visitor. */
 export async function search(
@@ -143,7 +142,7 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
 
 /** What is offered to those of the visitor who wait: only what is for them, whoever else waits with the same portal. */
 async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refusal> {
-  const waiting = own.filter(({ view }) => view.state === 'waiting' || (view.isOpen && view.isRefilled));
+  const waiting = own.filter(({ view }) => view.state === 'waiting' || view.openUntil !== undefined);
   const patients = [...new Set(waiting.flatMap(({ appointment }) => patientsOf(appointment)))];
   const query = { patient: patients.map((id) => `Patient/${id}`).join(','), status: 'proposed' };
   const found = patients.length > 0 ? await search(visit, query) : [];
@@ -164,21 +163,15 @@ async function withPlace({ portal }: Visit, { appointment, view }: Own): Promise
 
 /** All appointments of the visitor, and what is offered to them. */
 async function allOwn(visit: Visit): Promise<readonly Own[] | Refusal> {
-  const { patients, appointments } = visit.session;
-  const [ofPatients, named] = await Promise.all([
-    patients.length > 0 ? search(visit, { patient: patients.map((id) => `Patient/${id}`).join(',') }) : [],
-    appointments.length > 0 ? search(visit, { _id: appointments.join(',') }) : [],
-  ]);
-  if (isRefusal(ofPatients)) {
-    return ofPatients;
-  }
+  const { appointments } = visit.session;
+  const named = appointments.length > 0 ? await search(visit, { _id: appointments.join(',') }) : [];
   if (isRefusal(named)) {
     return named;
   }
   const offers = await offersTo(visit, named);
   return isRefusal(offers)
     ? offers
-    : withVisits(visit, [...new Map([...ofPatients, ...named, ...offers].map((one) => [one.view.id, one])).values()]);
+    : withVisits(visit, [...new Map([...named, ...offers].map((one) => [one.view.id, one])).values()]);
 }
 
 /** All appointments of the visitor. */
@@ -244,15 +237,12 @@ async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email:
 
 /** The link to an appointment and all others of the visitor: the last one that was sent is enough to come back. */
 async function linkOf(visit: Visit, { appointment, view }: Own): Promise<PersonalLink> {
-  const { session, portal } = visit;
+  const { session } = visit;
   // Who came by a link may be somebody else: only the browser in which it was typed shows an address.
-  const patient = patientsOf(appointment).find((id) => session.patients.includes(id));
-  const [all, who] = await Promise.all([
-    session.appointments.length > 1 ? ownAppointments(visit) : [],
-    patient === undefined ? undefined : portal.service.read('Patient', patient),
-  ]);
+  const who = session.patients.find(({ id }) => patientsOf(appointment).includes(id));
+  const all = session.appointments.length > 1 ? await ownAppointments(visit) : [];
   const others = isRefusal(all) ? [] : all.filter(({ id }) => id !== view.id);
-  return linkTo(visit, [...others, view], who && !isRefusal(who) ? emailOf(who) : '');
+  return linkTo(visit, [...others, view], who?.email ?? '');
 }
 
 /** Of an appointment's series what is moved with it, and what stays: what is at another time of its week than most are. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { drawOf } from '../clinic/services.ts';
@@ -8,7 +8,7 @@ import { isKept, type Reply, type Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
 import { type Answers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
 import type { QuestionForm } from '../questionnaire/questions.ts';
-import { withMore } from '../session/session.ts';
+import { type Session, withMore } from '../session/session.ts';
 import { type Language, languages } from '../texts/texts.ts';
 import { patientsOf } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
@@ -18,7 +18,7 @@ import { addressOf, checked, pageOf } from './details.ts';
 import { drawAddress } from './draw.ts';
 import { chooseOther, prolong } from './hold.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
-import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-way.ts';
+import { currentHold, forUnderWay, identifierOf, marksOf, type UnderWay } from './under-way.ts';
 import { askFor } from './visits.ts';
 
 /** A record is used again only if the visitor has chosen it: names and dates of birth prove nothing. */
@@ -30,16 +30,31 @@ export function submissionOf(
 ): Submission {
   const person = personIn(form);
   const own = `${portal.options.origin}${portal.options.path}`;
+  const identifiers = [
+    { system: `${own}/patients`, value: key },
+    { system: marksOf(portal), value: randomUUID() },
+  ];
   const messages = form.get('messages') ? portal.options.messages : undefined;
   const language = messages === undefined ? undefined : texts.language;
   return {
-    patient: known?.id ?? toPatient(person, `${own}/patients`, key, language),
+    patient: known?.id ?? toPatient(person, identifiers, language),
     name: known?.name ?? `${person.given} ${person.family}`,
     relatedPerson: known ? undefined : toRelatedPerson(form, `${own}/related-persons`, key, language),
     comment: form.get('comment'),
     messages,
     answers,
   };
+}
+
+/**
+ * What a session gains by an answer: the appointment that was asked for, and the record that was made for it. Which record
+ * an appointment names may have changed since: it counts only while it has the mark of the request (`knownPatients`).
+ */
+export function gainedBy({ form }: Visit, { patient, name }: Submission, answer: Appointment): Partial<Session> {
+  const [id] = patientsOf(answer);
+  const mark = typeof patient === 'string' ? undefined : patient.identifier?.at(-1)?.value;
+  const patients = id && mark ? [{ id, mark, name, email: form.get('email') }] : [];
+  return { patients, appointments: [answer.id ?? ''] };
 }
 
 const isDrawn = ({ portal }: Visit, { service }: UnderWay, { schedule }: ChosenTime): boolean =>
@@ -150,16 +165,13 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
       draft: null,
     };
   }
-  const ids = booked.map((one) => one.id ?? '');
-  const [id = ''] = ids;
-  const session = withMore(visit.session, {
-    patients: [...new Set(booked.flatMap(patientsOf))],
-    // One leads to the whole visit or series.
-    appointments: [id],
-    booked: { [booking.pending.key]: id },
-  });
+  // One leads to the whole visit or series.
+  const [first] = booked;
+  const id = first?.id ?? '';
+  const gained = first ? gainedBy(visit, submission, first) : {};
+  const session = withMore(visit.session, { ...gained, booked: { [booking.pending.key]: id } });
   const news = booked.some(({ status }) => status === 'pending') ? 'asked' : 'booked';
-  const isSeries = ids.length > 1 && booking.service.visit?.series !== undefined;
+  const isSeries = booked.length > 1 && booking.service.visit?.series !== undefined;
   return {
     kind: 'redirect',
     to: `${portal.options.path}/appointments${isSeries ? '' : `/${id}?news=${news}`}`,

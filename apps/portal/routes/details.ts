@@ -1,3 +1,4 @@
+import { listOf } from '../../../packages/web/elements.ts';
 import { type BookableService, drawOf } from '../clinic/services.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Reply, Visit } from '../http/visit.ts';
@@ -6,8 +7,8 @@ import { failureOf, failurePage } from '../pages/failure.ts';
 import { readAnswers } from '../questionnaire/answers.ts';
 import { type Question, type QuestionForm, questionForm } from '../questionnaire/questions.ts';
 import { emptyForm, type FormValues } from '../visit/form.ts';
-import { nameOf, personProblems } from '../visit/person.ts';
-import { currentHold, forUnderWay, type UnderWay } from './under-way.ts';
+import { personProblems } from '../visit/person.ts';
+import { currentHold, forUnderWay, marksOf, type UnderWay } from './under-way.ts';
 
 async function questionsOf({ portal }: Visit, service: BookableService): Promise<QuestionForm | undefined | Refusal> {
   const found = await portal.questionnaire(service);
@@ -39,18 +40,16 @@ export function withConsent(
   return { canonical, title, questions: [...questions, question] };
 }
 
-/** How many patients are offered to be booked for again. */
-const MOST_KNOWN = 3;
-
-/** The patients whom this visitor has booked for in this session, newest first. */
+/** The patients whose records this session has made, newest first, by the names that were typed. */
 export async function knownPatients({ portal, session }: Visit): Promise<KnownPatient[]> {
-  const ids = session.patients.slice(-MOST_KNOWN).toReversed();
-  const found = await Promise.all(ids.map((id) => portal.service.read('Patient', id)));
-  return found.flatMap((patient, index) =>
-    isRefusal(patient) || patient.active === false
-      ? []
-      : [{ id: ids[index] ?? '', name: nameOf(patient) }].filter(({ name }) => name !== ''),
-  );
+  const own = session.patients.toReversed();
+  const found = await Promise.all(own.map(({ id }) => portal.service.read('Patient', id)));
+  const system = marksOf(portal);
+  return own.filter(({ mark }, index) => {
+    const record = found[index];
+    const isUsable = record && !isRefusal(record) && record.active !== false;
+    return isUsable && listOf(record.identifier).some((one) => one.system === system && one.value === mark);
+  });
 }
 
 /**

@@ -6,7 +6,6 @@ import { noSessionPage } from '../pages/appointments.ts';
 import { drawPage } from '../pages/draw.ts';
 import { failureOf, failurePage } from '../pages/failure.ts';
 import { LINK_AFTER, sealLink, withMore } from '../session/session.ts';
-import { patientsOf } from '../visit/appointment.ts';
 import { openPending, type Pending, sealPending } from '../visit/pending.ts';
 import { reasonOf } from './refusals.ts';
 import { identifierOf, serviceOf } from './under-way.ts';
@@ -64,7 +63,7 @@ export const showDraw: PageHandler = async (visit) => {
       const t = await sealLink(portal.seal, [id], time.end);
       return { kind: 'redirect', to: `${path}/link?${new URLSearchParams({ t }).toString()}` };
     }
-    const seen = { patients: patientsOf(answer), appointments: [id], booked: { [key]: id } };
+    const seen = { appointments: [id], booked: { [key]: id } };
     const news = status === 'pending' ? 'asked' : 'booked';
     return { kind: 'redirect', to: `${path}/appointments/${id}?news=${news}`, session: withMore(session, seen) };
   }

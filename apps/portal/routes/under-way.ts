@@ -51,6 +51,9 @@ export const identifierOf = ({ options }: Visit['portal'], value: string) => ({
   value,
 });
 
+/** The system of the identifier that the record of a patient has only if one request, and no other, has made it. */
+export const marksOf = ({ options }: Visit['portal']): string => `${options.origin}${options.path}/made`;
+
 /** Until when a hold keeps its time, in milliseconds since 1970 UTC; `undefined` if the appointment is not a hold. */
 export function heldUntil({ options }: Visit['portal'], hold: Appointment): number | undefined {
   const { extension, status } = hold;

@@ -16,7 +16,7 @@ import { type FormValues, formValues } from '../visit/form.ts';
 import { personProblems } from '../visit/person.ts';
 import { type Submission, type Waiting, waitRequest } from '../visit/requests.ts';
 import { findOwn } from './appointments.ts';
-import { responseOf, submissionOf } from './booking.ts';
+import { gainedBy, responseOf, submissionOf } from './booking.ts';
 import { knownPatients, withConsent } from './details.ts';
 import { reasonOf, visitorLimit } from './refusals.ts';
 import { identifierOf, serviceOf } from './under-way.ts';
@@ -151,6 +151,6 @@ export const joinWaitlist: PageHandler = async (visit) => {
   return {
     kind: 'redirect',
     to: `${portal.options.path}/appointments/${id}?news=joined`,
-    session: withMore(session, { patients: standing ? [] : patientsOf(entry), appointments: [id] }),
+    session: withMore(session, gainedBy(visit, submission, entry)),
   };
 };

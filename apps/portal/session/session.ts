@@ -1,13 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { isId } from '../../../core/fhir/reference.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
 import type { Seal } from './seal.ts';
+
+/** A patient whose record a session has made, as it was typed: what the record says later is the clinic's. */
+export interface OwnPatient {
+  readonly id: string;
+  /** The identifier that only the request which made the record has. */
+  readonly mark: string;
+  readonly name: string;
+  readonly email: string;
+}
 
 /** What a browser may see and do. */
 export interface Session {
   /** The browser's name, which no other knows: its forms work in no other. Empty before it has chosen a time. */
   readonly browser: string;
-  /** Ids of the patients who were made in this session: it may book for them again. A link adds none. */
-  readonly patients: readonly string[];
+  /** It may book for them again, and sees nothing by them. A link adds none. */
+  readonly patients: readonly OwnPatient[];
   /** Ids of the appointments that it may see and change. */
   readonly appointments: readonly string[];
   /** The forms that were booked with: the key of each, and the id of its appointment. */
@@ -20,17 +30,26 @@ export const noSession: Session = { browser: '', patients: [], appointments: [],
 /** How long a session lasts, in milliseconds: longer than the 20 hours after which WCAG 2.2.1 asks for no extension. */
 export const SESSION_LENGTH = 24 * 3_600_000;
 
-/** How many patients, appointments and forms one session holds, and appointments a link; the oldest go first. */
+/** How many appointments and forms one session holds, and appointments a link; the oldest go first. */
 export const MOST = 12;
 
+/** How many patients a session holds: a cookie has room for no more. */
+const MOST_PATIENTS = 3;
+
 const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value.filter(isId).slice(-MOST) : []);
+
+const patientsIn = (value: unknown): OwnPatient[] =>
+  (Array.isArray(value) ? value : []).filter(
+    (one): one is OwnPatient =>
+      isObject(one) && isId(one.id) && [one.mark, one.name, one.email].every((text) => typeof text === 'string'),
+  );
 
 const merged = (before: readonly string[], added: readonly string[] = []): string[] =>
   [...new Set([...before.filter((id) => !added.includes(id)), ...added])].slice(-MOST);
 
 /** Whether a session sees nothing of anybody. */
-export function isEmpty({ patients, appointments }: Session): boolean {
-  return patients.length + appointments.length === 0;
+export function isEmpty({ appointments }: Session): boolean {
+  return appointments.length === 0;
 }
 
 /** A session that sees more. It has a name from then on. */
@@ -38,7 +57,9 @@ export function withMore(session: Session, added: Partial<Omit<Session, 'browser
   const { browser, patients, appointments, booked } = session;
   return {
     browser: browser || randomUUID(),
-    patients: merged(patients, added.patients),
+    patients: [...new Map([...patients, ...(added.patients ?? [])].map((one) => [one.id, one])).values()].slice(
+      -MOST_PATIENTS,
+    ),
     appointments: merged(appointments, added.appointments),
     booked: Object.fromEntries(Object.entries({ ...booked, ...added.booked }).slice(-MOST)),
   };
@@ -57,7 +78,6 @@ export function createSessions() {
   const whole = (session: Session): Session => {
     const before = known.get(session.browser) ?? session;
     return withMore(withMore(before, session), {
-      patients: newer(before.patients, session.patients),
       appointments: newer(before.appointments, session.appointments),
     });
   };
@@ -89,7 +109,7 @@ export async function openSession(seal: Seal, cookie: string | undefined): Promi
   const forms = Object.entries({ ...(typeof booked === 'object' ? booked : {}) });
   return {
     browser,
-    patients: idsIn(patients),
+    patients: patientsIn(patients),
     appointments: idsIn(appointments),
     booked: Object.fromEntries(forms.filter((entry): entry is [string, string] => isId(entry[1]))),
   };

@@ -1,6 +1,6 @@
 /** How somebody waits for free time: what can be typed, and whose offers are whose. */
 import { expect, test } from '@jest/globals';
-import type { Appointment, Parameters } from '@medplum/fhirtypes';
+import type { Appointment, Parameters, Patient } from '@medplum/fhirtypes';
 import { aBrowser, bundle, withPortal } from './installed.ts';
 
 const now = Date.parse('2040-01-01T09:00:00Z');
@@ -13,6 +13,8 @@ const days = { first: '2040-01-02', last: '2040-01-03' };
 let joined: Appointment[] = [];
 let offers: object[] = [];
 let refusal: string | undefined;
+/** The identifiers of the records at the clinic. */
+const records: Record<string, Patient['identifier']> = { victim: [] };
 
 const { app } = await withPortal({ now: () => now }, (clinic) => {
   clinic.get('/fhir/R4/Schedule', async () =>
@@ -24,6 +26,13 @@ const { app } = await withPortal({ now: () => now }, (clinic) => {
   clinic.get<{ Querystring: { _id?: string } }>('/fhir/R4/Appointment', async ({ query: { _id } }) =>
     bundle(...[...joined, ...offers].filter((one) => _id === undefined || (one as Appointment).id === _id)),
   );
+  clinic.get<{ Params: { id: string } }>('/fhir/R4/Patient/:id', async ({ params: { id } }) => ({
+    resourceType: 'Patient',
+    id,
+    name: [{ given: ['Maria'], family: 'Secret' }],
+    telecom: [{ system: 'email', value: 'maria@example.org' }],
+    identifier: records[id],
+  }));
   clinic.post<{ Body: string }>('/fhir/R4/Appointment/$waitlist', async ({ body }, reply) => {
     if (refusal) {
       const issue = [{ severity: 'error', details: { coding: [{ code: refusal }] } }];
@@ -32,7 +41,13 @@ const { app } = await withPortal({ now: () => now }, (clinic) => {
     const { parameter = [] } = JSON.parse(body) as Parameters;
     const sent = parameter[0]?.resource as Appointment | undefined;
     const extension = [{ url: 'urn:place', valuePositiveInt: 3 }];
+    // Sent again, it is answered with the entry that there is, as the clinic has changed it.
+    const [known] = joined.filter(({ identifier }) => identifier?.[0]?.value === sent?.identifier?.[0]?.value);
+    if (known?.identifier) {
+      return { ...known, extension };
+    }
     const participant = [{ actor: { reference: 'Patient/p' }, status: 'accepted' as const }];
+    records.p = (parameter.find(({ name }) => name === 'patient')?.resource as Patient | undefined)?.identifier;
     joined = sent ? [{ ...sent, id: 'w', participant }] : joined;
     return reply.code(201).send({ ...joined[0], extension });
   });
@@ -120,3 +135,34 @@ test('whoever has joined sees the place, and only what is offered to them', asyn
   expect(accepted.map(({ statusCode }) => statusCode)).toEqual([409, 409]);
   expect(accepted[1]?.body).toContain('no longer kept for you');
 });
+
+test.each(['victim', 'p'])(
+  'of records that the clinic merges, a session gains nothing, whichever stays: %s',
+  async (stays) => {
+    const theirs = (id: string): Appointment => ({
+      resourceType: 'Appointment',
+      id,
+      status: 'booked',
+      start: '2040-01-02T08:00:00Z',
+      end: '2040-01-02T08:30:00Z',
+      comment: 'what Maria has',
+      participant: [{ actor: { reference: `Patient/${stays}` }, status: 'accepted' }],
+    });
+    const { send } = await aVisitor();
+    const form = { ...person, ...days, given: stays };
+    await send(address, form);
+    // The clinic merges the record that came with the form and that of the person whose name it says.
+    joined = joined.map((one) => ({ ...one, participant: theirs('').participant }));
+    records[stays] = [...(records[stays] ?? []), ...(records.p ?? [])];
+    offers = [theirs('9')];
+    await send(address, form);
+    const { body } = await send('/portal/appointments');
+    expect(body).toContain('On the waitlist');
+    expect(body).not.toContain('Maria');
+    expect((await send('/portal/appointments/9')).statusCode).toBe(404);
+    expect((await send('/portal/appointments/9/cancel', {})).statusCode).toBe(404);
+    expect((await send('/portal/appointments/w')).body).not.toContain('maria@example.org');
+    const again = await send(address);
+    expect(again.body).not.toMatch(/Maria|value="victim"/);
+  },
+);

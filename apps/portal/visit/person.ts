@@ -1,4 +1,4 @@
-import type { Coding, ContactPoint, Patient, RelatedPerson } from '@medplum/fhirtypes';
+import type { Coding, ContactPoint, Identifier, Patient, RelatedPerson } from '@medplum/fhirtypes';
 import { isLocalDay } from '../../../core/time/local-day.ts';
 import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from './form.ts';
@@ -129,31 +129,21 @@ export function toRelatedPerson(
 /**
  * A person as the Patient that is created with the booking.
  *
+ * @param identifiers - the one by which a form that is sent again means the same record, and one of this request alone
  * @param language - in which messages are wanted
  */
 export function toPatient(
   { given, family, birthDate, email, phone }: Person,
-  system: string,
-  value: string,
+  identifiers: Identifier[],
   language?: string,
 ): Patient {
   return {
     resourceType: 'Patient',
     id: 'patient',
-    identifier: [{ system, value }],
+    identifier: identifiers,
     name: [{ given: given.split(/\s+/), family }],
     birthDate,
     telecom: telecomOf(email, phone),
     ...communicationOf(language),
   };
-}
-
-/** The e-mail address of a patient; empty if there is none. */
-export const emailOf = ({ telecom }: Patient): string =>
-  (Array.isArray(telecom) ? telecom : []).find(({ system, value }) => system === 'email' && value)?.value ?? '';
-
-/** The name of a patient, as the patient has given it. */
-export function nameOf({ name }: Patient): string {
-  const [first] = Array.isArray(name) ? name : [];
-  return [...(Array.isArray(first?.given) ? first.given : []), first?.family].filter((part) => part).join(' ');
 }
