@@ -90,7 +90,7 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       description:
         'What portals may book: leadTime, window, cancelUntil, holdFor, longest, confirmWithin, attendanceBy (Duration in s, min, h, d or wk), ' +
         'maxOpenPerPatient, maxPerPortalAndDay (positiveInt); whether and how freed time is offered to those who wait: refill ' +
-        '(boolean), refillNotice, offerFor (Duration), quietHours (string, 22:00-07:00); until when times are asked for that are drawn then: drawUntil (instant). For all schedules of a healthcare service, or for one.',
+        '(boolean), refillNotice, offerFor (Duration), quietHours (string, 22:00-07:00). For all schedules of a healthcare service, or for one.',
       context: ['Schedule', 'HealthcareService'],
       parts: 1,
     },

@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
-import { drawnFor, isRefusedAtOnce, taskOf, waiting } from '../../core/booking/async/task.ts';
+import { isRefusedAtOnce, taskOf } from '../../core/booking/async/task.ts';
 import { eachOf, parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -54,23 +54,16 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (!role) {
     return answer([notStored]);
   }
-  const asked = { at: Date.now(), hasWaited: false };
   const { plan, state } = await decideBooking(
     medplum,
     { ...parsed, request: parsed.request },
-    { ...caller, role, limits: ['open', 'rate', 'jobs', 'drawn'], asked },
+    { ...caller, role, limits: ['open', 'rate', 'jobs'] },
   );
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
     return answer(await withAlternatives(medplum, plan.issues, parsed.request, { state }, { ...caller, role }));
   }
   const own = { requestor: caller.id, requester: caller.reference, role };
-  const job = {
-    ...taskOf(event.input, own, state, config),
-    ...drawnFor(parsed.request, state, config),
-    authoredOn: formatInstant(asked.at),
-  };
-  // What is drawn waits for that from the beginning: whoever asks in time takes part, whatever becomes of this process.
-  const resource = (plan.kind === 'refuse' && waiting(job, plan.issues)) || job;
+  const resource = { ...taskOf(event.input, own, state, config), authoredOn: formatInstant(Date.now()) };
   const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
   const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
   return isResource(task, 'Task')

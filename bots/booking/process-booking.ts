@@ -1,27 +1,20 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bot, BundleEntry, Task } from '@medplum/fhirtypes';
 import {
-  askedIn,
   attemptEntry,
   attemptsOf,
   completedBy,
   completing,
-  drawnAt,
-  drawnSchedules,
   failed,
-  inOrder,
+  inTurns,
   jobIn,
   MOST_ATTEMPTS,
   overdueJobs,
   visibleTo,
-  waiting,
 } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
-import { effectivePolicy } from '../../core/booking/policy/policy.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { updateEntry } from '../../core/fhir/resource.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
-import { readSchedules } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readAll, readInTransaction } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
@@ -46,7 +39,6 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
       reference: job.requester,
       role: job.role,
       limits: ['open'],
-      asked: askedIn(task),
       narrow: (state) => visibleTo(job, state, config),
     },
     { extend: (transaction, newId, count) => completing(transaction, task, newId, count) },
@@ -55,11 +47,6 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
     await end(medplum, completedBy(task, result.appointments));
   }
   if (result.kind === 'refused') {
-    const later = waiting(task, result.issues);
-    if (later) {
-      await end(medplum, updateEntry(task, later));
-      return;
-    }
     if (isTransient(result.issues) && isFurther(task)) {
       throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
     }
@@ -110,17 +97,12 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
   const { input } = event;
   if (input.resourceType === 'Task') {
     const [task] = await readTasks(medplum, `Task?_id=${input.id}`);
-    // A draw is the clock's.
-    return task && drawnAt(task) === undefined ? run(medplum, task) : undefined;
+    return task && run(medplum, task);
   }
   const now = Date.now();
   const found = ofType('Task', await readAll(medplum, [overdueJobs(now, config)]));
-  const schedules = await readSchedules(medplum, drawnSchedules(found));
-  const policies = new Map(
-    schedules.map(({ schedule, services }) => [schedule.id ?? '', effectivePolicy(schedule, services, config)]),
-  );
   await carryOut(
-    inOrder(found, Math.random, now, policies, config).map((task) => () => runAgain(medplum, task)),
+    inTurns(found, Math.random, config).map((task) => () => runAgain(medplum, task)),
     now + RUN_LIMIT,
   );
 }

@@ -100,7 +100,7 @@ export const readDeliveries = async (medplum: MedplumClient, config: BookingConf
     [...outboxesOf(task).of].map(([id, outbox]) => ({ ...outbox, id, age: since(task.meta?.lastUpdated, now) })),
   );
 
-/** Reads which asynchronous bookings wait. Each says itself since when: one that waits for a draw, or was tried, is no measure. */
+/** Reads which asynchronous bookings wait, and for how long. */
 export async function readJobs(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> {
   const jobs = await tasksOf(medplum, 'book', config, { status: 'requested' });
   const ages = jobs.map((job) => Math.max(0, now - (waitsSince(job) ?? now)) / 1000);

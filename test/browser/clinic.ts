@@ -32,8 +32,6 @@ export interface TestServiceOptions {
   readonly holdFor?: number;
   /** Whether freed time is offered to those who wait. */
   readonly isRefilled?: boolean;
-  /** Until when its times are asked for, which are drawn then; milliseconds since 1970 UTC. */
-  readonly drawUntil?: number;
   /** Another calendar of the same service. */
   readonly like?: Schedule | undefined;
 }
@@ -76,7 +74,6 @@ export async function aService(options: TestServiceOptions): Promise<TestService
     confirmWithin,
     holdFor,
     cancelUntil,
-    drawUntil,
     like,
     isRefilled = false,
   } = options;
@@ -85,7 +82,6 @@ export async function aService(options: TestServiceOptions): Promise<TestService
       value === undefined ? [] : [{ url, valueDuration: { value, code: 'min' } }],
     ),
     ...(isRefilled ? [{ url: 'refill', valueBoolean: true }] : []),
-    ...(drawUntil ? [{ url: 'drawUntil', valueInstant: new Date(drawUntil).toISOString() }] : []),
   ];
   const [other] = like?.serviceType?.[0]?.coding ?? [];
   const code = other?.code ?? `test-${randomUUID()}`;

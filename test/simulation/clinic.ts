@@ -35,8 +35,6 @@ export interface Calendar {
   readonly confirmation?: 'manual';
   /** Whether freed time is offered to those who wait. */
   readonly refill?: true;
-  /** Until when its times are asked for, on the day on which the scenes begin. */
-  readonly drawUntil?: string;
   /** Whether it is one of those in which the steps of a visit take place, in any order. */
   readonly visit?: true;
   /** The name of the calendar whose service it shares. */
@@ -160,13 +158,8 @@ const refilling = policy({ url: 'refill', valueBoolean: true });
 
 const dateOf = (time: number): string => instant(time).slice(0, 10);
 
-/** The end of the time to ask for what is drawn in a calendar, if it is: milliseconds since 1970 UTC. */
-export const drawEnd = ({ drawUntil }: Calendar): number | undefined =>
-  drawUntil === undefined ? undefined : momentOf(drawUntil, { date: dateOf(BEGIN) });
-
 async function open(world: World, name: string, plan: Calendar, others: ReadonlyMap<string, Stored>): Promise<Stored> {
   const { date = DATE, offers, confirmation, refill, serviceOf: shared, actorOf } = plan;
-  const end = drawEnd(plan);
   const service = others.get(shared ?? '')?.service ?? (await store(world, serviceOf(name, plan)));
   const actor =
     others.get(actorOf ?? '')?.actor ??
@@ -181,7 +174,6 @@ async function open(world: World, name: string, plan: Calendar, others: Readonly
       ...(offers ? [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }] : []),
       ...(confirmation ? [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }] : []),
       ...(refill ? [refilling] : []),
-      ...(end === undefined ? [] : [policy({ url: 'drawUntil', valueInstant: instant(end) })]),
     ],
   });
   for (const offer of (offers ?? []).flat()) {

@@ -130,11 +130,6 @@ const withoutEnd = writes({ by: 'call', type: 'Appointment', status: 'proposed' 
     : resource,
 );
 
-/** What is asked for waits for its draw only once it is looked at. */
-const withoutDraw = writes({ by: 'call', type: 'Task' }, (resource) =>
-  resource.resourceType === 'Task' ? { ...resource, restriction: undefined } : resource,
-);
-
 const put = ['PUT'] as const;
 const post = ['POST'] as const;
 
@@ -201,12 +196,10 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
         : request;
     },
   },
-  'a draw leaves out what is looked at late': withoutDraw,
-  'a draw is won by whoever comes first': {
-    ...withoutDraw,
-    misread: (_, text) => text.replace(/"drawUntil","valueInstant":"[^"]*"/g, '"refill","valueBoolean":false'),
-  },
-  'a draw never answers those who lose': leavesOut({ by: 'clock', type: 'Task', status: 'failed' }),
+  'a job never answers those who lose': all(
+    leavesOut({ by: 'job', type: 'Task', status: 'failed' }),
+    leavesOut({ by: 'clock', type: 'Task', status: 'failed' }),
+  ),
   'a booking is no transaction': { spoilt: inBatch('call') },
   'a booking takes too little': writes({ by: 'call', status: 'busy' }, ends(-5)),
   'the rest of a Slot begins too early': writes({ by: 'call', methods: post, status: 'free' }, begins(-5)),

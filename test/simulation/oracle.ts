@@ -7,7 +7,7 @@ import { REPLACES } from '../../core/fhir/reserved.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { visitGroupOf } from '../../core/visits/group.ts';
 import { offeredFor, type Stage } from './acts.ts';
-import { drawEnd, instant, MINUTE, periodOf, type Stored } from './clinic.ts';
+import { instant, MINUTE, periodOf, type Stored } from './clinic.ts';
 import { config } from './config.ts';
 
 /** Something that must never be. */
@@ -521,36 +521,6 @@ export function judgeAbsences(stage: Stage): Violation[] {
   return found;
 }
 
-/** How long after its end a draw is over. */
-export const DRAWING = 10 * MINUTE;
-
-/** Since when something is stored: milliseconds since 1970 UTC. */
-const firstOf = ({ world: { medplum } }: Stage, type: 'Appointment' | 'Task', id: string): number =>
-  Date.parse(medplum.unit.versions(type, id).at(-1)?.lastUpdated ?? '');
-
-/** What must hold of draws: a time goes to who asked for it in time, once all of these take part. */
-function drawn(stage: Stage): Violation[] {
-  const { medplum } = stage.world;
-  const rows = rowsOf(stage, 'book');
-  const all = medplum.all<Appointment>('Appointment');
-  return [...stage.clinic.calendars.values()].flatMap(({ plan }): Violation[] => {
-    const end = drawEnd(plan) ?? 0;
-    const inTime = rows.filter(({ authoredOn }) => Date.parse(authoredOn ?? '') < end);
-    const drawn = inTime.flatMap(({ output = [] }) =>
-      output.map(({ valueReference = {} }) => reference(valueReference)),
-    );
-    const served = all.filter(({ id }) => firstOf(stage, 'Appointment', id) < end + DRAWING);
-    const others = served.filter(({ id }) => firstOf(stage, 'Appointment', id) < end || !drawn.includes(id));
-    const stored = inTime.filter(({ id }) => firstOf(stage, 'Task', id) < end);
-    const draws = new Set(stored.map(({ restriction }) => restriction?.period?.start));
-    const rule = 'a time is drawn among those who asked for it in time';
-    return [
-      ...others.map((one) => ({ rule, text: `${one.status} ${text(times(one))}` })),
-      ...(served.length > 0 && draws.size > 1 ? [{ rule, text: `drawn at ${[...draws].join(' and ')}` }] : []),
-    ];
-  });
-}
-
 /** What must hold of asynchronous bookings when all is quiet: each was answered once, by what is so. */
 export function judgeAsked({ world: { medplum }, asked }: Stage): Violation[] {
   const all = medplum.all<Appointment>('Appointment');
@@ -576,7 +546,6 @@ export function judge(stage: Stage, isQuiet = false): Violation[] {
     ...kept(stage),
     ...waited(stage, contents, isQuiet),
     ...offeredInstead(stage),
-    ...drawn(stage),
   ];
 }
 

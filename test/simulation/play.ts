@@ -1,13 +1,12 @@
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
 import { INTENT_LIFETIME } from '../../core/slots/intent.ts';
 import { type Act, createStage, type Outcome, perform, refusalIn, type Stage, textOf } from './acts.ts';
-import { type Clinic, createClinic, drawEnd, instant, typeOf } from './clinic.ts';
+import { type Clinic, createClinic, instant, typeOf } from './clinic.ts';
 import { settled } from './inside.ts';
 import type { Snapshot } from './medplum.ts';
 import { createMemory, type Memory } from './memory.ts';
 import {
   absenceOffers,
-  DRAWING,
   judge,
   judgeAbsences,
   judgeAnswers,
@@ -116,12 +115,11 @@ async function settle(stage: Stage): Promise<void> {
   }
 }
 
-/** The quiet that comes after the acts: all jobs have run, the clock has, draws are over, and no absence offers anything. */
+/** The quiet that comes after the acts: all jobs have run, the clock has, and no absence offers anything. */
 async function comeToRest(stage: Stage): Promise<void> {
   const { medplum } = stage.world;
   await settle(stage);
-  const draws = [...stage.clinic.calendars.values()].flatMap(({ plan }) => drawEnd(plan) ?? []);
-  const ends = [...draws, ...draws.map((end) => end + DRAWING), ...absenceOffers(stage).map(({ until }) => until)];
+  const ends = absenceOffers(stage).map(({ until }) => until);
   for (const end of ends.toSorted((one, other) => one - other)) {
     medplum.turn(Math.max(0, end - medplum.now()));
     await settle(stage);

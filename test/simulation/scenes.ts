@@ -151,8 +151,8 @@ const bothWaitForVisits: readonly Act[] = [
   join('09:00-10:00', 'y', { portal: 'B', visit: true }),
 ];
 
-/** One time, which is drawn. */
-const drawn: Calendar = { ...plain, hours: '09:00-09:30', drawUntil: '06:00:30' };
+/** One time. */
+const single: Calendar = { ...plain, hours: '09:00-09:30' };
 const ask = (portal: 'A' | 'B'): Act => ({ does: 'ask', time: '09:00-09:30', portal });
 
 type Step = readonly [time: string, calendar: string];
@@ -492,10 +492,10 @@ export const scenes: readonly Scene[] = [
     inTwoRefilled, [[take('x')], [pass(1_500), b('09:00-09:30', { in: ['c'], by: 'schedule' })]],
     { before: [visitB(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), visit(['10:00-10:30', 'c'], ['10:30-11:00', 'd']),
      join('09:00-10:00', 'x', { visit: true, standing: 'v' }), cancel('w', { portal: 'B' })] }),
-  // Draws
-  scene('draw: two ask for one time, and a third comes while it is drawn', { c: drawn },
+  // Asynchronous bookings
+  scene('job: two ask for one time, and a third books', { c: single },
     [[ask('A')], [ask('B')], [pass(1), { does: 'clock', only: 'process-booking' }, b('09:00-09:30')]]),
-  scene('draw: faults: two ask for one time', { c: drawn },
+  scene('job: faults: two ask for one time', { c: single },
     [[ask('A')], [ask('B'), pass(1), { does: 'clock', only: 'process-booking' }]], { faults: 1 }),
   // Publishing
   scene('opening hours change while a portal books', { c: dense }, [[open('09:30-11:00')], [b('09:00-09:30')]]),

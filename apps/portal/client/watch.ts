@@ -101,11 +101,6 @@ function showActions(found: HTMLElement | null): void {
 async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<'changed' | 'same' | undefined> {
   try {
     const answer = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual' });
-    if (answer.type === 'opaqueredirect') {
-      // What was asked for is an appointment now, with a page of its own and, as pages alone are given them, cookies.
-      location.assign(address);
-      return 'changed';
-    }
     const text = answer.ok ? await answer.text() : '';
     const parsed = new DOMParser().parseFromString(text, 'text/html');
     const found = parsed.getElementById('state');

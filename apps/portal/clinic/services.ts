@@ -12,7 +12,6 @@ import type {
 } from '@medplum/fhirtypes';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
 import { serviceIdOf } from '../../../core/fhir/reference.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
@@ -32,8 +31,6 @@ export interface BookableSchedule {
   readonly cancelUntil: number | undefined;
   /** Whether time that is freed is offered to those who wait. */
   readonly isRefilled: boolean;
-  /** Until when its times are asked for, which are drawn then; milliseconds since 1970 UTC. */
-  readonly drawUntil: number | undefined;
   /** How long an appointment is, in minutes; `undefined`: as long as the Slot. */
   readonly minutes: number | undefined;
   /** Where its service is: name and address. */
@@ -77,17 +74,6 @@ export interface BookableService {
 /** Whether time that is freed is offered to those who wait for a service. */
 export const isRefilled = ({ visit, schedules }: BookableService): boolean =>
   visit?.isRefilled || schedules.some((one) => one.isRefilled);
-
-/**
- * Until when a time is asked for, which is drawn then; `undefined`: it is booked at once.
- *
- * @param schedule - reference of its Schedule
- * @param now - milliseconds since 1970 UTC
- */
-export function drawOf({ schedules }: BookableService, schedule: string, now: number): number | undefined {
-  const until = schedules.find(({ reference }) => reference === schedule)?.drawUntil ?? 0;
-  return until > now ? until : undefined;
-}
 
 const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
 
@@ -172,10 +158,6 @@ const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | und
 const refillOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
   extensionIn(partsOf(resource.extension, url), 'refill')?.valueBoolean;
 
-/** Until when what is drawn is asked for, by the booking policy of a resource. */
-const drawUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
-  parseInstant(extensionIn(partsOf(resource.extension, url), 'drawUntil')?.valueInstant);
-
 /** The value of a Schedule's own policy, else the strictest of its services'. */
 const strictest = (own: number | undefined, all: readonly (number | undefined)[]): number | undefined =>
   own ?? all.reduce((most, one) => (one !== undefined && one > (most ?? 0) ? one : most), undefined);
@@ -239,18 +221,15 @@ function bookableSchedule(
     .map((resource) => extensionIn(resource?.extension, urls.confirmation)?.valueCode)
     .find((code) => code !== undefined);
   const actors = listOf(schedule.actor);
-  const byPolicy = (read: typeof cancelUntilOf): number | undefined =>
-    strictest(
-      read(schedule, urls.policy),
-      services.map((one) => read(one, urls.policy)),
-    );
   return {
     reference: `Schedule/${schedule.id}`,
     actor: actors.find(({ reference }) => /^Practitioner(Role)?\//.test(reference ?? ''))?.reference ?? '',
     name: actors.find(({ display }) => display)?.display ?? '',
     isRequest: confirmation === 'manual',
-    cancelUntil: byPolicy(cancelUntilOf),
-    drawUntil: byPolicy(drawUntilOf),
+    cancelUntil: strictest(
+      cancelUntilOf(schedule, urls.policy),
+      services.map((one) => cancelUntilOf(one, urls.policy)),
+    ),
     isRefilled: refillOf(schedule, urls.policy) ?? services.some((one) => refillOf(one, urls.policy) === true),
     minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),
     place: location && placeText(location),

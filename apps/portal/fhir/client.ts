@@ -43,10 +43,6 @@ export interface BookingService {
   /** `$hold` and `$book` are sent again after a lost answer: each appointment must carry an identifier. */
   readonly hold: Ask;
   readonly book: Ask;
-  /** `$book` of a time that is drawn: the Task names the job. */
-  readonly ask: (request: Parameters) => Promise<Answer<'Task'>>;
-  /** What has become of a job; a refusal with the status 202 until that is known. */
-  readonly asked: (job: string) => Promise<Answer<'Appointment'>>;
   /** Proposes whole visits: a Bundle of Bundles of appointments. */
   readonly find: (request: Parameters) => Promise<Answer<'Bundle'>>;
   /** Puts a person on the waitlist; the id of an entry alone asks for its place. Sent again as `$book` is. */
@@ -160,13 +156,12 @@ export function bookingService(options: ServiceOptions, visitor?: Visitor): Book
     new URLSearchParams(
       Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
     ).toString();
-  const operation = <T extends 'Appointment' | 'Bundle' | 'Task'>(
+  const operation = <T extends 'Appointment' | 'Bundle'>(
     type: T,
     name: 'hold' | 'book' | 'waitlist' | 'find',
     body: object,
-    headers: Call['headers'] = {},
   ): Promise<Answer<T>> =>
-    call(type, { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body), headers }, true);
+    call(type, { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body) }, true);
   return {
     read: (type, id) => call(type, { method: 'GET', url: `${baseUrl}/${type}/${encodeURIComponent(id)}` }, true),
     search: (type, parameters) =>
@@ -174,8 +169,6 @@ export function bookingService(options: ServiceOptions, visitor?: Visitor): Book
     follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
     hold: (type, request) => operation(type, 'hold', request),
     book: (type, request) => operation(type, 'book', request),
-    ask: (request) => operation('Task', 'book', request, { prefer: 'respond-async' }),
-    asked: (job) => call('Appointment', { method: 'GET', url: `${baseUrl}/async/${encodeURIComponent(job)}` }, true),
     wait: (request) => operation('Appointment', 'waitlist', request),
     find: (request) => operation('Bundle', 'find', request),
     feed: (token) => {

@@ -8,7 +8,7 @@ import type { ChosenTime } from '../visit/chosen-time.ts';
 import { type PersonField, personFields, relations } from '../visit/person.ts';
 import { type FormState, problemSummary, textArea, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
-import { chosenSteps, drawNote, otherTimes, refusalNote } from './taken.ts';
+import { chosenSteps, otherTimes, refusalNote } from './taken.ts';
 
 /** A patient for whom the visitor may book again. */
 export interface KnownPatient {
@@ -24,8 +24,6 @@ export interface DetailsPage {
   readonly isRequest: boolean;
   /** Until when the time is held, in milliseconds since 1970 UTC; `undefined`: no longer. */
   readonly heldUntil: number | undefined;
-  /** Until when the time is asked for, in milliseconds since 1970 UTC; `undefined`: it is not drawn. */
-  readonly drawUntil: number | undefined;
   /** What became of the request to hold it longer. */
   readonly holdNews: string | undefined;
   readonly questions: QuestionForm | undefined;
@@ -54,14 +52,11 @@ ${chosenSteps(visit, time)}
 export const LAST_MINUTES = 180_000;
 
 /** How long the time is held, and the way to hold it longer. The script counts down, and warns in time. */
-function holdPanel(visit: Visit, { heldUntil, drawUntil, holdNews, refusal }: DetailsPage): Html | false {
+function holdPanel(visit: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
   const { texts, say, clock, portal } = visit;
   const { details } = texts;
   if (refusal?.alternatives !== undefined) {
     return false;
-  }
-  if (drawUntil !== undefined) {
-    return drawNote(visit, drawUntil);
   }
   if (heldUntil === undefined) {
     return html`<div class="hold over"><p role="status">${details.over}</p>
@@ -126,7 +121,7 @@ export function detailsPage(visit: Visit, page: DetailsPage): Reply {
   const { service, questions, state, isRequest, refusal, sealed } = page;
   const labels = new Map(questions ? allQuestions(questions.questions).map(({ field, text }) => [field, text]) : []);
   const person: Readonly<Record<string, string>> = { ...personLabels(visit), comment: details.comment };
-  const submit = page.drawUntil !== undefined ? texts.draw.ask : isRequest ? details.ask : details.submit;
+  const submit = isRequest ? details.ask : details.submit;
   const others = refusal?.alternatives;
   const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
   const body = html`<p class="step">${say(texts.step, { step: 3, steps: 3 })}</p>

@@ -38,12 +38,8 @@ export function otherTimes(visit: Visit, times: readonly ChosenTime[], service?:
 export const bookingFields = ({ key, payer }: BookableService): Html =>
   html`<input type="hidden" name="service" value="${key}">${payer && html`<input type="hidden" name="payer" value="${payer.valueCoding?.code}">`}`;
 
-/** Says that a time is drawn, and until when it is asked for. */
-export const drawNote = ({ texts, say, clock }: Visit, until: number): Html =>
-  html`<p class="note">${say(texts.draw.until, { time: `${clock.longDay(until)}, ${clock.time(until)}` })}</p>`;
-
 /** The page of the free times of a service. */
-export function timesAddress({ portal }: Visit, { key, payer }: BookableService): string {
+function timesAddress({ portal }: Visit, { key, payer }: BookableService): string {
   const code = payer?.valueCoding?.code;
   const query = new URLSearchParams({ service: key, ...(code && { payer: code }) });
   return `${portal.options.path}/times?${query.toString()}`;

@@ -1,13 +1,13 @@
 import type { Extension } from '@medplum/fhirtypes';
 import { type Content, type Html, html } from '../../../packages/web/html.ts';
 import type { Doctor } from '../clinic/doctors.ts';
-import { type BookableSchedule, type BookableService, drawOf, hasWords, isRefilled } from '../clinic/services.ts';
+import { type BookableSchedule, type BookableService, hasWords, isRefilled } from '../clinic/services.ts';
 import type { FreeTime } from '../clinic/times.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { formatTime } from '../visit/chosen-time.ts';
 import { type Movable, when } from './appointment.ts';
 import { payerChoice } from './services.ts';
-import { bookingFields, drawNote } from './taken.ts';
+import { bookingFields } from './taken.ts';
 
 type Query = Readonly<Record<string, string | undefined>>;
 
@@ -150,8 +150,6 @@ function earliestTimes(visit: Visit, page: TimesPage): Html | false {
     .map((time) => {
       const label = say(texts.times.at, { time: clock.time(time.start), day: clock.shortDay(time.start) });
       return timeButton(
-        visit,
-        page,
         time,
         'secondary',
         html`<strong>${label}</strong>${time.schedule.name && html`<br>${time.schedule.name}`}`,
@@ -166,18 +164,8 @@ ${timeForm(visit, page, html`<ul>${buttons}</ul>`)}</section>`
   );
 }
 
-function timeButton(
-  { texts, portal }: Visit,
-  { service }: TimesPage,
-  time: FreeTime,
-  style: 'time' | 'secondary',
-  label: Content,
-): Html {
-  const { reference } = time.schedule;
-  const isDrawn = drawOf(service, reference, portal.now()) !== undefined;
-  const value = formatTime({ ...time, schedule: reference });
-  return html`<li><button name="time" value="${value}" class="${style}">${label}${isDrawn && html`<br><small>${texts.draw.lot}</small>`}</button></li>`;
-}
+const timeButton = (time: FreeTime, style: 'time' | 'secondary', label: Content): Html =>
+  html`<li><button name="time" value="${formatTime({ ...time, schedule: time.schedule.reference })}" class="${style}">${label}</button></li>`;
 
 /** Holds the time whose button is pressed, or asks whether to move to it. */
 function timeForm({ portal }: Visit, { move, service }: TimesPage, content: Content): Html {
@@ -293,15 +281,13 @@ function timeList(visit: Visit, page: TimesPage): Html | false {
   const label = ({ start, schedule: { name } }: FreeTime): Content =>
     isSome && name !== '' ? html`${clock.time(start)}<br><small dir="auto">${name}</small>` : clock.time(start);
   const groups = groupsOf(visit, isByPerson, times).map(([name, own], index) => {
-    const buttons = own.map((time) => timeButton(visit, page, time, 'time', label(time)));
+    const buttons = own.map((time) => timeButton(time, 'time', label(time)));
     return html`<h3 id="group-${index}">${name}</h3><ul class="times${isSome && ' named'}" aria-labelledby="group-${index}">${buttons}</ul>`;
   });
   const isRequest = times.some(({ schedule }) => schedule.isRequest);
-  const draws = times.flatMap(({ schedule }) => drawOf(page.service, schedule.reference, visit.portal.now()) ?? []);
   return html`<section id="times" aria-labelledby="times-title">
 <h2 id="times-title">${say(texts.times.times, { day: clock.longDay(first.start) })}</h2>
 ${isRequest && html`<p class="note">${texts.times.request}</p>`}
-${draws.length > 0 && drawNote(visit, Math.min(...draws))}
 ${((isSome && hasPeople(page)) || !page.isComplete) && html`<p class="note">${texts.times.incomplete}</p>`}
 ${timeForm(visit, page, groups)}
 </section>`;

@@ -1,7 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
-import type { Appointment, Task } from '@medplum/fhirtypes';
+import { randomUUID } from 'node:crypto';
+import type { Appointment } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { drawOf } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import { isKept, type Reply, type Visit } from '../http/visit.ts';
@@ -15,7 +14,6 @@ import { type ChosenTime, formatTime, lengthOf, parseTime } from '../visit/chose
 import { personIn, toPatient, toRelatedPerson } from '../visit/person.ts';
 import { bookRequest, type Submission } from '../visit/requests.ts';
 import { addressOf, checked, pageOf } from './details.ts';
-import { drawAddress } from './draw.ts';
 import { chooseOther, prolong } from './hold.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, marksOf, type UnderWay } from './under-way.ts';
@@ -57,17 +55,6 @@ export function gainedBy({ form }: Visit, { patient, name }: Submission, answer:
   return { patients, appointments: [answer.id ?? ''] };
 }
 
-const isDrawn = ({ portal }: Visit, { service }: UnderWay, { schedule }: ChosenTime): boolean =>
-  drawOf(service, schedule, portal.now()) !== undefined;
-
-/** The same for the same person in the same browser: whoever asks for several times has one place in each draw. */
-function personKey({ form, session }: Visit): string {
-  const { given, family, birthDate } = personIn(form);
-  return createHash('sha256')
-    .update(JSON.stringify([session.browser, given, family, birthDate]))
-    .digest('hex');
-}
-
 /** A time that is not the first choice has an identifier of its own: nothing else was requested with it. */
 const bookingKey = ({ time, key }: UnderWay['pending'], chosen: ChosenTime): string =>
   chosen === time ? key : `${key}-${formatInstant(chosen.start)}`;
@@ -90,13 +77,13 @@ async function bookAtClinic(
   return isGivenBack ? send(`${pending.key}-again`, []) : answer;
 }
 
-/** Books a time that is offered, or asks for it if it is drawn, if the visitor has not taken enough yet. */
+/** Books a time, if the visitor has not taken enough yet. */
 async function book(
   visit: Visit,
   booking: UnderWay,
   chosen: ChosenTime,
   submission: Submission,
-): Promise<readonly Appointment[] | Task | Refusal> {
+): Promise<readonly Appointment[] | Refusal> {
   const { portal, visitor } = visit;
   const { pending, service } = booking;
   const problem =
@@ -108,15 +95,7 @@ async function book(
   if (!takeBack) {
     return visitorLimit;
   }
-  const booked = isDrawn(visit, booking, chosen)
-    ? await portal.service.ask(
-        bookRequest(
-          { time: chosen, service, identifier: identifierOf(portal, bookingKey(pending, chosen)) },
-          submission,
-          [],
-        ),
-      )
-    : await bookAtClinic(visit, booking, chosen, submission);
+  const booked = await bookAtClinic(visit, booking, chosen, submission);
   if (!isRefusal(booked)) {
     portal.shares.end(visitor, pending.key);
   } else if (reasonOf(booked) !== 'unknown') {
@@ -146,24 +125,11 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
       ? { kind: 'redirect', to: addressOf(visit, { check: '1' }), draft: form }
       : detailsPage(visit, { ...page, state: { form, problems } });
   }
-  const key = isDrawn(visit, booking, chosen) ? personKey(visit) : booking.pending.key;
-  const submission = submissionOf(visit, key, known, responseOf(visit, page.questions, answers));
+  const submission = submissionOf(visit, booking.pending.key, known, responseOf(visit, page.questions, answers));
   const booked = await book(visit, booking, chosen, submission);
   if (isRefusal(booked)) {
     const alternatives = await alternativesTo(visit, booked, booking.service, chosen);
     return detailsPage(visit, { ...page, refusal: { reason: reasonOf(booked), alternatives } });
-  }
-  if ('resourceType' in booked) {
-    return {
-      kind: 'redirect',
-      to: await drawAddress(visit, {
-        ...booking.pending,
-        key: bookingKey(booking.pending, chosen),
-        time: chosen,
-        hold: booked.id ?? '',
-      }),
-      draft: null,
-    };
   }
   // One leads to the whole visit or series.
   const [first] = booked;

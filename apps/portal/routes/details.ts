@@ -1,5 +1,5 @@
 import { listOf } from '../../../packages/web/elements.ts';
-import { type BookableService, drawOf } from '../clinic/services.ts';
+import type { BookableService } from '../clinic/services.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
@@ -79,7 +79,6 @@ export async function pageOf(
     time: pending.time,
     isRequest: (schedule ?? service.schedules[0])?.isRequest ?? false,
     heldUntil: held,
-    drawUntil: drawOf(service, pending.time.schedule, visit.portal.now()),
     holdNews: undefined,
     questions,
     privacy: clinic.privacy,

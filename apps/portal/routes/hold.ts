@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { type BookableService, drawOf } from '../clinic/services.ts';
+import type { BookableService } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
@@ -66,8 +66,7 @@ export const holdTime: PageHandler = async (visit) => {
   // Of a visit the clinic's service judges the whole.
   const problem = time.steps ? undefined : await refusalOf(portal.service, service, time);
   const key = randomUUID();
-  const isDrawn = drawOf(service, time.schedule, portal.now()) !== undefined;
-  const held = problem ?? (isDrawn ? [] : await hold(visit, key, service, time));
+  const held = problem ?? (await hold(visit, key, service, time));
   // A time that cannot be held because too many are held, or because the service is busy, can still be booked.
   if (!isRefusal(held) || (!problem && ['tooManyHolds', 'busy'].includes(reasonOf(held)))) {
     const session = withMore(visit.session);

@@ -1,4 +1,4 @@
-import { type BookableService, drawOf } from '../clinic/services.ts';
+import type { BookableService } from '../clinic/services.ts';
 import { readTimes } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Visit } from '../http/visit.ts';
@@ -23,7 +23,6 @@ const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
   ['heldOver', ['hold-expired']],
   ['tooSoon', ['too-soon', 'start-in-past']],
   ['tooFar', ['too-far-ahead']],
-  ['drawn', ['draw-open']],
   ['cancelTooLate', ['cancellation-closed']],
   ['closed', ['appointment-closed', 'transition-not-allowed']],
   ['tooManyHolds', ['too-many-holds']],
@@ -35,7 +34,7 @@ const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
 ];
 
 /** The reasons for which another time may be booked. */
-const aboutTime: readonly RefusalReason[] = ['taken', 'heldOver', 'tooSoon', 'tooFar', 'drawn'];
+const aboutTime: readonly RefusalReason[] = ['taken', 'heldOver', 'tooSoon', 'tooFar'];
 
 /** Why the service has refused, in the words of a patient. */
 export function reasonOf(refusal: Refusal): RefusalReason {
@@ -97,7 +96,6 @@ export async function alternativesTo(
     Math.abs(one.start - time.start) + (one.schedule.reference === time.schedule ? 0 : 3_600_000);
   return found.times
     .filter(({ start, slot }) => start !== time.start || slot !== time.slot)
-    .filter(({ schedule }) => drawOf(service, schedule.reference, now()) === undefined)
     .toSorted((a, b) => distance(a) - distance(b))
     .slice(0, OFFERED)
     .toSorted((a, b) => a.start - b.start)

@@ -3,7 +3,6 @@ import { failurePage } from '../pages/failure.ts';
 import * as appointments from './appointments.ts';
 import { sendDetails } from './booking.ts';
 import { showDetails } from './details.ts';
-import { showDraw } from './draw.ts';
 import { holdTime } from './hold.ts';
 import { leave, openLinkHere, showLink, switchLanguage } from './links.ts';
 import { answerMessage, askMessageMove, moveByMessage, showMessage } from './message.ts';
@@ -46,7 +45,6 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'POST', path: '/hold', handler: holdTime },
   { method: 'GET', path: '/details', handler: showDetails },
   { method: 'POST', path: '/details', handler: sendDetails },
-  { method: 'GET', path: '/draw', handler: showDraw },
   { method: 'GET', path: '/appointments', handler: appointments.showAppointments },
   { method: 'GET', path: '/appointments/:id', handler: appointments.showAppointment },
   { method: 'GET', path: '/appointments/:id/state', handler: appointments.showState },

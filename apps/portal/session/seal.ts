@@ -3,7 +3,7 @@ import { EncryptJWT, jwtDecrypt } from 'jose';
 import * as errors from 'jose/errors';
 
 /** What a sealed text is for: one for a link is not a session, and vice versa. */
-type Purpose = 'session' | 'link' | 'booking' | 'draw' | 'draft' | 'watch';
+type Purpose = 'session' | 'link' | 'booking' | 'draft' | 'watch';
 
 /** Why a sealed text cannot be read. */
 type SealProblem = 'expired' | 'invalid';

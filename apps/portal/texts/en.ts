@@ -110,15 +110,6 @@ export const english = {
     privacy: 'How we use your details:',
     wait: 'Please wait …',
   },
-  draw: {
-    until: 'Given by lot: ask until {time}. Then we draw among all who have asked, and tell you.',
-    lot: 'by lot',
-    ask: 'Ask for this time',
-    asked: 'You have asked for this time',
-    note: 'It is given by lot among all who ask in time. This page shows the result as soon as it is there. Your personal link brings you back.',
-    lost: 'You did not get this time',
-    taken: 'Someone else was drawn for it.',
-  },
   problems: {
     missing: 'Please fill this in.',
     date: 'Enter a date, for example 1980-05-17.',
@@ -139,8 +130,6 @@ export const english = {
     heldOver: 'This time was no longer kept for you, and someone else has taken it.',
     tooSoon: 'It is too late to book this time online.',
     tooFar: 'This time cannot be booked yet.',
-    drawn:
-      'This time is being given by lot among those who have asked for it. What is left can be booked in a few minutes.',
     closed: 'This appointment can no longer be changed.',
     tooManyHolds: 'Too many times are being kept at the moment. Please try again in a few minutes.',
     patientLimit: 'You already have as many open appointments as the clinic allows. Please call the clinic.',

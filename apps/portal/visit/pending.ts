@@ -1,6 +1,5 @@
 import { isId } from '../../../core/fhir/reference.ts';
 import type { Seal } from '../session/seal.ts';
-import { LINK_AFTER } from '../session/session.ts';
 import { type ChosenTime, formatTime, parseTime } from './chosen-time.ts';
 
 /** A booking that is under way, as it is sealed into the address of its page. */
@@ -12,10 +11,7 @@ export interface Pending {
   /** The code of the payer kind; empty if the visitor has not said who pays. */
   readonly payer: string;
   readonly time: ChosenTime;
-  /**
-   * The id of the hold, for a visit those of all its steps with commas between; empty if the time could not be held. Once the
-   * time was asked for: the id of the job.
-   */
+  /** The id of the hold, for a visit those of all its steps with commas between; empty if the time could not be held. */
   readonly hold: string;
   /** The value of the booking's identifier. */
   readonly key: string;
@@ -24,23 +20,18 @@ export interface Pending {
 /** How long a form may be filled in, in milliseconds. The time itself is held for less. */
 const FORM_LENGTH = 24 * 3_600_000;
 
-/** What an address is for: the form, or what becomes of a time that was asked for. */
-type Page = 'booking' | 'draw';
-
 /**
  * Seals a booking for the address of its page.
  *
  * @param now - milliseconds since 1970 UTC
  */
-export function sealPending(seal: Seal, pending: Pending, now: number, page: Page = 'booking'): Promise<string> {
-  const { time } = pending;
-  const end = page === 'draw' ? time.end + LINK_AFTER : now + FORM_LENGTH;
-  return seal.close(page, { ...pending, time: formatTime(time) }, end);
+export function sealPending(seal: Seal, pending: Pending, now: number): Promise<string> {
+  return seal.close('booking', { ...pending, time: formatTime(pending.time) }, now + FORM_LENGTH);
 }
 
 /** Reads what `sealPending` has made; `undefined` if the text is something else, or has expired. */
-export async function openPending(seal: Seal, text: string, page: Page = 'booking'): Promise<Pending | undefined> {
-  const content = await seal.open(page, text);
+export async function openPending(seal: Seal, text: string): Promise<Pending | undefined> {
+  const content = await seal.open('booking', text);
   if (typeof content === 'string') {
     return undefined;
   }

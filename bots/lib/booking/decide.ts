@@ -17,7 +17,6 @@ import {
   type Purpose,
 } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
-import type { Asked } from '../../../core/booking/policy/judge.ts';
 import { holdQuota, quotaKey } from '../../../core/booking/policy/quota.ts';
 import {
   leewayWithin,
@@ -47,8 +46,6 @@ export interface Requestor {
   readonly limits?: readonly RequestorLimit[];
   /** The role in which the requestor acts, if Medplum cannot be asked with its credentials. */
   readonly role?: Role | undefined;
-  /** Since when an asynchronous booking waits. */
-  readonly asked?: Asked | undefined;
 }
 
 /** A decision and the state on which it is based. */
@@ -215,7 +212,6 @@ export async function decideBooking(
     const known = { role, services: servicesLedTo(request, state, services), ...(await holds) };
     const context: BookingContext = {
       now,
-      asked: requestor.asked,
       requestor: id,
       requester: reference,
       config,

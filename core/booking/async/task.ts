@@ -3,27 +3,20 @@ import type {
   Bundle,
   BundleEntry,
   OperationOutcome,
-  Patient,
   Reference,
   Task,
   TaskInput,
 } from '@medplum/fhirtypes';
-import type { BookingConfig, PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { parseJson } from '../../fhir/json.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { idIn, parseReference } from '../../fhir/reference.ts';
 import { isObject, updateEntry } from '../../fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
 import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
-import { schedulesNamed } from '../book/apply-policy.ts';
-import { type BookRequest, eachOf } from '../book/request/request.ts';
 import type { Role } from '../caller-role.ts';
-import { hasCommonIdentifier } from '../patient/identity.ts';
-import { type Asked, drawIssues } from '../policy/judge.ts';
-import type { EffectivePolicy } from '../policy/policy.ts';
-import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import type { ResourceSet } from '../resource-set.ts';
 
 /** An asynchronous booking, as stored in the input of its Task. */
 interface BookingJob {
@@ -95,8 +88,8 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
 const OVERDUE = 5_000;
 
 /**
- * The search for the ids, patients, owners and draws of jobs that should have been carried out by now. A job that was tried again is as new
- * as the last attempt.
+ * The search for the ids and owners of jobs that should have been carried out by now. A job that was tried again is as new as
+ * the last attempt.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -106,13 +99,13 @@ export const overdueJobs = (now: number, config: PublicConfig): string =>
     {
       status: 'requested',
       _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
-      _fields: 'id,for,restriction,authoredOn,basedOn',
+      _fields: 'id',
     },
     config,
   );
 
 /** Left-over jobs in the order in which they are carried out: one of each owner, then the next of each. */
-function inTurns(tasks: readonly Task[], random: () => number, config: PublicConfig): Task[] {
+export function inTurns(tasks: readonly Task[], random: () => number, config: PublicConfig): Task[] {
   const owners = Map.groupBy(tasks, (task) => ownerOf(task, config));
   const queues = [...owners.values()]
     .map((queue) => ({ queue, place: random() }))
@@ -123,94 +116,9 @@ function inTurns(tasks: readonly Task[], random: () => number, config: PublicCon
     .map(({ task }) => task);
 }
 
-/**
- * By what a draw knows the patient of a request: each has one place, whether it is named or sent along; and the Schedules
- * whose draws it may wait for.
- *
- * @param seen - what the requestor may see of what the request names
- */
-export function drawnFor(request: BookRequest, seen: ResourceSet, { baseUrl }: BookingConfig) {
-  const sent = request.patient?.value;
-  const [id = ''] = (request.appointment.value.participant ?? [])
-    .flatMap(({ actor }) => parseReference(actor?.reference, baseUrl, ['Patient'])?.id ?? [])
-    .sort();
-  const isSent = ({ identifier }: Patient) => hasCommonIdentifier(identifier, sent?.identifier);
-  const stored = sent ? resourcesOfType(seen, 'Patient').find(isSent) : findResource(seen, 'Patient', id);
-  const [identifier] = (stored ?? sent)?.identifier ?? [];
-  const reference = sent || id === '' ? undefined : `Patient/${id}`;
-  const schedules = eachOf(request).flatMap((one) => schedulesNamed(one, seen));
-  return {
-    ...((identifier || reference) && { for: { ...(reference && { reference }), ...(identifier && { identifier }) } }),
-    ...(schedules.length > 0 && { basedOn: schedules.map((one) => ({ reference: `Schedule/${one.id}` })) }),
-  };
-}
-
-/**
- * A job that waits for a draw.
- *
- * @param issues - why it cannot be carried out now
- * @returns `undefined` if a draw is not all that it waits for
- */
-export function waiting(task: Task, issues: readonly Issue[]): Task | undefined {
-  const times = issues.map(({ notBefore }) => notBefore ?? 0);
-  return times.every((time) => time > 0)
-    ? { ...task, restriction: { period: { start: formatInstant(Math.max(...times)) } } }
-    : undefined;
-}
-
-/** Since when a job that waits for a draw may be carried out; `undefined` if it waits for none. */
-export const drawnAt = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
-
-/** Since when a job should have been carried out, in milliseconds since 1970 UTC: of one that waits for a draw, its beginning. */
-export const waitsSince = (task: Task): number | undefined =>
-  drawnAt(task) ?? parseInstant(task.authoredOn ?? task.meta?.lastUpdated);
-
-/** When a job was asked for, and whether it has waited for a draw. */
-export function askedIn(task: Task): Asked | undefined {
-  const at = parseInstant(task.authoredOn);
-  return at === undefined ? undefined : { at, hasWaited: drawnAt(task) !== undefined };
-}
-
-/** The ids of the Schedules for whose draws jobs wait. */
-export const drawnSchedules = (tasks: readonly Task[]): string[] => [
-  ...new Set(tasks.flatMap((task) => (drawnAt(task) === undefined ? [] : schedulesIn(task)))),
-];
-
-const schedulesIn = ({ basedOn = [] }: Task): string[] => basedOn.flatMap((one) => idIn(one, 'Schedule') ?? []);
-
-/** Whether the draw that a job waits for has begun: as it was when the job was last looked at, or has been moved since. */
-function isDrawn(task: Task, now: number, policies: ReadonlyMap<string, EffectivePolicy>): boolean {
-  const own = schedulesIn(task).flatMap((id) => policies.get(id) ?? []);
-  return (drawnAt(task) ?? 0) <= now || (own.length > 0 && drawIssues(own, now, askedIn(task), '').length === 0);
-}
-
-/**
- * The jobs to carry out now, in order: those in turns that wait for no draw, then those that are drawn. Each patient's place is
- * as likely as any other; several wishes of a patient keep their order.
- *
- * @param tasks - left-over jobs
- * @param now - milliseconds since 1970 UTC
- * @param policies - of `drawnSchedules`, as they are now
- */
-export function inOrder(
-  tasks: readonly Task[],
-  random: () => number,
-  now: number,
-  policies: ReadonlyMap<string, EffectivePolicy>,
-  config: PublicConfig,
-): Task[] {
-  const others = tasks.filter((task) => drawnAt(task) === undefined);
-  const due = tasks.filter((task) => drawnAt(task) !== undefined && isDrawn(task, now, policies));
-  const patients = Map.groupBy(due, (task) => {
-    const { reference, identifier } = task.for ?? {};
-    const person = identifier ? `${identifier.system}|${identifier.value}` : (reference ?? task.id);
-    return `${ownerOf(task, config)} ${person}`;
-  });
-  const drawn = [...patients.values()]
-    .map((wishes) => ({ wishes, place: random() }))
-    .sort((one, other) => one.place - other.place);
-  return [...inTurns(others, random, config), ...drawn.flatMap(({ wishes }) => wishes)];
-}
+/** Since when a job waits, in milliseconds since 1970 UTC. */
+export const waitsSince = ({ authoredOn, meta }: Task): number | undefined =>
+  parseInstant(authoredOn ?? meta?.lastUpdated);
 
 /** How often a left-over job is tried before it is refused. */
 export const MOST_ATTEMPTS = 20;
@@ -237,10 +145,10 @@ export function visibleTo(job: BookingJob, state: ResourceSet, config: PublicCon
 }
 
 /**
- * A transaction entry that ends a Task, unless it has changed since it was read. What the requestor had sent, and for whom,
- * is no longer needed and is removed.
+ * A transaction entry that ends a Task, unless it has changed since it was read. What the requestor had sent is no longer
+ * needed and is removed.
  */
-export function endTask({ input: _, for: __, ...task }: Task, changes: Partial<Task>): BundleEntry {
+export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): BundleEntry {
   return updateEntry(task, { ...task, ...changes });
 }
 

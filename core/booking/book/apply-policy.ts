@@ -2,7 +2,7 @@ import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
 import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
-import { drawIssues, policyIssues } from '../policy/judge.ts';
+import { policyIssues } from '../policy/judge.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
 import { requestorLimitIssues } from '../policy/requestor-limits.ts';
@@ -68,7 +68,7 @@ export function applyPolicy(
   known: Knowledge,
   context: BookingContext,
 ): PolicyVerdict {
-  const { now, asked, config, purpose = 'book', reached = new Set() } = context;
+  const { now, config, purpose = 'book', reached = new Set() } = context;
   const { interval, appointment } = request;
   const policiesOf = (schedules: readonly Schedule[]) =>
     schedules.map((one) => effectivePolicy(one, readServices(one, state, known).services, config));
@@ -78,14 +78,12 @@ export function applyPolicy(
   }
   // What the clinic itself has offered is not refused for its time.
   const isOfClinic = earlier.previous !== undefined && isOffered(earlier.previous, now, config);
-  const draws = isOfClinic ? [] : drawIssues(policies, now, asked, `${appointment.path}.start`);
   return {
     policies,
     issues: [
       ...(isOfClinic ? [] : policyIssues('take', policies, interval, now, `${appointment.path}.start`)),
-      ...draws,
       ...(isOfClinic ? [] : givingBackIssues(earlier, request, policiesOf, state, context)),
-      ...requestorLimitIssues(reached, changedBy(earlier), appointment.path, config, draws.length > 0),
+      ...requestorLimitIssues(reached, changedBy(earlier), appointment.path, config),
     ],
     quotas: [
       ...policyQuotas(policies, interval, patients, context),

@@ -5,7 +5,6 @@ import { type ScheduleServices, withServices } from '../../slots/terms.ts';
 import type { Patients } from '../appointment/change.ts';
 import type { Offer } from '../appointment/expiry.ts';
 import type { Role } from '../caller-role.ts';
-import type { Asked } from '../policy/judge.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
@@ -16,8 +15,6 @@ import type { Purpose } from './request/request.ts';
 export interface BookingContext {
   /** The moment of the decision, in milliseconds since 1970 UTC. */
   readonly now: number;
-  /** Since when an asynchronous booking waits; one that is answered at once has none. */
-  readonly asked?: Asked | undefined;
   /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
   readonly requestor: string;
   /** The same profile as a reference, with its name where Medplum gives it. */

@@ -1,6 +1,5 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
@@ -71,11 +70,6 @@ const others = {
   quietHours: {
     said: 'a valueString such as 22:00-07:00',
     read: ({ valueString }: Extension) => dailyHours(valueString),
-  },
-  /** Until when portals ask for times that are drawn then, in milliseconds since 1970 UTC. */
-  drawUntil: {
-    said: 'a valueInstant',
-    read: ({ valueInstant }: Extension) => parseInstant(valueInstant),
   },
 } as const;
 
@@ -253,7 +247,6 @@ const stricter: Readonly<Record<PolicyPart, (one: number, other: number) => numb
   offerFor: Math.min,
   attendanceBy: Math.max,
   quietHours: Math.max,
-  drawUntil: Math.max,
 };
 
 interface Said {

@@ -9,7 +9,7 @@ import { isOpen, statusQuery } from '../appointment/status.ts';
 import { type SearchQuery, search } from '../search.ts';
 
 /** A limit of the installation for each requestor. */
-export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'drawn' | 'waiting';
+export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'waiting';
 
 /** The period over which the rate is counted, in milliseconds. */
 const MINUTE = 60_000;
@@ -20,12 +20,6 @@ interface Counted {
   readonly most: keyof BookingConfig['requestors'];
   readonly query: (now: number, config: BookingConfig) => SearchQuery;
 }
-
-/** Asynchronous bookings that are not carried out yet. */
-const jobs = (config: BookingConfig): SearchQuery => [
-  ['code', rowCodes(['book'], config)],
-  ['status', 'requested'],
-];
 
 const counted: Readonly<Record<RequestorLimit, Counted>> = {
   open: {
@@ -42,16 +36,14 @@ const counted: Readonly<Record<RequestorLimit, Counted>> = {
     query: (now) => [['_lastUpdated', `ge${formatInstant(now - MINUTE)}`]],
   },
   waiting: { type: 'Appointment', most: 'maxOpenAppointments', query: () => [['status', 'waitlist']] },
+  /** Asynchronous bookings that are not carried out yet. */
   jobs: {
     type: 'Task',
     most: 'maxBookingsPerMinute',
-    query: (_, config) => [...jobs(config), ['due-date:missing', 'true']],
-  },
-  /** What waits for a draw waits for weeks, and for no minute: as many are drawn while nobody else may book. */
-  drawn: {
-    type: 'Task',
-    most: 'maxBookingsPerMinute',
-    query: (_, config) => [...jobs(config), ['due-date:missing', 'false']],
+    query: (_, config) => [
+      ['code', rowCodes(['book'], config)],
+      ['status', 'requested'],
+    ],
   },
 };
 
@@ -112,24 +104,18 @@ export function limitsReached(
  * Checks a booking, a hold or a wish against the limits of the installation.
  *
  * @param earlier - the appointments that it moves or replaces: if one is open, the number of open ones stays the same
- * @param isDrawn - whether it would wait for a draw
  */
 export function requestorLimitIssues(
   reached: ReadonlySet<RequestorLimit>,
   earlier: readonly (Appointment | undefined)[],
   expression: string,
   { requestors: { maxOpenAppointments, maxBookingsPerMinute } }: BookingConfig,
-  isDrawn = false,
 ): Issue[] {
   const isFurther = !earlier.some((one) => one && isOpen(one));
   const open = `You can have at most ${maxOpenAppointments} open appointments here: cancel some, or ask the clinic.`;
   const rate = `You can book, hold or change at most ${maxBookingsPerMinute} appointments a minute: wait and try again.`;
   const waiting = `You can have at most ${maxOpenAppointments} entries on the waitlist: leave some, or ask the clinic.`;
-  const drawn = `You can have at most ${maxBookingsPerMinute} requests that wait for a draw: cancel some, or ask the clinic.`;
   return [
-    ...(reached.has('drawn') && isDrawn
-      ? [{ code: 'portal-limit-reached', diagnostics: drawn, expression } as const]
-      : []),
     ...(reached.has('waiting') ? [{ code: 'portal-limit-reached', diagnostics: waiting, expression } as const] : []),
     ...(reached.has('open') && isFurther
       ? [{ code: 'portal-limit-reached', diagnostics: open, expression } as const]

@@ -63,7 +63,6 @@ export const bookingErrors = {
   'endpoint-not-allowed': { status: 422, type: 'security', display: 'Notifications cannot be sent to this address' },
   'too-soon': { status: 422, type: 'business-rule', display: 'The time is too soon to be booked' },
   'too-far-ahead': { status: 422, type: 'business-rule', display: 'The time is not open for booking yet' },
-  'draw-open': { status: 422, type: 'business-rule', display: 'The time is drawn' },
   'cancellation-closed': { status: 422, type: 'business-rule', display: 'It is too late to cancel' },
   'patient-has-appointments': {
     status: 422,

@@ -22,8 +22,6 @@ export interface Issue {
   readonly expression?: string;
   /** What the caller could book instead, the nearest first. */
   readonly alternatives?: readonly Alternative[];
-  /** When an asynchronous booking is tried again that is refused for now; in milliseconds since 1970 UTC. */
-  readonly notBefore?: number;
 }
 
 /** Whether an element is the same as another one, or contains it; both are FHIRPaths. */

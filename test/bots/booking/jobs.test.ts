@@ -1,11 +1,8 @@
 import '../config.ts';
-import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Appointment, Bot, OperationOutcome, Parameters, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { handler as bookBot } from '../../../bots/booking/book.ts';
+import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtypes';
 import { handler as cancelBookingJobBot } from '../../../bots/booking/cancel-booking-job.ts';
 import { handler as enqueueBookingBot } from '../../../bots/booking/enqueue-booking.ts';
-import { handler as holdBot } from '../../../bots/booking/hold.ts';
 import { handler as processBookingBot } from '../../../bots/booking/process-booking.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/async/task.ts';
@@ -21,7 +18,6 @@ import {
   asks,
   byChance,
   eventOf,
-  extension,
   inMinutes,
   meanwhile,
   only,
@@ -65,20 +61,6 @@ describe('a booking that is carried out later', () => {
       await run();
       await run();
       expect(problems(await run())).toEqual(['too-many-bookings Appointment']);
-    });
-  });
-
-  it('that waits for a draw is one of so many that do, and keeps out none that does not', async () => {
-    const { schedule, run } = await setting();
-    const { extension: others = [] } = schedule;
-    const valueInstant = new Date(Date.now() + 3_600_000).toISOString();
-    const drawn = extension('LocalBookingPolicy', { extension: [{ url: 'drawUntil', valueInstant }] });
-    const asDrawn = await medplum().change(schedule, { extension: [...others, drawn] });
-    await configured({ requestors: { maxOpenAppointments: 9, maxBookingsPerMinute: 2 } }, async () => {
-      expect([await run(), await run()]).toMatchObject([{ resourceType: 'Task' }, { resourceType: 'Task' }]);
-      expect(problems(await run())).toContain('portal-limit-reached Appointment');
-      await medplum().change(asDrawn, { extension: others });
-      expect(await run()).toMatchObject({ resourceType: 'Task' });
     });
   });
 
@@ -303,105 +285,5 @@ describe('cancel booking job', () => {
       );
       expect(await cancel(job.id, portal)).toMatchObject(notFound);
     });
-  });
-});
-
-describe('a draw', () => {
-  const [HOUR, DRAWN] = [3_600_000, 20_000];
-  const drawn = (until: number) =>
-    extension('LocalBookingPolicy', {
-      extension: [{ url: 'drawUntil', valueInstant: new Date(until).toISOString() }],
-    });
-  const tickAt = (time: number) =>
-    later(time - Date.now(), () =>
-      processBookingBot(medplum().medplum, eventOf<Task | Bot>({ resourceType: 'Bot', id: 'clock' })),
-    );
-  const ask = async (body: Appointment | Parameters, portal: Portal) =>
-    (await enqueueBookingBot(medplum().medplum, eventOf<unknown>(body, portal))) as Task;
-  const statusesOf = async (jobs: readonly Task[]) =>
-    (await Promise.all(jobs.map(({ id }) => medplum().read<Task>(`Task/${id}`)))).map((task) => task?.status);
-
-  it('takes place when the clinic has moved it to, among all who have asked before', async () => {
-    const begin = Date.now();
-    const schedule = await aSchedule(medplum(), { extension: [drawn(begin + 2 * HOUR)] });
-    const slot = await aSlot(medplum(), schedule, '09:00', '09:30');
-    const portal = await aPortal(medplum());
-    const jobs = [await ask(proposed(await aPatient(medplum(), portal), [slot]), portal)];
-    await medplum().change<Schedule>(schedule, { extension: [drawn(begin + HOUR)] });
-    jobs.push(await ask(proposed(await aPatient(medplum(), portal), [slot]), portal));
-    await tickAt(begin + HOUR);
-    expect(await statusesOf(jobs)).toEqual(['requested', 'requested']);
-    await tickAt(begin + HOUR + DRAWN);
-    expect((await statusesOf(jobs)).toSorted()).toEqual(['completed', 'failed']);
-  });
-
-  it('knows a patient who is named in one wish and sent along with another', async () => {
-    const schedule = await aSchedule(medplum(), { extension: [drawn(Date.now() + HOUR)] });
-    const slot = await aSlot(medplum(), schedule, '09:00', '09:30');
-    const portal = await aPortal(medplum());
-    const own = { system: 'urn:kvnr', value: randomUUID() };
-    const patient = await aPatient(medplum(), portal, {
-      identifier: [{ system: 'urn:own', value: randomUUID() }, own],
-    });
-    const { participant: _, ...appointment } = proposed(patient, [slot]);
-    const sent = parameters(
-      { name: 'appt-resource', resource: appointment as Appointment },
-      { name: 'patient', resource: { resourceType: 'Patient', identifier: [own] } },
-    );
-    for (const job of [await ask(proposed(patient, [slot]), portal), await ask(sent, portal)]) {
-      expect(job.for?.identifier).toEqual(patient.identifier?.[0]);
-    }
-  });
-
-  it('answers everybody who asked in time, gives each time to one of them, and keeps all others out until it is over', async () => {
-    const drawUntil = Date.now() + HOUR;
-    const schedule = await aSchedule(medplum(), { extension: [drawn(drawUntil)] });
-    const times = ['09:00', '09:30', '10:00', '10:30', '11:00'];
-    const slots: Slot[] = [];
-    for (const [index, from] of times.slice(0, 4).entries()) {
-      slots.push(await aSlot(medplum(), schedule, from, times[index + 1] ?? ''));
-    }
-    const [popular, other, third, left] = slots;
-    const portals: [Portal, Portal] = [await aPortal(medplum()), await aPortal(medplum())];
-    const [portal] = portals;
-    const jobs: Task[] = [];
-    for (let count = 0; count < 8; count++) {
-      const by = portals[count % 2] ?? portal;
-      const patient = await aPatient(medplum(), by);
-      const wishes = count < 6 ? [popular, other] : [third];
-      for (const slot of wishes) {
-        jobs.push(await ask(proposed(patient, slot ? [slot] : []), by));
-      }
-    }
-    const patient = await aPatient(medplum(), portal);
-    const direct = (time: number, bot: typeof bookBot = bookBot) =>
-      later(time - Date.now(), () =>
-        bot(medplum().medplum, eventOf<unknown>(proposed(patient, left ? [left] : []), portal)),
-      );
-
-    await tickAt(drawUntil + DRAWN / 2);
-    expect(new Set(await statusesOf(jobs))).toEqual(new Set(['requested']));
-    for (const time of [drawUntil - HOUR / 2, drawUntil + DRAWN]) {
-      expect(problems(await direct(time))).toEqual(['draw-open Appointment.start']);
-      expect(problems(await direct(time, holdBot))).toEqual(['draw-open Appointment.start']);
-    }
-    const late = await ask(proposed(await aPatient(medplum(), portal), third ? [third] : []), portal);
-    // What nobody has looked at in time waits, too.
-    await medplum().fhir('PUT', `Task/${late.id}`, {
-      ...(await medplum().read<Task>(`Task/${late.id}`)),
-      restriction: undefined,
-    });
-    await later(drawUntil + DRAWN - Date.now(), () => processBookingBot(medplum().medplum, eventOf<Task | Bot>(late)));
-    expect((await medplum().read<Task>(`Task/${late.id}`))?.status).toBe('requested');
-    jobs.push(late);
-    await tickAt(drawUntil + DRAWN);
-    expect((await statusesOf(jobs)).toSorted()).toEqual(
-      [...Array(3).fill('completed'), ...Array(12).fill('failed')].sort(),
-    );
-    for (const slot of [popular, other, third]) {
-      const held = await medplum().find<Appointment>(`Appointment?slot=Slot/${slot?.id}&status=booked`);
-      expect(held).toHaveLength(1);
-    }
-    expect(await direct(drawUntil + HOUR / 2)).toMatchObject({ resourceType: 'Appointment', status: 'booked' });
   });
 });

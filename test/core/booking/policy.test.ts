@@ -28,7 +28,7 @@ describe('policy', () => {
 
   const parts =
     'leadTime, window, cancelUntil, holdFor, longest, confirmWithin, refillNotice, offerFor, attendanceBy, maxOpenPerPatient, ' +
-    'maxPerPortalAndDay, refill, quietHours, drawUntil';
+    'maxPerPortalAndDay, refill, quietHours';
   const units = 's, min, h, d, wk';
   const path = 'Schedule.extension[0]';
 
@@ -127,12 +127,6 @@ describe('policy', () => {
       ['a number that is text', [count('maxPerPortalAndDay', '5' as never)], perDay, value],
       ['quiet hours without an end', [{ url: 'quietHours', valueString: '22:00' }], quiet, value],
       ['quiet hours that are no time', [{ url: 'quietHours', valueString: '24:00-07:00' }], quiet, value],
-      [
-        'a draw without an instant',
-        [{ url: 'drawUntil', valueInstant: '2027-01-01' }],
-        'drawUntil must be a valueInstant.',
-        value,
-      ],
       ['quiet hours of no length', [{ url: 'quietHours', valueString: '07:00-07:00' }], quiet, value],
       ['a refill that is text', [{ url: 'refill', valueString: 'true' }], 'refill must be a valueBoolean.', value],
       [

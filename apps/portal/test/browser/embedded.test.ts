@@ -12,7 +12,6 @@ import {
 } from '../../../../test/browser/clinic.ts';
 import { test } from '../../../../test/browser/test.ts';
 import { slotsOf } from '../../../../test/contract/fixtures.ts';
-import { MINUTE_LIMIT, scaled } from '../../../../test/lib/time-scale.ts';
 
 const site = process.env.CLINIC_SITE ?? '';
 let address = '';
@@ -94,14 +93,6 @@ test('a site of the portal’s own domain: the frame and a tab have one session,
   await page.locator('main form button').click();
   await page.goto(`${origin}/portal/appointments`);
   await expect(page.locator('h1')).toHaveText('Open your personal link');
-});
-
-test('what is drawn appears in the frame', async ({ browser }) => {
-  test.setTimeout(2 * MINUTE_LIMIT);
-  const service = await aService({ starts: halfHours(morning(8), 2), drawUntil: Date.now() + scaled(4_000) });
-  const [, frame] = await open(await browser.newContext(), service);
-  await bookIn(frame, 'You have asked for this time');
-  await expect(frame.locator('.state')).toHaveText('Confirmed', { timeout: MINUTE_LIMIT });
 });
 
 test('nobody else can show it, send its forms, or learn from it', async ({ browser }) => {
