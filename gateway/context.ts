@@ -1,6 +1,6 @@
 import type { BookingConfig } from '../core/config/config.ts';
 import { timeLimits } from '../core/config/time-limits.ts';
-import type { ChangeLimit } from './admission/change-limit.ts';
+import type { RateLimit } from './admission/rate-limit.ts';
 import type { BookingQueue } from './booking-queue.ts';
 import type { BotRuntime } from './bots/runtime.ts';
 import type { FhirResponse } from './http/response.ts';
@@ -113,10 +113,10 @@ export interface GatewayContext {
   readonly searches: Collapsing<FhirResponse>;
   readonly leads: LeadMemory;
   readonly turns: BookingQueue;
-  readonly changes: ChangeLimit;
-  readonly subscriptionChanges: ChangeLimit;
+  readonly changes: RateLimit;
+  readonly subscriptionChanges: RateLimit;
   /** What changes nothing: what is only asked, and what is refused, by requestor and which of the two it is. */
-  readonly inVain: ChangeLimit;
+  readonly inVain: RateLimit;
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */
   readonly accessTokens: AccessTokens;

@@ -29,7 +29,7 @@ export interface FhirRequest {
   readonly body: unknown;
   readonly header: (name: string) => string | undefined;
   /** Counts the request for its client once more; returns an answer if there were too many. */
-  readonly countAgain: () => Promise<FhirResponse | undefined>;
+  readonly countAgain: () => FhirResponse | undefined;
 }
 
 /** What carries out an interaction. */

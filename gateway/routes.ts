@@ -19,7 +19,7 @@ import { capabilityStatement } from './interactions/capability-statement.ts';
 import { namedBy } from './interactions/definitions.ts';
 import { openApi } from './openapi.ts';
 import { errorResponse } from './operations/error-handler.ts';
-import { fhirRoutes, type Route } from './route-table.ts';
+import { fhirRoutes, type Route, type RouteRule } from './route-table.ts';
 
 const allMethods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -43,13 +43,10 @@ function headerProblem(route: Route, request: FastifyRequest): FhirResponse | un
   return undefined;
 }
 
-/** Assistants have no other way in than their tools: what they do without a person's consent is judged there. */
-const onlyTools = ({ origin }: GatewayContext['addresses']): FhirResponse =>
-  problem('forbidden', `These credentials are those of an assistant: they are good for ${origin}/mcp only.`);
-
-/** The largest body of a kind, in bytes. */
-function bodyLimits({ limits }: GatewayContext): Readonly<Record<BodyKind, number>> {
-  return { form: limits.formBytes, patch: limits.patchBytes, fhir: limits.bodyBytes };
+/** The rule of a route of the FHIR interface. */
+function ruleOf({ isPublic, body }: Route, { limits }: GatewayContext): RouteRule {
+  const bytes = { form: limits.formBytes, patch: limits.patchBytes, fhir: limits.bodyBytes };
+  return { who: isPublic ? 'anyone' : 'client', limit: 'many', bytes: body ? bytes[body] : 0 };
 }
 
 /** A form that is too large is a malformed search; any other body that is too large is refused as such. */
@@ -67,15 +64,13 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, a
   app.route({
     method: route.method,
     url: `${addresses.basePath}${route.path}`,
-    ...(route.body && { bodyLimit: bodyLimits(context)[route.body] }),
+    config: { rule: ruleOf(route, context) },
     ...(route.body === 'form' && {
       errorHandler: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
         answer(request, reply.removeHeader('connection'), formProblem(error, context)),
     }),
     onRequest: async (request, reply) => {
-      const refused =
-        (route.isPublic ? undefined : await admission.admit(request, reply)) ??
-        (request.caller?.assistant ? onlyTools(addresses) : headerProblem(route, request));
+      const refused = headerProblem(route, request);
       return refused && answer(request, reply, refused);
     },
     preHandler: async (request, reply) => {
@@ -116,6 +111,7 @@ function refuseOtherMethods(
   app.route({
     method: allMethods.filter((method) => !allowed.includes(method)),
     url: `${context.addresses.basePath}${path}`,
+    config: { rule: { who: 'anyone', limit: 'many', bytes: 0 } },
     onRequest: async (request, reply) => {
       const { params } = request;
       const isPath = !isObject(params) || params.id === undefined || isId(params.id);
@@ -142,10 +138,7 @@ export async function addFhirRoutes(
   const routes = fhirRoutes(async () => ({ status: 200, resource: statement }), namedBy(statement));
   const description = JSON.stringify(openApi(context.config, routes));
   app.get(`${context.addresses.basePath}/openapi.json`, {
-    onRequest: async (request, reply) => {
-      const refused = await admission.admit(request, reply);
-      return refused && send(reply, refused, representationOrDefault(request), context.addresses);
-    },
+    config: { rule: { who: 'client', limit: 'many', bytes: 0 } },
     handler: async (_request, reply) =>
       reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(description),
   });

@@ -11,9 +11,9 @@ import fastify, {
 } from 'fastify';
 import { Registry } from 'prom-client';
 import type { BookingConfig } from '../core/config/config.ts';
-import { createAdmission } from './admission/admission.ts';
-import { createChangeLimit, mostInVain, mostSubscriptionChanges } from './admission/change-limit.ts';
+import { type Admission, createAdmission } from './admission/admission.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
+import { createRateLimit } from './admission/rate-limit.ts';
 import { addAssistants } from './assistants/mcp.ts';
 import { createBookingQueue } from './booking-queue.ts';
 import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
@@ -37,6 +37,8 @@ import { addGracefulShutdown } from './operations/graceful-shutdown.ts';
 import { addHealth } from './operations/health.ts';
 import { addMetrics } from './operations/metrics.ts';
 import { addProtocolChecks, hostProblem } from './operations/protocol.ts';
+import { mostInVain, mostSubscriptionChanges } from './interactions/limiting-changes.ts';
+import { furtherRule } from './route-table.ts';
 import { addFhirRoutes } from './routes.ts';
 import { createAccessTokens, medplumTokens } from './sealing/access-tokens.ts';
 import { createSealedTokens } from './sealing/sealed-token.ts';
@@ -112,9 +114,9 @@ function createContext({
     searches: createCollapsing(all.collapseMs),
     leads: createLeads(now),
     turns: createBookingQueue(all.turnMs),
-    changes: createChangeLimit(config.requestors.maxBookingsPerMinute, now),
-    subscriptionChanges: createChangeLimit(mostSubscriptionChanges(config), now),
-    inVain: createChangeLimit(mostInVain(config), now),
+    changes: createRateLimit(config.requestors.maxBookingsPerMinute, now),
+    subscriptionChanges: createRateLimit(mostSubscriptionChanges(config), now),
+    inVain: createRateLimit(mostInVain(config), now),
     bindingTokens: createBindingTokens(bindingKey, now),
     accessTokens: sealed ? createAccessTokens(sealed.tokens, sealed.unsealed, now) : medplumTokens,
     sealing: sealed,
@@ -164,6 +166,24 @@ function refuseRequest(request: FastifyRequest, reply: FastifyReply, refused: Fh
     : send(reply, refused, representationOrDefault(request), addresses);
 }
 
+/** Holds every request to the rule of its route before anything else of the route; a route without a rule is not served. */
+function admitByRule(app: FastifyInstance, admission: Admission, addresses: Addresses): void {
+  app.addHook('onRoute', (route) => {
+    const rule = route.config?.rule ?? furtherRule(route.method, route.url);
+    if (!rule) {
+      throw new Error(`${route.method} ${route.url} has no line in gateway/route-table.ts.`);
+    }
+    const admit: onRequestAsyncHookHandler = async (request, reply) => {
+      const refused = await admission.admit(rule, request, reply);
+      return refused && refuseRequest(request, reply, refused, addresses);
+    };
+    route.onRequest = [admit, ...[route.onRequest ?? []].flat()];
+    if (rule.bytes > 0) {
+      route.bodyLimit = rule.bytes;
+    }
+  });
+}
+
 /**
  * Builds the HTTP face of the service in front of a Medplum server. It does not listen yet. `close()` ends it gracefully:
  * new requests are refused with 503, and those under way are finished and answered.
@@ -177,8 +197,10 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   const app = createServer(options, context, trustProxy);
   addErrorHandler(app, addresses);
   addProtocolChecks(app);
+  const admission = createAdmission(app, context);
+  admitByRule(app, admission, addresses);
   const drain = addGracefulShutdown(app, context);
-  const websockets = addWebsockets(app, context, { ...options, trustProxy });
+  const websockets = addWebsockets(app, context, admission, { ...options, trustProxy });
   addMetrics(app, options.metrics ?? new Registry(), drain.inFlight, websockets);
   if (options.audit) {
     addAudit(app);
@@ -204,14 +226,9 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     .after(() => void app.addHook('onRequest', refuse));
   const service: FastifyPluginAsync = async (scope) => {
     await addCors(scope, context.corsOrigins);
-    const admission = await createAdmission(scope, context);
-    scope.addHook('onRequest', async (request, reply) => {
-      const refused = await admission.countAddress(request);
-      return refused && refuseRequest(request, reply, refused, addresses);
-    });
     addDiscovery(scope, context);
-    await addOAuth(scope, context, admission);
-    addMe(scope, context, admission);
+    await addOAuth(scope, context);
+    addMe(scope);
     addAssistants(scope, context, admission);
     await addFhirRoutes(scope, context, admission, new Date((options.now ?? Date.now)()).toISOString());
   };

@@ -1,13 +1,14 @@
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
+import { addressGroups } from '../../core/address-group.ts';
 import type { GatewayContext } from '../context.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { type Caller, hasBearerToken, isCaller, nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
 import { oauthEndpoints } from '../oauth/discovery.ts';
+import type { RouteRule } from '../route-table.ts';
 import { createClientPlaces } from './client-places.ts';
+import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,19 +22,16 @@ declare module 'fastify' {
 /** Decides which requests are served, without reading their bodies. */
 export interface Admission {
   /** Counts a request for the address that it comes from; returns an answer if there were too many. */
-  readonly countAddress: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
-  /** Counts a request whose credentials Medplum has to check, for the address that it comes from. */
-  readonly countAttempt: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
+  readonly countAddress: (address: string) => FhirResponse | undefined;
   /**
-   * Verifies the token, counts the request for its client, and gives it one of the client's places until it is
-   * answered. Sets `request.caller`, unless an answer is returned.
+   * Holds a request to the rule of its route: counts it for its address; where the route needs a token, verifies it, counts
+   * the request for its client, and gives it one of the client's places until it is answered. Sets `request.caller`, unless
+   * an answer is returned.
    */
-  readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<FhirResponse | undefined>;
+  readonly admit: (rule: RouteRule, request: FastifyRequest, reply: FastifyReply) => Promise<FhirResponse | undefined>;
   /** Counts an admitted request for its client once more, for each thing that a batch asks for. */
-  readonly countAgain: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
+  readonly countAgain: (request: FastifyRequest) => FhirResponse | undefined;
 }
-
-const minuteMs = 60_000;
 
 const unauthorized = (diagnostics?: string): FhirResponse =>
   problem('unauthorized', diagnostics, { 'www-authenticate': 'Bearer error="invalid_token"' });
@@ -41,21 +39,36 @@ const unauthorized = (diagnostics?: string): FhirResponse =>
 const tooMany = (seconds: number, what: string): FhirResponse =>
   problem('too-many-requests', `${what} Try again in ${seconds} s.`, { 'retry-after': String(seconds) });
 
-/** Makes a limit of requests per minute. */
-function perMinute(app: FastifyInstance, max: number, what: string, keyOf: (request: FastifyRequest) => string) {
-  const count = app.createRateLimit({ max, timeWindow: minuteMs, keyGenerator: keyOf });
-  return async (request: FastifyRequest): Promise<FhirResponse | undefined> => {
-    const counted = await count(request);
-    return !counted.isAllowed && counted.isExceeded ? tooMany(Math.max(1, counted.ttlInSeconds), what) : undefined;
-  };
+/** Counts for a name; returns an answer if there was too much. */
+function counted(limit: RateLimit, name: string, weight: number, what: string): FhirResponse | undefined {
+  const taken = limit.take(name, weight);
+  return typeof taken === 'number' ? tooMany(taken, what) : undefined;
 }
 
 /** Makes a limit of requests per minute and address; the network of an IPv6 address has one, too. */
-function perAddress(app: FastifyInstance, max: number, what: string) {
-  const ofAddress = perMinute(app, max, what, ({ ip }) => addressGroup(ip));
-  const ofNetwork = perMinute(app, PER_NETWORK * max, what, ({ ip }) => addressNetwork(ip));
-  return async (request: FastifyRequest): Promise<FhirResponse | undefined> =>
-    (await ofAddress(request)) ?? ofNetwork(request);
+function perAddress(most: number, what: string, now: () => number) {
+  const limit = createRateLimit(most, now);
+  return (address: string): FhirResponse | undefined => {
+    for (const { name, times } of addressGroups(address)) {
+      const refused = counted(limit, name, 1 / times, what);
+      if (refused) {
+        return refused;
+      }
+    }
+    return undefined;
+  };
+}
+
+/** What a client is told at a route that is not for it. */
+function strangerAt({ who }: RouteRule, { role, assistant }: Caller, origin: string): FhirResponse | undefined {
+  if (who === 'assistant') {
+    return assistant ? undefined : problem('forbidden', 'Only clients that the clinic has marked as assistants have tools.');
+  }
+  // Assistants have no other way in than their tools: what they do without a person's consent is judged there.
+  if (assistant) {
+    return problem('forbidden', `These credentials are those of an assistant: they are good for ${origin}/mcp only.`);
+  }
+  return who === 'staff' && role === 'requestor' ? problem('forbidden') : undefined;
 }
 
 /**
@@ -63,22 +76,25 @@ function perAddress(app: FastifyInstance, max: number, what: string) {
  *
  * @param app - where requests are decorated
  */
-export async function createAdmission(
+export function createAdmission(
   app: FastifyInstance,
-  { limits, callers, config, addresses, accessTokens }: GatewayContext,
-): Promise<Admission> {
-  await app.register(rateLimit, { global: false });
+  { limits, callers, config, addresses, accessTokens, now }: GatewayContext,
+): Admission {
   app.decorateRequest('caller', undefined);
   app.decorateRequest('medplumAuthorization', undefined);
-  const countAddress = perAddress(app, limits.requestsPerMinuteAndAddress, 'Too many requests from this address.');
+  const countAddress = perAddress(
+    limits.requestsPerMinuteAndAddress,
+    'Too many requests from this address.',
+    now,
+  );
   const countAttempt = perAddress(
-    app,
     limits.attemptsPerMinuteAndAddress,
     'Too many different credentials from this address.',
+    now,
   );
-  const countClient = perMinute(app, limits.requestsPerMinute, 'Too many requests from this client.', ({ caller }) =>
-    nameOf(caller),
-  );
+  const clients = createRateLimit(limits.requestsPerMinute, now);
+  const countClient = ({ caller }: FastifyRequest): FhirResponse | undefined =>
+    counted(clients, nameOf(caller), 1, 'Too many requests from this client.');
   const places = createClientPlaces({
     running: limits.concurrentRequests,
     waiting: limits.waitingRequests,
@@ -96,37 +112,48 @@ export async function createAdmission(
     }
     return undefined;
   };
+  const admitClient = async (request: FastifyRequest): Promise<FhirResponse | undefined> => {
+    const { authorization } = request.headers;
+    if (!hasBearerToken(authorization)) {
+      return problem('unauthorized');
+    }
+    const recalled = accessTokens.recall(authorization);
+    const known = recalled && callers.recall(recalled.authorization);
+    const refused = known ? undefined : countAttempt(request.ip);
+    if (refused) {
+      return refused;
+    }
+    const presented = recalled ?? (await accessTokens.read(authorization));
+    if (!presented) {
+      return unauthorized();
+    }
+    const found = known ?? (await callers.find(presented.authorization));
+    if (!isCaller(found)) {
+      return upstreamProblem(found, config);
+    }
+    if (!accessTokens.admits(presented, found)) {
+      return unauthorized(
+        `This token was issued by Medplum itself. Portals get theirs from ${oauthEndpoints(addresses).token_endpoint}, with the sealed secret that the clinic hands out.`,
+      );
+    }
+    request.caller = found;
+    request.medplumAuthorization = presented.authorization;
+    return undefined;
+  };
   return {
     countAddress,
-    countAttempt,
     countAgain: countClient,
-    admit: async (request, reply) => {
-      const { authorization } = request.headers;
-      if (!hasBearerToken(authorization)) {
-        return problem('unauthorized');
-      }
-      const recalled = accessTokens.recall(authorization);
-      const known = recalled && callers.recall(recalled.authorization);
-      const refused = known ? undefined : await countAttempt(request);
-      if (refused) {
+    admit: async (rule, request, reply) => {
+      const { who, limit } = rule;
+      const refused =
+        (limit === 'none' ? undefined : countAddress(request.ip)) ??
+        (limit === 'few' ? countAttempt(request.ip) : undefined) ??
+        (who === 'anyone' ? undefined : await admitClient(request));
+      const { caller } = request;
+      if (refused || !caller) {
         return refused;
       }
-      const presented = recalled ?? (await accessTokens.read(authorization));
-      if (!presented) {
-        return unauthorized();
-      }
-      const found = known ?? (await callers.find(presented.authorization));
-      if (!isCaller(found)) {
-        return upstreamProblem(found, config);
-      }
-      if (!accessTokens.admits(presented, found)) {
-        return unauthorized(
-          `This token was issued by Medplum itself. Portals get theirs from ${oauthEndpoints(addresses).token_endpoint}, with the sealed secret that the clinic hands out.`,
-        );
-      }
-      request.caller = found;
-      request.medplumAuthorization = presented.authorization;
-      return (await countClient(request)) ?? takePlace(found, reply);
+      return countClient(request) ?? (await takePlace(caller, reply)) ?? strangerAt(rule, caller, addresses.origin);
     },
   };
 }

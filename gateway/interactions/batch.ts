@@ -102,7 +102,7 @@ async function answer(asked: Asked, exchange: FhirRequest, context: GatewayConte
   const { params, query, ifNoneMatch } = asked;
   const header = (name: string) => (name === 'if-none-match' ? ifNoneMatch : undefined);
   const own: FhirRequest = { ...exchange, prefersAsync: false, body: undefined, params, query, header };
-  return (await exchange.countAgain()) ?? asked.handler(own, context);
+  return exchange.countAgain() ?? asked.handler(own, context);
 }
 
 /** Answers the entries one after the other, so that a batch takes no more of Medplum at a time than a single request. */

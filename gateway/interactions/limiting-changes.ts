@@ -1,12 +1,25 @@
 import { appointmentsIn, asksForDryRun } from '../../core/booking/book/request/request.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { parseAnswer } from '../../core/messages/answer.ts';
-import { inVainWeights, mostSubscriptionChanges } from '../admission/change-limit.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
+
+/** How many changes of Subscriptions a subscriber can make within a minute: each may send something to an endpoint. */
+export const mostSubscriptionChanges = ({ notifications }: BookingConfig): number =>
+  notifications.maxSubscriptions + 40;
+
+/**
+ * How much a requestor can have Bots do within a minute that changes nothing: they read with rights, and from a quota of
+ * Medplum's, that all requestors share. Those who were not fast enough may try again, and one visitor of a portal stops no others.
+ */
+export const mostInVain = ({ requestors }: BookingConfig): number => 5 * requestors.maxBookingsPerMinute;
+
+/** As how much of that a request counts: for what is refused more is read. */
+const inVainWeights = { asked: 1, refused: 2 } as const;
 
 /** As how many changes a request counts, the size of its body aside: what only reads counts as none. */
 const counts = {

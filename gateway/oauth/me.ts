@@ -1,7 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Admission } from '../admission/admission.ts';
-import type { GatewayContext } from '../context.ts';
-import { defaultRepresentation, type FhirResponse, send } from '../http/response.ts';
+import type { FastifyInstance } from 'fastify';
 import type { Caller } from '../medplum/current-profile.ts';
 
 /**
@@ -20,14 +17,8 @@ const sessionOf = ({ profileType, profileId }: Caller) => ({
  *
  * @see https://www.medplum.com/docs/sdk/core.medplumclient
  */
-export function addMe(app: FastifyInstance, { addresses }: GatewayContext, admission: Admission): void {
-  const answer = (reply: FastifyReply, what: FhirResponse) => send(reply, what, defaultRepresentation, addresses);
-  app.get('/auth/me', {
-    onRequest: async (request, reply) => {
-      const refused = await admission.admit(request, reply);
-      return refused && answer(reply, refused);
-    },
-    handler: async ({ caller }, reply) =>
-      reply.header('cache-control', 'no-store').send(caller ? sessionOf(caller) : {}),
-  });
+export function addMe(app: FastifyInstance): void {
+  app.get('/auth/me', async ({ caller }, reply) =>
+    reply.header('cache-control', 'no-store').send(caller ? sessionOf(caller) : {}),
+  );
 }

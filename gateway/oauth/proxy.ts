@@ -1,5 +1,4 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission } from '../admission/admission.ts';
 import type { GatewayContext } from '../context.ts';
 import { errorResponse } from '../operations/error-handler.ts';
 import { sendOAuthProblem, sendOAuthRefusal } from './errors.ts';
@@ -33,8 +32,6 @@ const endpoints: readonly Endpoint[] = [
   },
 ];
 
-const bodyBytes = 64 * 1024;
-
 /** Passes a request through to Medplum, unless it asks for a token in a way that the service does not support. */
 function passThrough({ method, path }: Endpoint, context: GatewayContext): Answer {
   return async (request, reply) => {
@@ -51,23 +48,18 @@ function passThrough({ method, path }: Endpoint, context: GatewayContext): Answe
 }
 
 /**
- * Adds the OAuth 2 endpoints of the service, with a limit of requests per minute for each address. Behind them are
- * Medplum's own: where credentials are sealed, the service opens and seals them; otherwise it passes them through.
+ * Adds the OAuth 2 endpoints of the service. Behind them are Medplum's own: where credentials are sealed, the service opens and seals them; otherwise it passes them through.
  */
-export async function addOAuth(app: FastifyInstance, context: GatewayContext, admission: Admission): Promise<void> {
+export async function addOAuth(app: FastifyInstance, context: GatewayContext): Promise<void> {
   const { sealing } = context;
   const oauth: FastifyPluginAsync = async (scope) => {
-    scope.addHook('onRequest', async (request, reply) => {
-      const refused = await admission.countAttempt(request);
-      return refused && sendOAuthProblem(reply, refused);
-    });
     scope.setErrorHandler((error: FastifyError, _request, reply) =>
       sendOAuthProblem(reply.removeHeader('connection'), errorResponse(error)),
     );
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: bodyBytes },
+      { parseAs: 'string' },
       (_request, body, done) => done(null, body),
     );
     for (const endpoint of endpoints) {

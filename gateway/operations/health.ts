@@ -13,9 +13,18 @@ export function addHealth(
   { upstream, limits, config, addresses, sealing }: GatewayContext,
 ): void {
   const credentials = !sealing ? 'medplum' : sealing.unsealed === 'refused' ? 'sealed' : 'both';
+  let asking: ReturnType<typeof upstream.call> | undefined;
+  const ask = (): ReturnType<typeof upstream.call> => {
+    asking ??= upstream
+      .call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs })
+      .finally(() => {
+        asking = undefined;
+      });
+    return asking;
+  };
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
-    const found = await upstream.call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs });
+    const found = await ask();
     return isSuccess(found)
       ? { status: 'ready', bots: config.bots, credentials }
       : send(reply, upstreamProblem(found, config), defaultRepresentation, addresses);

@@ -5,6 +5,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { addressNetwork } from '../../core/address-group.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import type { Admission } from '../admission/admission.ts';
 import { clientAddress, type TrustProxy } from '../admission/client-address.ts';
 import type { GatewayContext } from '../context.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
@@ -117,6 +118,7 @@ function upgradeProblem(request: IncomingMessage): string | undefined {
 export function addWebsockets(
   app: FastifyInstance,
   context: GatewayContext,
+  admission: Pick<Admission, 'countAddress'>,
   { medplumBaseUrl, trustProxy }: WebsocketOptions,
 ): WebsocketCounts {
   const medplumUrl = new URL('ws/subscriptions-r4', medplumBaseUrl.replace(/^http/, 'ws').replace(/\/?$/, '/')).href;
@@ -133,6 +135,10 @@ export function addWebsockets(
       return;
     }
     const address = clientAddress(request, trustProxy);
+    if (admission.countAddress(address)) {
+      refuseConnection(socket, 'too-many-requests');
+      return;
+    }
     server.handleUpgrade(request, socket, head, (client) => {
       client.on('error', () => undefined);
       server.emit('connection', client);

@@ -17,6 +17,21 @@ export interface Presentation {
   readonly consent: string;
 }
 
+/** The most characters of each text that is typed; `bring` is what patients should bring, of one service. */
+export const maxLength: Readonly<Record<keyof Presentation | 'bring', number>> = {
+  name: 200,
+  logo: 280_000,
+  colour: 7,
+  line: 200,
+  postalCode: 20,
+  city: 100,
+  phone: 50,
+  imprint: 500,
+  privacy: 500,
+  consent: 2_000,
+  bring: 2_000,
+};
+
 /** The portal's own colour. */
 const USUAL_COLOUR = '#0a5c8f';
 

@@ -1,4 +1,3 @@
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync } from 'fastify';
 import { addressGroups } from '../../../core/address-group.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
@@ -15,15 +14,17 @@ import { createPortal, type PortalOptions } from '../../portal/portal.ts';
 import { noSession } from '../../portal/session/session.ts';
 import { isLanguage, sayIn, textsOf } from '../../portal/texts/texts.ts';
 import { formValues } from '../../portal/visit/form.ts';
-import { emptyPresentation, withPresentation } from './presentation.ts';
+import { emptyPresentation, maxLength, withPresentation } from './presentation.ts';
 
-/** The largest clinic that is shown, in bytes: a logo, and texts. */
-const MOST = 400_000;
+const longest: ReadonlyMap<string, number> = new Map(Object.entries({ ...maxLength, language: 20 }));
 
-/** The texts of a request; what is missing is empty. */
+/** The texts of a request; what is missing is empty. `undefined` if there is anything else, or more of it. */
 function typedIn(body: unknown): Readonly<Record<string, string>> | undefined {
-  const values = Object.entries(isObject(body) ? body : { nothing: undefined });
-  return values.every((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const values = Object.entries(isObject(body) && !Array.isArray(body) ? body : { nothing: undefined });
+  return values.every(
+    (entry): entry is [string, string] =>
+      typeof entry[1] === 'string' && entry[1].length <= (longest.get(entry[0]) ?? -1),
+  )
     ? Object.fromEntries(values)
     : undefined;
 }
@@ -36,11 +37,10 @@ function typedIn(body: unknown): Readonly<Record<string, string>> | undefined {
 export function clinicPreview(options: PortalOptions): FastifyPluginAsync {
   return async (scope) => {
     const portal = createPortal(options, () => undefined);
-    await scope.register(rateLimit, { max: 300, timeWindow: '1 minute' });
-    scope.post('/clinic-preview', { bodyLimit: MOST }, async ({ body, ip }, reply) => {
+    scope.post('/clinic-preview', async ({ body, ip }, reply) => {
       const typed = typedIn(body);
       if (!typed) {
-        return reply.code(400).send({ problem: 'Send an object of texts.' });
+        return reply.code(400).send({ problem: 'Send an object of texts of the clinic, none longer than it may be.' });
       }
       const { language = '', bring } = typed;
       const texts = textsOf[isLanguage(language) ? language : 'en'];
@@ -82,11 +82,11 @@ ${bring && html`<h2>${texts.appointment.notes}</h2><p class="notes">${bring}</p>
         .replace('<head>', '<head><base target="_blank">')
         .replaceAll(/<script\b.*?<\/script>/gs, '');
       // What is not stored has no address yet.
-      const address = `${options.path}/pictures/Organization/${id}?v=${logo?.version}`;
-      const data = logo && `data:${logo.mediaType};base64,${logo.bytes.toString('base64')}`;
+      const address = `<img src="${options.path}/pictures/Organization/${id}?v=${logo?.version}"`;
+      const data = logo && `<img src="data:${logo.mediaType};base64,${logo.bytes.toString('base64')}"`;
       return reply
         .header('cache-control', caching.personal)
-        .send({ page: data ? markup.replaceAll(address, data) : markup });
+        .send({ page: data ? markup.replace(address, data) : markup });
     });
   };
 }

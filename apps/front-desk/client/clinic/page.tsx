@@ -1,7 +1,9 @@
 import { Button, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { emptyPresentation, logoIn, type Presentation, presentationOf, wrongIn } from '../../clinic/presentation.ts';
-import { FRONT_DESK_PATH } from '../../settings.ts';
+import { isObject } from '../../../../core/fhir/resource.ts';
+import { emptyPresentation, logoIn, maxLength, type Presentation, presentationOf, wrongIn } from '../../clinic/presentation.ts';
+import { isRefusal } from '../../fhir/refusal.ts';
+import { deskData } from '../fhir/client.ts';
 import { Form } from '../parts/form.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -23,13 +25,12 @@ function Preview({ typed, bring }: { readonly typed: Presentation; readonly brin
   useEffect(() => {
     const ending = new AbortController();
     const show = async (): Promise<void> => {
-      const headers = { 'content-type': 'application/json' };
-      const { signal } = ending;
-      const answer = await fetch(`${FRONT_DESK_PATH}/clinic-preview`, { method: 'POST', headers, body, signal });
-      const shown = answer.ok ? await answer.json() : undefined;
-      setPage((before) => (typeof shown?.page === 'string' ? shown.page : before));
+      const isPage = (answer: unknown): boolean => isObject(answer) && typeof answer.page === 'string';
+      const sent = { body: JSON.parse(body), signal: ending.signal };
+      const shown = await deskData<{ page: string }>('/clinic-preview', isPage, sent);
+      setPage((before) => (isRefusal(shown) ? before : shown.page));
     };
-    const timer = setTimeout(() => void show().catch(() => undefined), PAUSE);
+    const timer = setTimeout(() => void show(), PAUSE);
     return () => {
       clearTimeout(timer);
       ending.abort();
@@ -45,13 +46,13 @@ interface Draft extends Presentation {
 
 /** How each field is asked for. */
 const fields = [
-  ['name', 'text', 'organization', 200],
-  ['line', 'text', 'street-address', 200],
-  ['postalCode', 'text', 'postal-code', 20],
-  ['city', 'text', 'address-level2', 100],
-  ['phone', 'tel', 'tel', 50],
-  ['imprint', 'url', 'off', 500],
-  ['privacy', 'url', 'off', 500],
+  ['name', 'text', 'organization'],
+  ['line', 'text', 'street-address'],
+  ['postalCode', 'text', 'postal-code'],
+  ['city', 'text', 'address-level2'],
+  ['phone', 'tel', 'tel'],
+  ['imprint', 'url', 'off'],
+  ['privacy', 'url', 'off'],
 ] as const;
 
 /** How the clinic presents itself to patients, beside the page that they would see. */
@@ -83,10 +84,11 @@ function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onS
       <Form noValidate onSend={() => void save()}>
         <Stack gap="xs">
           {!organization.id && <p>{words.none}</p>}
-          {fields.map(([name, type, autoComplete, maxLength]) => (
+          {fields.map(([name, type, autoComplete]) => (
             <TextInput
               key={name}
-              {...{ type, autoComplete, maxLength }}
+              {...{ type, autoComplete }}
+              maxLength={maxLength[name]}
               label={words.field[name]}
               required={name === 'name'}
               value={draft[name]}
@@ -113,7 +115,7 @@ function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onS
             description={words.consentHelp}
             autosize
             minRows={2}
-            maxLength={2_000}
+            maxLength={maxLength.consent}
             value={draft.consent}
             onChange={(event) => edit({ consent: event.currentTarget.value })}
           />
@@ -130,7 +132,7 @@ function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onS
                 description={words.bringHelp}
                 autosize
                 minRows={2}
-                maxLength={2_000}
+                maxLength={maxLength.bring}
                 value={brought}
                 onChange={(event) => edit({ bring: { ...bring, [service.id ?? '']: event.currentTarget.value } })}
               />

@@ -10,6 +10,7 @@ import type {
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isObject, isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal, type Refusal, refusalOf } from '../../fhir/refusal.ts';
+import { FRONT_DESK_PATH } from '../../settings.ts';
 import { accessToken, expire } from '../session/session.ts';
 import { config, settings } from '../settings.ts';
 
@@ -275,16 +276,21 @@ export const events = (subscription: string, first: number): Promise<Bundle | Re
   );
 
 /**
- * Reads public data from the page's own server, as JSON.
+ * Asks the page's own server, for staff alone.
  *
+ * @param body - what is posted, as JSON
  * @param isWanted - whether an answer is of the right shape
  */
-export async function publicData<T>(url: string, isWanted: (answer: unknown) => boolean): Promise<T | Refusal> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_LIMIT) });
-    const answer: unknown = await response.json();
-    return response.ok && isWanted(answer) ? (answer as T) : refusalOf(response.status, undefined, alternativeUrl);
-  } catch {
-    return refusalOf(0, undefined, alternativeUrl);
-  }
+export async function deskData<T extends object>(
+  path: string,
+  isWanted: (answer: unknown) => boolean,
+  { body, signal }: Pick<Call, 'body' | 'signal'> = {},
+): Promise<T | Refusal> {
+  const headers = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) };
+  const answer = await send(`${FRONT_DESK_PATH}${path}`, {
+    headers,
+    ...(signal && { signal }),
+    ...(body && { method: 'POST', body }),
+  });
+  return isRefused(answer) || isWanted(answer) ? (answer as T | Refusal) : refusalOf(0, undefined, alternativeUrl);
 }

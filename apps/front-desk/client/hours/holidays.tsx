@@ -1,8 +1,7 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { ClosedDay } from '../../../../core/calendar/change/closed-days-list.ts';
-import { FRONT_DESK_PATH } from '../../settings.ts';
-import { publicData } from '../fhir/client.ts';
+import { deskData } from '../fhir/client.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -32,7 +31,7 @@ function inOrder(countries: readonly Country[], language: string): Country[] {
 export function Holidays({ onFound }: { readonly onFound: (days: readonly ClosedDay[]) => void }) {
   const { language, hours: words } = useTexts();
   const countries = useLoaded('holiday countries', () =>
-    publicData<readonly Country[]>(`${FRONT_DESK_PATH}/holidays`, Array.isArray),
+    deskData<readonly Country[]>('/holidays', Array.isArray),
   );
   const [region, setRegion] = useState(
     () => localStorage.getItem(REGION) ?? new Intl.Locale(navigator.language).maximize().region ?? 'DE',
@@ -42,7 +41,7 @@ export function Holidays({ onFound }: { readonly onFound: (days: readonly Closed
   const [isNone, setNone] = useState(false);
   const find = async (): Promise<void> => {
     const days = await submit(() =>
-      publicData<readonly ClosedDay[]>(`${FRONT_DESK_PATH}/holidays/${region}/${year}`, Array.isArray),
+      deskData<readonly ClosedDay[]>(`/holidays/${region}/${year}`, Array.isArray),
     );
     setNone(days?.length === 0);
     if (days && days.length > 0) {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { resolveConfig } from '../../../core/config/resolve.ts';
-import { createChangeLimit } from '../../../gateway/admission/change-limit.ts';
+import { createRateLimit } from '../../../gateway/admission/rate-limit.ts';
 import { bearer, config, fhirJson, gatewayTo, withGateway } from '../fake-medplum.ts';
 
 const { fake } = withGateway();
@@ -36,7 +36,7 @@ const posting = (gateway: ReturnType<typeof gatewayTo>, url: string) => async (b
 
 test('so many changes within a minute, each requestor by itself', () => {
   let time = 0;
-  const { take: takeSeveral } = createChangeLimit(2, () => time);
+  const { take: takeSeveral } = createRateLimit(2, () => time);
   const take = (requestor: string) => takeSeveral(requestor, 1);
   const taken = expect.any(Function);
   expect(take('a')).toEqual(taken);
@@ -56,7 +56,7 @@ test('so many changes within a minute, each requestor by itself', () => {
 
 test('what is large counts several times; what is larger than the limit is allowed by itself', () => {
   let time = 0;
-  const { take } = createChangeLimit(10, () => time);
+  const { take } = createRateLimit(10, () => time);
   const taken = expect.any(Function);
   expect([take('a', 6), take('a', 4), take('a', 1)]).toEqual([taken, taken, 60]);
   time = 60_000;
