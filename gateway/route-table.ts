@@ -31,66 +31,6 @@ import {
   servedTypes,
 } from './served-types.ts';
 
-/** What a request is held to before any work. */
-export interface RouteRule {
-  /** Who may use the route: anyone; any client with a token but an assistant; of them the clinic's staff; an assistant. */
-  readonly who: 'anyone' | 'client' | 'staff' | 'assistant';
-  /** By which limit its address is counted: `few` where Medplum has to be asked or something computed for strangers. */
-  readonly limit: 'many' | 'few' | 'none';
-  /** The largest body, in bytes. */
-  readonly bytes: number;
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The rule of a route of the FHIR interface. */
-    readonly rule?: RouteRule;
-  }
-}
-
-const page: RouteRule = { who: 'anyone', limit: 'many', bytes: 0 };
-
-/**
- * The routes beside the FHIR interface, by method and path; a path may end with `*`. One without a line is not served.
- * Websockets (`{base}/ws`) count as `many` and have places; `/metrics` has a port of its own.
- */
-export const furtherRoutes: Readonly<Record<string, RouteRule>> = {
-  // Its answer is always the same.
-  'GET /healthz': { ...page, limit: 'none' },
-  // Medplum is asked once at a time.
-  'GET /readyz': { ...page, limit: 'none' },
-  'GET /.well-known/*': page,
-  'GET /.well-known/jwks.json': { ...page, limit: 'few' },
-  'POST /oauth2/token': { who: 'anyone', limit: 'few', bytes: 64 * 1024 },
-  'POST /oauth2/introspect': { who: 'anyone', limit: 'few', bytes: 64 * 1024 },
-  'GET /auth/me': { ...page, who: 'client' },
-  'POST /mcp': { who: 'assistant', limit: 'many', bytes: 64 * 1024 },
-  'GET /': page,
-  'GET /start.css': page,
-  'GET /developers/*': page,
-  'GET /front-desk/*': page,
-  'GET /front-desk/holidays': { ...page, who: 'staff' },
-  'GET /front-desk/holidays/:region/:year': { ...page, who: 'staff' },
-  'POST /front-desk/clinic-preview': { who: 'staff', limit: 'many', bytes: 400_000 },
-  // The portal limits its visitors itself, and what it gives to programs (notifications, feeds, files).
-  'GET /portal/*': page,
-  'POST /portal/*': { who: 'anyone', limit: 'many', bytes: 64 * 1024 },
-};
-
-/**
- * The rule of a route beside the FHIR interface: that of its path, or of the longest path with `*` that it begins with.
- *
- * @param methods - of the route; all must have the same rule
- */
-export function furtherRule(methods: string | readonly string[], path: string): RouteRule | undefined {
-  const [method = ''] = [methods].flat();
-  const key = `${method === 'HEAD' ? 'GET' : method} ${path}`;
-  const [longest] = Object.keys(furtherRoutes)
-    .filter((line) => line.endsWith('*') && `${key}/`.startsWith(line.slice(0, -1)))
-    .toSorted((one, other) => other.length - one.length);
-  return furtherRoutes[key] ?? furtherRoutes[longest ?? ''];
-}
-
 /** One route below the FHIR base address. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

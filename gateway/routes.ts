@@ -9,6 +9,7 @@ import type {
 import { isId } from '../core/fhir/reference.ts';
 import { isObject } from '../core/fhir/resource.ts';
 import type { Admission } from './admission/admission.ts';
+import { open, type RouteRule } from './admission/route-rules.ts';
 import type { GatewayContext } from './context.ts';
 import { fastifyHandler, representationOf, representationOrDefault } from './handler.ts';
 import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './http/body.ts';
@@ -19,7 +20,7 @@ import { capabilityStatement } from './interactions/capability-statement.ts';
 import { namedBy } from './interactions/definitions.ts';
 import { openApi } from './openapi.ts';
 import { errorResponse } from './operations/error-handler.ts';
-import { fhirRoutes, type Route, type RouteRule } from './route-table.ts';
+import { fhirRoutes, type Route } from './route-table.ts';
 
 const allMethods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -111,7 +112,7 @@ function refuseOtherMethods(
   app.route({
     method: allMethods.filter((method) => !allowed.includes(method)),
     url: `${context.addresses.basePath}${path}`,
-    config: { rule: { who: 'anyone', limit: 'many', bytes: 0 } },
+    config: { rule: open },
     onRequest: async (request, reply) => {
       const { params } = request;
       const isPath = !isObject(params) || params.id === undefined || isId(params.id);
@@ -138,7 +139,7 @@ export async function addFhirRoutes(
   const routes = fhirRoutes(async () => ({ status: 200, resource: statement }), namedBy(statement));
   const description = JSON.stringify(openApi(context.config, routes));
   app.get(`${context.addresses.basePath}/openapi.json`, {
-    config: { rule: { who: 'client', limit: 'many', bytes: 0 } },
+    config: { rule: { ...open, who: 'client' } },
     handler: async (_request, reply) =>
       reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(description),
   });

@@ -14,6 +14,7 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { type Admission, createAdmission } from './admission/admission.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
 import { createRateLimit } from './admission/rate-limit.ts';
+import { furtherRule } from './admission/route-rules.ts';
 import { addAssistants } from './assistants/mcp.ts';
 import { createBookingQueue } from './booking-queue.ts';
 import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
@@ -23,6 +24,7 @@ import { representationOrDefault } from './handler.ts';
 import { addCors } from './http/cors.ts';
 import { problem } from './http/errors.ts';
 import { defaultRepresentation, type FhirResponse, send } from './http/response.ts';
+import { mostInVain, mostSubscriptionChanges } from './interactions/limiting-changes.ts';
 import { type Addresses, createAddresses } from './medplum/address-rewriting.ts';
 import { createAnswerMemory } from './medplum/answer-memory.ts';
 import { createUpstream, type Upstream } from './medplum/client.ts';
@@ -37,8 +39,6 @@ import { addGracefulShutdown } from './operations/graceful-shutdown.ts';
 import { addHealth } from './operations/health.ts';
 import { addMetrics } from './operations/metrics.ts';
 import { addProtocolChecks, hostProblem } from './operations/protocol.ts';
-import { mostInVain, mostSubscriptionChanges } from './interactions/limiting-changes.ts';
-import { furtherRule } from './route-table.ts';
 import { addFhirRoutes } from './routes.ts';
 import { createAccessTokens, medplumTokens } from './sealing/access-tokens.ts';
 import { createSealedTokens } from './sealing/sealed-token.ts';
@@ -171,7 +171,7 @@ function admitByRule(app: FastifyInstance, admission: Admission, addresses: Addr
   app.addHook('onRoute', (route) => {
     const rule = route.config?.rule ?? furtherRule(route.method, route.url);
     if (!rule) {
-      throw new Error(`${route.method} ${route.url} has no line in gateway/route-table.ts.`);
+      throw new Error(`${route.method} ${route.url} has no line in gateway/admission/route-rules.ts.`);
     }
     const admit: onRequestAsyncHookHandler = async (request, reply) => {
       const refused = await admission.admit(rule, request, reply);

@@ -6,9 +6,9 @@ import type { FhirResponse } from '../http/response.ts';
 import { type Caller, hasBearerToken, isCaller, nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
 import { oauthEndpoints } from '../oauth/discovery.ts';
-import type { RouteRule } from '../route-table.ts';
 import { createClientPlaces } from './client-places.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
+import type { RouteRule } from './route-rules.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -62,7 +62,9 @@ function perAddress(most: number, what: string, now: () => number) {
 /** What a client is told at a route that is not for it. */
 function strangerAt({ who }: RouteRule, { role, assistant }: Caller, origin: string): FhirResponse | undefined {
   if (who === 'assistant') {
-    return assistant ? undefined : problem('forbidden', 'Only clients that the clinic has marked as assistants have tools.');
+    return assistant
+      ? undefined
+      : problem('forbidden', 'Only clients that the clinic has marked as assistants have tools.');
   }
   // Assistants have no other way in than their tools: what they do without a person's consent is judged there.
   if (assistant) {
@@ -82,11 +84,7 @@ export function createAdmission(
 ): Admission {
   app.decorateRequest('caller', undefined);
   app.decorateRequest('medplumAuthorization', undefined);
-  const countAddress = perAddress(
-    limits.requestsPerMinuteAndAddress,
-    'Too many requests from this address.',
-    now,
-  );
+  const countAddress = perAddress(limits.requestsPerMinuteAndAddress, 'Too many requests from this address.', now);
   const countAttempt = perAddress(
     limits.attemptsPerMinuteAndAddress,
     'Too many different credentials from this address.',

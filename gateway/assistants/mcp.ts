@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
 import { isObject } from '../../core/fhir/resource.ts';
 import type { Admission } from '../admission/admission.ts';
 import { createRateLimit } from '../admission/rate-limit.ts';
+import { open } from '../admission/route-rules.ts';
 import type { GatewayContext } from '../context.ts';
 import { exchangeOf, type FhirRequest, only } from '../handler.ts';
 import { problem } from '../http/errors.ts';
@@ -115,7 +116,7 @@ export function addAssistants(app: FastifyInstance, context: GatewayContext, adm
     scope.route({
       method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
       url: '/mcp',
-      config: { rule: { who: 'anyone', limit: 'many', bytes: 0 } },
+      config: { rule: open },
       handler: async (_request, reply) => answer(reply, problem('method-not-allowed', undefined, { allow: 'POST' })),
     });
   };

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { open } from '../admission/route-rules.ts';
 import type { GatewayContext } from '../context.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
 import { SIGNING_ALGORITHM } from '../sealing/sealed-token.ts';
@@ -61,7 +62,7 @@ export function addDiscovery(app: FastifyInstance, { addresses, sealing }: Gatew
   for (const [name, document] of Object.entries(documents)) {
     const whole = { ...oauthEndpoints(addresses), ...document, ...(sealing && sealedMembers(document)) };
     for (const prefix of ['', addresses.basePath]) {
-      app.get(`${prefix}/.well-known/${name}`, async () => whole);
+      app.get(`${prefix}/.well-known/${name}`, { config: { rule: open } }, async () => whole);
     }
   }
 }

@@ -57,10 +57,8 @@ export async function addOAuth(app: FastifyInstance, context: GatewayContext): P
       sendOAuthProblem(reply.removeHeader('connection'), errorResponse(error)),
     );
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string' },
-      (_request, body, done) => done(null, body),
+    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+      done(null, body),
     );
     for (const endpoint of endpoints) {
       const handler = sealing ? endpoint.sealed(context, sealing) : passThrough(endpoint, context);

@@ -15,11 +15,9 @@ export function addHealth(
   const credentials = !sealing ? 'medplum' : sealing.unsealed === 'refused' ? 'sealed' : 'both';
   let asking: ReturnType<typeof upstream.call> | undefined;
   const ask = (): ReturnType<typeof upstream.call> => {
-    asking ??= upstream
-      .call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs })
-      .finally(() => {
-        asking = undefined;
-      });
+    asking ??= upstream.call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs }).finally(() => {
+      asking = undefined;
+    });
     return asking;
   };
   app.get('/healthz', async () => ({ status: 'ok' }));

@@ -243,7 +243,7 @@ describe('server headers', () => {
   });
 
   test('a gateway that shuts down says when to come again, and is done with the connection; people still read pages', async () => {
-    const web: FastifyPluginAsync = async (scope) => void scope.get('/page', async () => 'in words');
+    const web: FastifyPluginAsync = async (scope) => void scope.get('/', async () => 'in words');
     const app = gatewayTo(fake, {}, { web });
     const gate = Promise.withResolvers<void>();
     fake.answer = async () => {
@@ -258,7 +258,7 @@ describe('server headers', () => {
       const { status, headers } = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'GET' });
       expect([status, headers.get('retry-after'), headers.get('connection')]).toEqual([503, '5', 'close']);
     }
-    const page = await fetch(`http://127.0.0.1:${port}/page`, { headers: { accept: 'text/html,*/*;q=0.8' } });
+    const page = await fetch(`http://127.0.0.1:${port}/`, { headers: { accept: 'text/html,*/*;q=0.8' } });
     expect([page.headers.get('connection'), await page.text()]).toEqual(['close', 'in words']);
     gate.resolve();
     expect((await running).status).toBe(200);

@@ -1,7 +1,14 @@
 import { Button, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { isObject } from '../../../../core/fhir/resource.ts';
-import { emptyPresentation, logoIn, maxLength, type Presentation, presentationOf, wrongIn } from '../../clinic/presentation.ts';
+import {
+  emptyPresentation,
+  logoIn,
+  maxLength,
+  type Presentation,
+  presentationOf,
+  wrongIn,
+} from '../../clinic/presentation.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { deskData } from '../fhir/client.ts';
 import { Form } from '../parts/form.tsx';

@@ -30,9 +30,7 @@ function inOrder(countries: readonly Country[], language: string): Country[] {
 /** Finds the public holidays of a country or a state, so that they can be closed together. */
 export function Holidays({ onFound }: { readonly onFound: (days: readonly ClosedDay[]) => void }) {
   const { language, hours: words } = useTexts();
-  const countries = useLoaded('holiday countries', () =>
-    deskData<readonly Country[]>('/holidays', Array.isArray),
-  );
+  const countries = useLoaded('holiday countries', () => deskData<readonly Country[]>('/holidays', Array.isArray));
   const [region, setRegion] = useState(
     () => localStorage.getItem(REGION) ?? new Intl.Locale(navigator.language).maximize().region ?? 'DE',
   );
@@ -40,9 +38,7 @@ export function Holidays({ onFound }: { readonly onFound: (days: readonly Closed
   const { submit, refusal, isBusy } = useSubmit();
   const [isNone, setNone] = useState(false);
   const find = async (): Promise<void> => {
-    const days = await submit(() =>
-      deskData<readonly ClosedDay[]>(`/holidays/${region}/${year}`, Array.isArray),
-    );
+    const days = await submit(() => deskData<readonly ClosedDay[]>(`/holidays/${region}/${year}`, Array.isArray));
     setNone(days?.length === 0);
     if (days && days.length > 0) {
       onFound(days);
