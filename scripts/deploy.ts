@@ -13,7 +13,6 @@ import { deployBots } from './deploy/bots.ts';
 import { CLI_CONFIG, writeCliConfig } from './deploy/cli-config.ts';
 import { artefactsBeforeBots, operations, subscriptions } from './deploy/desired-state.ts';
 import { deployGatewayClient } from './deploy/gateway-client.ts';
-import { markSlots } from './deploy/mark-slots.ts';
 import { findObsolete, remove } from './deploy/removal.ts';
 import { uninstall } from './deploy/uninstall.ts';
 import { type Connection, type Credentials, connect } from './medplum/connect.ts';
@@ -112,9 +111,6 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
   if (obsolete.bots.length + obsolete.subscriptions.length > 0) {
     await remove(connection, obsolete, config, report, dryRun);
     await upsert(connection, subscriptions(artefacts, references, writtenBy(authors), config), silent, dryRun);
-  }
-  if (!dryRun) {
-    await markSlots(connection.medplum, config, Date.now(), log);
   }
   if (cliConfig && !dryRun) {
     writeCliConfig(cliConfig, options.baseUrl, bots, { bookingConfig: options.configPath, gatewayClient });

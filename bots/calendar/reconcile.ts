@@ -1,5 +1,5 @@
-import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, Parameters, Patient, Resource, Slot } from '@medplum/fhirtypes';
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Patient, Resource, Slot } from '@medplum/fhirtypes';
 import { hasEnded, isWaiting } from '../../core/booking/appointment/expiry.ts';
 import { holdsSlots } from '../../core/booking/appointment/status.ts';
 import { isOpenTask } from '../../core/booking/confirmation/task.ts';
@@ -10,7 +10,6 @@ import { atTime } from '../../core/booking/slots/reads.ts';
 import { isOutOfSync } from '../../core/booking/slots/synchronize.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
-import { isResource } from '../../core/fhir/resource.ts';
 import { isByService, ownerOf } from '../../core/fhir/tags.ts';
 import { OVERLAP } from '../../core/notifications/delivery/checkpoint.ts';
 import { isRow } from '../../core/rows/row.ts';
@@ -18,7 +17,6 @@ import { type CalendarSlot, calendarOf, isTaken, slotIdsOf, takesTimeOf } from '
 import { handler as handlePatientChange } from '../booking/handle-patient-change.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
 import { syncAppointment, syncAppointmentsOfPatients } from '../lib/booking/slot-sync.ts';
-import { markSlots } from '../lib/calendar/mark-slots.ts';
 import { publicationRow } from '../lib/calendar/request.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch, readInTransaction, readPages } from '../lib/read.ts';
@@ -139,32 +137,6 @@ function leftIn(
   ];
 }
 
-/** The ids of the Slots that the caller wants marked; `undefined` when the clock started the Bot. */
-function slotsToMark(input: unknown): string[] | undefined {
-  return isResource(input, 'Parameters')
-    ? (input.parameter ?? []).flatMap(({ name, valueId }) => (name === 'slot' && valueId ? [valueId] : []))
-    : undefined;
-}
-
-/**
- * Runs every minute: ends holds and requests that are over, and does what `sync-slots`, `publish-slots`,
- * `handle-patient-change` and `tag-encounter` should have done about all changes since its last run: Medplum does not rerun
- * a Bot that has failed, and a job may be lost with its server.
- *
- * Called with Parameters that name Slots (`slot`), it marks these (`markSlots`): so does a deployment over an older version.
- *
- * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
- */
-export async function handler(medplum: MedplumClient, event?: BotEvent<unknown>): Promise<Parameters | undefined> {
-  const ids = slotsToMark(event?.input);
-  if (ids) {
-    const written = await markSlots(medplum, ids);
-    return { resourceType: 'Parameters', parameter: [{ name: 'written', valueInteger: written }] };
-  }
-  await reconcile(medplum);
-  return undefined;
-}
-
 /** Up to which moment all changes were read with these pages, each of which may be the last of its search. */
 function readUpTo(pages: readonly Resource[][], now: number): number {
   const types = ['Appointment', 'Patient', 'Encounter', 'Patient', 'Slot', 'Slot'] as const;
@@ -173,7 +145,14 @@ function readUpTo(pages: readonly Resource[][], now: number): number {
   return Math.min(now, ...ends);
 }
 
-async function reconcile(medplum: MedplumClient): Promise<void> {
+/**
+ * Runs every minute: ends holds and requests that are over, and does what `sync-slots`, `publish-slots`,
+ * `handle-patient-change` and `tag-encounter` should have done about all changes since its last run: Medplum does not rerun
+ * a Bot that has failed, and a job may be lost with its server.
+ *
+ * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
+ */
+export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
   const end = start + RUN_LIMIT;
   const [rows] = await readInTransaction(medplum, [checkpointSearch('reconcile')]);

@@ -27,7 +27,6 @@ import { creation, rowSearch } from '../../core/rows/row.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { RATE_LIMIT } from '../lib/medplum.ts';
-import { convertOutboxes } from '../lib/notifications/convert-outboxes.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
 import { BATCH_SIZE } from '../lib/notifications/events/event-state.ts';
 import { recordEvents } from '../lib/notifications/events/event-writer.ts';
@@ -236,12 +235,9 @@ async function recordMissedEvents(
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
-  const conversion = convertOutboxes(medplum);
-  await conversion.catch(() => undefined);
   const { checkpoint, listening, subscribers } = await readDueOutboxes(medplum, start);
   await mapConcurrently(
     [
-      () => conversion,
       () => startDeliveries(medplum, subscribers, start + TIMES_LIMIT),
       () => endThoseOfFormer(medplum, listening),
       () => recordMissedEvents(medplum, checkpoint, listening.length > 0),

@@ -12,9 +12,6 @@ export const PREVIOUS = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-A
 export const ORIGINATING = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.originatingAppointment';
 export const RECURRENCE_ID = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.recurrenceId';
 
-/** The system of the tag by which earlier versions marked Subscriptions that they delivered to (`former-outbox`). */
-export const FORMER_STATUS = 'http://hl7.org/fhir/subscription-status';
-
 /** The artefacts whose addresses clients may use in what they send; those of all others are reserved for the service. */
 const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalTerminPriorityExtension',
@@ -32,7 +29,7 @@ function reservedUris(config: PublicConfig): ReadonlySet<string> {
   const names = Object.keys(artefacts) as Artefact[];
   const own = names.filter((name) => !forClients.has(name)).map((name) => artefactUri(config, name));
   const links = [REPLACES, PREVIOUS, ORIGINATING, RECURRENCE_ID];
-  return new Set([...own, ...links, FORMER_STATUS].map((uri) => uri.toLowerCase()));
+  return new Set([...own, ...links].map((uri) => uri.toLowerCase()));
 }
 
 /** The elements whose entries can be reserved, and the child element that says so. */

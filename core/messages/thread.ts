@@ -123,12 +123,11 @@ export const ahead = (known: Known, now: number): Known => ({
 const formatStep = ({ status }: Known, { appointment, start, end, place }: KnownStep): string =>
   [status, formatInstant(start), formatInstant(end), place, appointment].join(' ');
 
-/** @param focus - the appointment that is meant where none is named, as earlier versions kept it */
-function parseKnown(texts: readonly string[], focus: string): Known | undefined {
+function parseKnown(texts: readonly string[]): Known | undefined {
   const steps = texts.flatMap((text): KnownStep[] => {
-    const [, from, to, place = '', appointment = focus] = text.split(' ');
+    const [, from, to, place = '', appointment] = text.split(' ');
     const [start, end] = [parseInstant(from), parseInstant(to)];
-    return start !== undefined && end !== undefined ? [{ appointment, start, end, place }] : [];
+    return start !== undefined && end !== undefined && appointment ? [{ appointment, start, end, place }] : [];
   });
   const status = knownStatuses.find((one) => one === texts[0]?.split(' ')[0]);
   return status && steps.length > 0 ? { status, steps } : undefined;
@@ -175,7 +174,7 @@ export function threadOf({ focus, groupIdentifier, input, status, executionPerio
     key: valueIn(input, 'key')?.valueString ?? '',
     count: valueIn(input, 'count')?.valueInteger ?? 0,
     sent: momentIn(input, 'sent'),
-    known: parseKnown(texts, appointment),
+    known: parseKnown(texts),
     claimed: kind && { kind, attempts, isUnderWay: status === 'in-progress' },
     answerBy: momentIn(input, 'answer-by'),
     isComing: valueIn(input, 'coming')?.valueBoolean === true,

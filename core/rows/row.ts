@@ -21,7 +21,6 @@ interface RowKind {
 const kinds = {
   book: { display: 'An asynchronous booking', person: 'request', isPassing: true },
   outboxes: { display: 'The outboxes of the Subscriptions of one subscriber', person: 'nothing' },
-  notify: { display: 'The outbox of one Subscription, as earlier versions kept it', person: 'nothing' },
   publish: { display: 'How far the opening hours of a schedule are published', person: 'nothing' },
   'publish-all': {
     display: 'How far the schedules have been checked for what is to be published',

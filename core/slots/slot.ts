@@ -185,10 +185,8 @@ function offeredMark({ extension = [] }: Slot, config: PublicConfig): OfferedMar
   const url = artefactUri(config, 'LocalOffered');
   const mark = extension.find((one) => one.url === url);
   const partsNamed = (name: string): Extension[] => (mark?.extension ?? []).filter((part) => part.url === name);
-  // Versions before this one wrote the period alone.
-  const period = partsNamed('period')[0]?.valuePeriod ?? mark?.valuePeriod;
   return {
-    period: timeOf(period),
+    period: timeOf(partsNamed('period')[0]?.valuePeriod),
     place: partsNamed('place')[0]?.valueString,
     services: partsNamed('serviceType').flatMap(({ valueCodeableConcept }) => valueCodeableConcept ?? []),
     revision: partsNamed('revision')[0]?.valueUnsignedInt ?? 0,
@@ -199,11 +197,7 @@ function offeredMark({ extension = [] }: Slot, config: PublicConfig): OfferedMar
 /** Whether a taken Slot says that it was offered: it was published, split off, or marked when it was taken. */
 export function isMarked(slot: Slot, config: PublicConfig): boolean {
   const origin = artefactUri(config, 'LocalSlotOrigin');
-  return (
-    publishedKeyOf(slot, config)?.kind === 'offer' ||
-    identifierIn(slot, origin) !== undefined ||
-    (slot.meta?.tag ?? []).some(({ system }) => system === origin)
-  );
+  return publishedKeyOf(slot, config)?.kind === 'offer' || identifierIn(slot, origin) !== undefined;
 }
 
 function roleOf(slot: Slot, { period }: OfferedMark, config: PublicConfig): SlotRole {

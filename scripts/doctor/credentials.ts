@@ -9,7 +9,7 @@ import { readReadiness } from './gateway.ts';
 
 /** Who logs in with what. */
 export interface CredentialsState {
-  /** Which credentials the gateway accepts from portals, as it says; undefined if it was not asked or is older. */
+  /** Which credentials the gateway accepts from portals, as it says; undefined if it was not asked. */
   readonly taken: string | undefined;
   /** The ids of the gateway's keys, the newest first; undefined if it was not asked. */
   readonly keys: readonly string[] | undefined;

@@ -3,7 +3,6 @@ import type { Appointment, BundleEntry, Resource, Subscription, Task } from '@me
 import { portions } from '../../../core/booking/search.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { ownerOf, requestorQuery } from '../../../core/fhir/tags.ts';
-import { withTrueStatus } from '../../../core/notifications/delivery/former-outbox.ts';
 import {
   noOutboxes,
   type Outbox,
@@ -81,7 +80,7 @@ function joined(row: OutboxRow, stored: Subscription): SubscriptionOutbox | unde
   if (!outbox) {
     return undefined;
   }
-  return { subscription: { ...withTrueStatus(stored), id }, settings: storedParameters(stored, config), row, outbox };
+  return { subscription: { ...stored, id }, settings: storedParameters(stored, config), row, outbox };
 }
 
 /**

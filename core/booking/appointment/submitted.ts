@@ -1,7 +1,7 @@
 import type { Appointment, AppointmentParticipant, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { idIn } from '../../fhir/reference.ts';
-import { changedBy, ownerOf } from '../../fhir/tags.ts';
+import { ownerOf } from '../../fhir/tags.ts';
 import { elementName, ruleOf } from './elements.ts';
 
 /**
@@ -59,24 +59,10 @@ function submittedAfter(known: Submitted, before: Appointment | undefined, after
   });
 }
 
-/**
- * What the requestor has sent of an appointment that a version before 0.1.0 stored, according to its versions.
- *
- * @param versions - the oldest first, with their authors; if there are older ones, nothing in the oldest of these counts as
- *   sent, because there is no telling who has set it
- */
-export function submittedIn(versions: readonly Appointment[], config: PublicConfig): Submitted {
-  return versions.reduce((known, version, index) => {
-    const before = versions[index - 1];
-    const isRequestors = changedBy(version.meta, before?.meta?.versionId, config) === ownerOf(version, config);
-    return submittedAfter(known, before, version, isRequestors);
-  }, nothing);
-}
-
 /** What the requestor has sent of an appointment that is all its own. */
 export const allOf = (appointment: Appointment): Submitted => submittedAfter(nothing, undefined, appointment, true);
 
-/** What the requestor has sent of an appointment; `undefined` if it was stored before this was noted. */
+/** What the requestor has sent of an appointment; `undefined` if it never wrote it. */
 export function submittedOf({ meta }: Appointment, config: PublicConfig): Submitted | undefined {
   const url = artefactUri(config, 'LocalSubmitted');
   const mark = meta?.extension?.find((one) => one.url === url);
@@ -96,7 +82,7 @@ export function submittedOf({ meta }: Appointment, config: PublicConfig): Submit
  *
  * @param before - as it is stored; absent if it is new
  * @param who - id of the profile on whose behalf it is written
- * @param known - what the requestor has sent of it before; if that is not known, nothing is noted
+ * @param known - what the requestor has sent of it before; of one that it never wrote, nothing is noted
  */
 export function withSubmitted(
   after: Appointment,
@@ -105,11 +91,12 @@ export function withSubmitted(
   config: PublicConfig,
   known: Submitted | undefined = before ? submittedOf(before, config) : nothing,
 ): Appointment {
-  if (!known) {
+  const isRequestors = ownerOf(after, config) === who;
+  if (!known && !isRequestors) {
     return after;
   }
   const url = artefactUri(config, 'LocalSubmitted');
-  const { elements, participants, extensions } = submittedAfter(known, before, after, ownerOf(after, config) === who);
+  const { elements, participants, extensions } = submittedAfter(known ?? nothing, before, after, isRequestors);
   const isStored = (key: string): boolean => after.participant.some(({ actor }) => actor?.reference === key);
   const extension: Extension[] = [
     // Whoever books sends a time, and nobody else changes it: the note is never empty.

@@ -10,9 +10,9 @@ import { isByItself, siblingsOf, tookPlace } from '../../visits/group.ts';
 import { type StepMark, stepOf } from '../../visits/visit.ts';
 import { withDisplays } from '../appointment/actors.ts';
 import { endingOf, hasRunOut, isHold, isOffer } from '../appointment/expiry.ts';
-import { allOf, clinicPartOf, type Submitted, submittedIn, submittedOf } from '../appointment/submitted.ts';
+import { allOf, clinicPartOf, type Submitted, submittedOf } from '../appointment/submitted.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf, schedulesOfSlots } from '../resource-set.ts';
-import { asOffers, slotsToGiveBack } from '../slots/synchronize.ts';
+import { slotsToGiveBack } from '../slots/synchronize.ts';
 import { applyPolicy, type PolicyVerdict, schedulesNamed } from './apply-policy.ts';
 import { type BookingContext, type Knowledge, readServices } from './knowledge.ts';
 import { type BookRequest, eachOf } from './request/request.ts';
@@ -62,15 +62,10 @@ export interface Situation extends Given {
 }
 
 /** The slots as they are stored, as far as they were read. */
-function storedCalendar(
-  { state, known: { fragments, around }, context: { config } }: Given,
-  rewritten: readonly Appointment[],
-): Calendar {
-  // Of a Slot that was read again the later version counts: with it, those that hold it were read.
+function storedCalendar({ state, known: { fragments, around }, context: { config } }: Given): Calendar {
+  // If a Slot was read twice, the second copy wins: its appointments were read together with it.
   const slots = [...resourcesOfType(state, 'Slot'), ...(around?.slots ?? []), ...(fragments?.slots ?? [])];
-  const earlier = [...rewritten, ...(fragments?.expired ?? [])];
-  const marked = earlier.reduce<Slot[]>((all, one) => asOffers(all, one, config), slots);
-  return calendarOf(marked, config, fragments?.uses);
+  return calendarOf(slots, config, fragments?.uses);
 }
 
 /** The Schedules that were read, each with the services that it offers. */
@@ -101,9 +96,8 @@ function countedCalendar(stored: Calendar, earlier: readonly EarlierAppointments
 const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
 /** What its requestor has sent of the appointment that is sent again. A hold is the requestor's alone. */
-function submittedBefore({ previous }: EarlierAppointments, { known, context: { config } }: Given) {
-  const versions = known.histories?.versions.get(previous?.id ?? '');
-  const unnoted = previous && isHold(previous, config) ? allOf(previous) : versions && submittedIn(versions, config);
+function submittedBefore({ previous }: EarlierAppointments, { context: { config } }: Given) {
+  const unnoted = previous && isHold(previous, config) ? allOf(previous) : nothing;
   return previous && (submittedOf(previous, config) ?? unnoted);
 }
 
@@ -258,7 +252,7 @@ export function situationsOf(asked: Given): Situation[] {
   const steps = first ? [first, ...others.map((one) => withSamePersons(one, first.resolved))] : [];
   const earlier = steps.map((one) => one.earlier);
   const rewritten = earlier.flatMap(changedBy);
-  const stored = storedCalendar(given, rewritten);
+  const stored = storedCalendar(given);
   const made = new Map<Prepared, Situation>();
   let calendar = countedCalendar(stored, earlier, given);
   const startOf = ({ request: { interval } }: Prepared): number => interval?.start ?? 0;

@@ -7,7 +7,6 @@ import { reachOf } from '../../slots/terms.ts';
 import { contains, overlaps } from '../../time/interval.ts';
 import { stepOf } from '../../visits/visit.ts';
 import { endOf, isHold } from '../appointment/expiry.ts';
-import { submittedOf } from '../appointment/submitted.ts';
 import { quotaKey } from '../policy/quota.ts';
 import { resourcesOfType } from '../resource-set.ts';
 import { merged, type ScheduleTime } from '../slots/reads.ts';
@@ -130,17 +129,10 @@ const usage: When<'usage'> = ({ known, verdict: { quotas } }, found) =>
 
 const isMalformed = (found: readonly Issue[]): boolean => found.some(({ code }) => bookingErrors[code].status === 400);
 
-/**
- * The histories of those appointments that the request may have made before, and of the one that is sent again if it does
- * not note what its requestor has sent.
- */
+/** The histories of those appointments that the request may have made before. */
 const histories: When<'histories'> = (situation, found) => {
-  const { earlier, known, context } = situation;
-  const { previous } = earlier;
-  const isNoted = previous && (isHold(previous, context.config) || submittedOf(previous, context.config));
-  const moved = previous?.id && !isNoted ? [previous.id] : [];
-  const ids = [...new Set([...moved, ...perhapsMoved(situation)])];
-  const isKnown = ids.every((id) => known.histories?.versions.has(id));
+  const ids = perhapsMoved(situation);
+  const isKnown = ids.every((id) => situation.known.histories?.versions.has(id));
   return isKnown || isMalformed(found) ? undefined : ids;
 };
 

@@ -315,17 +315,6 @@ function onlyOnce(entry: BundleEntry, system: string): BundleEntry {
     : entry;
 }
 
-/** The slots of a requestor's appointment were offers, also where a version of before has not marked them. */
-export function asOffers(slots: readonly Slot[], appointment: Appointment, config: PublicConfig): Slot[] {
-  const own = new Set(ownerOf(appointment, config) === undefined ? [] : slotIdsOf(appointment));
-  const system = artefactUri(config, 'LocalSlotOrigin');
-  return slots.map((slot) =>
-    own.has(slot.id ?? '') && isTaken(slot) && !isMarked(slot, config)
-      ? { ...slot, identifier: [...(slot.identifier ?? []), { system, value: slot.id ?? '' }] }
-      : slot,
-  );
-}
-
 /**
  * The transaction entries that update the slots of an appointment to match its status: taken while it is open, confirmed
  * with it, given back when it is cancelled, and everything settled that this excludes or no longer excludes. If several
@@ -360,8 +349,7 @@ export function slotEntriesOf(
 ): BundleEntry[] {
   const { slots, uses, schedules, lost, kept = new Set() } = related;
   const system = artefactUri(config, 'LocalSlotOrigin');
-  const marked = appointments.reduce<Slot[]>((all, one) => asOffers(all, one, config), [...slots]);
-  const before = calendarOf(marked, config, uses);
+  const before = calendarOf(slots, config, uses);
   const context = { termsOf: termsFor(schedules, config), newId };
   if (appointments.every(holdsSlots)) {
     const takings = appointments.flatMap((one) => missingTakings(before, one, related, newId, config));

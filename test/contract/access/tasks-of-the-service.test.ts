@@ -93,7 +93,7 @@ describe('staff and the Tasks in which the service keeps its state', () => {
 
   it('none of their own becomes one: 403', async () => {
     const own = resourceIn('Task', await desk('POST', '/Task', plain));
-    for (const code of ['outboxes', 'notify']) {
+    for (const code of ['outboxes', 'publish']) {
       expect((await desk('PUT', `/Task/${own.id}`, { ...coded(code), id: own.id })).status).toBe(403);
     }
     expect((await desk('DELETE', `/Task/${own.id}`)).status).toBe(200);

@@ -1,8 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Bot, Bundle, Subscription } from '@medplum/fhirtypes';
-import { FORMER_STATUS } from '../../../core/fhir/reserved.ts';
 import type { Installation } from '../../lib/installation.ts';
-import { eventually, until } from '../../lib/until.ts';
+import { eventually } from '../../lib/until.ts';
 import { prepareInstallation } from '../installation.ts';
 
 /** Longer than the lease of a delivery and the run of retry-deliveries after it. */
@@ -78,26 +77,6 @@ it('killed between the deletion and its jobs: the event arrives, the slot is fre
     LONGEST,
   ).is(({ status }) => status === 'free');
   await eventually(async () => http.resourceIn('Bundle', await waiting()).total, LONGEST).is((total) => total === 0);
-  await listener.close();
-});
-
-it('one that a version before stored as requested, with a tag, becomes active by the clock; nothing is sent twice', async () => {
-  const listener = await listening.listen();
-  const { id } = await fixtures.subscribed(listener);
-  await fixtures.outboxTurnsTo('accepted', id);
-  const read = async () =>
-    http.resourceIn('Subscription', await http.medplum('admin', 'GET', `/Subscription/${id}`)) as Subscription;
-  const { meta, ...stored } = await read();
-  expect(stored.status).toBe('active');
-  await loseJobs('restart-handshake');
-  const tag = [...(meta?.tag ?? []), { system: FORMER_STATUS, code: 'active' }];
-  const body = { ...stored, status: 'requested', meta: { ...meta, tag } };
-  expect((await http.medplum('admin', 'PUT', `/Subscription/${id}`, { body })).status).toBe(200);
-  const again = await until(read, ({ status }) => status === 'active', LONGEST);
-  expect(again.meta?.tag).toEqual(meta?.tag);
-  await fixtures.confirm(await fixtures.aBooking());
-  await listening.events(listener, 1, LONGEST);
-  expect(listening.ofKind(listener, 'handshake')).toHaveLength(1);
   await listener.close();
 });
 

@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { Slot } from '@medplum/fhirtypes';
 import { bots } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
@@ -38,28 +37,6 @@ test('a second deployment changes nothing, and says so', async () => {
   expect(counts).toEqual({ created: 0, updated: 0, unchanged: first.counts.created, removed: 0 });
   expect(installation.lines).toContain('unchanged  Bot book');
   expect(await countAll(medplum)).toEqual(before);
-});
-
-test('asks for no mark of a Slot that has one, unless it is of an earlier version', async () => {
-  const { baseUrl, clientId, clientSecret } = installation.sandbox;
-  const [start, end] = [1, 2].map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
-  const slot = await medplum.createResource<Slot>({
-    resourceType: 'Slot',
-    schedule: { reference: 'Schedule/one' },
-    status: 'busy',
-    start: present(start),
-    end: present(end),
-    extension: [{ url: artefactUri(config, 'LocalOffered'), extension: [{ url: 'place', valueString: '1' }] }],
-  });
-  const code = { ...codeOf(trivial), reconcile: "exports.handler = async () => { throw new Error('Busy'); };" };
-  await deploy({ baseUrl, clientId, clientSecret, config, code, log: () => undefined });
-  const url = artefactUri(config, 'LocalOffered');
-  for (const extension of [[], [{ url, valuePeriod: { start: present(start), end: present(end) } }]]) {
-    await medplum.updateResource({ ...slot, extension });
-    await expect(deploy({ baseUrl, clientId, clientSecret, config, code, log: () => undefined })).rejects.toThrow();
-  }
-  await medplum.deleteResource('Slot', slot.id);
-  await installation.deploy({ code: trivial });
 });
 
 test('two at once make no artefact twice; of Bots that are there twice the next one says so', async () => {

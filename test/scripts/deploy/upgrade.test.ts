@@ -8,7 +8,7 @@ import { uninstall } from '../../../scripts/deploy/uninstall.ts';
 import { deploy } from '../../../scripts/deploy.ts';
 import { codeOf, config, type Installation, present, startInstallation } from '../installation.ts';
 
-/** The Bots of version 0.1.0 that have other names now; those with a schedule ran every minute. */
+/** Bots of another version that this one does not have; those with a schedule ran every minute. */
 const renamed = {
   submit: undefined,
   work: '* * * * *',
@@ -24,7 +24,7 @@ const renamed = {
   sweep: '* * * * *',
 } as const;
 
-/** Which of them each internal Subscription of version 0.1.0 started. */
+/** Which of them each internal Subscription of that version started. */
 const startedBots: Readonly<Record<string, keyof typeof renamed>> = {
   'task-requested': 'work',
   'appointment-guarded': 'guard',
@@ -48,7 +48,7 @@ let policy: string;
 /** Ids of the old Bots. */
 const old = new Map<string, string>();
 
-/** Makes a Bot as the deployment of the version before did. */
+/** Makes a Bot as the deployment of that version did. */
 async function deployOld(name: keyof typeof renamed): Promise<void> {
   const { id } = await medplum.post<WithId<Bot>>(`admin/projects/${projectId}/bot`, {
     name,
@@ -80,7 +80,7 @@ const startingSubscriptions = async (): Promise<Subscription[]> =>
 const membershipsOf = (id: string | undefined) =>
   medplum.searchResources('ProjectMembership', { profile: `Bot/${id}` });
 
-/** Puts a project into the state in which the version before has left it. */
+/** Puts a project into the state in which that version has left it. */
 async function downgrade(): Promise<void> {
   for (const name of Object.keys(renamed) as (keyof typeof renamed)[]) {
     await deployOld(name);
@@ -112,7 +112,7 @@ beforeAll(async () => {
   await downgrade();
 });
 
-describe('a deployment over the version before', () => {
+describe('a deployment over another version', () => {
   test('a dry run lists what would be removed, and removes nothing', async () => {
     await installation.deploy({ code: trivial, dryRun: true });
     const removed = installation.lines.filter((line) => line.startsWith('would be removed'));

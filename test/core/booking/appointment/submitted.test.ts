@@ -3,24 +3,11 @@ import type { Appointment, AppointmentParticipant } from '@medplum/fhirtypes';
 import {
   clinicPartOf,
   type Submitted,
-  submittedIn,
   submittedOf,
   withSubmitted,
 } from '../../../../core/booking/appointment/submitted.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
-import { markChange, requestorTag } from '../../../../core/fhir/tags.ts';
 import { config, stored } from '../stored.ts';
-import {
-  appointment,
-  at,
-  config as own,
-  patient,
-  plan as planWith,
-  requestor,
-  schedule,
-  slot,
-  stateOf,
-} from '../support.ts';
 
 const PORTAL = 'portal';
 const by = (reference: string): AppointmentParticipant => ({ actor: { reference }, status: 'accepted' });
@@ -90,16 +77,6 @@ describe('the clinic has set', () => {
   it.each(scenes)('%s', (_, changes, expected) => {
     expect(clinics(versionsOf(changes).at(-1))).toEqual(expected);
   });
-
-  it.each(scenes)('%s, as the history tells of an appointment that has no note', (_, changes, expected) => {
-    const versions = versionsOf(changes).map((version, index): Appointment => {
-      const { extension: _note, ...meta } = version.meta ?? {};
-      const replaced = index === 0 ? undefined : `${index - 1}`;
-      const marked = markChange(meta, changes[index]?.[0] ?? '', replaced, config);
-      return { ...version, meta: { ...marked, versionId: `${index}` } };
-    });
-    expect(clinics(versions.at(-1), submittedIn(versions, config))).toEqual(expected);
-  });
 });
 
 it('the note has names and no content, and only of what is there', () => {
@@ -114,20 +91,4 @@ it('the note has names and no content, and only of what is there', () => {
       { url: 'extension', valueUri: channel.url },
     ],
   });
-});
-
-it.each([
-  ['needs no history of what has a note', true, 'write'],
-  ['reads the history of what has none', false, { histories: ['a'] }],
-])('a re-submission %s', (_, isNoted, expected) => {
-  const before: Appointment = {
-    ...appointment({ id: 'a', status: 'booked' }),
-    meta: { versionId: '1', tag: [requestorTag(requestor, own)] },
-  };
-  const noted = isNoted ? withSubmitted(before, undefined, requestor, own) : before;
-  const taken = slot('nine', '09:00', '09:30', { status: 'busy' });
-  const state = stateOf(schedule, patient, taken, slot('ten', '10:00', '10:30'), noted);
-  const moved = appointment({ id: 'a', slot: [{ reference: 'Slot/ten' }], start: at('10:00'), end: at('10:30') });
-  const plan = planWith(moved, state, {}, undefined, 'requestor', { histories: undefined });
-  expect(plan.kind === 'read' ? plan.wanted : plan.kind).toEqual(expected);
 });

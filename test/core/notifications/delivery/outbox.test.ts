@@ -1,18 +1,16 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
 import * as fc from 'fast-check';
-import { formerOutbox } from '../../../../core/notifications/delivery/former-outbox.ts';
 import {
   dueAt,
   noOutboxes,
   type Outbox,
-  type OutboxStatus,
   outboxesOf,
   outboxesTask,
   outboxStatuses,
   withOutbox,
 } from '../../../../core/notifications/delivery/outbox.ts';
-import { at, begin, config, outbox } from '../support.ts';
+import { begin, config, outbox } from '../support.ts';
 
 const moment = fc.option(fc.integer({ min: begin, max: begin + 1e9 }), { nil: undefined });
 const arbitrary = fc.record({
@@ -74,54 +72,4 @@ describe('the Task of a subscriber', () => {
 
 it('heartbeats are due so long after the last notification', () => {
   expect(dueAt({ ...outbox, sent: begin, heartbeat: 60 })).toBe(begin + 60_000);
-});
-
-describe('an outbox of an earlier version', () => {
-  const task: Task = {
-    resourceType: 'Task',
-    status: 'in-progress',
-    intent: 'order',
-    groupIdentifier: { value: 'portal' },
-    focus: { reference: 'Subscription/s1' },
-    statusReason: { text: '503' },
-    input: [{ type: { text: 'readable' }, valueString: 'Appointment' }],
-    output: [
-      { type: { text: 'events' }, valueInteger: 7 },
-      { type: { text: 'delivered' }, valueInteger: 5 },
-      { type: { text: 'failed attempts' }, valueInteger: 2 },
-      { type: { text: 'listening since' }, valueInstant: at(0) },
-      { type: { text: 'last sent' }, valueInstant: at(9) },
-      { type: { text: 'lease' }, valueInstant: at(20) },
-    ],
-  };
-
-  it.each<[Task['status'], OutboxStatus]>([
-    ['in-progress', 'ready'],
-    ['received', 'ready'],
-    ['ready', 'ready'],
-    ['accepted', 'accepted'],
-    ['failed', 'failed'],
-    ['cancelled', 'cancelled'],
-  ])('that is %s is %s', (status, expected) => {
-    expect(formerOutbox({ ...task, status })).toEqual({
-      subscription: 's1',
-      subscriber: 'portal',
-      readable: ['Appointment'],
-      outbox: {
-        status: expected,
-        events: 7,
-        delivered: 5,
-        attempts: 2,
-        since: begin,
-        sent: begin + 9_000,
-        until: undefined,
-        error: '503',
-      },
-    });
-  });
-
-  it('that says too little is none', () => {
-    expect(formerOutbox({ ...task, output: [] })).toBeUndefined();
-    expect(formerOutbox({ ...task, focus: { reference: 'Appointment/1' } })).toBeUndefined();
-  });
 });
