@@ -120,6 +120,21 @@ describe.each(goes)('a patient who %s', (_, go) => {
     expect(issuesOf(late)[0]).toBe('transition-not-allowed Appointment.status');
   });
 
+  it('leaves the others of an appointment for several patients; the last one takes it along, with the reason', async () => {
+    const { schedule, patient, slot } = await aClinic();
+    const other = await aPatient();
+    const { participant, ...appointment } = proposed(patient, [slot]);
+    const second = { actor: { reference: `Patient/${other.id}` }, status: 'accepted' as const };
+    const booked = succeeded('Appointment', await book({ ...appointment, participant: [...participant, second] }));
+    await go(patient);
+    const left = await eventually(() => read(booked.id ?? '')).is((one) => one.participant.length === 1);
+    expect([left.status, left.participant[0]?.actor?.reference]).toEqual(['booked', `Patient/${other.id}`]);
+    expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
+    await go(other);
+    const cancelled = await eventually(() => read(booked.id ?? '')).is(({ status }) => status === 'cancelled');
+    expect(cancelled.cancelationReason?.coding?.[0]?.code).toBe('patient-inactive');
+  });
+
   it('a patch is then refused, unless it cancels', async () => {
     const { patient, id } = await aBooking();
     await go(patient);

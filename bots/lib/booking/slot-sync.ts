@@ -46,7 +46,7 @@ async function attempt(
   const appointment = stored ?? asCancelled(seen);
   const related = await completeRelated(medplum, appointment, found);
   const patients = await readSurvivors(medplum, related.patients);
-  const current = afterPatientChange(appointment, patients, config.baseUrl);
+  const current = afterPatientChange(appointment, patients, config);
   const now = Date.now();
   const changed = afterItsEnd(current, now, config);
   const slots = await readRelatedSlots(medplum, changed, related);

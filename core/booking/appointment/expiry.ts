@@ -192,7 +192,11 @@ const OTHER = 'other';
  * Why the service itself has cancelled an appointment: the service's own code and, where the publisher of the profile binds
  * the reasons and has a code `other`, that code, too.
  */
-export function reasonOf(code: Expiry['code'] | 'slot-not-free', text: string, config: BookingConfig): CodeableConcept {
+export function reasonOf(
+  code: Expiry['code'] | 'slot-not-free' | 'patient-inactive',
+  text: string,
+  config: BookingConfig,
+): CodeableConcept {
   const own = { system: artefactUri(config, 'LocalBookingError'), code, display: bookingErrors[code].display };
   return { coding: [own, ...otherReason(config)], text };
 }

@@ -1,7 +1,9 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../config/config.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { type Patients, patientIdsOf } from './change.ts';
+import { reasonOf } from './expiry.ts';
 import { isOpen } from './status.ts';
 
 /** How many merges in a row are followed to the survivor. */
@@ -41,29 +43,34 @@ export function survivorOf(id: string, patients: Patients): string | undefined {
 }
 
 /**
- * Adapts an open appointment to the state of its patients: a merged patient is replaced by the remaining record; if a
- * patient is inactive or deleted, the appointment is cancelled. Closed appointments stay unchanged.
+ * Adapts an open appointment to the state of its patients: a merged patient is replaced by the remaining record, one who is
+ * inactive or deleted no longer takes part. The appointment is cancelled with the last of them. Closed appointments stay
+ * unchanged.
  *
  * @param patients - all who take part, and the survivors of merges (`unknownSurvivors`), as far as they exist
- * @param baseUrl - public base address of this service
  * @returns the same object if nothing has to change
  * @see specification 2.1
  */
-export function afterPatientChange(appointment: Appointment, patients: Patients, baseUrl: string): Appointment {
+export function afterPatientChange(appointment: Appointment, patients: Patients, config: BookingConfig): Appointment {
+  const { baseUrl } = config;
   const taking = patientIdsOf(appointment, baseUrl);
   const survivors = new Map(taking.map(({ id }) => [id, survivorOf(id, patients)]));
   if (!isOpen(appointment) || taking.every(({ id }) => survivors.get(id) === id)) {
     return appointment;
   }
-  if ([...survivors.values()].includes(undefined)) {
-    return { ...appointment, status: 'cancelled' };
+  if ([...survivors.values()].every((survivor) => survivor === undefined)) {
+    const cancelationReason = reasonOf('patient-inactive', 'The patient is no longer active.', config);
+    return { ...appointment, status: 'cancelled', cancelationReason };
   }
   const taken = new Set<string>();
   const participant = appointment.participant.flatMap((one) => {
     const [patient] = patientIdsOf({ ...appointment, participant: [one] }, baseUrl);
-    const survivor = patient && survivors.get(patient.id);
-    if (survivor === undefined) {
+    if (!patient) {
       return [one];
+    }
+    const survivor = survivors.get(patient.id);
+    if (survivor === undefined) {
+      return [];
     }
     const isSecond = taken.has(survivor);
     taken.add(survivor);
