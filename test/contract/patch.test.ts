@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Element } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
-import { aClinic, aSlot, book, minutes, proposed, simultaneously, slotsOf, succeeded } from './fixtures.ts';
+import { until } from '../lib/until.ts';
+import { aClinic, aSlot, book, minutes, parameters, proposed, simultaneously, slotsOf, succeeded } from './fixtures.ts';
 import { isActionable, medplum, refusalOf, resourceIn } from './http.ts';
 import { base, config } from './installation.ts';
 import { aBooking, cancellation, fhirPathPatch, patch, read, replacing } from './patch/fixtures.ts';
@@ -52,6 +53,25 @@ describe('PATCH that cancels', () => {
 
 const at = (type: string, path: string) => ({ type: { valueCode: type }, path: { valueString: path } });
 const named = (name: string) => ({ name: { valueString: name } });
+
+it('what has ended is neither cancelled, moved nor replaced by its portal: 422; the clinic cancels it', async () => {
+  const { schedule, patient, slot: later } = await aClinic();
+  const time = { start: new Date(Date.now() + 1_500).toISOString(), end: new Date(Date.now() + 2_500).toISOString() };
+  const slot = await aSlot(schedule, 0, 30, time);
+  const { id = '' } = succeeded('Appointment', await book({ ...proposed(patient, [slot]), ...time }));
+  const next = proposed(patient, [later]);
+  const replacement = { name: 'cancelled-appt-id', valueUri: `Appointment/${id}` };
+  const { parameter } = parameters(next);
+  await until(() => Date.now() > Date.parse(time.end));
+  expect(refusalOf(await patch(id, cancellation))).toEqual([422, 'cancellation-closed Appointment.status']);
+  expect(refusalOf(await book({ ...next, id }))).toEqual([422, 'cancellation-closed Appointment.id']);
+  expect(refusalOf(await book({ resourceType: 'Parameters', parameter: [...parameter, replacement] }))).toEqual([
+    422,
+    'cancellation-closed Parameters.parameter[1].valueUri',
+  ]);
+  expect((await read(id)).status).toBe('booked');
+  expect((await patch(id, cancellation, 'front-desk')).status).toBe(200);
+});
 
 describe('a patch of what may be changed', () => {
   it('FHIRPath Patch: add, insert, replace, move and delete, one after the other', async () => {

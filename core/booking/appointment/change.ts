@@ -1,5 +1,6 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
@@ -78,9 +79,26 @@ function statusChangeIssues(
     return [];
   }
   const isConfirmation = stored.status !== result.status && isOpen(result);
-  return isConfirmation && hasRunOut('request', stored, now, config)
-    ? [tooLate(stored, config)]
-    : transitionIssues(stored.status, result.status, changer);
+  if (isConfirmation && hasRunOut('request', stored, now, config)) {
+    return [tooLate(stored, config)];
+  }
+  const isCancellation = stored.status !== result.status && result.status === 'cancelled';
+  return [
+    ...transitionIssues(stored.status, result.status, changer),
+    ...(isCancellation && changer === 'requestor' ? endedIssues(stored, now, 'Appointment.status') : []),
+  ];
+}
+
+/**
+ * A requestor changes nothing about an appointment that is over: whether somebody came is the clinic's to say.
+ *
+ * @param now - milliseconds since 1970 UTC
+ * @returns `cancellation-closed` if the time of a booked or requested appointment has passed
+ */
+export function endedIssues({ id, status, end }: Appointment, now: number, expression: string): Issue[] {
+  const isOver = (status === 'booked' || status === 'pending') && (parseInstant(end) ?? now + 1) <= now;
+  const diagnostics = `Appointment/${id} ended at ${end}: only the clinic can still change it.`;
+  return isOver ? [{ code: 'cancellation-closed', diagnostics, expression }] : [];
 }
 
 /**

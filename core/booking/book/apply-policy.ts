@@ -1,6 +1,7 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
+import { endedIssues } from '../appointment/change.ts';
 import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
 import { policyIssues } from '../policy/judge.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
@@ -51,7 +52,9 @@ function givingBackIssues(
     }
     const start = Date.parse(earlier.start ?? '');
     const policies = policiesOf(schedulesOfSlots(slotIdsOf(earlier), state));
-    return policyIssues('cancel', policies, { start, end: start }, now, paths[Math.min(index, 1)] ?? '');
+    const path = paths[Math.min(index, 1)] ?? '';
+    const ended = endedIssues(earlier, now, path);
+    return ended.length > 0 ? ended : policyIssues('cancel', policies, { start, end: start }, now, path);
   });
 }
 
