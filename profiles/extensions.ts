@@ -106,6 +106,12 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       context: ['Appointment'],
       value: 'boolean',
     },
+    LocalReplacedBy: {
+      title: 'Successor of a replaced appointment',
+      description: 'The appointment that was booked in place of a cancelled one; set by the service.',
+      context: ['Appointment'],
+      value: 'Reference',
+    },
     LocalOffer: {
       title: 'Offer to one person',
       description:

@@ -43,7 +43,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     return answer([dryRun]);
   }
   const changed = eachOf(parsed.request)
-    .flatMap(({ appointment, replaced }) => [appointment.value.id, replaced?.value])
+    .flatMap(({ appointment, replaced }) => [appointment.value.id, ...replaced.map(({ value }) => value)])
     .filter(isId);
   const role = await readRole(medplum, caller.authorization, changed).catch((error: unknown) => {
     if (error instanceof ReadError) {

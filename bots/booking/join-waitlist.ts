@@ -51,7 +51,7 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
     return { issues: [unavailable] };
   }
   // What of others stands is for staff alone to replace.
-  const { replaced } = request;
+  const [replaced] = request.replaced;
   const isStaff = replaced && (await readRole(medplum, caller.authorization, [replaced.value])) === 'repository';
   const joining = { request, state, requestor: caller.id, now, newId, config, isStaff: isStaff === true };
   const existing = existingEntry(joining);

@@ -28,6 +28,7 @@ export const artefacts = {
   LocalPortal: 'StructureDefinition',
   LocalHeldUntil: 'StructureDefinition',
   LocalHoldProlonged: 'StructureDefinition',
+  LocalReplacedBy: 'StructureDefinition',
   LocalOffer: 'StructureDefinition',
   LocalPlace: 'StructureDefinition',
   LocalVisit: 'StructureDefinition',

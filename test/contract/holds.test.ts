@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Patient, RelatedPerson, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Patient, RelatedPerson, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
 import { eventually } from '../lib/until.ts';
@@ -9,6 +9,7 @@ import {
   aClinic,
   aPatient,
   appointmentsOn,
+  aSchedule,
   aSlot,
   book,
   onSchedule,
@@ -17,12 +18,13 @@ import {
   simultaneously,
   slotsOf,
   stored,
+  succeeded,
 } from './fixtures.ts';
 import { heldUntil, hold } from './holds/fixtures.ts';
 import { issuesOf, medplum, refusalOf, request, resourceIn } from './http.ts';
 import { config } from './installation.ts';
 import { cancellation, patch } from './patch/fixtures.ts';
-import { length, policy } from './policy/fixtures.ts';
+import { count, length, policy } from './policy/fixtures.ts';
 
 const clients: Client[] = [];
 
@@ -155,14 +157,27 @@ describe('$hold', () => {
     await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'free 0-30');
   });
 
-  it('takes no appointment to replace', async () => {
-    const { slot, patient } = await aClinic();
-    const parameter = [
-      { name: 'appt-resource', resource: proposed(patient, [slot]) },
-      { name: 'cancelled-appt-id', valueUri: 'Appointment/1' },
-    ];
-    const refused = await hold({ resourceType: 'Parameters', parameter });
-    expect(refusalOf(refused)).toEqual([400, 'parameter-unknown Parameters.parameter[1].valueUri']);
+  it('at the limit of its patient is possible in place of an appointment, which stands until the booking', async () => {
+    const schedule = await aSchedule(policy(count('maxOpenPerPatient', 1)));
+    const [slot, later, patient] = [await aSlot(schedule, 0, 30), await aSlot(schedule, 60, 90), await aPatient()];
+    const { id } = succeeded('Appointment', await book(proposed(patient, [slot])));
+    const wish = proposed(patient, [later], { from: 60, to: 90 });
+    const instead = (appointment: Appointment, replaced = id) => ({
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'appt-resource', resource: appointment },
+        { name: 'cancelled-appt-id', valueUri: `Appointment/${replaced}` },
+      ],
+    });
+    expect(refusalOf(await hold(wish))).toEqual([422, 'patient-limit-reached Appointment.start']);
+    expect(refusalOf(await hold(instead(wish, 'unknown')))).toEqual([
+      422,
+      'replaced-appointment-not-found Parameters.parameter[1].valueUri',
+    ]);
+    const held = resourceIn('Appointment', await hold(instead(wish)));
+    expect(await slotsOf(schedule)).toEqual(['busy 0-30', 'busy-tentative 60-90']);
+    expect((await book(instead({ ...wish, id: held.id ?? '' }))).status).toBe(201);
+    expect(await slotsOf(schedule)).toEqual(['free 0-30', 'busy 60-90']);
   });
 });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { artefactUri } from '../../core/config/config.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { eventually } from '../lib/until.ts';
 import { change } from './calendar/fixtures.ts';
@@ -15,6 +16,7 @@ import {
   minutes,
   parameters,
   proposed,
+  several,
   simultaneously,
   slotsOf,
   stored,
@@ -23,6 +25,7 @@ import {
 import { issuesOf, medplum, refusalOf, resourceIn } from './http.ts';
 import { base, config } from './installation.ts';
 import { patch, read } from './patch/fixtures.ts';
+import { count, policy } from './policy/fixtures.ts';
 import { byHand, edit } from './status/fixtures.ts';
 
 const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
@@ -313,6 +316,40 @@ describe('reschedule by replacement', () => {
     const third = await aSlot(schedule, 120, 150);
     const again = await book(replacing(at(third, booking, 120), { valueUri: id }));
     expect(refusalOf(again)).toEqual([409, 'appointment-closed Parameters.parameter[1].valueUri']);
+  });
+
+  it('of several by several: each names its own, the successors are named, and a limit counts none twice', async () => {
+    const schedule = await aSchedule(policy(count('maxOpenPerPatient', 3), count('maxPerPortalAndDay', 3)));
+    const slots = await simultaneously(5, (index) => aSlot(schedule, index * 30, index * 30 + 30));
+    const patient = await aPatient();
+    const wish = (index: number) =>
+      proposed(patient, slots.slice(index, index + 1), { from: index * 30, to: index * 30 + 30 });
+    const old = await simultaneously(3, async (index) => succeeded('Appointment', await book(wish(index))));
+    const replaced = old.map(({ id }) => ({ name: 'cancelled-appt-id', valueUri: id }));
+    const { parameter } = several(wish(3), wish(4));
+    const answer = await book({ resourceType: 'Parameters', parameter: [...parameter, ...replaced] });
+    const made = (resourceIn('Bundle', answer).entry ?? []).map(({ resource }) => resource);
+    const url = artefactUri(config, 'LocalReplacedBy');
+    const successors = await Promise.all(
+      old.map(async ({ id }) => {
+        const { status, extension = [] } = await read(id ?? '');
+        return [status, extension.find((one) => one.url === url)?.valueReference?.reference];
+      }),
+    );
+    expect([answer.status, made.length]).toEqual([201, 2]);
+    const [first, last] = made.map((one) => `Appointment/${one?.id}`);
+    expect(successors).toEqual([
+      ['cancelled', first],
+      ['cancelled', last],
+      ['cancelled', last],
+    ]);
+    expect((await slotsOf(schedule)).map((slot) => slot.split(' ')[0])).toEqual([
+      'free',
+      'free',
+      'free',
+      'busy',
+      'busy',
+    ]);
   });
 
   it('may take the very time of the old one; if the new one cannot be booked, the old one stays', async () => {

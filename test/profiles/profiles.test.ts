@@ -128,6 +128,10 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
   ],
+  LocalReplacedBy: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valueReference: undefined }, 'Extension.value[x]'],
+  ],
   LocalSubmitted: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['its parts', { extension: undefined }, 'Extension.extension'],

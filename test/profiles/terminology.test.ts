@@ -90,6 +90,7 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalBookingPolicy',
     'LocalHeldUntil',
     'LocalHoldProlonged',
+    'LocalReplacedBy',
     'LocalOffer',
     'LocalPlace',
     'LocalConfirmationDeadline',

@@ -45,14 +45,14 @@ function givingBackIssues(
   state: ResourceSet,
   { now, config }: BookingContext,
 ): Issue[] {
-  const paths = [`${request.appointment.path}.id`, request.replaced?.path ?? 'Parameters'];
+  const paths = [`${request.appointment.path}.id`, ...request.replaced.map(({ path }) => path)];
   return [previous, replaced, ...besides].flatMap((earlier, index) => {
     if (!earlier || isHold(earlier, config) || hasEnded(earlier, now, config) || earlier.status === 'cancelled') {
       return [];
     }
     const start = Date.parse(earlier.start ?? '');
     const policies = policiesOf(schedulesOfSlots(slotIdsOf(earlier), state));
-    const path = paths[Math.min(index, 1)] ?? '';
+    const path = paths[index] ?? paths.at(-1) ?? 'Parameters';
     const ended = endedIssues(earlier, now, path);
     return ended.length > 0 ? ended : policyIssues('cancel', policies, { start, end: start }, now, path);
   });
@@ -86,7 +86,7 @@ export function applyPolicy(
     issues: [
       ...(isOfClinic ? [] : policyIssues('take', policies, interval, now, `${appointment.path}.start`)),
       ...(isOfClinic ? [] : givingBackIssues(earlier, request, policiesOf, state, context)),
-      ...requestorLimitIssues(reached, changedBy(earlier), appointment.path, config),
+      ...requestorLimitIssues(reached, [...changedBy(earlier), ...earlier.staying], appointment.path, config),
     ],
     quotas: [
       ...policyQuotas(policies, interval, patients, context),

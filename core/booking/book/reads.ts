@@ -116,7 +116,7 @@ export const missingSlotReads = (request: BookRequest, state: ResourceSet): Bund
  */
 export function furtherReads(request: BookRequest, state: ResourceSet, config: PublicConfig): BundleEntry[] {
   const found = eachOf(request)
-    .flatMap(({ appointment, replaced }) => [appointment.value.id, replaced?.value])
+    .flatMap(({ appointment, replaced }) => [appointment.value.id, ...replaced.map(({ value }) => value)])
     .flatMap((id) => (id === undefined ? [] : (findResource(state, 'Appointment', id) ?? [])));
   const offered = found.filter((one) => isOffer(one, config)).flatMap((one) => offeredFor(one, config));
   const groups = [...new Set(found.flatMap((one) => visitGroupOf(one, config) ?? []))];
@@ -189,6 +189,6 @@ function readsOf(request: BookRequest, tag: string, config: PublicConfig): Bundl
     ...searchByIdentifier('Patient', patient?.value.identifier, tag),
     ...searchByIdentifier('RelatedPerson', relatedPerson?.value.identifier, tag),
     ...searchByIdentifier('Appointment', appointment.value.identifier, tag, withSlots),
-    ...searchByIds('Appointment', [appointment.value.id, replaced?.value], withSlots),
+    ...searchByIds('Appointment', [appointment.value.id, ...replaced.map(({ value }) => value)], withSlots),
   ];
 }

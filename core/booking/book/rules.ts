@@ -105,7 +105,7 @@ const consentRule: Rule = ({ resolved, state, request: { appointment, replaced }
             expression,
           } as const,
         ]),
-    ...[...closed, ...(replaced ? [{}] : [])].map(
+    ...[...closed, ...replaced].map(
       () =>
         ({
           code: 'transition-not-allowed',
@@ -192,7 +192,11 @@ const policyRule: Rule = (situation) => {
         ...quotaIssues(
           verdict.quotas,
           known.usage ?? new Map(),
-          [...situation.rewritten, ...(context.offer?.for ?? [])],
+          [
+            ...situation.rewritten,
+            ...(context.offer?.for ?? []),
+            ...situation.earlier.staying.flatMap(({ id }) => id ?? []),
+          ],
           path,
           context,
           (quota) => aheadOf(quota, situation),

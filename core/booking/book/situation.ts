@@ -189,15 +189,21 @@ function besidesReplaced({ replaced, previous, besides }: EarlierAppointments, g
     return besides; // It says itself what it takes the place of; other steps stay.
   }
   if (!replaced || known.role === 'repository') {
-    return [];
+    return besides;
   }
   const sent = eachOf(request).map(({ appointment }) => appointment);
+  const named = new Set([replaced, ...besides].map(({ id }) => id));
   const isAlone = isByItself(replaced, known.visits, config);
   const isAnew = (one: Appointment): boolean =>
     sent.length > 1 && sent.some(({ step }) => step && isSameJson(step, stepOf(one, config)));
-  return siblingsOf(replaced, changeable(given), now, config).filter(
-    (one) => sent.every(({ value }) => value.id !== one.id) && !tookPlace(one, now) && (!isAlone || isAnew(one)),
+  const following = siblingsOf(replaced, changeable(given), now, config).filter(
+    (one) =>
+      !named.has(one.id) &&
+      sent.every(({ value }) => value.id !== one.id) &&
+      !tookPlace(one, now) &&
+      (!isAlone || isAnew(one)),
   );
+  return [...besides, ...following];
 }
 
 /** What several appointments of a request bring to its end, because they are offered for it together, ends once. */

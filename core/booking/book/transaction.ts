@@ -191,12 +191,14 @@ function ownerAfter(previous: Appointment | undefined, { requestor, config }: Bo
 
 function extensionsOf(
   { appointment: { value, step } }: Situation['request'],
-  { replaced }: EarlierAppointments,
+  { replaced, besides }: EarlierAppointments,
   visit: Visit | undefined,
   config: BookingContext['config'],
 ): Extension[] {
   const set: Extension[] = [
-    ...(replaced ? [{ url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }] : []),
+    ...[replaced, ...besides].flatMap((one) =>
+      one ? [{ url: REPLACES, valueReference: { reference: `Appointment/${one.id}` } }] : [],
+    ),
     ...(visit?.links ?? []),
     ...(step ? [stepExtension(step, config)] : []),
   ];
@@ -286,10 +288,16 @@ function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry
   // Whoever stands in for somebody whom the clinic has added is not the requestor's either.
   const before = previous && { ...previous, participant: [...previous.participant, ...(resolved.kept ?? [])] };
   const appointment = withSubmitted(sent, before, context.requestor, context.config, submitted);
+  const ending = [...(replaced ? [replaced] : []), ...besides];
+  const fullUrl = outcome.visit?.fullUrl ?? (ending.length > 0 ? context.newId() : undefined);
+  const successor: Extension = {
+    url: artefactUri(context.config, 'LocalReplacedBy'),
+    valueReference: { reference: previous ? `Appointment/${previous.id}` : fullUrl },
+  };
   return [
-    previous ? changeEntry(previous, appointment, context) : createEntry(appointment, outcome.visit?.fullUrl, context),
-    ...[...(replaced ? [replaced] : []), ...besides].map((one) =>
-      changeEntry(one, { ...one, status: 'cancelled' }, context),
+    previous ? changeEntry(previous, appointment, context) : createEntry(appointment, fullUrl, context),
+    ...ending.map((one) =>
+      changeEntry(one, { ...one, status: 'cancelled', extension: [...(one.extension ?? []), successor] }, context),
     ),
     ...(answered
       ? [

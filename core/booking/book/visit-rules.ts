@@ -65,6 +65,7 @@ function wholeIssues(situations: readonly Situation[]): Issue[] {
   return situations.flatMap(
     ({ request, earlier: { previous, replaced, besides }, known, context: { config }, count }) => {
       const isTaken = previous !== undefined && isOffer(previous, config);
+      const isNamed = (id: string | undefined): boolean => request.replaced.some(({ value }) => value === id);
       const isLeft = previous && left.length > 0 && (isTaken || !isByItself(previous, known.visits, config));
       const what = isTaken
         ? 'is one of several that are offered together'
@@ -73,8 +74,8 @@ function wholeIssues(situations: readonly Situation[]): Issue[] {
       const ended = `Appointment/${replaced?.id} is one of several of a visit (${list(besides)}): replace it by all appointments of another.`;
       return [
         ...(isLeft ? [mismatch(moved, `${request.appointment.path}.id`)] : []),
-        ...(replaced && besides.length > 0 && count === 1 && !isTaken
-          ? [mismatch(ended, request.replaced?.path ?? request.appointment.path)]
+        ...(replaced && besides.some(({ id }) => !isNamed(id)) && count === 1 && !isTaken
+          ? [mismatch(ended, request.replaced[0]?.path ?? request.appointment.path)]
           : []),
       ];
     },

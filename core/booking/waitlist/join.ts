@@ -47,7 +47,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
     return { issues: issues.length > 0 ? issues : [absent] };
   }
   const { value, path } = appointment;
-  const standing = readReference(inputs.replaced, config.baseUrl, 'Appointment');
+  const standing = readReference(inputs.replaced[0], config.baseUrl, 'Appointment');
   const participation = readParticipants(appointment, { patient, relatedPerson }, config.baseUrl);
   const more: Issue[] = [
     ...(value.status === 'waitlist'
@@ -82,7 +82,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
       appointment,
       slots: [],
       participants: participation.participants,
-      replaced: standing.ids[0],
+      replaced: standing.ids,
       patient,
       relatedPerson,
       answers: inputs.answers,
@@ -158,7 +158,7 @@ function standingIssues(
   { request, state, requestor, config, isStaff }: Joining,
   { participants }: ResolvedParticipants,
 ): Issue[] {
-  const { replaced } = request;
+  const [replaced] = request.replaced;
   if (!replaced) {
     return [];
   }
@@ -195,7 +195,8 @@ type JoinPlan =
 
 /** Whose an entry is: beside an appointment that of its portal, who is offered the time then; else the caller's. */
 function ownerOfEntry({ request, state, requestor, config }: Joining): string {
-  const standing = request.replaced && findResource(state, 'Appointment', request.replaced.value);
+  const [named] = request.replaced;
+  const standing = named && findResource(state, 'Appointment', named.value);
   return standing ? (ownerOf(standing, config) ?? '') : requestor;
 }
 
@@ -217,11 +218,11 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
     return { kind: 'refuse', issues };
   }
   const { id: _, meta, priority: __, created: ___, ...said } = request.appointment.value;
-  const standing = request.replaced && {
+  const standing = request.replaced.map(({ value }) => ({
     url: REPLACES,
-    valueReference: { reference: `Appointment/${request.replaced.value}` },
-  };
-  const extension = [...(said.extension ?? []), ...(standing ? [standing] : [])];
+    valueReference: { reference: `Appointment/${value}` },
+  }));
+  const extension = [...(said.extension ?? []), ...standing];
   const answers = answersEntries(request, resolved, joining);
   const information = [
     ...(said.supportingInformation ?? []),

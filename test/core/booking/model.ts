@@ -56,7 +56,11 @@ function decideBooking(store: ResourceSet, body: unknown): Decision {
     return { end: 'refused' };
   }
   const { appointment, replaced } = parsed.request;
-  const state = readFor(store, appointment.value, replaced ? [replaced.value] : []);
+  const state = readFor(
+    store,
+    appointment.value,
+    replaced.map(({ value }) => value),
+  );
   const context = { now, requestor, config, newId };
   const first = planBooking(parsed, state, context);
   const wanted = first.kind === 'read' ? first.wanted.fragments : undefined;

@@ -34,8 +34,8 @@ export interface BookInputs {
   readonly answers: readonly Located<QuestionnaireResponse>[];
   /** The reference of the parameter `schedule`. */
   readonly schedule?: Located<unknown> | undefined;
-  /** The uri or reference of the parameter `cancelled-appt-id`. */
-  readonly replaced?: Located<unknown> | undefined;
+  /** The uris or references of the parameters `cancelled-appt-id`. */
+  readonly replaced: readonly Located<unknown>[];
   /** The boolean of the parameter `dry-run`. */
   readonly dryRun?: Located<unknown> | undefined;
 }
@@ -70,7 +70,7 @@ const definitions: Definitions = {
   'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
   patientSubmittedInformation: { input: 'answers', resourceType: 'QuestionnaireResponse', most: 20 },
   schedule: { input: 'schedule' },
-  'cancelled-appt-id': { input: 'replaced', uri: true },
+  'cancelled-appt-id': { input: 'replaced', uri: true, most: MOST_APPOINTMENTS },
   'dry-run': { input: 'dryRun', boolean: true },
 };
 
@@ -236,7 +236,7 @@ function isLocated<T extends ResourceType>(type: T) {
 const MOST_PARAMETERS = 50;
 
 const hopeless = (issues: readonly Issue[]): ReadInputs => ({
-  inputs: { appointments: [], answers: [] },
+  inputs: { appointments: [], answers: [], replaced: [] },
   issues,
   unreadable: [],
   isHopeless: true,
@@ -258,7 +258,7 @@ function readParameters(parameters: readonly unknown[], operation: Taking, confi
     relatedPerson: found('relatedPerson').flatMap(isLocated('RelatedPerson'))[0],
     answers: found('answers').flatMap(isLocated('QuestionnaireResponse')),
     schedule: found('schedule')[0],
-    replaced: found('replaced')[0],
+    replaced: found('replaced'),
     dryRun: found('dryRun')[0],
   };
   const unreadable = read.flatMap((one) => one.unreadable ?? (one.located ? [] : pathsOf(one.issues)));
@@ -288,7 +288,7 @@ export function readInputs(body: unknown, config: PublicConfig, operation: Takin
       isTooLong = false,
     } = readResource(body, 'Appointment', appointment, 'Appointment', config);
     const appointments = located ? isLocated('Appointment')(located) : [];
-    return { inputs: { appointments, answers: [] }, issues, unreadable, isHopeless: isTooLong };
+    return { inputs: { appointments, answers: [], replaced: [] }, issues, unreadable, isHopeless: isTooLong };
   }
   if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {
     const diagnostics = `The body of $${operation} must be an Appointment, or Parameters with an appt-resource.`;

@@ -31,7 +31,8 @@ export interface BookRequest {
   readonly slots: readonly Located<string>[];
   readonly participants: readonly Participant[];
   readonly schedule?: Located<string> | undefined;
-  readonly replaced?: Located<string> | undefined;
+  /** The appointments in whose place this one is booked. */
+  readonly replaced: readonly Located<string>[];
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
   readonly answers: readonly Located<QuestionnaireResponse>[];
@@ -134,24 +135,18 @@ function relationIssues({ relatedPerson }: SubmittedPersons, participants: reado
 
 export const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
 
-/** A hold replaces nothing: the booking that follows it may. */
-function replacementIssues({ replaced }: { readonly replaced?: Located<unknown> | undefined }): Issue[] {
-  const diagnostics = '$hold has no parameter cancelled-appt-id: send it with $book.';
-  return replaced ? [{ code: 'parameter-unknown', diagnostics, expression: replaced.path }] : [];
-}
-
 /** One appointment as read, and what is wrong with its form. */
 function readOne(
   appointment: LocatedAppointment,
   inputs: BookInputs,
   areParametersRead: boolean,
   isHolding: boolean,
+  replaced: readonly Located<string>[],
   { baseUrl }: PublicConfig,
 ): { readonly request: BookRequest; readonly issues: readonly Issue[] } {
   const { patient, relatedPerson, answers } = inputs;
   const slots = readSlots(appointment, baseUrl);
   const schedule = readReference(inputs.schedule, baseUrl, 'Schedule');
-  const replaced = readReference(inputs.replaced, baseUrl, 'Appointment');
   const participation = readParticipants(appointment, { patient, relatedPerson }, baseUrl);
   const isPlaceNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
   const placeIssues: Issue[] =
@@ -171,7 +166,7 @@ function readOne(
       slots: slots.ids,
       participants: participation.participants,
       schedule: schedule.ids[0],
-      replaced: isHolding ? undefined : replaced.ids[0],
+      replaced,
       patient,
       relatedPerson,
       answers,
@@ -179,20 +174,18 @@ function readOne(
     },
     issues: [
       ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
-      ...(isHolding ? replacementIssues(inputs) : []),
       ...(isHolding && !patient ? relationIssues({ relatedPerson }, participation.participants) : []),
       ...instantIssues(appointment),
       ...placeIssues,
       ...slots.issues,
       ...schedule.issues,
-      ...replaced.issues,
       ...participation.issues.filter(({ code }) => code !== 'patient-missing' || (!isHolding && areParametersRead)),
     ],
   };
 }
 
 /** What cannot be said of several appointments at once. */
-function togetherIssues({ appointments, schedule }: BookInputs): Issue[] {
+function togetherIssues({ appointments, schedule }: BookInputs, replaced: readonly Located<string>[]): Issue[] {
   const diagnostics = 'Several appointments name their slots themselves: leave out the parameter schedule.';
   const ids = appointments.map(({ value }) => value.id);
   const repeated = appointments.filter(({ value }, index) => value.id !== undefined && ids.indexOf(value.id) < index);
@@ -200,6 +193,12 @@ function togetherIssues({ appointments, schedule }: BookInputs): Issue[] {
     ...(schedule && appointments.length > 1
       ? [{ code: 'malformed-request', diagnostics, expression: schedule.path } as const]
       : []),
+    ...replaced
+      .filter(({ value }, index) => replaced.findIndex((one) => one.value === value) < index)
+      .map(({ path }): Issue => {
+        const again = 'An appointment is replaced only once: name each in one cancelled-appt-id.';
+        return { code: 'malformed-request', diagnostics: again, expression: path };
+      }),
     ...repeated.map(({ path }): Issue => {
       const twice = 'Two appointments of one request cannot have the same id.';
       return { code: 'malformed-request', diagnostics: twice, expression: `${path}.id` };
@@ -229,16 +228,23 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
     return { issues };
   }
   const areParametersRead = unreadable.every((path) => appointments.some((one) => containsPath(one.path, path)));
-  const read = appointments.map((one) => readOne(one, inputs, areParametersRead, purpose === 'hold', config));
-  const more = uniqueIssues([...read.flatMap((one) => one.issues), ...togetherIssues(inputs)]);
+  const named = inputs.replaced.map((one) => readReference(one, config.baseUrl, 'Appointment'));
+  const replaced = named.flatMap(({ ids }) => ids);
+  // One takes the place of one, in the order in which they were sent; those that are left over end with the last.
+  const replacedBy = (index: number): readonly Located<string>[] =>
+    index + 1 < appointments.length ? replaced.slice(index, index + 1) : replaced.slice(index);
+  const read = appointments.map((one, index) =>
+    readOne(one, inputs, areParametersRead, purpose === 'hold', replacedBy(index), config),
+  );
+  const more = uniqueIssues([
+    ...read.flatMap((one) => one.issues),
+    ...named.flatMap(({ issues: found }) => found),
+    ...togetherIssues(inputs, replaced),
+  ]);
   const found = [...issues, ...withoutConsequences(more, unreadable)];
   const [request, ...others] = read.map((one) => one.request);
   return {
-    // What is replaced is replaced once, whatever comes in its place.
-    ...(request && {
-      request:
-        others.length > 0 ? { ...request, others: others.map((one) => ({ ...one, replaced: undefined })) } : request,
-    }),
+    ...(request && { request: others.length > 0 ? { ...request, others } : request }),
     issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
     unreadable,
   };

@@ -7,6 +7,7 @@ import { replacedBy, survivorOf } from '../../appointment/patient-change.ts';
 import { canBeMoved } from '../../appointment/status.ts';
 import { isActivePatient } from '../../patient/identity.ts';
 import { findResource, type ResourceSet } from '../../resource-set.ts';
+import type { Located } from '../request/parameters.ts';
 import type { BookRequest, Purpose } from '../request/request.ts';
 
 /** The appointments that a booking changes besides the one it makes. */
@@ -15,8 +16,10 @@ export interface EarlierAppointments {
   readonly previous?: Appointment | undefined;
   /** The appointment that the new one replaces. */
   readonly replaced?: Appointment | undefined;
-  /** The others that were booked with the replaced one, where they end together, or that an offer replaces with it. */
+  /** The others that it replaces: named, offered or booked together with that one. */
   readonly besides: readonly Appointment[];
+  /** The appointments in whose place a hold is to be booked: they stay, and do not count towards its limits. */
+  readonly staying: readonly Appointment[];
   /** The waitlist entry that comes to its end, because the booking accepts what was offered for it. */
   readonly answered?: Appointment | undefined;
   readonly issues: readonly Issue[];
@@ -27,11 +30,12 @@ function closedIssue({ id, status }: Appointment, expression: string): Issue {
   return { code: 'appointment-closed', diagnostics, expression };
 }
 
-function replacedIssues({ replaced, appointment }: BookRequest, found: Appointment | undefined): Issue[] {
-  if (!replaced) {
-    return [];
-  }
-  const { value: id, path } = replaced;
+/** What keeps an appointment that a request names from being replaced. */
+function replacedIssues(
+  { value: id, path }: Located<string>,
+  found: Appointment | undefined,
+  { appointment }: BookRequest,
+): Issue[] {
   if (id === appointment.value.id) {
     const diagnostics = 'An appointment cannot replace itself; send it again under its id to move it.';
     return [{ code: 'malformed-request', diagnostics, expression: path }];
@@ -103,23 +107,29 @@ export function findEarlierAppointments(
     previous && isOffer(previous, context.config)
       ? offeredFor(previous, context.config).flatMap((id) => findResource(state, 'Appointment', id) ?? [])
       : [];
-  const [first, ...besides] = offered.flatMap((one) => (canBeMoved(one) ? [one] : []));
-  const replaced = request.replaced ? findResource(state, 'Appointment', request.replaced.value) : first;
+  const named = request.replaced.map((one) => ({ one, found: findResource(state, 'Appointment', one.value) }));
+  const ending = named.length > 0 ? named.flatMap(({ found }) => found ?? []) : offered.filter(canBeMoved);
+  const [replaced, ...besides] = context.purpose === 'hold' ? [] : ending;
   return {
     previous,
     replaced,
     besides,
+    staying: context.purpose === 'hold' ? ending : [],
     answered: offered.find(({ status }) => status === 'waitlist'),
     issues: [
       ...versionIssues(request, previous),
       ...(previous ? previousIssues(previous, path, context) : []),
-      ...replacedIssues(request, replaced),
+      ...named.flatMap(({ one, found }) => replacedIssues(one, found, request)),
     ],
   };
 }
 
 /** The stored appointments that a booking changes: those that it moves or replaces. */
-export const changedBy = ({ previous, replaced, besides }: Omit<EarlierAppointments, 'issues'>): Appointment[] =>
+export const changedBy = ({
+  previous,
+  replaced,
+  besides,
+}: Pick<EarlierAppointments, 'previous' | 'replaced' | 'besides'>): Appointment[] =>
   [previous, replaced, ...besides].filter((one) => one !== undefined);
 
 /** Those of the appointments to be moved or replaced that give their slots back. */
