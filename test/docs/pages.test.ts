@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 /** How many words each page may have; to raise one is a decision of its own. */
 const budgets: Readonly<Record<string, number>> = {
   'README.md': 900,
-  'CHANGELOG.md': 1_660,
+  'CHANGELOG.md': 444,
   'CONTRIBUTING.md': 1_750,
   'SECURITY.md': 2_130,
   'docs/absences.md': 360,
