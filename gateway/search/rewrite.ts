@@ -159,7 +159,10 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: Rewr
   if (filter.entry.type !== 'composite') {
     const { name, chain } = filter;
     const value = type === 'Subscription' && name === 'type' ? typeQuery(filter.value) : filter.value;
-    return { params: [{ name, value, ...(chain && { chain }) }] };
+    // Medplum finds nothing that lacks the element if `:not` has several codes.
+    const isSplit = filter.entry.codeSystem !== undefined && name.endsWith(':not') && !chain;
+    const values = isSplit ? value.split(',') : [value];
+    return { params: values.map((one) => ({ name, value: one, ...(chain && { chain }) })) };
   }
   const usage = readContextTypeValue(filter.value);
   return isIssue(usage) ? usage : { params: usage.narrowing, filter: usage };

@@ -13,6 +13,7 @@ import { withSurvivors } from './merged-patients.ts';
 import type { SearchParam } from './parameters/param.ts';
 import { sayingIgnored } from './result/ignored.ts';
 import { searchFiltered } from './result/post-filter.ts';
+import { withIncluded } from './result/result-parameters.ts';
 import { countAsked, countingParams, isCountedInPart, totalOf, withTotal } from './result/result-total.ts';
 import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
 
@@ -97,7 +98,7 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
     const handling = exchange.handling ?? config.handling;
     const rewritten = rewriteSearch(type, sent, { ...config, handling, now: Date.now() });
     return 'params' in rewritten
-      ? sayingIgnored(await carryOut(type, rewritten, method, exchange, context), rewritten.ignored)
+      ? sayingIgnored(withIncluded(await carryOut(type, rewritten, method, exchange, context), sent), rewritten.ignored)
       : refusal(rewritten, config);
   };
   return async (exchange, context) => {

@@ -345,6 +345,7 @@ describe('codes, references and defaults', () => {
     const schedule = await aSchedule({ actor: [{ identifier, display: 'Room 1' }] });
     const [free, busy] = [await aSlot(schedule, 0, 30), await aSlot(schedule, 30, 60, { status: 'busy' })];
     const patient = await aPatient('portal-a', { gender: 'female', active: true });
+    const unsaid = await aPatient('portal-a', { gender: undefined });
     const [system, own] = ['http://hl7.org/fhir/slotstatus', `/Slot?schedule=Schedule/${schedule.id}&_sort=start`];
     const special = 'http://terminology.hl7.org/CodeSystem/special-values';
     for (const [path, expected] of [
@@ -357,6 +358,8 @@ describe('codes, references and defaults', () => {
       [`/Patient?_id=${patient.id}&gender=http://hl7.org/fhir/administrative-gender|female`, [patient.id]],
       [`/Patient?_id=${patient.id}&gender=http://hl7.org/fhir/administrative-gender|male`, []],
       [`/Patient?_id=${patient.id}&active=${special}|true`, [patient.id]],
+      [`/Patient?_id=${unsaid.id}&gender:not=other,unknown`, [unsaid.id]],
+      [`/Patient?_id=${patient.id}&gender:not=female,unknown`, []],
       [`/Schedule?actor:identifier=${identifier.system}|${identifier.value}`, [schedule.id]],
       [`/Schedule?actor:identifier=https://example.org/other|${identifier.value}`, []],
     ] as const) {
@@ -379,13 +382,21 @@ describe('codes, references and defaults', () => {
     expect(await find(`/Slot?schedule=Schedule/${schedule.id}&status=free&start=ge${minutes(45)}`)).toEqual([later.id]);
   });
 
-  it('a Schedule that does not say whether it is active is open for booking; an inactive one is not', async () => {
+  it('a Schedule that does not say whether it is active is open for booking, with the actors asked for; an inactive one is not', async () => {
     const body = { resourceType: 'Practitioner' };
     const practitioner = succeeded('Practitioner', await medplum('admin', 'POST', '/Practitioner', { body }));
     const actor = [{ reference: `Practitioner/${practitioner.id}` }];
     const unsaid = await aSchedule({ actor, active: undefined });
     await aSchedule({ actor, active: false });
-    expect(await find(`/Schedule?actor=Practitioner/${practitioner.id}`)).toEqual([unsaid.id]);
+    const own = `/Schedule?actor=Practitioner/${practitioner.id}`;
+    expect(await find(own)).toEqual([unsaid.id]);
+    for (const [target, types] of [
+      ['Practitioner', ['Schedule', 'Practitioner']],
+      ['Location', ['Schedule']],
+    ] as const) {
+      const { entry = [] } = await search(`${own}&_include=Schedule:actor:${target}`);
+      expect(entry.map(({ resource }) => resource?.resourceType)).toEqual(types);
+    }
   });
 
   it('the list of closed days is not among the services, even if asked for', async () => {

@@ -1,4 +1,6 @@
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import type { FhirResponse } from '../../http/response.ts';
+import { isBundle } from '../../medplum/public-resources.ts';
 import { isServedType, type ServedTypeName } from '../../served-types.ts';
 import { type SearchParam, searchIssue } from '../parameters/param.ts';
 import { searchParameter } from '../parameters/parameters.ts';
@@ -59,6 +61,27 @@ export const searchControls: Readonly<Record<string, Check>> = {
   _revinclude: inclusion,
   '_revinclude:iterate': inclusion,
 };
+
+/**
+ * What a search includes of the types that its inclusions name: Medplum includes every resource to which their references
+ * lead.
+ */
+export function withIncluded(response: FhirResponse, params: readonly SearchParam[]): FhirResponse {
+  const { resource } = response;
+  const asked = params.filter(({ name }) => /^_(rev)?include/.test(name));
+  if (asked.every(({ name, value }) => name.startsWith('_rev') || value.split(':').length < 3) || !isBundle(resource)) {
+    return response;
+  }
+  const types = asked.flatMap(({ name, value }): readonly string[] => {
+    const [source = '', code = '', target] = value.split(':');
+    const targets = isServedType(source) ? (searchParameter(source, code)?.targets ?? []) : [];
+    return name.startsWith('_rev') ? [source] : target === undefined ? targets : [target];
+  });
+  const entry = (resource.entry ?? []).filter(
+    (one) => one.search?.mode !== 'include' || types.includes(one.resource?.resourceType ?? ''),
+  );
+  return { ...response, resource: { ...resource, entry } };
+}
 
 /**
  * Checks a parameter of `searchControls`.

@@ -201,9 +201,11 @@ export class SandboxRepository extends FhirRepository {
       resource: visible(this.caller, resource),
     }));
     if (request.include || request.revInclude) {
+      // The type after an inclusion (`Type:parameter:Target`) is ignored, as in Medplum.
+      const include = request.include?.map(({ targetType: _, ...one }) => one);
       await getExtraEntries(
         this,
-        request,
+        { ...request, ...(include && { include }) },
         result.resources.map((resource) => typed<T>(resource)),
         entry,
         { fullUrl },

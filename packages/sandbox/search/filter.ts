@@ -172,7 +172,8 @@ const tests: Record<ColumnKind, (filter: Filter, column: Column) => ValuesTest> 
 
 const withoutSets = new Set<ColumnKind>(['reference', 'date', 'boolean', 'words']);
 /**
- * In SQL nothing compares with NULL: a single value that is missing does not satisfy a negated condition of these kinds.
+ * In SQL nothing compares with NULL: a single value that is missing does not satisfy a negated condition of these kinds,
+ * nor of a code that is none of several (NOT IN).
  */
 const nullIsNeverUnequal = new Set<ColumnKind>(['reference', 'date', 'number', 'quantity']);
 const comparesItself = new Set<ColumnKind>(['date', 'number', 'quantity']);
@@ -196,7 +197,8 @@ export function testOf(filter: Filter, column: Column): ValuesTest {
   if (!negations.has(filter.operator) || comparesItself.has(column.kind)) {
     return test;
   }
-  const needsValue = nullIsNeverUnequal.has(column.kind) && !column.isArray;
+  const isList = column.kind === 'code' && splitSearchOnComma(filter.value).length > 1;
+  const needsValue = (isList || nullIsNeverUnequal.has(column.kind)) && !column.isArray;
   return (values) => !test(values) && !(needsValue && values.length === 0);
 }
 
