@@ -7,20 +7,17 @@ import type { BookingContext, Knowledge, Wanted } from './knowledge.ts';
 import type { ParsedRequest } from './request/request.ts';
 import { findExistingBooking } from './resubmission/idempotency.ts';
 import { issuesSoFar, lastIssues } from './rules.ts';
-import { returningIn, type Situation, situationsOf } from './situation.ts';
+import { isForSame, returningIn, type Situation, situationsOf } from './situation.ts';
 import { transactionOf } from './transaction.ts';
 import { visitRuleIssues } from './visit-rules.ts';
 import { wantedFor } from './wanted.ts';
 
-const referencesOf = ({ resolved }: Situation): string =>
-  [...resolved.participants.map(({ actor }) => actor?.reference), resolved.patient?.reference]
-    .filter((one) => one?.startsWith('Patient/') || one?.startsWith('urn:'))
-    .toSorted()
-    .join();
-
 /** A person cannot be at two places at once. */
-function overlapIssues({ request: { appointment, interval }, before }: Situation): Issue[] {
-  const other = before.find((one) => interval && one.request.interval && overlaps(interval, one.request.interval));
+function overlapIssues(situation: Situation): Issue[] {
+  const { appointment, interval } = situation.request;
+  const other = situation.before.find(
+    (one) => interval && one.request.interval && isForSame(one, situation) && overlaps(interval, one.request.interval),
+  );
   const end = formatInstant(other?.request.interval?.end ?? 0);
   const diagnostics = `The appointments of one request must not overlap: another one ends at ${end}.`;
   return other ? [{ code: 'period-invalid', diagnostics, expression: `${appointment.path}.start` }] : [];
@@ -32,11 +29,12 @@ function issuesTogether(situations: readonly Situation[]): Issue[] {
   if (!first || others.length === 0) {
     return [];
   }
-  const strangers = others.filter((one) => referencesOf(one) !== referencesOf(first));
+  const steps = situations.filter(({ mark }) => mark);
+  const strangers = steps.filter((one) => steps[0] && !isForSame(one, steps[0]));
   return [
     ...situations.flatMap(overlapIssues),
     ...strangers.map(({ request: { appointment } }): Issue => {
-      const diagnostics = 'The appointments of one request must be for the same patient.';
+      const diagnostics = 'The appointments of a visit must be for the same patient.';
       return { code: 'patient-mismatch', diagnostics, expression: `${appointment.path}.participant` };
     }),
     ...(first.request.ifMatch === undefined

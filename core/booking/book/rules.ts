@@ -12,7 +12,7 @@ import { answersReferredTo, unreadableAnswersIssues } from '../supporting-inform
 import type { PolicyVerdict } from './apply-policy.ts';
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
 import { growthIssues, isForSamePatient } from './resubmission/resubmit.ts';
-import type { Situation } from './situation.ts';
+import { isForSame, type Situation } from './situation.ts';
 import { payerKindIssues, serviceTypeIssues } from './slots/service-type.ts';
 import { granularityIssues, longestIssues, slotIssues } from './slots/slot-issues.ts';
 
@@ -168,7 +168,9 @@ const aheadOf = (quota: Quota, { before }: Situation): number =>
   before.filter(({ verdict }) => verdict.quotas.some((one) => quotaKey(one) === quotaKey(quota))).length;
 
 /** A patient who is created with the booking has no appointments yet, but may get too many by it. */
-function newPatientIssues({ request, resolved, verdict, before }: Situation): Issue[] {
+function newPatientIssues(situation: Situation): Issue[] {
+  const { request, resolved, verdict } = situation;
+  const before = situation.before.filter((one) => isForSame(one, situation));
   const isNew = resolved.patient?.reference?.startsWith('Patient/') === false;
   const scopes = (one: PolicyVerdict) => one.policies.map(({ saidBy }) => saidBy.maxOpenPerPatient);
   const reached = verdict.policies.find(({ policy: { maxOpenPerPatient: limit }, saidBy }) => {

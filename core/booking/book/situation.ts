@@ -221,7 +221,24 @@ function endingOnce(all: readonly Prepared[]): Prepared[] {
   });
 }
 
-/** Who is created with one appointment of a request is created for all of them. */
+/** The patients of an appointment as one text. */
+const patientsOf = ({ resolved }: Pick<Prepared, 'resolved'>): string =>
+  [...resolved.participants.map(({ actor }) => actor?.reference), resolved.patient?.reference]
+    .filter((one) => one?.startsWith('Patient/') || one?.startsWith('urn:'))
+    .toSorted()
+    .join();
+
+/** Whether two appointments of a request are for the same patients. */
+export const isForSame = (one: Pick<Prepared, 'resolved'>, other: Pick<Prepared, 'resolved'>): boolean =>
+  patientsOf(one) === patientsOf(other);
+
+/** Whether two appointments of a request name the same patient, stored or handed over. */
+const isSamePerson = (one: Prepared, other: Prepared): boolean =>
+  one.request.patient || other.request.patient
+    ? one.request.patient?.path === other.request.patient?.path
+    : isForSame(one, other);
+
+/** A person who is created with one appointment of a request is created for all those of the same patient. */
 function withSamePersons({ resolved, ...one }: Prepared, first: ResolvedParticipants | undefined): Prepared {
   const references = new Map(
     resolved.entries.flatMap(({ fullUrl = '', resource }) => {
@@ -255,7 +272,11 @@ export function situationsOf(asked: Given): Situation[] {
       .map((request) => prepared({ ...given, request }))
       .map((one) => ({ ...one, earlier: { ...one.earlier, besides: besidesReplaced(one.earlier, given) } })),
   );
-  const steps = first ? [first, ...others.map((one) => withSamePersons(one, first.resolved))] : [];
+  const all = first ? [first, ...others] : [];
+  const steps = all.map((one, index) => {
+    const same = all.slice(0, index).find((other) => isSamePerson(one, other));
+    return withSamePersons(one, same?.resolved);
+  });
   const earlier = steps.map((one) => one.earlier);
   const rewritten = earlier.flatMap(changedBy);
   const stored = storedCalendar(given);

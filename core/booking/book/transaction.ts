@@ -34,7 +34,15 @@ import { quotaEntries } from '../policy/quota.ts';
 import { refillRows } from '../waitlist/refill.ts';
 import type { BookingContext } from './knowledge.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
-import { buffersOf, calendarAt, isForStaffToKeep, type Situation, schedulesIn, settling } from './situation.ts';
+import {
+  buffersOf,
+  calendarAt,
+  isForSame,
+  isForStaffToKeep,
+  type Situation,
+  schedulesIn,
+  settling,
+} from './situation.ts';
 import { confirmationOf } from './slots/service-type.ts';
 
 /** What the service itself sets in an appointment. */
@@ -117,11 +125,11 @@ function inPlaceOf({ mark, earlier: { replaced }, context: { config } }: Situati
 const linking: readonly string[] = [PREVIOUS, ORIGINATING, RECURRENCE_ID];
 
 /** What the appointments of a series say besides: the first of them, and which they are. */
-function seriesLinks({ mark, known, before, context }: Situation, first: string | undefined): Extension[] {
+function seriesLinks({ mark, known, context }: Situation, first: string | undefined): Extension[] {
   const isSeries = mark && visitOf(mark.service, known.visits, context.config)?.series !== undefined;
   return isSeries
     ? [
-        ...(before.length > 0 && first ? [{ url: ORIGINATING, valueReference: { reference: first } }] : []),
+        ...(first ? [{ url: ORIGINATING, valueReference: { reference: first } }] : []),
         { url: RECURRENCE_ID, valuePositiveInt: Number(mark.step) },
       ]
     : [];
@@ -134,7 +142,21 @@ const keptLinks = ({ earlier: { previous }, rewritten }: Situation): Extension[]
       linking.includes(url) && !rewritten.includes(idIn(valueReference, 'Appointment') ?? ''),
   );
 
-/** What ties the appointments of a request together; nothing if it is only one. */
+/** The appointments of a request by their patients. */
+function byPatients(situations: readonly Situation[]): Situation[][] {
+  const groups: Situation[][] = [];
+  for (const one of situations) {
+    const group = groups.find(([other]) => other && isForSame(one, other));
+    if (group) {
+      group.push(one);
+    } else {
+      groups.push([one]);
+    }
+  }
+  return groups;
+}
+
+/** What ties the appointments of one patient together; nothing if it is only one. */
 function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visit> {
   const [first] = situations;
   if (!first || situations.length === 1) {
@@ -147,13 +169,14 @@ function visitsOf(situations: readonly Situation[]): ReadonlyMap<Situation, Visi
   const urls = new Map(situations.map((one) => [one, one.earlier.previous ? undefined : newId()]));
   const referenceOf = (one: Situation | undefined): string | undefined =>
     one && (urls.get(one) ?? `Appointment/${one.earlier.previous?.id}`);
-  const origin = referenceOf(situations.find(({ before }) => before.length === 0));
+  const before = (one: Situation): Situation[] => one.before.filter((other) => situations.includes(other));
+  const origin = referenceOf(situations.find((one) => before(one).length === 0));
   return new Map(
     situations.map((one) => {
-      const previous = referenceOf(one.before.at(-1));
+      const previous = referenceOf(before(one).at(-1));
       const made = [
         ...(previous ? [{ url: PREVIOUS, valueReference: { reference: previous } }] : []),
-        ...seriesLinks(one, origin),
+        ...seriesLinks(one, before(one).length > 0 ? origin : undefined),
       ];
       // Which one of the series it is may have changed.
       const kept = keptLinks(one).filter(({ url }) => url !== RECURRENCE_ID || made.every((link) => link.url !== url));
@@ -355,10 +378,15 @@ function usedQuotaEntries(situations: readonly Situation[], { known, context: { 
  */
 export function transactionOf(situations: readonly Situation[]): Bundle {
   const last = situations.reduce((one, other) => (other.before.length > one.before.length ? other : one));
-  const answers = situations
-    .slice(0, 1)
-    .flatMap(({ request, resolved, context }) => answersEntries(request, resolved, context));
-  const visits = visitsOf(situations);
+  const groups = byPatients(situations);
+  const answers = new Map(
+    groups.flatMap((group) => {
+      const [first] = group;
+      const entries = first ? answersEntries(first.request, first.resolved, first.context) : [];
+      return group.map((one) => [one, entries] as const);
+    }),
+  );
+  const visits = new Map(groups.flatMap((group) => [...visitsOf(group)]));
   const outcomes = new Map(
     situations.map((situation): [Situation, Outcome] => [
       situation,
@@ -366,7 +394,7 @@ export function transactionOf(situations: readonly Situation[]): Bundle {
         ...resultOf(situation, situations),
         slotIds: situation.selected.slots.map(({ id }) => id),
         participants: situation.resolved.participants,
-        answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
+        answers: (answers.get(situation) ?? []).flatMap(({ fullUrl }) => fullUrl ?? []),
         visit: visits.get(situation),
       },
     ]),
@@ -381,7 +409,7 @@ export function transactionOf(situations: readonly Situation[]): Bundle {
     ...stored.flatMap((entries) => entries.slice(1)),
     ...slotEntriesOf(last, outcomes),
     ...situations.flatMap(({ resolved }) => resolved.entries),
-    ...answers,
+    ...new Set([...answers.values()].flat()),
     ...takeoverEntries(last),
     ...usedQuotaEntries(situations, last),
   ];

@@ -35,7 +35,8 @@ const ofBooking = ['slot', 'start', 'end'] as const;
  */
 export function parseJoinRequest(body: unknown, now: number, config: BookingConfig): ParsedRequest {
   const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, 'waitlist');
-  const { patient, relatedPerson } = inputs;
+  const [patient] = inputs.patients;
+  const { relatedPerson } = inputs;
   const [appointment] = inputs.appointments;
   const missing = (diagnostics: string, expression: string): Issue => ({
     code: 'element-missing',

@@ -29,7 +29,7 @@ export const MOST_APPOINTMENTS = 20;
 /** The inputs of `$book` from its body: their structure is checked, their content is not. */
 export interface BookInputs {
   readonly appointments: readonly LocatedAppointment[];
-  readonly patient?: Located<Patient> | undefined;
+  readonly patients: readonly Located<Patient>[];
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
   readonly answers: readonly Located<QuestionnaireResponse>[];
   /** The reference of the parameter `schedule`. */
@@ -40,7 +40,7 @@ export interface BookInputs {
   readonly dryRun?: Located<unknown> | undefined;
 }
 
-type Input = 'appointment' | Exclude<keyof BookInputs, 'appointments'>;
+type Input = 'appointment' | 'patient' | Exclude<keyof BookInputs, 'appointments' | 'patients'>;
 
 /** What a parameter may hold: a resource of one type, a reference (as Reference or, with `uri`, as uri), or a boolean. */
 interface ParameterDefinition {
@@ -66,7 +66,7 @@ type Definitions = Readonly<Record<string, ParameterDefinition>>;
 const definitions: Definitions = {
   'appt-resource': { ...appointment, most: MOST_APPOINTMENTS },
   appointment: { ...appointment, most: MOST_APPOINTMENTS },
-  patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds },
+  patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds, most: MOST_APPOINTMENTS },
   'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
   patientSubmittedInformation: { input: 'answers', resourceType: 'QuestionnaireResponse', most: 20 },
   schedule: { input: 'schedule' },
@@ -233,10 +233,10 @@ function isLocated<T extends ResourceType>(type: T) {
 }
 
 /** The most parameters of one request: more than if each were given as often as it may be. */
-const MOST_PARAMETERS = 50;
+const MOST_PARAMETERS = 100;
 
 const hopeless = (issues: readonly Issue[]): ReadInputs => ({
-  inputs: { appointments: [], answers: [], replaced: [] },
+  inputs: { appointments: [], patients: [], answers: [], replaced: [] },
   issues,
   unreadable: [],
   isHopeless: true,
@@ -254,7 +254,7 @@ function readParameters(parameters: readonly unknown[], operation: Taking, confi
   const found = (input: Input) => read.flatMap((one) => (one.input === input && one.located ? [one.located] : []));
   const inputs: BookInputs = {
     appointments: found('appointment').flatMap(isLocated('Appointment')),
-    patient: found('patient').flatMap(isLocated('Patient'))[0],
+    patients: found('patient').flatMap(isLocated('Patient')),
     relatedPerson: found('relatedPerson').flatMap(isLocated('RelatedPerson'))[0],
     answers: found('answers').flatMap(isLocated('QuestionnaireResponse')),
     schedule: found('schedule')[0],
@@ -288,7 +288,12 @@ export function readInputs(body: unknown, config: PublicConfig, operation: Takin
       isTooLong = false,
     } = readResource(body, 'Appointment', appointment, 'Appointment', config);
     const appointments = located ? isLocated('Appointment')(located) : [];
-    return { inputs: { appointments, answers: [], replaced: [] }, issues, unreadable, isHopeless: isTooLong };
+    return {
+      inputs: { appointments, patients: [], answers: [], replaced: [] },
+      issues,
+      unreadable,
+      isHopeless: isTooLong,
+    };
   }
   if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {
     const diagnostics = `The body of $${operation} must be an Appointment, or Parameters with an appt-resource.`;

@@ -23,8 +23,14 @@ export interface Participant {
 /** The persons that a request submits with the appointment. */
 export interface SubmittedPersons {
   readonly patient?: Located<Patient> | undefined;
+  /** Whether the request submits further patients, for its other appointments: then each is meant by its id alone. */
+  readonly isOneOfSeveral?: boolean;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
 }
+
+/** The id by which a reference means something in the same request, or a stored resource. */
+export const localId = (reference: string | undefined): string | undefined =>
+  localPattern.exec(reference ?? '')?.groups?.id ?? reference?.split('/').at(-1);
 
 const localPattern = /^(?:#|urn:uuid:|urn:oid:)(?<id>.+)$/;
 
@@ -45,7 +51,8 @@ function readActor(
   if (inside) {
     return inside.resourceType === 'Patient' ? undefined : ({ kind: 'other', reference } as const);
   }
-  if (persons.patient && (local !== undefined || (read?.type === 'Patient' && read.id === persons.patient.value.id))) {
+  const isLocal = local !== undefined && (!persons.isOneOfSeveral || local === persons.patient?.value.id);
+  if (persons.patient && (isLocal || (read?.type === 'Patient' && read.id === persons.patient.value.id))) {
     return { kind: 'submitted-patient' } as const;
   }
   if (read?.type === 'Patient') {

@@ -4,6 +4,7 @@ import type {
   Parameters,
   Patient,
   QuestionnaireResponse,
+  Reference,
   RelatedPerson,
 } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../config/config.ts';
@@ -21,7 +22,7 @@ import { conditionalReferenceIssues } from '../../../fhir/unsupported.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { requiredElements } from '../../appointment/elements.ts';
 import { type BookInputs, type Located, type LocatedAppointment, readInputs } from './parameters.ts';
-import { type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
+import { localId, type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
 
 /** A parsed `$book` request; every element that is present is well-formed. Ids are logical ids in this service. */
 export interface BookRequest {
@@ -135,6 +136,40 @@ function relationIssues({ relatedPerson }: SubmittedPersons, participants: reado
 
 export const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
 
+/** Whether an appointment is for a patient who is submitted with it. */
+const isMeantBy = ({ participant = [] }: Appointment, { value: { id } }: Located<Patient>): boolean =>
+  id !== undefined && participant.some(({ actor }) => localId(actor?.reference) === id);
+
+/** Whether an appointment is for stored patients only, none of them the one who is submitted. */
+function namesAnother({ participant = [] }: Appointment, { value }: Located<Patient>, baseUrl: string): boolean {
+  const stored = participant.flatMap(({ actor }) => parseReference(actor?.reference, baseUrl, ['Patient'])?.id ?? []);
+  return (
+    stored.length > 0 && !stored.some((id) => id === value.id) && participant.every(({ actor }) => !isLocal(actor))
+  );
+}
+
+const isLocal = (actor: Reference | undefined): boolean => /^(#|urn:)/.test(actor?.reference ?? '');
+
+/** The problems of several patients in one request: each is meant by an appointment, and each answer by its subject. */
+function familyIssues({ appointments, patients, answers }: BookInputs): Issue[] {
+  if (patients.length < 2) {
+    return [];
+  }
+  const idle = patients.filter((one) => !appointments.some(({ value }) => isMeantBy(value, one)));
+  const ids = new Set(patients.map(({ value }) => value.id));
+  const unassigned = answers.filter(({ value }) => !ids.has(localId(value.subject?.reference)));
+  return [
+    ...idle.map(({ path }): Issue => {
+      const diagnostics = 'With several patients, each has an id of its own, and an appointment refers to it by #id.';
+      return { code: 'malformed-request', diagnostics, expression: `${path}.id` };
+    }),
+    ...unassigned.map(({ path }): Issue => {
+      const diagnostics = 'With several patients, the subject of answers refers to one of them by #id.';
+      return { code: 'malformed-request', diagnostics, expression: `${path}.subject` };
+    }),
+  ];
+}
+
 /** One appointment as read, and what is wrong with its form. */
 function readOne(
   appointment: LocatedAppointment,
@@ -144,10 +179,21 @@ function readOne(
   replaced: readonly Located<string>[],
   { baseUrl }: PublicConfig,
 ): { readonly request: BookRequest; readonly issues: readonly Issue[] } {
-  const { patient, relatedPerson, answers } = inputs;
+  const { patients, relatedPerson } = inputs;
+  const isOneOfSeveral = patients.length > 1;
+  const [only] = patients;
+  const isOther = inputs.appointments.length > 1 && only && namesAnother(appointment.value, only, baseUrl);
+  const patient = isOneOfSeveral
+    ? patients.find((one) => isMeantBy(appointment.value, one))
+    : isOther
+      ? undefined
+      : only;
+  const isAbout = (answer: Located<QuestionnaireResponse>): boolean =>
+    patient?.value.id !== undefined && localId(answer.value.subject?.reference) === patient.value.id;
+  const answers = isOneOfSeveral ? inputs.answers.filter(isAbout) : inputs.answers;
   const slots = readSlots(appointment, baseUrl);
   const schedule = readReference(inputs.schedule, baseUrl, 'Schedule');
-  const participation = readParticipants(appointment, { patient, relatedPerson }, baseUrl);
+  const participation = readParticipants(appointment, { patient, relatedPerson, isOneOfSeveral }, baseUrl);
   const isPlaceNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
   const placeIssues: Issue[] =
     isPlaceNamed || !areParametersRead
@@ -240,6 +286,7 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
     ...read.flatMap((one) => one.issues),
     ...named.flatMap(({ issues: found }) => found),
     ...togetherIssues(inputs, replaced),
+    ...familyIssues(inputs),
   ]);
   const found = [...issues, ...withoutConsequences(more, unreadable)];
   const [request, ...others] = read.map((one) => one.request);
@@ -275,9 +322,9 @@ export function asksForDryRun(body: unknown): boolean {
 export function bookingRejectionIssues(outcome: OperationOutcome, request: BookRequest): Issue[] {
   const inputs = [
     ...eachOf(request).map(({ appointment }) => appointment),
-    request.patient,
+    ...eachOf(request).map(({ patient }) => patient),
     request.relatedPerson,
-    ...request.answers,
+    ...eachOf(request).flatMap(({ answers }) => answers),
   ];
   return serverRejectionIssues(outcome, 'malformed-request', 'request', (expression) => {
     const [type, ...rest] = expression.split('.');
