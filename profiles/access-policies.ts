@@ -166,7 +166,7 @@ function subscriptionsOfPortals(config: BookingConfig): AccessPolicyResource {
 }
 
 /**
- * Staff read all Tasks but those with the secrets of links to people, and write those that are theirs: their own, the requests that wait for them, the double bookings
+ * Staff read all Tasks but those with secrets of people, and write those that are theirs: their own, the requests that wait for them, the double bookings
  * that they resolve. What the service itself keeps in Tasks (outboxes, jobs, quotas, progress) is written only by the
  * Bots: a user who could change an outbox would decide what a subscriber is told.
  */
@@ -180,7 +180,11 @@ function tasks(config: BookingConfig): AccessPolicyResource[] {
       )}`,
       interaction: [...readVersions, ...write, 'delete'],
     },
-    { resourceType: 'Task', criteria: `Task?code:not=${rowCodes(['message'], config)}`, interaction: readVersions },
+    {
+      resourceType: 'Task',
+      criteria: `Task?${(['message', 'refusal'] as const).map((one) => `code:not=${rowCodes([one], config)}`).join('&')}`,
+      interaction: readVersions,
+    },
   ];
 }
 

@@ -212,7 +212,11 @@ export const answerOperation = (config: BookingConfig): OperationDefinition =>
       'Passes on what a person answers to a message of the clinic about an appointment. The link in the message is all that it takes.',
     parameter: [
       taken('token', 'string', 'The last part of the link.', { min: 1 }),
-      taken('answer', 'code', 'come, cancel, move, or stop (no more messages); without it nothing is done.'),
+      taken(
+        'answer',
+        'code',
+        'come, cancel, move, stop (no more messages), or start (again); without it nothing is done.',
+      ),
       taken('slot', 'Reference', 'The slot of the time that was chosen; with move.'),
       taken('start', 'instant', 'The start of that time.'),
       taken('end', 'instant', 'The end of that time.'),

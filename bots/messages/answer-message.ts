@@ -5,7 +5,6 @@ import { asksForConsent, isHold, isOffered } from '../../core/booking/appointmen
 import { bodyFor, parseBookRequest } from '../../core/booking/book/request/request.ts';
 import type { Role } from '../../core/booking/caller-role.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
-import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
@@ -14,12 +13,14 @@ import {
   type AnswerRequest,
   answerParameters,
   byPatient,
+  isAboutMessages,
   isGood,
+  isOver,
   type MessageAnswer,
   parseAnswer,
   possibleAnswers,
 } from '../../core/messages/answer.ts';
-import { communicationSearch } from '../../core/messages/message.ts';
+import { addressOf, communicationSearch } from '../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadOf, threadTask } from '../../core/messages/thread.ts';
 import { isRow } from '../../core/rows/row.ts';
 import { slotIdsOf } from '../../core/slots/slot.ts';
@@ -30,6 +31,7 @@ import { type RelatedAppointment, readRelatedAppointment } from '../lib/booking/
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
+import { readRefused, refusalEntry } from '../lib/messages/address.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** What a link leads to. */
@@ -44,6 +46,8 @@ interface Asked {
   readonly appointments: readonly Appointment[];
   /** The Communication of the last message. */
   readonly last: Communication | undefined;
+  /** Whether the owner of its address wants no messages. */
+  readonly isRefused: boolean;
 }
 
 /** What a person answers about: the appointment, or what is left of the visit. */
@@ -66,24 +70,13 @@ function comingEntries(all: readonly Appointment[], { thread, row }: Asked): Bun
   ];
 }
 
-/** The entry that notes that whoever was told wants no more messages. */
-async function stopEntries(medplum: MedplumClient, { thread, last }: Asked): Promise<BundleEntry[]> {
-  const [type = '', id = ''] = (last?.recipient?.[0]?.reference ?? thread.patient).split('/');
-  const [found = []] = await readInTransaction(medplum, [`${type}?_id=${id}`]);
-  const url = artefactUri(config, 'LocalMessages');
-  return found.flatMap((person) => {
-    if (!isResource(person, 'Patient') && !isResource(person, 'RelatedPerson')) {
-      return [];
-    }
-    const others = (person.extension ?? []).filter((one) => one.url !== url);
-    return [updateEntry(person, { ...person, extension: [...others, { url, valueBoolean: false }] })];
-  });
-}
+/** The address that a link was sent to. */
+const addressesOf = ({ last }: Pick<Asked, 'last'>): string[] => (last ? [addressOf(last) ?? ''] : []);
 
 async function entriesOf(medplum: MedplumClient, answer: MessageAnswer, asked: Asked): Promise<BundleEntry[]> {
   const { appointment } = asked.found;
-  if (answer === 'stop') {
-    return stopEntries(medplum, asked);
+  if (isAboutMessages(answer)) {
+    return Promise.all(addressesOf(asked).map((one) => refusalEntry(medplum, one, answer === 'stop')));
   }
   if (!appointment || answer === 'move') {
     return [];
@@ -132,7 +125,9 @@ async function book(
   const { appointments } = result;
   const known = knowledgeOf(appointments, config);
   const isAlone = asked.thread.group === undefined;
-  const possible = possibleAnswers({ ...asked.thread, known }, appointments, { isAlone, isClosed: false }, config);
+  const { isRefused } = asked;
+  const standing = { isAlone, isClosed: false, isRefused };
+  const possible = possibleAnswers({ ...asked.thread, known }, appointments, standing, config);
   return answerParameters(asked.thread, appointments, possible, config);
 }
 
@@ -174,7 +169,11 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
     .map(({ appointment }) => appointment)
     .filter((one) => one !== undefined);
   const appointments = [...new Map([...stored, ...read].map((one) => [one.id, one])).values()];
-  return { row, thread, found, companions, appointments, last: ofType('Communication', sent)[0] };
+  const [last] = ofType('Communication', sent);
+  const isRefused = (await readRefused(medplum, addressesOf({ last }))).size > 0;
+  return isOver(thread, Date.now())
+    ? { row, thread: { ...thread, known: undefined }, found, companions: [], appointments: [], last, isRefused }
+    : { row, thread, found, companions, appointments, last, isRefused };
 }
 
 async function attempt(
@@ -188,14 +187,19 @@ async function attempt(
     return absentOutcome('unknown');
   }
   const asked = await read(medplum, row);
-  const { appointments } = asked;
+  const { appointments, isRefused } = asked;
   const { appointment } = asked.found;
   const limited = [asked.found, ...asked.companions].flatMap((one) =>
     one.appointment && !isHold(one.appointment, config) ? [cancellationIssues(medplum, one.appointment, one)] : [],
   );
   const closed = (await Promise.all(limited)).flat();
   const isAlone = asked.thread.group === undefined;
-  const possible = possibleAnswers(asked.thread, appointments, { isAlone, isClosed: closed.length > 0 }, config);
+  const possible = possibleAnswers(
+    asked.thread,
+    appointments,
+    { isAlone, isClosed: closed.length > 0, isRefused },
+    config,
+  );
   const { answer, to } = request;
   const isThere = (stored: Appointment): boolean =>
     parseInstant(stored.start) === parseInstant(to?.start) &&
@@ -208,7 +212,7 @@ async function attempt(
   if (answer === undefined) {
     return answerParameters(asked.thread, appointments, possible, config);
   }
-  if (!possible.includes(answer)) {
+  if (!possible.includes(answer) && !isAboutMessages(answer)) {
     const diagnostics = `The appointment is no longer as the message says, or it is too late for the answer ${answer}.`;
     const issue = { code: 'transition-not-allowed', diagnostics, expression: 'Parameters.parameter' } as const;
     return toOperationOutcome(answer === 'cancel' && closed.length > 0 ? closed : [issue], config);
@@ -229,11 +233,12 @@ async function attempt(
     return toOperationOutcome([{ code: 'upstream-unavailable', diagnostics }], config);
   }
   const ended = new Set(answer === 'cancel' ? openOf(asked).map(({ id }) => id) : []);
+  const isRefusedThen = isAboutMessages(answer) ? answer === 'stop' : isRefused;
   const after = appointments.map((one) => (ended.has(one.id) ? { ...one, status: 'cancelled' as const } : one));
   return answerParameters(
     asked.thread,
     after,
-    possibleAnswers(asked.thread, after, { isAlone, isClosed: false }, config),
+    possibleAnswers(asked.thread, after, { isAlone, isClosed: false, isRefused: isRefusedThen }, config),
     config,
     answer === 'move' && appointment
       ? { appointment, isOwn: belongsTo(appointment, callerOf({ ...event, input }).id, config) }
@@ -244,7 +249,7 @@ async function attempt(
 /**
  * Carries out `$answer`: what a person answers to a message, by the link in it. The link is all that it takes, whoever calls.
  *
- * @param event - input: Parameters with `token`, from the link, and `answer` (come, cancel, stop, move, this with
+ * @param event - input: Parameters with `token`, from the link, and `answer` (come, cancel, stop, start, move, this with
  *   `slot`, `start` and `end` once a time is chosen), or none to look first
  * @returns Parameters with the appointment's time and state, and what can be answered; an OperationOutcome (not found) for a
  *   link that is unknown, has been replaced by that of a later message, or is over

@@ -5,8 +5,8 @@ import { isId } from '../fhir/reference.ts';
 import { isObject, parametersIn } from '../fhir/resource.ts';
 import { ahead, type Known, knowledgeOf, type Thread } from './thread.ts';
 
-/** What a person can answer to a message: they come, they cannot, they need another time, they want no more messages. */
-const answers = ['come', 'cancel', 'move', 'stop'] as const;
+/** What a person can answer to a message: they come, they cannot, they need another time, they want no more messages, or again. */
+const answers = ['come', 'cancel', 'move', 'stop', 'start'] as const;
 
 /** What a person can answer to a message. */
 export type MessageAnswer = (typeof answers)[number];
@@ -40,9 +40,16 @@ export function parseAnswer(input: unknown): AnswerRequest | undefined {
     : undefined;
 }
 
-/** Whether a link is good: its secret is that of the last news, and the appointment, or a step of the visit, has not begun. */
-export const isGood = ({ key: sent }: AnswerRequest, { key, known }: Thread, now: number): boolean =>
-  key === sent && known !== undefined && ahead(known, now).steps.length > 0;
+/** Whether the appointment of a link, or each step of its visit, has begun: then it only ends messages, or begins them again. */
+export const isOver = ({ known }: Thread, now: number): boolean =>
+  known === undefined || ahead(known, now).steps.length === 0;
+
+/** Whether a link is good: its secret is that of the last news, and it is not too late for what is answered. */
+export const isGood = ({ key, answer }: AnswerRequest, thread: Thread, now: number): boolean =>
+  key === thread.key && (answer === undefined || isAboutMessages(answer) || !isOver(thread, now));
+
+/** Whether an answer is about messages, not about the appointment. */
+export const isAboutMessages = (answer: MessageAnswer | undefined): boolean => answer === 'stop' || answer === 'start';
 
 /** Whether the appointment is still as the message says. */
 function isStill(known: Known | undefined, appointments: readonly Appointment[], config: PublicConfig): boolean {
@@ -60,18 +67,19 @@ function isStill(known: Known | undefined, appointments: readonly Appointment[],
  * @param appointments - as they are stored: one, or those of a visit
  * @param isAlone - whether it is no visit, all of whose steps would have to be chosen anew
  * @param isClosed - whether it is too late to cancel
+ * @param isRefused - whether the owner of the address wants no messages
  */
 export function possibleAnswers(
   { known }: Thread,
   appointments: readonly Appointment[],
-  { isAlone, isClosed }: { readonly isAlone: boolean; readonly isClosed: boolean },
+  { isAlone, isClosed, isRefused }: Readonly<Record<'isAlone' | 'isClosed' | 'isRefused', boolean>>,
   config: PublicConfig,
 ): MessageAnswer[] {
   const open: MessageAnswer[] = [
     'come',
     ...(isClosed ? [] : (['cancel', ...(isAlone && known?.status === 'booked' ? ['move' as const] : [])] as const)),
   ];
-  return [...(isStill(known, appointments, config) ? open : []), 'stop'];
+  return [...(isStill(known, appointments, config) ? open : []), isRefused ? 'start' : 'stop'];
 }
 
 /** What a portal needs to look for another time: for what, and who pays. */

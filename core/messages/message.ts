@@ -1,8 +1,9 @@
-import type { Address, Appointment, Communication, Location, Task } from '@medplum/fhirtypes';
+import type { Address, Appointment, Communication, Identifier, Location, Task } from '@medplum/fhirtypes';
 import { endOf, offerReason } from '../booking/appointment/expiry.ts';
 import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
-import { rowCoding } from '../rows/row.ts';
+import { mailboxOf } from '../fhir/mailbox.ts';
+import { newRow, rowCoding, rowSearch } from '../rows/row.ts';
 import { isShownTwice } from '../time/time-zone.ts';
 import { type CalendarEvent, calendarFile, methodOf } from './calendar-file.ts';
 import type { Recipient } from './recipient.ts';
@@ -95,6 +96,8 @@ interface Subject {
   readonly recipient: Recipient;
   /** The others of a series of which the same is said at once; the message has a link for each. */
   readonly members: readonly Member[];
+  /** The address to which the last message went, if the portal has changed it since: it is told so. */
+  readonly former?: string | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
 }
@@ -247,10 +250,10 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   };
 }
 
-/** By what all messages to an address are known, whoever has it. */
-const addressNumber = (address: string): string => `to/${address.toLowerCase()}`;
+/** By what all messages to an address are known, whoever has it and however it is written. */
+const addressNumber = (address: string): string => `to/${mailboxOf(address)}`;
 
-/** How many messages a day an address is sent of what portals book: anybody can give the address of anybody. */
+/** How many messages a day an address is sent because of portals: anybody can give the address of anybody. */
 export const MOST_A_DAY = 20;
 
 /** The search for the last messages to an address since a moment that were sent, or may have been: not all is answered. */
@@ -264,13 +267,13 @@ const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;
 
 /** The Communication of a message that is about to be sent. It holds no word of it, only what kind it is and to whom. */
 export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingConfig): Communication {
-  const { kind, thread, recipient, members } = joined(subject);
-  const { reference, medium, language } = recipient;
+  const { kind, thread, recipient, members, former } = joined(subject);
+  const { reference, medium, language, address } = recipient;
   return {
     resourceType: 'Communication',
     identifier: [
       ...[thread, ...members.map((one) => one.thread)].map(messageNumber),
-      addressNumber(recipient.address),
+      ...[address, ...(former === undefined ? [] : [former])].map(addressNumber),
     ].map((value) => ({ system: artefactUri(config, 'LocalSentMessage'), value })),
     status: 'in-progress',
     category: [{ coding: [rowCoding('message', config)] }],
@@ -281,7 +284,7 @@ export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingCo
     about: thread.known.steps.map(({ appointment }) => ({ reference: `Appointment/${appointment}` })),
     topic: { text: kind },
     language,
-    recipient: [{ reference }],
+    recipient: [{ reference, display: address }],
   };
 }
 
@@ -292,6 +295,27 @@ export const numberSearch = (number: string, config: BookingConfig): string =>
 /** The search for the Communication of a message. */
 export const communicationSearch = (thread: Thread, config: BookingConfig): string =>
   numberSearch(messageNumber(thread), config);
+
+const refusalNumber = (hash: string, config: BookingConfig): Identifier => ({
+  system: artefactUri(config, 'LocalSentMessage'),
+  value: `no/${hash}`,
+});
+
+/** The row that keeps whether an address wants no messages (`accepted`), or wants them again. It holds only a keyed hash. */
+export const refusalRow = (hash: string, isRefused: boolean, config: BookingConfig, stored?: Task): Task => {
+  const status = isRefused ? ('accepted' as const) : ('cancelled' as const);
+  return newRow('refusal', { status, identifier: [refusalNumber(hash, config)] }, config, stored);
+};
+
+/** The search for the rows of some hashes. */
+export const refusalSearch = (hashes: readonly string[], config: BookingConfig): string => {
+  const numbers = hashes.map((one) => refusalNumber(one, config));
+  return rowSearch(
+    ['refusal'],
+    { identifier: numbers.map(({ system, value }) => `${system}|${value}`).join() },
+    config,
+  );
+};
 
 /** What has become of a message that was to be sent. */
 export type Ending = 'sent' | 'given-up' | 'unknown' | 'stopped';
@@ -315,6 +339,35 @@ export const endedCommunication = (
   ...(ending === 'sent' && { sent: formatInstant(now) }),
   ...(reason !== undefined && { statusReason: { text: reason } }),
 });
+
+/** The address to which a message went. */
+export const addressOf = ({ recipient }: Communication): string | undefined => recipient?.[0]?.display;
+
+/** What an address is told when messages go to another one from now on. It says nothing about the appointment. */
+export function movedMessage(
+  to: string,
+  { thread, recipient }: Pick<Subject, 'thread' | 'recipient'>,
+  config: BookingConfig,
+): Message {
+  const { moved, greeting, automatic } = messageTexts[recipient.language];
+  const { name, address } = senderOf(config.messages);
+  const clinic = plain(name);
+  if (!to.includes('@')) {
+    return { medium: 'sms', to, text: `${clinic}: ${moved.text}` };
+  }
+  return {
+    medium: 'email',
+    mail: {
+      to,
+      from: config.messages.from ?? '',
+      replyTo: address,
+      subject: `${moved.subject} – ${clinic}`,
+      text: `${[greeting, moved.text, clinic, automatic].join('\n\n')}\n`,
+      messageId: `<${thread.appointment}.${thread.count}.moved@${address.replace(/^.*@/, '')}>`,
+      headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    },
+  };
+}
 
 /** A message that only shows that messages arrive. */
 export function testMail(to: string, { messages }: BookingConfig): Mail {

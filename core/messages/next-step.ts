@@ -44,7 +44,9 @@ interface StepContext {
   readonly isWanted: boolean;
   /** Whether a telephone would ring. */
   readonly isPhone: boolean;
-  /** Before when nothing is said that a portal can bring about again and again; milliseconds since 1970 UTC, like `now`. */
+  /** Whether the portal of a request has taken it back: its person is not told that it is not possible. */
+  readonly isTakenBack: boolean;
+  /** Before when nothing is said; milliseconds since 1970 UTC, like `now`. */
   readonly earliest: number;
   readonly now: number;
   readonly timeZone: string;
@@ -130,6 +132,9 @@ const settled = (thread: Thread, now: number): Thread => ({
   due: nextDue(thread, now, now),
 });
 
+/** A thread whose news is not sent: who may not know of it need not answer. */
+export const unsent = (thread: Thread, now: number): Thread => settled({ ...thread, answerBy: undefined }, now);
+
 /**
  * A thread after an attempt that was answered. Without an answer it is left as it is, and looked at when its lease is over.
  *
@@ -143,9 +148,9 @@ export function afterAttempt(
   const { claimed } = thread;
   const pause = pauses[(claimed?.attempts ?? 0) - 1];
   if (isTaken || !claimed || pause === undefined) {
-    // Who may not know of it need not answer.
-    const told = isTaken ? thread : { ...thread, answerBy: undefined };
-    return { thread: settled(told, now), message: isTaken ? 'sent' : 'given-up' };
+    return isTaken
+      ? { thread: settled(thread, now), message: 'sent' }
+      : { thread: unsent(thread, now), message: 'given-up' };
   }
   return { thread: { ...thread, claimed: { ...claimed, isUnderWay: false }, due: now + pause }, message: 'waiting' };
 }
@@ -156,14 +161,11 @@ export const saidAtOnce: readonly MessageKind[] = [
   ...(['offer', 'consent'] as const),
 ];
 
-/** The kinds that a portal can bring about again and again. */
-const atWill: readonly MessageKind[] = ['confirmation', 'change', 'offer', 'consent'];
-
 /** What is to be done about a message that was claimed before, is due again, and is still true. */
 function again(thread: Thread, { now }: StepContext): Step {
   const { kind = 'confirmation', attempts = 0, isUnderWay = false } = thread.claimed ?? {};
   return isUnderWay && attempts >= MOST_UNANSWERED
-    ? { do: 'give-up', kind, thread: settled({ ...thread, answerBy: undefined }, now) }
+    ? { do: 'give-up', kind, thread: unsent(thread, now) }
     : { do: 'send', kind, isNew: false, thread: claim(thread, kind, attempts + 1, now) };
 }
 
@@ -204,7 +206,7 @@ const none: Omit<Thread, 'appointment' | 'group' | 'key'> = {
  * @param appointments - as they are stored: one, or those of a visit in the order of time; none if they were deleted
  */
 export function nextStep(thread: Thread | undefined, appointments: readonly Appointment[], context: StepContext): Step {
-  const { group, isWanted, isPhone, earliest, now, timeZone, config, newKey } = context;
+  const { group, isWanted, isPhone, isTakenBack, earliest, now, timeZone, config, newKey } = context;
   const known = knownNext(thread?.known, appointments, context);
   const left = known && ahead(known, now);
   const isOver = left?.steps.length === 0;
@@ -232,7 +234,7 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const sendAt = (kind: MessageKind): number => {
     const byDay = kind === 'reminder' || isPhone;
     const time = byDay ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
-    return atWill.includes(kind) ? Math.max(time, earliest) : time;
+    return Math.max(time, earliest);
   };
   if (isWanted && !isNews && thread?.claimed) {
     const due = Math.max(thread.due ?? 0, sendAt(thread.claimed.kind));
@@ -247,7 +249,8 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const isLate = isBooked && remindersAfter(left, sent).some((time) => time <= now);
   const news = changes[thread?.known?.status ?? 'nothing'][known.status];
   const isAsked = news === 'offer' && appointments.some((one) => asksForConsent(one, config));
-  const kind = isNews ? (isAsked ? 'consent' : news) : isLate ? 'reminder' : undefined;
+  const told = isAsked ? 'consent' : news === 'refusal' && isTakenBack ? undefined : news;
+  const kind = isNews ? told : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {
     const due = sendAt(kind);
     const isWaiting = thread?.due === due && !thread.claimed;

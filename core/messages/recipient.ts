@@ -6,9 +6,11 @@ import {
   messageLanguages,
   type PublicConfig,
 } from '../config/config.ts';
+import { isSameJson } from '../fhir/json.ts';
+import { mailboxOf } from '../fhir/mailbox.ts';
 import { idIn } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
-import { ownerOf } from '../fhir/tags.ts';
+import { isByService, ownerOf } from '../fhir/tags.ts';
 import { dateRange } from '../time/date-range.ts';
 
 /** How a person is reached. */
@@ -22,6 +24,10 @@ export interface Recipient {
   /** An e-mail address, or a telephone number such as `+49301234567`. */
   readonly address: string;
   readonly language: MessageLanguage;
+  /** Where the person's record has the address. */
+  readonly telecom?: ContactPoint;
+  /** Id of the portal that submitted the person; `undefined`: the clinic has. */
+  readonly owner?: string | undefined;
 }
 
 /** What an appointment or a person says about messages; `undefined` if nothing. */
@@ -59,16 +65,19 @@ function isOld({ use, period }: ContactPoint, now: number, timeZone: string): bo
   return use === 'old' || (from !== undefined && from.start > now) || (to !== undefined && to.end <= now);
 }
 
-/** The address that a person prefers: by rank, then e-mail before telephone. */
-function bestAddress(telecom: readonly ContactPoint[], media: readonly Medium[], now: number, timeZone: string) {
-  const byRank = (one: ContactPoint, other: ContactPoint): number => (one.rank ?? 1_000) - (other.rank ?? 1_000);
-  const found = [...telecom]
+/** The addresses of a person in the order of preference: by rank, then e-mail before telephone. */
+function addressesIn(telecom: readonly ContactPoint[], media: readonly Medium[], now: number, timeZone: string) {
+  return telecom
     .filter((one) => !isOld(one, now, timeZone))
-    .sort(byRank)
-    .flatMap((one) => (addressIn(one) ? [{ rank: one.rank, ...addressIn(one) }] : []));
-  const [first] = found.filter(({ medium }) => media.some((one) => one === medium));
-  const preferred = found.find(({ medium, rank }) => medium === 'email' && rank === first?.rank);
-  return preferred ?? first;
+    .flatMap((one) => {
+      const found = addressIn(one);
+      return found && media.includes(found.medium) ? [{ ...found, telecom: one }] : [];
+    })
+    .sort(
+      (one, other) =>
+        (one.telecom.rank ?? 1_000) - (other.telecom.rank ?? 1_000) ||
+        Number(other.medium === 'email') - Number(one.medium === 'email'),
+    );
 }
 
 const isLanguage = (text: string | undefined): text is MessageLanguage => messageLanguages.some((one) => one === text);
@@ -100,43 +109,65 @@ const isThere = (person: Patient | RelatedPerson): boolean =>
 export const canBeAsked = (patient: Patient, media: readonly Medium[], now: number, config: BookingConfig): boolean =>
   isThere(patient) &&
   saidIn(patient, config) !== false &&
-  bestAddress(patient.telecom ?? [], media, now, config.timeZone)?.address !== undefined;
+  addressesIn(patient.telecom ?? [], media, now, config.timeZone).length > 0;
 
 /**
- * Who is told about an appointment: somebody who takes part for the patient, else the patient; the first who wants to be and
- * can be, at no address of somebody who does not.
+ * Who can be told about an appointment, in this order: who takes part for the patient, then the patient; those who want to be,
+ * at no address of somebody who does not.
  *
  * @param people - the Patient and the RelatedPersons who take part, as far as they exist
  * @param media - what the clinic has
  */
-export function recipientOf(
+export function recipientsOf(
   { participant }: Appointment,
   people: readonly Resource[],
   media: readonly Medium[],
   now: number,
   config: BookingConfig,
-): Recipient | undefined {
+): Recipient[] {
   const patient = people.find((one) => isResource(one, 'Patient'));
   if (!patient || !isThere(patient) || saidIn(patient, config) === false) {
-    return undefined;
+    return [];
   }
   const related = people.filter((one) => isResource(one, 'RelatedPerson'));
   const refusing = related.filter((one) => saidIn(one, config) === false).flatMap(({ telecom = [] }) => telecom);
-  const addressOf = (one: ContactPoint): string => addressIn(one)?.address.toLowerCase() ?? '';
-  const refused = new Set(refusing.map(addressOf));
-  for (const person of [...related, patient]) {
-    const takesPart = participant.some(({ actor }) => idIn(actor, person.resourceType) === person.id);
-    const telecom = (person.telecom ?? []).filter((one) => !refused.has(addressOf(one)));
-    const address = bestAddress(telecom, media, now, config.timeZone);
-    if (takesPart && address?.medium && address.address && isThere(person) && saidIn(person, config) !== false) {
-      const { medium, address: to } = address;
-      return {
-        reference: `${person.resourceType}/${person.id}`,
-        medium,
-        address: to,
-        language: languageOf(person, config),
-      };
-    }
-  }
-  return undefined;
+  const refused = new Set(refusing.map((one) => mailboxOf(addressIn(one)?.address ?? '')));
+  return [...related, patient]
+    .filter(
+      (person) =>
+        isThere(person) &&
+        saidIn(person, config) !== false &&
+        participant.some(({ actor }) => idIn(actor, person.resourceType) === person.id),
+    )
+    .flatMap((person) =>
+      addressesIn(person.telecom ?? [], media, now, config.timeZone)
+        .filter(({ address }) => !refused.has(mailboxOf(address)))
+        .map((one) => ({
+          ...one,
+          reference: `${person.resourceType}/${person.id}`,
+          language: languageOf(person, config),
+          owner: ownerOf(person, config),
+        })),
+    );
+}
+
+/**
+ * Whether the clinic has entered an address of a person whom a portal submitted, or has confirmed it by a change of its own to
+ * it, such as a rank: the version since which the record has it as it is was written by neither the portal nor the service.
+ *
+ * @param versions - of the person's record with their authors, the newest first
+ */
+export function isEnteredByClinic(
+  { telecom, owner }: Recipient,
+  versions: readonly Resource[],
+  config: BookingConfig,
+): boolean {
+  const has = (one: Resource): boolean =>
+    (isResource(one, 'Patient') || isResource(one, 'RelatedPerson')) &&
+    (one.telecom ?? []).some((other) => isSameJson(other, telecom));
+  // One that has it from the first was submitted with it.
+  const without = versions.findIndex((one) => !has(one));
+  const since = without < 0 ? undefined : versions[without - 1];
+  const author = since?.meta?.author?.reference?.split('/')[1];
+  return author !== undefined && author !== owner && !isByService(since?.meta, config);
 }

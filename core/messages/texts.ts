@@ -20,6 +20,8 @@ interface MessageTexts {
   readonly answerBy: string;
   readonly stop: string;
   readonly automatic: string;
+  /** For an address to which no more messages go, because another was given. */
+  readonly moved: { readonly subject: string; readonly text: string };
   readonly test: { readonly subject: string; readonly text: string };
 }
 
@@ -57,6 +59,10 @@ const english: MessageTexts = {
   answerBy: 'Please answer by {when}. Without an answer your appointment is given to somebody else.',
   stop: 'To get no more messages about appointments, say so here:',
   automatic: 'This message was sent by a program.',
+  moved: {
+    subject: 'Another address was given',
+    text: 'Messages about your appointments go to another address from now on, because one was given. If you know nothing of it, please call us.',
+  },
   test: { subject: 'Test message', text: 'This is a test of the messages about appointments. It arrived.' },
 };
 

@@ -64,6 +64,7 @@ const kinds = {
     forStaff: 'Tell a person about an absence',
     isPassing: true,
   },
+  refusal: { display: 'Whether an address wants messages; of the address a keyed hash', person: 'nothing' },
   undelivered: {
     display: 'A message that has not reached its person: staff call',
     person: 'reference',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Identifier, Patient } from '@medplum/fhirtypes';
 import * as z from 'zod';
 import { messageLanguages } from '../../core/config/config.ts';
+import { mailboxOf } from '../../core/fhir/mailbox.ts';
 import { createMemory } from '../medplum/memory.ts';
 
 const name = z.string().trim().min(1).max(100);
@@ -65,21 +66,12 @@ export interface Questions {
   readonly take: (person: AssistedPerson) => (() => void) | undefined;
 }
 
-/** What an e-mail address and its other spellings have in common: many providers deliver them to the same person. */
-function mailbox(email: string): string {
-  const [local = '', host] = email.toLowerCase().split('@');
-  return `${local.split('+')[0]?.replaceAll('.', '')}@${host}`;
-}
-
-/** What the ways to write a telephone number have in common: its last digits, without those that lead to its country. */
-const subscriber = (phone: string): string => phone.replace(/[^0-9]/g, '').slice(-9);
-
 /** @param now - the clock, in milliseconds */
 export function createQuestions(now: () => number): Questions {
   const asked = createMemory<readonly number[]>(10_000, HOUR, now);
   return {
     take: ({ email, phone }) => {
-      const keys = [email && mailbox(email), phone && subscriber(phone)].flatMap((one) => (one ? [hash(one)] : []));
+      const keys = [email, phone].flatMap((one) => (one ? [hash(mailboxOf(one))] : []));
       const at = now();
       const recent = (key: string) => (asked.get(key) ?? []).filter((time) => time > at - HOUR);
       if (keys.some((key) => recent(key).length >= QUESTIONS)) {

@@ -211,7 +211,7 @@ describe('an assistant', () => {
       'person-unreachable',
     ]);
     const results: Answer[] = [];
-    for (const spelled of ['often', 'Often+1', 'of.ten', 'often+2']) {
+    for (const spelled of ['often', 'Often+1', 'OFTEN', 'often+2']) {
       const { hold: next } = await aHold(token);
       results.push(await call(token, 'book_time', { hold: next, person: aPerson(`${spelled}@example.org`) }));
     }

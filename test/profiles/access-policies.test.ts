@@ -263,7 +263,7 @@ describe('the front desk', () => {
   });
 
   test.each(codesWhere(() => true).filter((code) => !decided.includes(code)))(
-    'reads Tasks %s, unless they hold the secret of a link, and writes none',
+    'reads Tasks %s, unless they hold a secret of people, and writes none',
     (code) => {
       const other = { system: taskSystem.toUpperCase(), code: code.toUpperCase() };
       for (const resource of [
@@ -272,7 +272,8 @@ describe('the front desk', () => {
         task(ofService('confirm'), ofService(code)),
         task({ system: 'urn:clinic', code: 'x' }, other),
       ]) {
-        expect([...allowed(frontDesk, resource)].sort()).toEqual(code === 'message' ? [] : [...reading].sort());
+        const isSecret = code === 'message' || code === 'refusal';
+        expect([...allowed(frontDesk, resource)].sort()).toEqual(isSecret ? [] : [...reading].sort());
       }
     },
   );

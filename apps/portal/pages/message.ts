@@ -5,7 +5,7 @@ import { when } from './appointment.ts';
 import { phoneLine } from './layout.ts';
 
 /** What a person can answer to a message of the clinic. */
-export const messageAnswers = ['come', 'cancel', 'move', 'stop'] as const;
+export const messageAnswers = ['come', 'cancel', 'move', 'stop', 'start'] as const;
 
 /** What a person can answer to a message of the clinic. */
 type MessageAnswer = (typeof messageAnswers)[number];
@@ -54,6 +54,6 @@ ${refusal && html`<div class="alert" role="alert"><p><strong>${texts.refusals[re
 <form method="post" action="${portal.options.path}/message/${id}">
 ${(!said || needsTime) && isStuck && html`<p>${advice}</p>${phoneLine(visit, phone)}${needsTime && html`<p><a href="${portal.options.path}/">${texts.book}</a></p>`}`}
 ${(!said || needsTime) && html`<p class="actions">${!needsTime && html`${button('come', 'primary')}${move}`}${button('cancel', 'danger')}</p>`}
-<div id="stop">${possible.includes('stop') && !(done && 'answer' in done && done.answer === 'stop') && html`<h2>${message.stopTitle}</h2><p>${message.stopNote}</p>${button('stop', 'secondary')}`}</div></form>`;
+<div id="stop"><h2>${message.stopTitle}</h2>${possible.includes('stop') ? html`<p>${message.stopNote}</p>${button('stop', 'secondary')}` : html`<p>${message.done.stop}</p>${button('start', 'secondary')}`}</div></form>`;
   return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
 }

@@ -4,10 +4,11 @@ import type { Reach } from '../../../core/booking/absence/rows.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { isOfClinic, recipientOf } from '../../../core/messages/recipient.ts';
+import { isOfClinic, recipientsOf } from '../../../core/messages/recipient.ts';
 import { matchesFilter } from '../../../core/notifications/subscription/filter.ts';
 import { storedParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../config.ts';
+import { chooseAddressees } from '../messages/address.ts';
 import { mediaOf } from '../messages/send.ts';
 import { ofType, readByIds, readInTransaction } from '../read.ts';
 
@@ -48,11 +49,14 @@ export async function readReaches(
   ];
   const byReference = new Map(people.map((one) => [`${one.resourceType}/${one.id}`, one]));
   const media = config.messages.from ? mediaOf(secrets) : [];
-  return appointments.map((one): Reach => {
-    if (isListening(one)) {
-      return 'portal';
-    }
-    const own = one.participant.flatMap(({ actor }) => byReference.get(actor?.reference ?? '') ?? []);
-    return isOfClinic(one, config) && recipientOf(one, own, media, now, config) ? 'message' : 'call';
+  const told = appointments.map((appointment) => {
+    const own = appointment.participant.flatMap(({ actor }) => byReference.get(actor?.reference ?? '') ?? []);
+    const isWritten = !isListening(appointment) && isOfClinic(appointment, config);
+    return { appointment, candidates: isWritten ? recipientsOf(appointment, own, media, now, config) : [] };
+  });
+  const addressees = await chooseAddressees(medplum, told);
+  return appointments.map((one, index): Reach => {
+    const isWritten = addressees[index]?.isTrusted ? 'message' : 'call';
+    return isListening(one) ? 'portal' : isWritten;
   });
 }

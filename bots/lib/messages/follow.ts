@@ -4,11 +4,13 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Resource, Task } from '@medplum/fhirtypes';
 import { offerReason } from '../../../core/booking/appointment/expiry.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
+import { mailboxOf } from '../../../core/fhir/mailbox.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
-import { ownerOf } from '../../../core/fhir/tags.ts';
+import { changedBy, ownerOf } from '../../../core/fhir/tags.ts';
 import { byPatient } from '../../../core/messages/answer.ts';
 import {
+  addressOf,
   communicationOf,
   communicationSearch,
   type Ending,
@@ -17,12 +19,14 @@ import {
   MOST_A_DAY,
   messageNumber,
   messageOf,
+  movedMessage,
 } from '../../../core/messages/message.ts';
-import { afterAttempt, askedToCome, nextStep, type Step } from '../../../core/messages/next-step.ts';
-import { isOfClinic, type Recipient, recipientOf } from '../../../core/messages/recipient.ts';
+import { afterAttempt, askedToCome, nextStep, type Step, unsent } from '../../../core/messages/next-step.ts';
+import { isOfClinic, type Recipient, recipientsOf } from '../../../core/messages/recipient.ts';
 import {
   areOff,
   type Known,
+  type MessageKind,
   type Thread,
   threadOf,
   threadSearch,
@@ -36,8 +40,9 @@ import { cancelEntries, policiesOf } from '../booking/cancel.ts';
 import { groupSearch, readTold } from '../booking/companions.ts';
 import { readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';
-import { ofType, readInTransaction } from '../read.ts';
+import { ofType, readHistories, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
+import { type Addressee, chooseAddressees, readRefused } from './address.ts';
 import { mediaOf, sendMessage } from './send.ts';
 import { type AtOnce, readAtOnce } from './series.ts';
 import { offersEnd, type Undelivered, undelivered, unheard } from './undelivered.ts';
@@ -100,6 +105,9 @@ const ended = (one: Communication | undefined, ending: Ending, reason?: string):
 
 const unknown = 'Nobody has answered whether it was sent.';
 
+const unconfirmed =
+  'It was not sent: only a portal has given the address, and it has not booked this. To confirm the address, give it a rank.';
+
 /** The entry that makes the row of an appointment about which nothing was said, unless it has one. */
 function newRowEntry(thread: Thread, now: number): BundleEntry {
   const empty: Thread = { ...thread, count: 0, sent: undefined, known: undefined, claimed: undefined, due: now };
@@ -123,19 +131,42 @@ function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, 
   return [...kept, ...(isSuperseded ? ended(last, 'stopped') : [])];
 }
 
+/** Staff are asked for the rest: they call whoever is offered a time as soon as it is offered, and remind nobody. */
+const withoutCall: readonly MessageKind[] = ['reminder', 'offer', 'consent'];
+
+/** The entries that have staff call, in the place of a message to an address that only a portal knows. */
+function callEntries(step: Extract<Step, { do: 'send' }>, state: State, { entry, members }: AtOnce): BundleEntry[] {
+  const kept = entriesOf({ do: 'keep', thread: unsent(step.thread, Date.now()) }, state);
+  const call = givenUp(step, unconfirmed, state.appointments, members.length > 0);
+  return [...kept, ...entry, ...(withoutCall.includes(step.kind) ? [] : [undelivered(call)])];
+}
+
 /** Claims a message, sends it, and keeps what has come of it. */
 async function send(
   medplum: MedplumClient,
   secrets: BotEvent['secrets'],
   step: Extract<Step, { do: 'send' }>,
   state: State,
-  { recipient, others, atOnce }: { recipient: Recipient; others: readonly Resource[]; atOnce: AtOnce },
+  {
+    recipient,
+    former,
+    others,
+    atOnce,
+  }: { recipient: Recipient; former: string | undefined; others: readonly Resource[]; atOnce: AtOnce },
 ): Promise<void> {
   const { kind, thread } = step;
   const { appointments } = state;
   const { members } = atOnce;
   const known: Known | undefined = thread.known;
-  const subject = { kind, appointments, members, recipient, now: Date.now(), places: ofType('Location', others) };
+  const subject = {
+    kind,
+    appointments,
+    members,
+    recipient,
+    former,
+    now: Date.now(),
+    places: ofType('Location', others),
+  };
   if (!known || !state.row?.id) {
     return;
   }
@@ -159,6 +190,10 @@ async function send(
   if (!claimed?.id || claimed.status !== 'in-progress') {
     return;
   }
+  if (former !== undefined) {
+    const moved = movedMessage(former, { recipient, thread: its }, config);
+    await sendMessage(medplum, secrets, moved, `${messageNumber(thread)}/moved`);
+  }
   const attempt = await sendMessage(medplum, secrets, message, messageNumber(thread));
   if (attempt.kind === 'unanswered') {
     return;
@@ -178,8 +213,31 @@ async function send(
   await writeRows(medplum, entry, what(thread.appointment));
 }
 
+/** Whether the last change of an appointment is that of its portal. */
+async function isByPortal(medplum: MedplumClient, appointment: Appointment): Promise<boolean> {
+  const [history] = await readHistories(medplum, [`Appointment/${appointment.id}/_history?_count=2`]);
+  const [version, previous] = (history?.entry ?? []).map(({ resource }) => resource?.meta);
+  return changedBy(version, previous?.versionId, config) === ownerOf(appointment, config);
+}
+
+/** The address to which the last message went, if the portal of its person has changed it since. */
+async function readFormer(
+  medplum: MedplumClient,
+  { recipient, isEntered }: Addressee,
+  thread: Thread,
+  count: number,
+): Promise<string | undefined> {
+  if (isEntered || count < 1) {
+    return undefined;
+  }
+  const [sent] = await readInTransaction(medplum, [communicationSearch({ ...thread, count }, config)]);
+  const [last] = ofType('Communication', sent).flatMap((one) => addressOf(one) ?? []);
+  const isSame = last === undefined || mailboxOf(last) === mailboxOf(recipient.address);
+  return isSame || (await readRefused(medplum, [last])).has(last) ? undefined : last;
+}
+
 /** When an address may be sent more that a portal brings about; milliseconds since 1970 UTC. */
-async function readTurn(medplum: MedplumClient, { address }: Recipient, now: number): Promise<number> {
+async function readTurn(medplum: MedplumClient, address: string, now: number): Promise<number> {
   const [sent] = await readInTransaction(medplum, [lastSentSearch(address, now - DAY, config)]);
   const last = ofType('Communication', sent)[MOST_A_DAY - 1];
   return last ? (parseInstant(last.meta?.lastUpdated) ?? now) + DAY : now;
@@ -252,13 +310,18 @@ export async function followAppointment(
       participant: [{ actor: { reference: thread?.patient ?? '' }, status: 'accepted' }],
     };
   const others = await readOthers(medplum, [told, ...appointments]);
-  const recipient = isOfClinic(told, config) ? recipientOf(told, others, media, now, config) : undefined;
+  const candidates = isOfClinic(told, config) ? recipientsOf(told, others, media, now, config) : [];
+  let recipient = candidates[0];
   let earliest = now;
+  const owner = ownerOf(told, config);
+  const isRefused = thread?.known?.status === 'pending' && told.status === 'cancelled' && owner !== undefined;
+  const isTakenBack = isRefused && (await isByPortal(medplum, told));
   const next = (known: Thread | undefined, about = appointments): Step =>
     nextStep(known, about, {
       group,
       isWanted: recipient !== undefined,
       isPhone: recipient?.medium === 'sms',
+      isTakenBack,
       earliest,
       now,
       timeZone: config.timeZone,
@@ -266,10 +329,21 @@ export async function followAppointment(
       newKey: () => randomUUID().replaceAll('-', ''),
     });
   const wanted = next(thread);
+  if (wanted.do === 'nothing') {
+    return;
+  }
+  const [addressee] = await chooseAddressees(medplum, [{ appointment: told, candidates }]);
+  recipient = addressee?.recipient;
+  const isSent = wanted.do === 'send' && addressee !== undefined;
+  const former =
+    isSent && thread
+      ? await readFormer(medplum, addressee, thread, wanted.isNew ? thread.count : thread.count - 1)
+      : undefined;
   // In an absence silence is an answer: whoever is asked then is told at once.
-  const isAtWill = ownerOf(told, config) !== undefined && offerReason(told, config) !== 'absence';
-  if (wanted.do === 'send' && wanted.isNew && recipient && isAtWill) {
-    earliest = await readTurn(medplum, recipient, now);
+  const isAtWill = owner !== undefined && offerReason(told, config) !== 'absence';
+  if (isSent && wanted.isNew && isAtWill) {
+    const addresses = [addressee.recipient.address, ...(former === undefined ? [] : [former])];
+    earliest = Math.max(...(await Promise.all(addresses.map((one) => readTurn(medplum, one, now)))));
   }
   const first = next(thread);
   if (first.do === 'nothing') {
@@ -288,13 +362,16 @@ export async function followAppointment(
   }
   const own: State = { ...state, row, thread: row && threadOf(row) };
   const step = state.row ? first : next(own.thread);
-  if (step.do === 'send' && recipient) {
+  if (step.do === 'send' && addressee && !addressee.isTrusted) {
+    await writeRows(medplum, callEntries(step, own, atOnce), what(id));
+  } else if (step.do === 'send' && recipient) {
     const places = await readOthers(
       medplum,
       atOnce.members.map(({ appointment }) => appointment),
     );
     await send(medplum, secrets, await withDeadline(medplum, step, appointments), own, {
       recipient,
+      former,
       others: [...others, ...places],
       atOnce,
     });

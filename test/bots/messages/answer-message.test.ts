@@ -257,9 +257,9 @@ describe('the link in a message', () => {
     });
     await ask(made, 'come');
     expect((await read(made.appointment))?.participant.map(({ status }) => status)).toContain('accepted');
-    await ask(made, 'stop');
-    const says = { url: artefactUri(config, 'LocalMessages'), valueBoolean: false };
-    expect((await read(made.patient))?.extension).toEqual([says]);
+    expect(possible(await ask(made, 'stop'))).toEqual(['come', 'cancel', 'move', 'start']);
+    expect(possible(await later(90 * 86_400_000, () => ask(made)))).toEqual(['start']);
+    expect(possible(await ask(made, 'start'))).toEqual(['come', 'cancel', 'move', 'stop']);
   });
 
   it.each<[string, (made: Made) => ReturnType<typeof ask>]>([

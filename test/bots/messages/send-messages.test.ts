@@ -667,7 +667,7 @@ describe('who is told', () => {
   /** Portals book so many times for somebody. */
   async function bookedFor(times: number): Promise<void> {
     for (let count = 0; count < times; count++) {
-      const value = count % 2 === 0 ? somebody.value : somebody.value.toUpperCase();
+      const value = count % 2 === 0 ? somebody.value : `Somebody+${count}@example.org`;
       const { patient } = await aPatient({ telecom: [{ ...somebody, value }] });
       await anAppointment(patient, noon(10), { meta: { tag }, extension: says(true) });
       await (count % 5 === 0 && run());
@@ -693,6 +693,127 @@ describe('who is told', () => {
     await later(25 * HOUR, run);
     await later(25 * HOUR, run);
     expect(mail.mails).toHaveLength(27);
+  });
+
+  /** A portal with a client of its own, its patient, and an appointment that it leaves to the clinic to write about. */
+  async function aPortal() {
+    const { id, authorization } = await medplum().addClient(randomUUID(), [{ resourceType: '*' }]);
+    const meta = { tag: [requestorTag(id, config)] };
+    const telecom = [{ system: 'email' as const, value: `${randomUUID()}@example.org` }];
+    const write = async <T extends Patient | Appointment>(resource: T, changes: Partial<T>) => {
+      const path = `${resource.resourceType}/${resource.id}`;
+      const { status } = await medplum().fhir('PUT', path, { ...resource, ...changes }, { authorization });
+      expect(status).toBe(200);
+    };
+    const made = await medplum().fhir<Patient>(
+      'POST',
+      'Patient',
+      { resourceType: 'Patient', telecom, meta },
+      { authorization },
+    );
+    const book = (more: Partial<Appointment> = {}) =>
+      anAppointment(made.body, noon(10), { meta, extension: says(true), ...more });
+    return { patient: made.body, address: telecom[0]?.value ?? '', meta, write, book };
+  }
+
+  it('nobody of what another has booked, at an address that only a portal has given: staff call, until they confirm it', async () => {
+    const { patient, address, book } = await aPortal();
+    await book();
+    const ofClinic = await anAppointment(patient, noon(11));
+    await run();
+    await run();
+    expect(subjectsTo(address)).toEqual(['Your appointment']);
+    const [call, ...others] = await rowOf(ofClinic, 'undelivered');
+    expect([call?.description, others]).toEqual([expect.stringContaining('To confirm the address'), []]);
+    await runAt(noon(11) - DAY + MINUTE);
+    expect(await rowOf(ofClinic, 'undelivered')).toHaveLength(1);
+    await medplum().change(patient, { telecom: [{ system: 'email', value: address, rank: 1 }] });
+    await medplum().change(ofClinic, {
+      start: new Date(noon(12)).toISOString(),
+      end: new Date(noon(12) + HOUR).toISOString(),
+    });
+    await run();
+    expect(subjectsTo(address).at(-1)).toBe('Changed: your appointment is now');
+  });
+
+  it('nobody by what a portal has said of a record into which the clinic has merged another', async () => {
+    const { patient, address, book, meta } = await aPortal();
+    const link = [{ type: 'replaced-by' as const, other: { reference: `Patient/${patient.id}` } }];
+    await aPatient({ meta, active: false, link });
+    const booked = await book();
+    await run();
+    expect([subjectsTo(address), (await rowOf(booked, 'undelivered')).length]).toEqual([[], 1]);
+  });
+
+  it('the address of before, where a portal changes it, and no other where the clinic does', async () => {
+    const { patient, address, write, book } = await aPortal();
+    const booked = await book();
+    await run();
+    const next = `${randomUUID()}@example.org`;
+    await write(patient, { telecom: [{ system: 'email', value: next }] });
+    const moved = (hours: number) => ({
+      start: new Date(noon(11) + hours * HOUR).toISOString(),
+      end: new Date(noon(12)).toISOString(),
+    });
+    await medplum().change(booked, moved(0));
+    await run();
+    expect(subjectsTo(address)).toEqual(['Your appointment', 'Another address was given – Klinik']);
+    expect(mailsTo(address)[1]?.text).not.toMatch(/https:|12:00/);
+    expect(subjectsTo(next)).toEqual(['Changed: your appointment is now']);
+    await medplum().change(patient, { telecom: [{ system: 'email', value: 'typed@example.org' }] });
+    await medplum().change(booked, moved(1));
+    await run();
+    expect([subjectsTo(next).length, subjectsTo('typed@example.org').length]).toEqual([1, 1]);
+  });
+
+  it('nobody that a request is not possible which its portal has taken back, and no address more than twenty times a day that one is not', async () => {
+    const { address, write, book } = await aPortal();
+    const back = await book({ status: 'pending' });
+    await run();
+    await write(back, { status: 'cancelled' });
+    await run();
+    expect(mail.mails).toEqual([]);
+    const asked = await Promise.all(Array.from({ length: 26 }, () => book({ status: 'pending' })));
+    await run();
+    await run();
+    for (const one of asked) {
+      await medplum().change(one, { status: 'cancelled' });
+      await run();
+    }
+    expect(subjectsTo(address)).toHaveLength(20);
+    expect(subjectsTo(address)[0]).toBe('Not possible: your appointment');
+  });
+
+  it('no address whose owner has refused, whichever record or portal has it, until the owner takes that back', async () => {
+    const { patient, address } = await aPatient();
+    const booked = await anAppointment(patient);
+    await run();
+    const [token = ''] = /(?<=message\/)\S+/.exec(mailsTo(address)[0]?.text ?? '') ?? [];
+    const says = (valueCode: string) =>
+      answer(
+        medplum().medplum,
+        eventOf({
+          resourceType: 'Parameters',
+          parameter: [
+            { name: 'token', valueString: token },
+            { name: 'answer', valueCode },
+          ],
+        }),
+      );
+    const other = await aPatient({ telecom: [{ system: 'email', value: address.replace('@', '+x@').toUpperCase() }] });
+    await later(90 * DAY, () => says('stop'));
+    await anAppointment(other.patient);
+    await medplum().change(booked, { status: 'cancelled' });
+    await run();
+    expect(mail.mails).toHaveLength(1);
+    const rows = await found<Task>(`Task?code=${artefactUri(config, 'LocalTask')}|refusal`);
+    expect(JSON.stringify(rows)).not.toContain(address.split('@')[0]);
+    expect(await says('start')).toMatchObject({
+      parameter: expect.arrayContaining([{ name: 'answer', valueCode: 'stop' }]),
+    });
+    await anAppointment(other.patient, noon(11));
+    await run();
+    expect(mail.mails).toHaveLength(3);
   });
 
   it('nobody, and nothing is written, without an address of the clinic', async () => {

@@ -1,0 +1,114 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Patient, Task } from '@medplum/fhirtypes';
+import { patientOf } from '../../../core/booking/confirmation/task.ts';
+import { mailboxOf } from '../../../core/fhir/mailbox.ts';
+import { updateEntry } from '../../../core/fhir/resource.ts';
+import { isByService, ownerOf } from '../../../core/fhir/tags.ts';
+import { refusalRow, refusalSearch } from '../../../core/messages/message.ts';
+import { isEnteredByClinic, type Recipient } from '../../../core/messages/recipient.ts';
+import { creation, valueIn } from '../../../core/rows/row.ts';
+import { config } from '../config.ts';
+import { ofType, readHistories, readInTransaction } from '../read.ts';
+import { writeRows } from '../rows.ts';
+
+/** The value by which the row with the key of the hashes is known. */
+const KEY = 'key';
+
+async function readKey(medplum: MedplumClient): Promise<string | undefined> {
+  const [rows] = await readInTransaction(medplum, [refusalSearch([KEY], config)]);
+  return valueIn(ofType('Task', rows)[0]?.input, KEY)?.valueString;
+}
+
+/** The key of the hashes; made by the first refusal. */
+async function keptKey(medplum: MedplumClient): Promise<string> {
+  const known = await readKey(medplum);
+  if (known === undefined) {
+    const input = [{ type: { text: KEY }, valueString: randomBytes(32).toString('hex') }];
+    const row: Task = { ...refusalRow(KEY, true, config), input };
+    await writeRows(medplum, [creation(row, refusalSearch([KEY], config))], 'The key of refusals');
+  }
+  return known ?? (await readKey(medplum)) ?? '';
+}
+
+const hashOf = (key: string, address: string): string =>
+  createHmac('sha256', key).update(mailboxOf(address)).digest('base64url');
+
+/** Those of some addresses whose owners want no messages, whichever record or portal has them. */
+export async function readRefused(medplum: MedplumClient, addresses: readonly string[]): Promise<Set<string>> {
+  const key = addresses.length > 0 ? await readKey(medplum) : undefined;
+  if (key === undefined) {
+    return new Set();
+  }
+  const hashes = new Map(addresses.map((one) => [one, hashOf(key, one)]));
+  const [rows] = await readInTransaction(medplum, [refusalSearch([...hashes.values()], config)]);
+  const refused = ofType('Task', rows)
+    .filter(({ status }) => status === 'accepted')
+    .flatMap(({ identifier = [] }) => identifier.map(({ value }) => value));
+  return new Set(addresses.filter((one) => refused.some((value) => value?.endsWith(`/${hashes.get(one)}`))));
+}
+
+/** The entry that notes that the owner of an address wants no messages, or wants them again. */
+export async function refusalEntry(medplum: MedplumClient, address: string, isRefused: boolean): Promise<BundleEntry> {
+  const hash = hashOf(await keptKey(medplum), address);
+  const search = refusalSearch([hash], config);
+  const [rows] = await readInTransaction(medplum, [search]);
+  const [stored] = ofType('Task', rows);
+  const row = refusalRow(hash, isRefused, config, stored);
+  return stored ? updateEntry(stored, row) : creation(row, search);
+}
+
+/** Who is told, and whether the clinic may write to the address about the appointment. */
+export interface Addressee {
+  readonly recipient: Recipient;
+  /** Whether the clinic has entered the address, or a portal has that booked for its person. */
+  readonly isTrusted: boolean;
+  /** Whether the clinic has entered it. */
+  readonly isEntered: boolean;
+}
+
+/** Patients into whom the clinic has merged others, by the ids of those: what a portal says of them is of somebody perhaps else. */
+async function readMerged(medplum: MedplumClient, patients: readonly string[]): Promise<(id: string) => boolean> {
+  const [found] = patients.length > 0 ? await readInTransaction(medplum, [`Patient?link=${patients.join(',')}`]) : [];
+  const isMerge = ({ link = [] }: Patient, into: string): boolean =>
+    link.some(({ type, other }) => type === 'replaced-by' && other.reference === into);
+  const merges = ofType('Patient', found).filter(({ meta }) => !isByService(meta, config));
+  return (into) => merges.some((one) => isMerge(one, into));
+}
+
+/**
+ * Chooses who is told about each of some appointments: nobody who has refused; the first to whom the clinic may write, else
+ * the first.
+ *
+ * @param candidates - as `recipientsOf` gives them
+ */
+export async function chooseAddressees(
+  medplum: MedplumClient,
+  asked: readonly { readonly appointment: Appointment; readonly candidates: readonly Recipient[] }[],
+): Promise<(Addressee | undefined)[]> {
+  const all = asked.flatMap(({ candidates }) => candidates);
+  const refused = await readRefused(medplum, [...new Set(all.map(({ address }) => address))]);
+  const submitted = all.filter(({ owner }) => owner !== undefined);
+  const patients = asked.flatMap(({ appointment, candidates }) =>
+    candidates.some(({ owner }) => owner !== undefined) ? (patientOf(appointment)?.reference ?? []) : [],
+  );
+  const isMerged = await readMerged(medplum, [...new Set(patients)]);
+  const references = [...new Set(submitted.map(({ reference }) => reference))];
+  const histories = references.length > 0 ? await readHistories(medplum, references.map(historyOf)) : [];
+  const versions = new Map(
+    references.map((one, index) => [one, (histories[index]?.entry ?? []).flatMap(({ resource }) => resource ?? [])]),
+  );
+  return asked.map(({ appointment, candidates }) => {
+    const judged = candidates
+      .filter(({ address }) => !refused.has(address))
+      .map((recipient): Addressee => {
+        const { owner, reference } = recipient;
+        const isOwn = owner === ownerOf(appointment, config) && !isMerged(patientOf(appointment)?.reference ?? '');
+        const isEntered = owner === undefined || isEnteredByClinic(recipient, versions.get(reference) ?? [], config);
+        return { recipient, isTrusted: isEntered || isOwn, isEntered };
+      });
+    return judged.find(({ isTrusted }) => isTrusted) ?? judged[0];
+  });
+}
+
+const historyOf = (reference: string): string => `${reference}/_history?_count=100`;
