@@ -82,6 +82,11 @@ export interface Platform {
   readonly logger: SandboxLogger;
   now(): Date;
   newId(): string;
+  /**
+   * What taken time means. As 5.1.23 has it, a taken Slot takes all of its time, for every service. As newer servers have
+   * it, one that names services takes it from these alone, and as many appointments lie side by side as `slotCapacity` says.
+   */
+  readonly scheduling: '5.1.23' | 'newest';
   executeBot(request: BotRequest): Promise<BotResult>;
   /** How many Subscriptions a member has bound to websockets; `user` is the reference to its profile. */
   boundSubscriptions(user: string): number;

@@ -40,6 +40,8 @@ export interface SandboxOptions {
   readonly issuer?: string;
   /** Milliseconds from one heartbeat on websockets to the next; default 10 000, as in Medplum. */
   readonly heartbeatMilliseconds?: number;
+  /** What taken time means to Medplum's own scheduling; default 5.1.23. */
+  readonly scheduling?: Platform['scheduling'];
   readonly logger?: SandboxLogger;
 }
 
@@ -98,7 +100,7 @@ function unfinished(entries: readonly JournalEntry[]): Job[] {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, host = '127.0.0.1', dataFolder, delayScale = 1, botBaseUrl, logger = silent } = options;
-  const { heartbeatMilliseconds = 10_000, issuer } = options;
+  const { heartbeatMilliseconds = 10_000, issuer, scheduling = '5.1.23' } = options;
   loadDefinitions();
   const { journal, entries, key } = await openFolder(dataFolder);
   const now = (): Date => new Date();
@@ -143,6 +145,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     logger,
     now,
     newId: randomUUID,
+    scheduling,
     executeBot,
     boundSubscriptions: (user) => subscriptions?.countOf(user) ?? 0,
   };

@@ -8,6 +8,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { visitGroupOf } from '../../core/visits/group.ts';
 import { stepExtension } from '../../core/visits/visit.ts';
+import { seriesTemplate } from '../../packages/sandbox/scheduling/series.ts';
 import {
   availableTime,
   type Clinic,
@@ -114,7 +115,8 @@ interface Acts {
   'staff-cancel': Named;
   confirm: Named;
   delete: Named;
-  'native-book': Timed;
+  /** `weeks`: a series, one appointment a week; the first is named `as`, the others `as2`, `as3` … */
+  'native-book': Timed & { readonly weeks?: number };
   'native-hold': Timed;
   'native-cancel': Named;
   'native-confirm': Named;
@@ -378,8 +380,10 @@ async function byStaff(stage: Stage, request: Request, as?: string): Promise<Out
     stage.blocked.set(body.id, body.status);
   }
   if (as !== undefined && isResource(body, 'Bundle')) {
-    const made = body.entry?.[0]?.resource;
-    stage.named.set(as, `Appointment/${made?.id}`);
+    const made = (body.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
+    for (const [index, { id }] of made.entries()) {
+      stage.named.set(index === 0 ? as : `${as}${index + 1}`, `Appointment/${id}`);
+    }
   }
   return outcomeOf(answer);
 }
@@ -878,7 +882,7 @@ const slotsAround = (calendars: readonly Stored[], { start, end }: Interval): Sl
 /** Medplum's own `$book` and `$hold` of what its `$find` proposes at a time. */
 async function nativeBook(
   stage: Stage,
-  { time, as, in: names }: Timed,
+  { time, as, in: names, weeks = 1 }: Timed & { readonly weeks?: number },
   operation: '$book' | '$hold',
 ): Promise<Outcome> {
   const calendars = calendarsFor(stage, names);
@@ -894,6 +898,7 @@ async function nativeBook(
     start: instant(start),
     end: instant(end),
     contained: slotsAround(calendars, { start, end }),
+    ...(weeks > 1 && { extension: [seriesTemplate(start, weeks, first.plan.zone ?? 'UTC')] }),
     participant: calendars.map(({ actor }) => ({ actor: { reference: actor }, status: 'tentative' })),
   };
   const body = { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
@@ -1007,10 +1012,6 @@ const staffMove: Doer<ActOf<'staff-move'>> = async (stage, { what, time, by, ove
           resourceType: 'Parameters',
           parameter: [
             { name: 'start', valueDateTime: start },
-            {
-              name: 'service-type-reference',
-              valueReference: { reference: `HealthcareService/${calendars[0]?.service.id}` },
-            },
             ...calendars.map(({ schedule }) => ({
               name: 'schedule',
               valueReference: { reference: `Schedule/${schedule.id}` },

@@ -114,7 +114,7 @@ function serviceOf(name: string, plan: Calendar): HealthcareService {
     ...minutes('alignmentInterval', grid),
     ...minutes('bufferBefore', before),
     ...minutes('bufferAfter', after),
-    ...(capacity === undefined ? [] : [{ url: 'slotCapacity', valueInteger: capacity }]),
+    ...(capacity === undefined ? [] : [{ url: 'slotCapacity', valuePositiveInt: capacity }]),
     { url: 'timezone', valueCode: zone },
   ];
   return {

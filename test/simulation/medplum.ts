@@ -102,6 +102,8 @@ export interface Snapshot {
   readonly commits: readonly (readonly Write[])[];
   readonly ids: number;
   readonly now: number;
+  /** What taken time means to Medplum's own scheduling. */
+  readonly scheduling: Platform['scheduling'];
 }
 
 /** The embedded Medplum without sockets, timers and files, in which the Bots run from their sources. */
@@ -220,6 +222,7 @@ export function createMedplum(
     expunge: async (type, id) => store.expunge(type, id),
     logger: { info: () => undefined, warn: () => undefined },
     now,
+    scheduling: from.scheduling,
     newId: () => {
       ids += 1;
       return idOf(ids);
@@ -404,7 +407,7 @@ export function createMedplum(
     byClock: (Object.keys(clock) as BotName[]).filter(isWanted),
     all,
     profileOf: (token) => createReference(sessionOf(token, false).profile).reference ?? '',
-    snapshot: () => ({ commits: [...commits], ids, now: time }),
+    snapshot: () => ({ commits: [...commits], ids, now: time, scheduling: from.scheduling }),
   };
 }
 
@@ -416,7 +419,10 @@ const clients: Readonly<Record<string, PolicyName>> = {
 
 /** A Medplum with an installation of the service, and nothing else. */
 export async function install(now: number): Promise<Snapshot> {
-  const { system: repository, snapshot } = createMedplum({ commits: [], ids: 0, now }, createMemory());
+  const { system: repository, snapshot } = createMedplum(
+    { commits: [], ids: 0, now, scheduling: '5.1.23' },
+    createMemory(),
+  );
   const { project } = await seed(repository);
   const create = <T extends Resource>(resource: T): Promise<WithId<T>> =>
     repository.createResource<T>({ ...resource, meta: { ...resource.meta, project: project.id } });

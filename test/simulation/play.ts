@@ -57,7 +57,10 @@ export interface Prepared {
 
 /** Lets what comes before a scene happen, act by act; the Bots make a mistake, if one is given, from the beginning. */
 export async function prepare(installed: Snapshot, scene: Scene, mistake: Mistake = {}): Promise<Prepared> {
-  const clinic: Clinic = await createClinic(installed, scene.calendars);
+  const clinic: Clinic = await createClinic(
+    scene.isNewest ? { ...installed, scheduling: 'newest' } : installed,
+    scene.calendars,
+  );
   const world = createWorld(clinic.snapshot, createMemory(), mistake);
   const stage = createStage(clinic, world);
   for (const act of scene.before ?? []) {

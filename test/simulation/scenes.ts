@@ -11,6 +11,8 @@ export interface Scene {
   readonly acts: readonly (readonly Act[])[];
   /** How many actors may die, or answers be lost, in one play. */
   readonly faults?: number;
+  /** Whether Medplum is newer than 5.1.23. */
+  readonly isNewest?: true;
   /** How many of its acts are carried out at least, in every order in which nobody dies. */
   readonly done?: number;
 }
@@ -81,7 +83,7 @@ const scene = (
   name: string,
   calendars: Scene['calendars'],
   acts: Scene['acts'],
-  more: Pick<Scene, 'before' | 'faults' | 'done'> = {},
+  more: Pick<Scene, 'before' | 'faults' | 'done' | 'isNewest'> = {},
 ): Scene => ({ name, calendars, ...more, acts });
 
 const refilled: Calendar = { ...plain, refill: true };

@@ -103,6 +103,11 @@ export class SandboxRepository extends FhirRepository {
     return writeResource(this.context, resource, { isNew, ifMatch, search: find });
   }
 
+  /** What taken time means (`Platform`). */
+  get scheduling(): Platform['scheduling'] {
+    return this.platform.scheduling;
+  }
+
   setMode(): void {
     // There is one store for readers and writers.
   }

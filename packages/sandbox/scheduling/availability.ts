@@ -1,6 +1,7 @@
-import { isDefined } from '@medplum/core';
+import { getExtension, isDefined, SchedulingSlotCapacityURI } from '@medplum/core';
 import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { Temporal } from 'temporal-polyfill';
+import type { Platform } from '../platform.ts';
 import type { SchedulingParameters } from './parameters.ts';
 
 /** Milliseconds since 1970 UTC; the end is exclusive. */
@@ -20,7 +21,8 @@ function* daysOf({ start, end }: Interval, zone: string): Iterable<Temporal.Zone
   }
 }
 
-function common(one: Interval, other: Interval): Interval | undefined {
+/** The time that two intervals share, if they do. */
+export function common(one: Interval, other: Interval): Interval | undefined {
   const [start, end] = [Math.max(one.start, other.start), Math.min(one.end, other.end)];
   return start < end ? { start, end } : undefined;
 }
@@ -83,25 +85,51 @@ function isForService({ serviceType = [] }: Slot, wanted: readonly CodeableConce
   );
 }
 
+/** As how many at one time a Slot was booked; a Slot that does not say is alone. */
+const capacityOf = (slot: Slot): number => getExtension(slot, SchedulingSlotCapacityURI)?.valuePositiveInt ?? 1;
+
+/** A Slot that says as how many at one time it is booked. What lies around an appointment has its time alone. */
+export function stamped({ extension = [], ...slot }: Slot, capacity: number): Slot {
+  const others = extension.filter(({ url }) => url !== SchedulingSlotCapacityURI);
+  const isStamped = capacity > 1 && slot.status !== 'busy-unavailable';
+  const all = isStamped ? [...others, { url: SchedulingSlotCapacityURI, valuePositiveInt: capacity }] : others;
+  return all.length > 0 ? { ...slot, extension: all } : slot;
+}
+
+/** The time over which as many taken Slots lie as the strictest of them, or the capacity, allows. */
+export function crowdedTime(slots: readonly Slot[], capacity: number): Interval[] {
+  const taken = slots.filter(({ status }) => status.startsWith('busy'));
+  const moments = [...new Set(taken.map(intervalOf).flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
+  return moments.slice(1).flatMap((end, index) => {
+    const start = moments[index] ?? end;
+    const over = taken.filter((slot) => common(intervalOf(slot), { start, end }));
+    return over.length >= Math.min(capacity, ...over.map(capacityOf)) ? [{ start, end }] : [];
+  });
+}
+
 /**
- * The time at which a service can be booked: its opening hours and the free Slots for it, minus the time taken for any
- * service.
+ * The time at which a service can be booked: its opening hours and the free Slots for it, minus the time taken.
  *
  * @param slots - of the Schedule, all that overlap the range
+ * @param scheduling - what taken time means
+ * @param capacity - how many may lie over one time
  */
 export function availableTime(
   parameters: SchedulingParameters,
   slots: readonly Slot[],
   range: Interval,
   serviceType: readonly CodeableConcept[] = [],
+  scheduling: Platform['scheduling'] = '5.1.23',
+  capacity = 1,
 ): Interval[] {
+  const isOld = scheduling === '5.1.23';
   const free = slots.filter((slot) => slot.status === 'free' && isForService(slot, serviceType));
-  const taken = slots.filter(({ status }) => status.startsWith('busy'));
+  const taken = slots.filter((slot) => isOld || isForService(slot, serviceType));
   const open = [
     ...openTime(parameters, range),
     ...free.map((slot) => common(intervalOf(slot), range)).filter(isDefined),
   ];
-  return without(joined(open), joined(taken.map(intervalOf)));
+  return without(joined(open), joined(crowdedTime(taken, isOld ? 1 : capacity)));
 }
 
 /** The time that is in all lists. */

@@ -9,9 +9,10 @@ import type {
   Slot,
 } from '@medplum/fhirtypes';
 import type { SandboxRepository } from '../repository/repository.ts';
-import { availableTime, intervalOf, isAligned, MINUTE } from './availability.ts';
+import { availableTime, intervalOf, isAligned, MINUTE, stamped } from './availability.ts';
 import { type Calendar, readCalendars, readSlots } from './calendar.ts';
 import { refusal, servicesIn } from './parameters.ts';
+import { weeksOf } from './series.ts';
 
 const path = 'Parameters.appointment';
 
@@ -82,7 +83,7 @@ function unavailable({ id }: Schedule, slots: readonly Slot[]): OperationOutcome
   return new OperationOutcomeError({ resourceType: 'OperationOutcome', issue });
 }
 
-/** Demands that a Schedule has free time for Slots: all of it, in one piece. */
+/** Demands that a Schedule has free time for Slots. */
 export async function assertAvailable(
   repository: SandboxRepository,
   { schedule, parameters }: Calendar,
@@ -96,8 +97,13 @@ export async function assertAvailable(
     throw refusal('Appointment falls outside schedule planning horizon');
   }
   const found = await readSlots(repository, [schedule], range);
-  const open = availableTime(parameters, found, range, service.type);
-  if (!open.some(({ start, end }) => start <= range.start && range.end <= end)) {
+  const isFree = (slot: Slot): boolean => {
+    const { start, end } = intervalOf(slot);
+    const capacity = slot.status === 'busy-unavailable' ? 1 : parameters.slotCapacity;
+    const open = availableTime(parameters, found, range, service.type, repository.scheduling, capacity);
+    return open.some((one) => one.start <= start && end <= one.end);
+  };
+  if (!slots.every(isFree)) {
     throw unavailable(schedule, found);
   }
 }
@@ -137,18 +143,16 @@ const written = {
   hold: { appointment: 'pending', busy: 'busy-tentative' },
 } as const;
 
-/**
- * `POST Appointment/$book` and `$hold`: creates the contained Slots of a proposed appointment and the appointment, if
- * their time is available. Existing free Slots are left unchanged.
- *
- * @see https://www.medplum.com/docs/scheduling
- */
-export async function bookProposed(
-  repository: SandboxRepository,
-  kind: keyof typeof written,
-  body: unknown,
-): Promise<FhirResponse> {
-  const { contained = [], ...appointment } = appointmentIn(body);
+interface Booking {
+  readonly appointment: Appointment;
+  readonly slots: readonly Slot[];
+  readonly service: WithId<HealthcareService>;
+  readonly calendars: readonly Calendar[];
+}
+
+/** What was proposed, or one appointment of a series, with what it is judged by. */
+async function validated(repository: SandboxRepository, proposed: Appointment): Promise<Booking> {
+  const { contained = [], ...appointment } = proposed;
   const slots = contained.filter((one) => isResource<Slot>(one, 'Slot'));
   const { service, calendars } = await calendarsOf(repository, appointment, slots);
   for (const calendar of calendars) {
@@ -157,24 +161,58 @@ export async function bookProposed(
   if (appointment.slot) {
     throw refusal('Proposed appointment must not have Slot references', `${path}.slot`);
   }
+  const isNewest = repository.scheduling === 'newest';
+  const stampedSlots = calendars.flatMap((calendar) =>
+    slots.filter(isOf(calendar)).map((slot) => (isNewest ? stamped(slot, calendar.parameters.slotCapacity) : slot)),
+  );
+  return { appointment, slots: stampedSlots, service, calendars };
+}
+
+/** Books one appointment; what a series has booked before it is in its way like anything else. */
+async function store(
+  transaction: SandboxRepository,
+  { appointment, slots, service, calendars }: Booking,
+  kind: keyof typeof written,
+): Promise<WithId<Appointment | Slot>[]> {
   const { appointment: status, busy } = written[kind];
+  for (const calendar of calendars) {
+    await assertAvailable(transaction, calendar, slots.filter(isOf(calendar)), service);
+  }
+  const stored: WithId<Slot>[] = [];
+  for (const slot of slots) {
+    const own = slot.status === 'busy' ? busy : slot.status;
+    stored.push(await transaction.createResource<Slot>({ ...slot, status: own }));
+  }
+  const booked = await transaction.createResource<Appointment>({
+    ...appointment,
+    status,
+    slot: stored.map((slot) => createReference(slot)),
+  });
+  return [booked, ...stored];
+}
+
+/**
+ * `POST Appointment/$book` and `$hold`: creates the contained Slots of a proposed appointment and the appointment, if
+ * their time is available; of a weekly series, those of all weeks or none. Existing free Slots are left unchanged.
+ *
+ * @see https://www.medplum.com/docs/scheduling
+ */
+export async function bookProposed(
+  repository: SandboxRepository,
+  kind: keyof typeof written,
+  body: unknown,
+): Promise<FhirResponse> {
+  const bookings: Booking[] = [];
+  for (const one of weeksOf(appointmentIn(body), repository.generateId())) {
+    bookings.push(await validated(repository, one));
+  }
   const resources = await repository.withTransaction(
     async (transaction) => {
-      for (const calendar of calendars) {
-        await assertAvailable(transaction, calendar, slots.filter(isOf(calendar)), service);
+      const all: WithId<Appointment | Slot>[] = [];
+      for (const booking of bookings) {
+        all.push(...(await store(transaction, booking, kind)));
       }
-      const stored: WithId<Slot>[] = [];
-      for (const slot of slots) {
-        stored.push(
-          await transaction.createResource<Slot>({ ...slot, status: slot.status === 'busy' ? busy : slot.status }),
-        );
-      }
-      const booked = await transaction.createResource<Appointment>({
-        ...appointment,
-        status,
-        slot: stored.map((slot) => createReference(slot)),
-      });
-      return [booked, ...stored];
+      return all;
     },
     { serializable: true },
   );

@@ -1,17 +1,40 @@
-import { allOk, createReference, isNotFound, OperationOutcomeError, type WithId } from '@medplum/core';
+import {
+  allOk,
+  createReference,
+  isNotFound,
+  isResource,
+  OperationOutcomeError,
+  resolveId,
+  serviceTypeIncludesService,
+  type WithId,
+} from '@medplum/core';
 import type { FhirResponse } from '@medplum/fhir-router';
 import type { Appointment, Bundle, CodeableConcept, HealthcareService, Slot } from '@medplum/fhirtypes';
+import type { Platform } from '../platform.ts';
 import type { SandboxRepository } from '../repository/repository.ts';
-import { alignedTimes, availableTime, type Interval, inAll, MINUTE } from './availability.ts';
+import {
+  alignedTimes,
+  availableTime,
+  common,
+  crowdedTime,
+  type Interval,
+  inAll,
+  MINUTE,
+  stamped,
+} from './availability.ts';
 import { type Calendar, readCalendars, readSlots, withinHorizon } from './calendar.ts';
-import { refusal, SERVICE, servicesIn } from './parameters.ts';
+import { refusal, SERVICE } from './parameters.ts';
+import { isSeriesLength, seriesTemplate, weeksLater } from './series.ts';
 
+const WEEK = 7 * 24 * 60 * MINUTE;
 const LONGEST = 31 * 24 * 60 * MINUTE;
+/** By how much the clocks may change within a week. */
+const CHANGE = 60 * MINUTE;
 
 const instant = (time: number): string => new Date(time).toISOString();
 
 /** The types of a service, each with the reference to it. */
-export function serviceTypeOf(service: WithId<HealthcareService>): CodeableConcept[] {
+function serviceTypeOf(service: WithId<HealthcareService>): CodeableConcept[] {
   const extension = { url: SERVICE, valueReference: createReference(service) };
   return (service.type ?? [{}]).map((concept) => ({
     ...concept,
@@ -19,13 +42,13 @@ export function serviceTypeOf(service: WithId<HealthcareService>): CodeableConce
   }));
 }
 
-function rangeOf(query: URLSearchParams): Interval {
+function rangeOf(query: URLSearchParams, isSeries: boolean): Interval {
   const [start, end] = [Date.parse(query.get('start') ?? ''), Date.parse(query.get('end') ?? '')];
   if (!(start < end)) {
     throw refusal('Invalid search time range');
   }
-  if (end - start > LONGEST) {
-    throw refusal('Search range cannot exceed 31 days');
+  if (end - start > (isSeries ? WEEK + CHANGE : LONGEST)) {
+    throw refusal(`Search range cannot exceed ${isSeries ? 7 : 31} days`);
   }
   return { start, end };
 }
@@ -44,15 +67,17 @@ async function readService(repository: SandboxRepository, reference: string): Pr
 export function slotsFor(
   { schedule, parameters }: Calendar,
   { start, end }: Interval,
-  serviceType?: CodeableConcept[],
+  scheduling: Platform['scheduling'],
+  serviceType: CodeableConcept[],
 ): Slot[] {
+  const isNewest = scheduling === 'newest';
   const slot = (status: Slot['status'], from: number, to: number, comment?: string): Slot => ({
     resourceType: 'Slot',
     start: instant(from),
     end: instant(to),
     schedule: createReference(schedule),
     status,
-    ...(serviceType && { serviceType }),
+    ...(!isNewest && { serviceType }),
     ...(comment && { comment }),
   });
   const [before, after] = [start - parameters.bufferBefore * MINUTE, end + parameters.bufferAfter * MINUTE];
@@ -60,18 +85,23 @@ export function slotsFor(
     slot('busy', start, end),
     ...(before < start ? [slot('busy-unavailable', before, start, 'buffer before appointment')] : []),
     ...(end < after ? [slot('busy-unavailable', end, after, 'buffer after appointment')] : []),
-  ];
+  ].map((one) => (isNewest ? stamped(one, parameters.slotCapacity) : one));
 }
+
+const slotsOfSchedule = ({ schedule }: Calendar, slots: readonly Slot[]): Slot[] =>
+  slots.filter((slot) => slot.schedule.reference === `Schedule/${schedule.id}`);
 
 /** The time of a calendar in which an appointment fits with its buffers. */
 function freeTime(
-  { schedule, parameters }: Calendar,
+  calendar: Calendar,
   slots: readonly Slot[],
   range: Interval,
   service: HealthcareService,
+  scheduling: Platform['scheduling'],
 ) {
-  const own = slots.filter((slot) => slot.schedule.reference === `Schedule/${schedule.id}`);
-  return availableTime(parameters, own, range, service.type)
+  const { parameters } = calendar;
+  const own = slotsOfSchedule(calendar, slots);
+  return availableTime(parameters, own, range, service.type, scheduling, parameters.slotCapacity)
     .map(({ start, end }) => ({
       start: start + parameters.bufferBefore * MINUTE,
       end: end - parameters.bufferAfter * MINUTE,
@@ -79,24 +109,74 @@ function freeTime(
     .filter(({ start, end }) => end - start >= parameters.duration * MINUTE);
 }
 
+/** Whether others lie in what a service needs around an appointment, where several appointments may lie at one time. */
+const isBufferTaken = (calendar: Calendar, slots: readonly Slot[], { start, end }: Interval): boolean => {
+  const { slotCapacity, bufferBefore, bufferAfter } = calendar.parameters;
+  const around = [
+    { start: start - bufferBefore * MINUTE, end: start },
+    { start: end, end: end + bufferAfter * MINUTE },
+  ];
+  const taken = slotCapacity > 1 ? crowdedTime(slotsOfSchedule(calendar, slots), 1) : [];
+  return taken.some((one) => around.some((other) => other.start < other.end && common(one, other)));
+};
+
 /** The first appointments on the grid of all calendars that fit into the open time. */
-function appointmentTimes(open: readonly Interval[], [first]: readonly Calendar[], count: number): Interval[] {
+function appointmentTimes(
+  open: readonly Interval[],
+  [first]: readonly Calendar[],
+  count: number,
+  isPossible: (time: Interval) => boolean,
+): Interval[] {
   const times: Interval[] = [];
   for (const interval of first ? open : []) {
     for (const time of first ? alignedTimes(interval, first.parameters, first.parameters.duration) : []) {
       if (times.length === count) {
         return times;
       }
-      times.push(time);
+      if (isPossible(time)) {
+        times.push(time);
+      }
     }
   }
   return times;
 }
 
+/** Whether an appointment could be booked in a week: one of a series must be in each. */
+interface Week {
+  readonly open: readonly Interval[];
+  readonly isPossible: (time: Interval) => boolean;
+}
+
+/** The Slots that an appointment has, which is to be moved: they are not in its way. */
+async function ignoredSlots(repository: SandboxRepository, query: URLSearchParams): Promise<Set<string | undefined>> {
+  const reference = query.get('ignore-appointment');
+  if (reference === null) {
+    return new Set();
+  }
+  const path = 'Parameters.ignore-appointment';
+  if (query.has('occurrence-count')) {
+    throw refusal('ignore-appointment cannot be combined with occurrence-count', path);
+  }
+  const [found] = await repository.readReferences<Appointment>([{ reference }]);
+  if (!isResource<Appointment>(found, 'Appointment')) {
+    throw refusal('Appointment not found', path);
+  }
+  return new Set((found.slot ?? []).map((slot) => resolveId(slot)));
+}
+
+/** How many weeks the series has that is asked for; 1 if none is. */
+function weeksIn(query: URLSearchParams): number {
+  const count = query.has('occurrence-count') ? Number(query.get('occurrence-count')) : undefined;
+  if (count !== undefined && !isSeriesLength(count)) {
+    throw refusal('Invalid occurrence-count, must be between 2 and 6', 'Parameters.occurrence-count');
+  }
+  return count ?? 1;
+}
+
 /** Demands that the Schedules name the service. */
-export function assertOffered(calendars: readonly Calendar[], reference: string): void {
+export function assertOffered(calendars: readonly Calendar[], service: WithId<HealthcareService>): void {
   for (const { schedule, path } of calendars) {
-    if (!servicesIn(schedule.serviceType).some((one) => one.reference === reference)) {
+    if (!serviceTypeIncludesService(schedule.serviceType, service)) {
       throw refusal('Schedule is not schedulable for requested service type', path);
     }
   }
@@ -114,24 +194,45 @@ export async function findAppointments(repository: SandboxRepository, query: URL
   if (strange >= 0) {
     throw refusal('Invalid schedule reference', paths[strange] ?? '');
   }
-  const range = rangeOf(query);
+  const count = weeksIn(query);
+  const range = rangeOf(query, count > 1);
+  const ignored = await ignoredSlots(repository, query);
   const reference = query.get('service-type-reference') ?? '';
   const service = await readService(repository, reference);
   const references = asked.map((one) => ({ reference: one }));
   const calendars = await readCalendars(repository, references, paths, service, 'Parameters.service-type-reference');
-  assertOffered(calendars, reference);
-  const planned = calendars.reduce((left, calendar) => withinHorizon(calendar, left), range);
-  const slots = await readSlots(
-    repository,
-    calendars.map(({ schedule }) => schedule),
-    range,
-  );
-  const open = inAll(calendars.map((calendar) => freeTime(calendar, slots, planned, service)));
+  assertOffered(calendars, service);
+  const { scheduling } = repository;
+  const [{ parameters: { timezone = '' } = {} } = {}] = calendars;
+  const planned = calendars.reduce((left, calendar) => withinHorizon(calendar, left), {
+    start: range.start,
+    end: range.end + (count > 1 ? (count - 1) * WEEK + CHANGE : 0),
+  });
+  const weeks: Week[] = [];
+  for (let week = 0; week < count; week++) {
+    const slack = week === 0 ? 0 : CHANGE;
+    const near = { start: range.start + week * WEEK - slack, end: range.end + week * WEEK + slack };
+    const schedules = calendars.map(({ schedule }) => schedule);
+    const slots = (await readSlots(repository, schedules, near)).filter(({ id }) => !ignored.has(id));
+    const own = common(near, planned);
+    weeks.push({
+      open: own ? inAll(calendars.map((calendar) => freeTime(calendar, slots, own, service, scheduling))) : [],
+      isPossible: (time) => !calendars.some((calendar) => isBufferTaken(calendar, slots, time)),
+    });
+  }
+  const [first = { open: [], isPossible: () => false }, ...later] = weeks;
+  const isPossible = (time: Interval): boolean =>
+    first.isPossible(time) &&
+    later.every(({ open, isPossible: is }, index) => {
+      const start = weeksLater(time.start, index + 1, timezone);
+      const one = start !== undefined && { start, end: start + time.end - time.start };
+      return one && open.some((free) => free.start <= one.start && one.end <= free.end) && is(one);
+    });
   const serviceType = serviceTypeOf(service);
   const participant = calendars.flatMap(({ schedule }) =>
     schedule.actor.map((actor) => ({ actor, required: 'required' as const, status: 'needs-action' as const })),
   );
-  const entry = appointmentTimes(open, calendars, Number(query.get('_count') ?? 20)).map((time) => ({
+  const entry = appointmentTimes(first.open, calendars, Number(query.get('_count') ?? 20), isPossible).map((time) => ({
     resource: {
       resourceType: 'Appointment',
       start: instant(time.start),
@@ -139,7 +240,8 @@ export async function findAppointments(repository: SandboxRepository, query: URL
       status: 'proposed',
       serviceType,
       participant,
-      contained: calendars.flatMap((calendar) => slotsFor(calendar, time, serviceType)),
+      contained: calendars.flatMap((calendar) => slotsFor(calendar, time, scheduling, serviceType)),
+      ...(count > 1 && { extension: [seriesTemplate(time.start, count, timezone)] }),
     } satisfies Appointment,
   }));
   const bundle: Bundle<Appointment> = { resourceType: 'Bundle', type: 'searchset', entry };

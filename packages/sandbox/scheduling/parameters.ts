@@ -20,6 +20,7 @@ export interface SchedulingParameters {
   readonly alignmentOffset: number;
   readonly alignmentTimezone: string;
   readonly timezone: string;
+  readonly slotCapacity: number;
   readonly hours: readonly Hours[];
 }
 
@@ -33,6 +34,7 @@ const defaults = {
   alignmentInterval: 60,
   alignmentOffset: 0,
   alignmentTimezone: 'Etc/UTC',
+  slotCapacity: 1,
   hours: [always],
 } satisfies Layer;
 
@@ -75,6 +77,7 @@ function layerOf(extension: Extension): Layer {
     alignmentOffset: minutes(extension, 'alignmentOffset'),
     alignmentTimezone: partsOf(extension, 'alignmentTimezone')[0]?.valueCode,
     timezone: partsOf(extension, 'timezone')[0]?.valueCode,
+    slotCapacity: partsOf(extension, 'slotCapacity')[0]?.valuePositiveInt,
     hours: availability.length > 0 ? availability.flatMap(hoursIn) : undefined,
   };
   return Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined));

@@ -14,13 +14,12 @@ import { isAligned, MINUTE } from './availability.ts';
 import { assertAvailable } from './book.ts';
 import { readCalendars } from './calendar.ts';
 import { slotsOf } from './end.ts';
-import { assertOffered, serviceTypeOf, slotsFor } from './find.ts';
+import { assertOffered, slotsFor } from './find.ts';
 import { refusal, servicesIn } from './parameters.ts';
 
 /** Where an appointment is to be. */
 interface Target {
   readonly start: number;
-  readonly service: Reference<HealthcareService> & { readonly reference: string };
   readonly schedules: readonly Reference<Schedule>[];
 }
 
@@ -28,19 +27,15 @@ function targetIn(body: unknown): Target {
   const given = isResource<Parameters>(body, 'Parameters') ? (body.parameter ?? []) : [];
   const valuesOf = (name: string) => given.filter((one) => one.name === name);
   const [start, ...moreStarts] = valuesOf('start').map((one) => Date.parse(one.valueDateTime ?? ''));
-  const [service, ...moreServices] = valuesOf('service-type-reference').map(({ valueReference }) => valueReference);
   const schedules = valuesOf('schedule').map(({ valueReference }) => valueReference);
   if (start === undefined || moreStarts.length > 0 || Number.isNaN(start)) {
     throw refusal('Invalid start time', 'Parameters.start');
-  }
-  if (moreServices.length > 0 || !isReference<HealthcareService>(service, 'HealthcareService')) {
-    throw refusal('Invalid service-type-reference', 'Parameters.service-type-reference');
   }
   const strange = schedules.findIndex((one) => !isReference<Schedule>(one, 'Schedule'));
   if (strange >= 0 || schedules.length === 0) {
     throw refusal('Invalid schedule reference', `Parameters.schedule[${Math.max(0, strange)}]`);
   }
-  return { start, service, schedules: schedules.filter((one) => isReference<Schedule>(one, 'Schedule')) };
+  return { start, schedules: schedules.filter((one) => isReference<Schedule>(one, 'Schedule')) };
 }
 
 /** The actors of the Schedules that the appointment leaves give way to those of the new ones; all others stay. */
@@ -84,28 +79,32 @@ async function participantsOf(
 
 /**
  * `POST Appointment/{id}/$reschedule`, of servers newer than 5.1.23: gives an appointment another time or other Schedules.
- * Its Slots are deleted before the availability is asked for, and others created.
+ * Its Slots are deleted before the availability is asked for, and others created. Its service stays.
  */
 export async function rescheduleAppointment(
   repository: SandboxRepository,
   id: string,
   body: unknown,
 ): Promise<FhirResponse> {
-  const { start, service: named, schedules } = targetIn(body);
+  const { start, schedules } = targetIn(body);
   const paths = schedules.map((_, index) => `Parameters.schedule[${index}]`);
-  const servicePath = 'Parameters.service-type-reference';
+  const servicePath = 'Appointment.serviceType';
   const resources = await repository.withTransaction(
     async (transaction) => {
       const appointment = await transaction.readResource<Appointment>('Appointment', id);
       if (appointment.status !== 'pending' && appointment.status !== 'booked') {
         throw refusal(`Appointment cannot be rescheduled in '${appointment.status}' status`);
       }
-      if (servicesIn(appointment.serviceType).length === 0) {
-        throw refusal('Appointment has no service reference', 'Appointment.serviceType');
+      const [named, ...others] = servicesIn(appointment.serviceType);
+      if (!named || others.length > 0) {
+        throw refusal(`Appointment has ${named ? 'too many service references' : 'no service reference'}`, servicePath);
       }
-      const service = await transaction.readReference<HealthcareService>(named);
+      const [service] = await transaction.readReferences<HealthcareService>([named]);
+      if (!isResource<WithId<HealthcareService>>(service, 'HealthcareService')) {
+        throw refusal('Loading HealthcareService failed', servicePath);
+      }
       const calendars = await readCalendars(transaction, schedules, paths, service, servicePath);
-      assertOffered(calendars, named.reference);
+      assertOffered(calendars, service);
       const [first] = calendars;
       if (!first || !isAligned(start, first.parameters)) {
         throw refusal('Start time is not aligned to the scheduling grid', 'Parameters.start');
@@ -122,7 +121,7 @@ export async function rescheduleAppointment(
       for (const slot of old) {
         await transaction.deleteResource('Slot', slot.id);
       }
-      const wanted = calendars.map((calendar) => ({ calendar, slots: slotsFor(calendar, time) }));
+      const wanted = calendars.map((calendar) => ({ calendar, slots: slotsFor(calendar, time, 'newest', []) }));
       for (const { calendar, slots } of wanted) {
         await assertAvailable(transaction, calendar, slots, service);
       }
@@ -135,7 +134,6 @@ export async function rescheduleAppointment(
         ...appointment,
         start: new Date(time.start).toISOString(),
         end: new Date(time.end).toISOString(),
-        serviceType: serviceTypeOf(service),
         participant,
         slot: stored.map((slot) => createReference(slot)),
       });
