@@ -14,6 +14,7 @@ import { findVisits } from '../lib/booking/visits.ts';
 import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId } from '../lib/medplum.ts';
+import { processorTime } from '../lib/processor-time.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
 
 const ADVICE =
@@ -86,7 +87,7 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
   const { period, hours, actors, payerKind, patient, count } = request;
   const frame: Frame = { period, hours, actors, payerKind, role, now, config };
   const deadline = now + config.timeout * 1_000 * SHARE;
-  const found = await findVisits(medplum, { caller, visit, count, frame, deadline });
+  const found = await findVisits(medplum, { caller, visit, count, frame, deadline, time: processorTime() });
   if ('nobody' in found) {
     return found.nobody.map(({ name }) => {
       const diagnostics = `There is nobody with whom you can book ${name || 'this service'}: ask the clinic.`;

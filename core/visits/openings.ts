@@ -20,7 +20,7 @@ import {
 } from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
-import { type Filler, firstFrom, type Opening, type OpenStep } from './search.ts';
+import { type Computation, type Filler, firstFrom, type Opening, type OpenStep } from './search.ts';
 import { isInPool, type Pool, type VisitStep } from './visit.ts';
 
 /** A Schedule with what decides when it can be booked. */
@@ -233,27 +233,38 @@ interface KnownSlots {
  * When a step can take place, as far as its Slots are known: all that `$book` would take from this caller now.
  *
  * @param bookable - the Schedules that the caller may see, and can book in
+ * @param isDue - whether it should let others go first
  */
-export function openStep(
+export function* openStep(
   step: VisitStep,
   bookable: ReadonlyMap<string, Bookable>,
   { slots, until }: KnownSlots,
   frame: Frame,
-): OpenStep {
+  isDue: () => boolean,
+): Computation<OpenStep> {
   const { period, config } = frame;
-  const roles = step.pools.map((pool) =>
-    poolOf(pool, bookable, frame).map((one, rank): Free => {
+  const roles: Free[][] = [];
+  for (const pool of step.pools) {
+    const role: Free[] = [];
+    for (const [rank, one] of poolOf(pool, bookable, frame).entries()) {
+      if (isDue()) {
+        yield;
+      }
       const own = slots.get(one.schedule.id) ?? [];
       const fitting = own.filter((slot) => isFor(slot, pool, config) && isServed(slot, one, pool, frame));
       const reach = fitting.reduce((most, { start, end }) => Math.max(most, end - start), 0);
-      return { bookable: one, rank, slots: fitting, reach, buffersOf: rememberedBuffers(one, config) };
-    }),
-  );
+      role.push({ bookable: one, rank, slots: fitting, reach, buffersOf: rememberedBuffers(one, config) });
+    }
+    roles.push(role);
+  }
   const [first = [], ...others] = roles;
   const found = new Map<string, Interval & { readonly fillers: Filler[] }>();
   for (const free of first) {
     const duration = durationIn(free.bookable, step);
     for (const slot of free.slots) {
+      if (isDue()) {
+        yield;
+      }
       // Without a length it is as long as the Slot: nobody gets the rest of one.
       for (const start of duration === undefined ? [slot.start] : startsIn(slot, free.bookable, config)) {
         const interval = { start, end: duration === undefined ? slot.end : start + duration };
@@ -269,14 +280,18 @@ export function openStep(
       }
     }
   }
-  const openings = [...found.values()]
-    .filter((opening) => isWithinHours(opening, frame))
-    .map(({ start, end, fillers }): Opening => {
-      const more = others.map((role) => fillersAt({ start, end }, role, frame));
-      return { start, end, roles: [fillers.toSorted((one, other) => one.rank - other.rank), ...more] };
-    })
-    .filter(({ roles: all }) => all.every((one) => one.length > 0))
-    .toSorted((one, other) => one.start - other.start || one.end - other.end);
+  const openings: Opening[] = [];
+  for (const opening of found.values()) {
+    if (isDue()) {
+      yield;
+    }
+    const { start, end, fillers } = opening;
+    const more = isWithinHours(opening, frame) ? others.map((role) => fillersAt({ start, end }, role, frame)) : [[]];
+    if (more.every((one) => one.length > 0)) {
+      openings.push({ start, end, roles: [fillers.toSorted((one, other) => one.rank - other.rank), ...more] });
+    }
+  }
+  openings.sort((one, other) => one.start - other.start || one.end - other.end);
   const durations = first.map(({ bookable: one }) => durationIn(one, step) ?? DAY);
   const longest = Math.max(step.duration ?? 0, ...durations);
   const shortest = Math.min(step.duration ?? DAY, ...durations.map((one) => (one === DAY ? 60_000 : one)));

@@ -4,7 +4,7 @@ import { calendarOf } from '../slots/slot.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
 import { bookableSchedules, type Frame, openStep } from './openings.ts';
-import { type Proposal, searchVisits } from './search.ts';
+import { type OpenStep, type Proposal, searchVisits } from './search.ts';
 import { bestSeries, seriesStarting, seriesWindows } from './series.ts';
 import { isInPool, plainStep, type Visit } from './visit.ts';
 
@@ -21,8 +21,8 @@ interface PreviewRead extends Interval {
 interface VisitPreview {
   /** Which free Slots must be read: those that overlap these times. */
   readonly reads: readonly PreviewRead[];
-  /** The first visits that portals would find within a week, by those Slots. */
-  readonly offered: (slots: readonly Slot[]) => readonly Proposal[];
+  /** The first visits that portals would find within a week, by those Slots, as far as they are found before it is too late. */
+  readonly offered: (slots: readonly Slot[], isTooLate: () => boolean) => readonly Proposal[];
 }
 
 /**
@@ -48,20 +48,24 @@ export function visitPreview(
   const windows = series ? seriesWindows(week, series, config.timeZone) : [week];
   return {
     reads: inPools.flatMap(({ schedule }) => windows.map((time) => ({ ...time, schedule: schedule.id }))),
-    offered: (found) => {
+    offered: (found, isTooLate) => {
       const bySchedule = Map.groupBy(calendarOf(found, config).values(), ({ schedule }) => schedule);
       const slots = new Map([...bySchedule].map(([id, own]) => [id, own.toSorted((a, b) => a.start - b.start)]));
       const known = { slots, until: Number.POSITIVE_INFINITY };
-      const open = steps.map((step) => openStep(step, bookable, known, frame));
-      if (series) {
-        const all = seriesStarting(open[0]?.openings ?? [], week, series, config.timeZone);
-        return bestSeries(all, MOST_SHOWN).map(({ proposal }) => proposal);
+      const open = steps.map((step) => openStep(step, bookable, known, frame, isTooLate).next().value);
+      const isOpen = (all: typeof open): all is OpenStep[] => all.every((step) => step !== undefined);
+      if (!isOpen(open)) {
+        return [];
       }
-      const search = searchVisits(open);
+      if (series) {
+        const all = seriesStarting(open[0]?.openings ?? [], week, series, config.timeZone, isTooLate).next().value;
+        return bestSeries(all ?? [], MOST_SHOWN).map(({ proposal }) => proposal);
+      }
+      const search = searchVisits(open, isTooLate);
       const proposals: Proposal[] = [];
       for (let from = now; proposals.length < MOST_SHOWN; ) {
-        const next = search(from);
-        if (next.kind !== 'proposal') {
+        const next = search(from).next().value;
+        if (next?.kind !== 'proposal') {
           break;
         }
         proposals.push(next.proposal);

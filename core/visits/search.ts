@@ -49,13 +49,13 @@ type Found =
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
   /** More openings of these steps, by their indexes, must be known; those that start earlier than `from` are of no use. */
   | { readonly kind: 'more'; readonly steps: readonly number[]; readonly from: number }
-  | { readonly kind: 'end' }
-  | { readonly kind: 'too-costly' };
+  | { readonly kind: 'end' };
 
-/** How many openings one search looks at before it gives up: about a second. */
-const MOST_LOOKED = 1_500_000;
-
-class TooCostly extends Error {}
+/**
+ * A computation that lets others go first: it yields when `isDue` says so, and is gone on with by whoever carries it out, or
+ * not if it has taken too long.
+ */
+export type Computation<T> = Generator<undefined, T>;
 
 /** Where a partial visit stands: the steps placed so far, in the order of time. */
 interface Standing {
@@ -85,15 +85,15 @@ export function firstFrom(openings: readonly Interval[], time: number): number {
 /** Looks for the visits that consist of all of some steps. */
 class Search {
   private readonly steps: readonly OpenStep[];
-  private readonly budget: { left: number };
+  private readonly isDue: () => boolean;
   /** For each step the bits of those that it comes after. */
   private readonly needs: readonly number[];
   private readonly all: number;
   private readonly bounds = new Map<string, number>();
 
-  constructor(steps: readonly OpenStep[], budget: { left: number }) {
+  constructor(steps: readonly OpenStep[], isDue: () => boolean) {
     this.steps = steps;
-    this.budget = budget;
+    this.isDue = isDue;
     this.all = (1 << steps.length) - 1;
     this.needs = steps.map(({ after }) =>
       steps.reduce((mask, { name }, index) => (after.includes(name) ? mask | (1 << index) : mask), 0),
@@ -138,13 +138,6 @@ class Search {
     return `${mask} ${ends[order.at(-1) ?? -1]} ${gaps.join(' ')}`;
   }
 
-  private look(): void {
-    this.budget.left--;
-    if (this.budget.left < 0) {
-      throw new TooCostly();
-    }
-  }
-
   private after(index: number, { end }: Interval, { mask, order, ends }: Standing): Standing {
     const all = [...ends];
     all[index] = end;
@@ -155,7 +148,7 @@ class Search {
    * A bound for the end of the whole: it cannot end earlier, even if everything is free that is not known yet, and whoever
    * fills the roles.
    */
-  private bound(standing: Standing): number {
+  private *bound(standing: Standing): Computation<number> {
     if (standing.mask === this.all) {
       return standing.ends[standing.order.at(-1) ?? 0] ?? Number.POSITIVE_INFINITY;
     }
@@ -174,12 +167,14 @@ class Search {
         if (!opening || opening.start > latest || opening.start + least >= best) {
           break;
         }
-        this.look();
-        best = Math.min(best, this.bound(this.after(index, opening, standing)));
+        if (this.isDue()) {
+          yield;
+        }
+        best = Math.min(best, yield* this.bound(this.after(index, opening, standing)));
       }
       const start = Math.max(earliest, step?.knownUntil ?? 0);
       if (step && start <= latest && start + least < best) {
-        best = Math.min(best, this.bound(this.after(index, { start, end: start + step.shortest }, standing)));
+        best = Math.min(best, yield* this.bound(this.after(index, { start, end: start + step.shortest }, standing)));
       }
     }
     this.bounds.set(key, best);
@@ -244,31 +239,34 @@ class Search {
   }
 
   /** The most compact visit that starts with an opening, of several the first; only one that ends before `most`. */
-  private best(index: number, opening: Opening, most: number): Proposal | undefined {
+  private *best(index: number, opening: Opening, most: number): Computation<Proposal | undefined> {
+    const search = this;
     let found: Proposal | undefined;
     const endOf = (): number => found?.at(-1)?.end ?? most;
-    const place = (next: number, at: Opening, standing: Standing, placed: Proposal): void => {
+    function* place(next: number, at: Opening, standing: Standing, placed: Proposal): Computation<void> {
       const { start, end } = at;
-      const following = this.after(next, at, standing);
-      for (const fillers of this.assignments(next, at, placed)) {
-        this.look();
-        if (this.bound(following) >= endOf()) {
+      const following = search.after(next, at, standing);
+      for (const fillers of search.assignments(next, at, placed)) {
+        if (search.isDue()) {
+          yield;
+        }
+        if ((yield* search.bound(following)) >= endOf()) {
           return;
         }
-        extend(following, [...placed, { start, end, step: this.steps[next]?.name ?? '', fillers }]);
+        yield* extend(following, [...placed, { start, end, step: search.steps[next]?.name ?? '', fillers }]);
       }
-    };
-    const extend = (standing: Standing, placed: Proposal): void => {
-      if (standing.mask === this.all) {
+    }
+    function* extend(standing: Standing, placed: Proposal): Computation<void> {
+      if (standing.mask === search.all) {
         found = placed;
         return;
       }
-      const least = this.leastLeft(standing.mask);
-      for (const [next, at] of this.candidates(standing, (start) => start + least < endOf())) {
-        place(next, at, standing, placed);
+      const least = search.leastLeft(standing.mask);
+      for (const [next, at] of search.candidates(standing, (start) => start + least < endOf())) {
+        yield* place(next, at, standing, placed);
       }
-    };
-    place(index, opening, nowhere, []);
+    }
+    yield* place(index, opening, nowhere, []);
     return found;
   }
 
@@ -299,7 +297,7 @@ class Search {
    *
    * @returns `isCertain` if nothing that is not known yet can be before it, or, without a proposal, make one possible
    */
-  startingAt(start: number): { readonly proposal: Proposal | undefined; readonly isCertain: boolean } {
+  *startingAt(start: number): Computation<{ readonly proposal: Proposal | undefined; readonly isCertain: boolean }> {
     let proposal: Proposal | undefined;
     let bound = Number.POSITIVE_INFINITY;
     for (const index of this.next(nowhere)) {
@@ -307,8 +305,9 @@ class Search {
       for (let at = firstFrom(openings, start); openings[at]?.start === start; at++) {
         const opening = openings[at];
         if (opening) {
-          bound = Math.min(bound, this.bound(this.after(index, opening, nowhere)));
-          proposal = this.best(index, opening, proposal?.at(-1)?.end ?? Number.POSITIVE_INFINITY) ?? proposal;
+          bound = Math.min(bound, yield* this.bound(this.after(index, opening, nowhere)));
+          const most = proposal?.at(-1)?.end ?? Number.POSITIVE_INFINITY;
+          proposal = (yield* this.best(index, opening, most)) ?? proposal;
         }
       }
     }
@@ -360,13 +359,13 @@ function earliestStart(steps: readonly OpenStep[], from: number, span: number): 
  * those who fill them. Steps that are optional are left out where they do not fit.
  *
  * @param steps - all steps of the visit; what is not known of them yet is asked for when it matters
- * @returns a function that gives the next visit that starts at a time or later
+ * @param isDue - whether the search should let others go first
+ * @returns a function that looks for the next visit that starts at a time or later
  */
-export function searchVisits(steps: readonly OpenStep[]): (from: number) => Found {
-  const budget = { left: MOST_LOOKED };
-  const searches = variants(steps).map((some) => new Search(some, budget));
+export function searchVisits(steps: readonly OpenStep[], isDue: () => boolean): (from: number) => Computation<Found> {
+  const searches = variants(steps).map((some) => new Search(some, isDue));
   const span = Math.max(...searches.map((search) => search.longestSpan()));
-  const findFrom = (from: number): Found => {
+  return function* findFrom(from: number): Computation<Found> {
     for (let time = from; ; ) {
       time = earliestStart(steps, time, span);
       const next = searches.map((search) => search.nextStart(time));
@@ -379,7 +378,7 @@ export function searchVisits(steps: readonly OpenStep[]): (from: number) => Foun
         return { kind: 'more', steps: leastKnown(steps, Number.POSITIVE_INFINITY), from: time };
       }
       for (const search of searches) {
-        const { proposal, isCertain } = search.startingAt(known);
+        const { proposal, isCertain } = yield* search.startingAt(known);
         if (!isCertain) {
           return {
             kind: 'more',
@@ -392,16 +391,6 @@ export function searchVisits(steps: readonly OpenStep[]): (from: number) => Foun
         }
       }
       time = known + 1;
-    }
-  };
-  return (from) => {
-    try {
-      return findFrom(from);
-    } catch (error) {
-      if (error instanceof TooCostly) {
-        return { kind: 'too-costly' };
-      }
-      throw error;
     }
   };
 }

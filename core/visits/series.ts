@@ -1,6 +1,6 @@
 import type { Interval } from '../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
-import { type Filler, firstFrom, type Opening, type Placed, type Proposal } from './search.ts';
+import { type Computation, type Filler, firstFrom, type Opening, type Placed, type Proposal } from './search.ts';
 import type { Series, Visit } from './visit.ts';
 
 /** A series as it can be: its appointments, and which of them are not at their own time. */
@@ -94,27 +94,31 @@ const compare = (one: SeriesProposal, other: SeriesProposal): number =>
  * their own time, and the others as near to it as they can be within the tolerance.
  *
  * @param openings - of all occurrences, by start
+ * @param isDue - whether it should let others go first
  * @returns by start; a series with fewer than two appointments is none, unless only one is wanted
  */
-export function seriesStarting(
+export function* seriesStarting(
   openings: readonly Opening[],
   { start, end }: Interval,
   series: Series,
   timeZone: string,
-): SeriesProposal[] {
-  const firsts = openings.slice(firstFrom(openings, start), firstFrom(openings, end));
-  const all = firsts.map((first) => {
+  isDue: () => boolean,
+): Computation<SeriesProposal[]> {
+  const best = new Map<number, SeriesProposal>();
+  for (const first of openings.slice(firstFrom(openings, start), firstFrom(openings, end))) {
     const fillers = first.roles[0] ?? [];
-    const possible = series.isSameActor ? fillers : fillers.slice(0, 1);
-    return possible.map((filler) => seriesWith(openings, first, filler, series, timeZone)).toSorted(compare)[0];
-  });
-  const best = Map.groupBy(
-    all.filter((one) => one !== undefined),
-    ({ proposal }) => proposal[0]?.start,
-  );
-  return [...best.values()]
-    .flatMap((some) => some.toSorted(compare).slice(0, 1))
-    .filter(({ proposal }) => proposal.length >= Math.min(2, series.count));
+    for (const filler of series.isSameActor ? fillers : fillers.slice(0, 1)) {
+      if (isDue()) {
+        yield;
+      }
+      const found = seriesWith(openings, first, filler, series, timeZone);
+      const known = best.get(first.start);
+      if (!known || compare(found, known) < 0) {
+        best.set(first.start, found);
+      }
+    }
+  }
+  return [...best.values()].filter(({ proposal }) => proposal.length >= Math.min(2, series.count));
 }
 
 /** The best of many series: those that are complete, the earliest first; then those that lack the fewest. */

@@ -131,6 +131,9 @@ function withVisit(service: HealthcareService, given: VisitArguments, { calendar
   return { ...service, extension: [...others, ...(given.none ? [] : [{ url, extension }])] };
 }
 
+/** How long visits are looked for, in milliseconds. */
+const MAX_SEARCH_MS = 2_000;
+
 /** What would be found within a week, as a portal finds it. */
 async function offered(visit: Visit, { medplum, calendars, config }: Session): Promise<readonly Proposal[]> {
   const preview = visitPreview(visit, calendars, Date.now(), config);
@@ -145,7 +148,8 @@ async function offered(visit: Visit, { medplum, calendars, config }: Session): P
       )),
     );
   }
-  return preview.offered(slots);
+  const end = Date.now() + MAX_SEARCH_MS;
+  return preview.offered(slots, () => Date.now() > end);
 }
 
 function proposalText(proposal: Proposal, { timeZone }: BookingConfig, calendars: Calendars): string {

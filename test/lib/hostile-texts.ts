@@ -74,7 +74,7 @@ const ATTEMPTS = 4;
  * The longest time for which nothing else could run, in milliseconds of the processor: others who keep the machine busy
  * do not count.
  */
-async function standOf(act: () => Promise<unknown>): Promise<number> {
+export async function standOf(act: () => Promise<unknown>): Promise<number> {
   let [last, longest] = [process.threadCpuUsage(), 0];
   const look = (): void => {
     const { user, system } = process.threadCpuUsage(last);

@@ -32,6 +32,7 @@ import { partOf } from '../../../core/visits/check.ts';
 import { readVisit } from '../../../core/visits/visit.ts';
 import { readRole } from '../caller.ts';
 import { config } from '../config.ts';
+import { processorTime } from '../processor-time.ts';
 import { ReadError, readStateAs } from '../read.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 import { findVisits } from './visits.ts';
@@ -172,6 +173,7 @@ async function wholes(
   const visit = asked && partOf(asked, whole.steps);
   const [payerKind] = payerKindsOf(whole.request.appointment.value, config);
   const deadline = now + config.timeout * 1_000 * SHARE;
+  const time = processorTime();
   // A job knows what its requestor could see of what it names, but not what else the requestor may read.
   const named = eachOf(whole.request).flatMap((one) => schedulesNamed(one, state).flatMap(({ id }) => id ?? []));
   const among = requestor.authorization === undefined ? named : undefined;
@@ -187,6 +189,7 @@ async function wholes(
       count: MOST_ALTERNATIVES,
       frame,
       deadline,
+      time,
       among,
     });
     const visits = 'nobody' in found ? [] : found.visits;

@@ -8,6 +8,7 @@ import type { Proposal } from '../../../core/visits/search.ts';
 import type { Visit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
+import { processorTime } from '../processor-time.ts';
 import { ofType } from '../read.ts';
 import { findVisits, type Wish } from './visits.ts';
 
@@ -22,8 +23,11 @@ export const searchEnd = (now: number): number => now + config.timeout * 1_000 *
  *
  * @throws ReadError when the server does not answer
  */
-export async function firstVisit(medplum: MedplumClient, wish: Omit<Wish, 'count'>): Promise<readonly Appointment[]> {
-  const found = await findVisits(medplum, { ...wish, count: 1 });
+export async function firstVisit(
+  medplum: MedplumClient,
+  wish: Omit<Wish, 'count' | 'time'>,
+): Promise<readonly Appointment[]> {
+  const found = await findVisits(medplum, { ...wish, count: 1, time: processorTime() });
   const [first] = 'nobody' in found ? [] : found.visits;
   if (!first || 'nobody' in found) {
     return [];

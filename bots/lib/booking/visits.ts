@@ -7,7 +7,7 @@ import { daysOf } from '../../../core/time/local-day.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { type Bookable, bookableSchedules, type Frame, openStep, poolOf } from '../../../core/visits/openings.ts';
 import { FIRST_PAGE, namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../../../core/visits/reads.ts';
-import { type Proposal, searchVisits } from '../../../core/visits/search.ts';
+import { type OpenStep, type Proposal, searchVisits } from '../../../core/visits/search.ts';
 import {
   bestSeries,
   type FoundVisit,
@@ -17,6 +17,7 @@ import {
 } from '../../../core/visits/series.ts';
 import { type Pool, plainStep, type Series, type Visit, type VisitStep } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
+import type { ProcessorTime } from '../processor-time.ts';
 import { readAnswers, readStateAs, stateIn } from '../read.ts';
 import type { Requestor } from './decide.ts';
 
@@ -35,6 +36,8 @@ export interface Wish {
   readonly frame: Frame;
   /** Until when more may be read; milliseconds since 1970 UTC. */
   readonly deadline: number;
+  /** What the search shares with all others of its request. */
+  readonly time: ProcessorTime;
   /** Ids of the Schedules that may fill roles; by default all that the caller may see. */
   readonly among?: readonly string[] | undefined;
   /** Which of the visits are wanted; by default all. */
@@ -107,7 +110,7 @@ async function readOn(all: readonly Offers[], from: number, finding: Finding): P
     const answer = answers[index];
     const count = answer ? one.add(answer) : 0;
     one.sort();
-    const last = Math.max(...[...one.byId.values()].map(({ start }) => start));
+    const last = [...one.byId.values()].reduce((latest, { start }) => Math.max(latest, start), one.until);
     const until = count < (pages[index] ?? PAGE) ? Number.POSITIVE_INFINITY : last;
     if (until <= one.until) {
       return false;
@@ -136,7 +139,7 @@ const schedulesFor = ({ pools }: VisitStep, { bookable, frame }: Finding): strin
   [...new Set(pools.flatMap((pool) => poolOf(pool, bookable, frame).map(({ schedule }) => schedule.id)))].toSorted();
 
 async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
-  const { visit, count, frame, bookable, isWanted = () => true } = finding;
+  const { visit, count, frame, bookable, time, isWanted = () => true } = finding;
   const { steps } = visit;
   const shared = new Map<string, Offers>();
   const offers = steps.map((step) => {
@@ -148,29 +151,37 @@ async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'
   const all = [...shared.values()];
   const found: Proposal[] = [];
   let mayRead = await readOn(all, frame.period.start, finding);
-  const open = steps.map((step, index) => openStep(step, bookable, offers[index] ?? new Offers([]), frame));
-  let search = searchVisits(open);
-  let isCutShort = false;
-  for (let from = frame.period.start; found.length < count && !isCutShort; ) {
-    const next = search(from);
-    if (next.kind === 'end') {
+  const open: OpenStep[] = [];
+  const openAgain = async (wanted: readonly Offers[]): Promise<boolean> => {
+    for (const [index, step] of steps.entries()) {
+      const own = offers[index];
+      const known = own && wanted.includes(own) ? openStep(step, bookable, own, frame, time.isDue) : undefined;
+      const opened = known ? await time.compute(known) : open[index];
+      if (!opened) {
+        return false;
+      }
+      open[index] = opened;
+    }
+    return true;
+  };
+  let isCutShort = !(await openAgain(all));
+  const least = open.reduce((sum, { shortest, isOptional }) => sum + (isOptional ? 0 : shortest), 0);
+  let search = searchVisits(open, time.isDue);
+  for (let from = frame.period.start; from + least <= frame.period.end && found.length < count && !isCutShort; ) {
+    const next = await time.compute(search(from));
+    if (next?.kind === 'end') {
       break;
     }
-    if (next.kind === 'proposal') {
+    if (next?.kind === 'proposal') {
       found.push(...[next.proposal].filter(isWanted));
       from = (next.proposal[0]?.start ?? from) + 1;
-    } else if (next.kind === 'too-costly' || !mayRead) {
+    } else if (!next || !mayRead) {
       isCutShort = true;
     } else {
       const wanted = [...new Set(next.steps.flatMap((index) => offers[index] ?? []))];
       mayRead = await readOn(wanted, next.from, finding);
-      for (const [index, step] of steps.entries()) {
-        const own = offers[index];
-        if (own && wanted.includes(own)) {
-          open[index] = openStep(step, bookable, own, frame);
-        }
-      }
-      search = searchVisits([...open]);
+      isCutShort = !(await openAgain(wanted));
+      search = searchVisits([...open], time.isDue);
     }
   }
   return { visits: found.map((proposal) => ({ proposal })), slotOf: slotIn(all), isCutShort };
@@ -203,7 +214,7 @@ function lastStart({ resource }: BundleEntry): number | undefined {
 }
 
 async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
-  const { count, frame, bookable, visit, isWanted = () => true } = finding;
+  const { count, frame, bookable, visit, time, isWanted = () => true } = finding;
   const step: VisitStep = { ...plainStep(visit.service), name: '1' };
   const offers = new Offers(schedulesFor(step, finding), finding);
   const found: SeriesProposal[] = [];
@@ -227,8 +238,14 @@ async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundV
       return within.start < within.end ? [within] : [];
     });
     isWhole = await readWindows(offers, windows, finding);
-    const { openings } = openStep(step, bookable, { slots: offers.slots, until: Number.POSITIVE_INFINITY }, frame);
-    const starting = seriesStarting(openings, day, series, config.timeZone);
+    const known = { slots: offers.slots, until: Number.POSITIVE_INFINITY };
+    const open = await time.compute(openStep(step, bookable, known, frame, time.isDue));
+    const starting =
+      open && (await time.compute(seriesStarting(open.openings, day, series, config.timeZone, time.isDue)));
+    if (!starting) {
+      isWhole = false;
+      break;
+    }
     found.push(...starting.filter(({ proposal }) => isWanted(proposal)));
   }
   return { visits: bestSeries(found, count), slotOf: slotIn([offers]), isCutShort: !isWhole };

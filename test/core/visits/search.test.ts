@@ -155,17 +155,17 @@ function found(steps: readonly OpenStep[], atFirst: number): string[] {
       openings: step.openings.filter(({ start }) => start < (known[index] ?? 0)),
       knownUntil: (known[index] ?? 0) > 8 ? NEVER : (known[index] ?? 0),
     }));
-    const next = searchVisits(told)(from);
-    if (next.kind === 'proposal') {
+    const next = searchVisits(told, () => false)(from).next().value;
+    if (next?.kind === 'proposal') {
       shown.push(show(next.proposal));
       from = (next.proposal[0]?.start ?? 0) + 1;
-    } else if (next.kind === 'more') {
+    } else if (next?.kind === 'more') {
       expect(next.steps.length).toBeGreaterThan(0);
       for (const index of next.steps) {
         known[index] = Math.max(known[index] ?? 0, next.from) + 1;
       }
     } else {
-      expect(next.kind).toBe('end');
+      expect(next?.kind).toBe('end');
       return shown;
     }
   }

@@ -12,6 +12,9 @@ import { dayText, shortDayText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
+/** How long visits are looked for while nothing else happens in the page, in milliseconds. */
+const MAX_SEARCH_MS = 300;
+
 /** What a visit would offer within a week, found in what is free now. Nothing is written. */
 export async function previewVisit(
   service: HealthcareService,
@@ -32,9 +35,12 @@ export async function previewVisit(
       ]),
     ),
   );
-  return isRefusal(found)
-    ? found
-    : { proposals: offered(found.flat().filter((one): one is Slot => isResource(one, 'Slot'))) };
+  if (isRefusal(found)) {
+    return found;
+  }
+  const slots = found.flat().filter((one): one is Slot => isResource(one, 'Slot'));
+  const end = Date.now() + MAX_SEARCH_MS;
+  return { proposals: offered(slots, () => Date.now() > end) };
 }
 
 /** The first visits that would be offered, with who takes each step. */
