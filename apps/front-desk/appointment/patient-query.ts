@@ -1,41 +1,143 @@
+import type { Patient } from '@medplum/fhirtypes';
 import { isLocalDay } from '../../../core/time/local-day.ts';
+import { listOf } from '../../../packages/web/elements.ts';
 
-/** One letter, and how else it may be written in a name that sounds the same. */
+/** A search for patients, as its parameters. */
+export type PatientQuery = readonly (readonly [string, string])[];
+
+/** Letters that lose no mark in Unicode's own decomposition, and what is typed for them. */
+const unmarked: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  ı: 'i',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  æ: 'ae',
+  œ: 'oe',
+};
+
+/** A text in small letters without marks: Yılmaz and Yilmaz, Sørensen and Sorensen are the same. */
+const folded = (text: string): string =>
+  text
+    .toLowerCase()
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[ßıøłđðþæœ]/g, (letter) => unmarked[letter] ?? letter);
+
+/** A text as it is compared: with an umlaut, with two letters for it, and with neither it is the same. */
+export const comparable = (text: string): string => folded(text).replace(/([aou])e/g, '$1');
+
+const wordsIn = (text: string): string[] => text.split(/[^\p{L}\p{N}\p{M}]+/u).filter(Boolean);
+
+/** Letters as they are typed, and as they may be stored; the usual ones first. */
 const spellings: readonly (readonly [string, readonly string[]])[] = [
-  ['ä', ['ae', 'a']],
-  ['ö', ['oe', 'o']],
-  ['ü', ['ue', 'u']],
-  ['ß', ['ss']],
-  ['ae', ['ä', 'a']],
-  ['oe', ['ö', 'o']],
+  ['ae', ['ä', 'a', 'æ']],
+  ['oe', ['ö', 'o', 'œ']],
   ['ue', ['ü', 'u']],
   ['ss', ['ß']],
-  ['a', ['ä', 'ae']],
-  ['o', ['ö', 'oe']],
+  ['i', ['ı']],
+  ['s', ['ş', 'š']],
+  ['o', ['ö', 'ø', 'oe']],
   ['u', ['ü', 'ue']],
+  ['a', ['ä', 'ae']],
+  ['e', ['é', 'è']],
+  ['c', ['ç', 'ć', 'č']],
+  ['g', ['ğ']],
+  ['z', ['ž', 'ż']],
+  ['l', ['ł']],
+  ['n', ['ñ', 'ń']],
+  ['a', ['á', 'å', 'ą', 'à', 'â', 'ã', 'ă']],
+  ['e', ['ê', 'ë', 'ę', 'ě']],
+  ['i', ['í', 'ï', 'î', 'i̇']],
+  ['o', ['ó', 'ô', 'ő', 'õ', 'ò']],
+  ['u', ['ú', 'ů', 'ű', 'û', 'ù']],
+  ['s', ['ś', 'ș']],
+  ['d', ['đ', 'ď']],
+  ['r', ['ř']],
+  ['t', ['ţ', 'ť', 'ț']],
+  ['y', ['ý', 'ÿ']],
+  ['z', ['ź']],
+  ['n', ['ň']],
+];
+
+/** Letters of one language that often stand in one name. */
+const together: readonly (readonly (readonly [string, string])[])[] = [
+  [
+    ['i', 'ı'],
+    ['s', 'ş'],
+    ['o', 'ö'],
+    ['u', 'ü'],
+    ['g', 'ğ'],
+    ['c', 'ç'],
+  ],
+  [
+    ['c', 'č'],
+    ['s', 'š'],
+    ['c', 'ć'],
+    ['z', 'ž'],
+  ],
 ];
 
 /** How many spellings of a word are searched for. */
-const MOST = 16;
+const MOST = 64;
 
-/** A word as it was typed, then with each letter written differently: Mueller, Müller, Muller. */
+/** A word as it was typed, then with other letters: one at a time, one everywhere, two of one language everywhere. */
 function spellingsOf(word: string): string[] {
-  const lower = word.toLowerCase();
-  const others = spellings.flatMap(([letters, instead]) =>
-    Array.from(lower, (_, index) => index)
-      .filter((index) => lower.startsWith(letters, index))
-      .flatMap((index) => instead.map((one) => lower.slice(0, index) + one + lower.slice(index + letters.length))),
+  const typed = word.toLowerCase();
+  const plain = folded(word);
+  const single = spellings.flatMap(([letters, instead]) =>
+    Array.from(plain, (_, index) => index)
+      .filter((index) => plain.startsWith(letters, index))
+      .flatMap((index) => instead.map((one) => plain.slice(0, index) + one + plain.slice(index + letters.length))),
   );
-  return [...new Set([word, ...others])].slice(0, MOST);
+  const pairs = together.flatMap((language) =>
+    language.flatMap(([from, to], index) => [
+      plain.replaceAll(from, to),
+      ...language.slice(index + 1).map(([from2, to2]) => plain.replaceAll(from, to).replaceAll(from2, to2)),
+    ]),
+  );
+  const german = typed.replace(/[äöü]/g, (letter) => `${folded(letter)}e`);
+  const accents = plain.replace(/e(.+?)e/, 'é$1è');
+  return [...new Set([word, plain, german, ...pairs, accents, ...single])].slice(0, MOST);
 }
 
-/** The dates that a word can mean, such as 17.05.1990, 1/5/49 or 1949-05-01. A year of two digits is in the past. */
-function datesIn(word: string, year: number): string[] {
-  const [, day = '', month = '', end = ''] = word.match(/^(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})$/) ?? [];
+/** The first letters of a word in each spelling, however many of them have marks. */
+function beginningsOf(word: string): string[] {
+  const plain = folded(word);
+  let found = [''];
+  for (const letter of plain.slice(0, 3)) {
+    const others = spellings.filter(([typed]) => typed === letter).flatMap(([, instead]) => instead);
+    found = [letter, ...others.filter((one) => Array.from(one).length === 1)].flatMap((one) =>
+      found.map((before) => before + one),
+    );
+  }
+  return found.slice(0, 4 * MOST);
+}
+
+const twoDigits = (text: string): string => text.padStart(2, '0');
+
+/** The dates that a text can mean: 17.05.1990, 1/5/49, 17051990, 170590 or 1949-05-01. A year of two digits is in the past. */
+function datesIn(text: string, year: number): string[] {
+  const [, day = '', month = '', end = ''] =
+    text.match(/^(\d{1,2})[./\s-]+(\d{1,2})[./\s-]+(\d{4}|\d{2})$/) ?? text.match(/^(\d\d)(\d\d)(\d{4}|\d\d)$/) ?? [];
   const years = end.length === 4 ? [end] : [`20${end}`, `19${end}`].filter((one) => Number(one) <= year);
-  return (day ? years.map((one) => `${one}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`) : [word]).filter(
+  const written = text.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
+  return [...(day ? years.map((one) => `${one}-${twoDigits(month)}-${twoDigits(day)}`) : []), written].filter(
     isLocalDay,
   );
+}
+
+/** The days of a year in which people were born who live. */
+function yearIn(text: string, year: number): PatientQuery {
+  const isYear = /^(19|20)\d\d$/.test(text) && Number(text) <= year;
+  return isYear
+    ? [
+        ['birthdate', `ge${text}-01-01`],
+        ['birthdate', `le${text}-12-31`],
+      ]
+    : [];
 }
 
 /** The code of a country at the beginning of a number: no code begins with another one (ITU-T E.164). */
@@ -54,32 +156,81 @@ const grouped = (digits: string): string =>
  * What a telephone number holds, however it was typed and is stored: its last seven digits without signs, country and leading
  * zero. A shorter one is a part of a number.
  */
-function numberQuery(text: string): (readonly [string, string])[] {
+function numberQuery(text: string): PatientQuery {
   const digits = text.replace(/[^\d+]/g, '');
   const bare = digits.replace(COUNTRY, '').replace(/^0/, '');
-  return (
-    bare.length < 7
-      ? [[...new Set([text, bare.length < 3 ? digits : bare])].join(',')]
-      : [grouped(bare.slice(-4)), grouped(bare.slice(-7, -4))]
-  ).map((part) => ['phone:contains', part]);
+  const parts =
+    bare.length >= 7
+      ? [grouped(bare.slice(-4)), grouped(bare.slice(-7, -4))]
+      : [[...new Set([text, ...(bare.length < 3 ? [digits] : grouped(bare).split(','))])].join(',')];
+  return parts.map((part) => ['phone:contains', part]);
+}
+
+function wordQuery(word: string, year: number): PatientQuery {
+  const dates = datesIn(word, year);
+  const ofYear = yearIn(word, year);
+  return dates.length > 0
+    ? [['birthdate', dates.join(',')]]
+    : ofYear.length > 0
+      ? ofYear
+      : [['name', spellingsOf(word).join(',')]];
 }
 
 /**
- * Typed text as a search for patients: a telephone number, else words, of which dates are the date of birth, and all others
- * are parts of the name, however they are spelled.
+ * Typed text as searches for patients, whose results belong together: an e-mail address; a date or year of birth; a telephone
+ * number or its last digits; else words, of which dates are the date of birth, and all others begin a part of the name,
+ * however they are spelled.
  *
  * @param year - the year that it is now
  */
-export function patientQuery(text: string, year: number): readonly (readonly [string, string])[] {
+export function patientQueries(text: string, year: number): readonly PatientQuery[] {
   const typed = text.trim();
-  const words = typed.split(/[\s,]+/).filter(Boolean);
-  if (/^[+\d][\d\s()/-]{4,}$/.test(typed) && !words.some((word) => datesIn(word, year).length > 0)) {
-    return numberQuery(typed);
+  if (typed.includes('@')) {
+    return [[['email:contains', typed.replaceAll(',', '')]]];
   }
-  return words.map((word) => {
-    const dates = datesIn(word, year);
-    return dates.length > 0
-      ? (['birthdate', dates.join(',')] as const)
-      : (['name', spellingsOf(word).join(',')] as const);
-  });
+  const dates = datesIn(typed, year);
+  const isNumber = /^[+\d][\d\s()/-]{2,}$/.test(typed);
+  if (dates.length > 0 || isNumber) {
+    const birth: PatientQuery = dates.length > 0 ? [['birthdate', dates.join(',')]] : yearIn(typed, year);
+    const hasSigns = /[./-]/.test(typed) && dates.length > 0;
+    return [birth, hasSigns ? [] : numberQuery(typed)].filter(({ length }) => length > 0);
+  }
+  const words = typed.split(/[\s,]+/).filter(Boolean);
+  return words.length > 0 ? [words.flatMap((word) => wordQuery(word, year))] : [];
+}
+
+/**
+ * The search for all whose names begin as the typed words do, whatever marks their letters have; `isMeant` says which of them
+ * are meant. It is for what no usual spelling finds.
+ */
+export function widerQuery(text: string, year: number): PatientQuery | undefined {
+  const words = text.split(/[\s,]+/).filter(Boolean);
+  const names = words.filter((word) => wordQuery(word, year).every(([name]) => name === 'name'));
+  return names.length > 0 && names.every((word) => folded(word).length >= 3 && !word.includes('@'))
+    ? words.flatMap(
+        (word): PatientQuery =>
+          names.includes(word) ? [['name', beginningsOf(word).join(',')]] : wordQuery(word, year),
+      )
+    : undefined;
+}
+
+/** Whether two names are the same, however they are spelled. */
+export const isSameName = (one: string, other: string): boolean =>
+  wordsIn(comparable(one)).join(' ') === wordsIn(comparable(other)).join(' ');
+
+/** What a search that found nobody says of a new patient: the date is the date of birth, the last word the family name. */
+export function newPatientIn(text: string, year: number): { given: string; family: string; birthDate: string } {
+  const words = text.split(/[\s,]+/).filter(Boolean);
+  const birthDate = words.flatMap((word) => datesIn(word, year).slice(0, 1)).at(-1) ?? '';
+  const names = words.filter((word) => !/[\d@]/.test(word));
+  return { given: names.slice(0, -1).join(' '), family: names.at(-1) ?? '', birthDate };
+}
+
+/** Whether each typed word that is no date begins a part of the person's name. */
+export function isMeant({ name }: Patient, text: string): boolean {
+  const parts = listOf(name).flatMap(({ given, family, text: whole }) =>
+    wordsIn([given, family, whole].flat().join(' ')).map(comparable),
+  );
+  const typed = wordsIn(text).filter((word) => !/\d/.test(word));
+  return typed.every((word) => parts.some((part) => part.startsWith(comparable(word))));
 }

@@ -1,8 +1,9 @@
-import type { Appointment, CodeableConcept, Patient } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Patient, RelatedPerson } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { nameOf } from '../../../core/fhir/human-name.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 
 /** The id of the patient of an appointment, if it names one. */
@@ -27,9 +28,23 @@ export function otherNamesIn({ participant }: Appointment): string {
   return others.flatMap(({ actor }) => actor?.display ?? []).join(', ');
 }
 
-/** How a patient is reached: an old number may be somebody else's by now. */
-export const contactOf = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
-  listOf(patient?.telecom).find((one) => one.system === system && one.use !== 'old')?.value;
+/** How somebody is reached: an old number may be somebody else's by now. */
+export const contactOf = (
+  patient: Pick<Patient, 'telecom'> | undefined,
+  system: 'phone' | 'email',
+): string | undefined => listOf(patient?.telecom).find((one) => one.system === system && one.use !== 'old')?.value;
+
+/** The people who speak for a patient, such as the parents of a child; each once, however often they have booked. */
+export function guardiansIn(resources: readonly unknown[], patient: string | undefined): RelatedPerson[] {
+  const found = resources
+    .filter((one) => isResource(one, 'RelatedPerson'))
+    .filter((one) => one.active !== false && patient !== undefined && idIn(one.patient, 'Patient') === patient);
+  return [...new Map(found.map((one) => [guardianText(one), one])).values()];
+}
+
+/** Who speaks for a patient, and how they are reached. */
+export const guardianText = (guardian: RelatedPerson): string =>
+  [nameOf(guardian), contactOf(guardian, 'phone'), contactOf(guardian, 'email')].filter(Boolean).join(', ');
 
 /** A concept as people read it. */
 export function conceptText(concept: CodeableConcept | undefined): string {

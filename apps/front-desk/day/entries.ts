@@ -1,4 +1,4 @@
-import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Patient, RelatedPerson, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
@@ -29,13 +29,21 @@ export interface CalendarData {
   readonly slots: readonly Slot[];
   readonly appointments: readonly Appointment[];
   readonly patients: ReadonlyMap<string, Patient>;
+  /** Those who speak for them. */
+  readonly guardians: readonly RelatedPerson[];
 }
+
+const isShown = (one: unknown): one is Slot | Appointment | Patient | RelatedPerson =>
+  isResource(one, 'Slot') ||
+  isResource(one, 'Appointment') ||
+  isResource(one, 'Patient') ||
+  isResource(one, 'RelatedPerson');
 
 /** Sorts what a search has found; what is broken is still of its type. */
 export function calendarData(resources: readonly unknown[]): CalendarData {
   const byKey = new Map<string, Resource>();
   for (const resource of resources) {
-    if (isResource(resource, 'Slot') || isResource(resource, 'Appointment') || isResource(resource, 'Patient')) {
+    if (isShown(resource)) {
       byKey.set(`${resource.resourceType}/${resource.id}`, resource);
     }
   }
@@ -44,6 +52,22 @@ export function calendarData(resources: readonly unknown[]): CalendarData {
     slots: all.filter((one) => isResource(one, 'Slot')),
     appointments: all.filter((one) => isResource(one, 'Appointment')),
     patients: new Map(all.filter((one) => isResource(one, 'Patient')).map((one) => [one.id ?? '', one])),
+    guardians: all.filter((one) => isResource(one, 'RelatedPerson')),
+  };
+}
+
+/** A calendar as it will be once a change of an appointment is written. */
+export function withChange(data: CalendarData, becomes: Appointment | undefined): CalendarData {
+  if (!becomes) {
+    return data;
+  }
+  const before = data.appointments.find(({ id }) => id === becomes.id);
+  const kept = kindOfStatus[becomes.status] ? slotsNamedBy(becomes) : [];
+  const left = new Set(before && slotsNamedBy(before).filter((id) => !kept.includes(id)));
+  return {
+    ...data,
+    appointments: [...data.appointments.filter((one) => one !== before), becomes],
+    slots: data.slots.map((slot) => (left.has(slot.id ?? '') ? { ...slot, status: 'free' } : slot)),
   };
 }
 
@@ -128,9 +152,29 @@ const byStart = (one: Appointment, other: Appointment): number =>
 export const waitingIn = ({ appointments }: CalendarData): Appointment[] =>
   appointments.filter(({ status }) => status === 'arrived' || status === 'checked-in').toSorted(byStart);
 
-/** The appointments that were cancelled; a time that was only held for nobody was none. */
-export const cancelledIn = ({ appointments }: CalendarData): Appointment[] =>
-  appointments.filter((one) => one.status === 'cancelled' && patientIdOf(one) !== undefined).toSorted(byStart);
+/**
+ * The appointments of some calendars that were cancelled, and those of which it is not known in whose calendar they stood. A
+ * time that was only held for nobody was none.
+ *
+ * @param all - all calendars of the clinic
+ */
+export function cancelledIn(
+  { appointments, slots }: CalendarData,
+  schedules: readonly Schedule[],
+  all: readonly Schedule[],
+): Appointment[] {
+  const known = new Set(slots.map(({ id }) => id));
+  const isAll = schedules.length === all.length;
+  const isShown = (one: Appointment): boolean => {
+    const named = slotsNamedBy(one);
+    return (
+      isAll || named.length === 0 || named.some((id) => known.has(id)) || schedules.some((own) => takesPart(one, own))
+    );
+  };
+  return appointments
+    .filter((one) => one.status === 'cancelled' && patientIdOf(one) !== undefined && isShown(one))
+    .toSorted(byStart);
+}
 
 /** What stands in no column although it should: nothing that was read is lost. */
 export function unplacedOf(schedules: readonly Schedule[], data: CalendarData): Unplaced[] {

@@ -36,7 +36,10 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
         ['date', `lt${to}`],
         ['_filter', `(end gt "${from}" or date ge "${from}")`],
       ],
-      include: [['_include', 'Appointment:patient']],
+      include: [
+        ['_include', 'Appointment:patient'],
+        ['_revinclude:iterate', 'RelatedPerson:patient'],
+      ],
     },
   ];
 }

@@ -48,6 +48,11 @@ export function refusalOf(status: number, body: unknown, alternativeUrl: string)
 /** What a person has to know about a refusal, and can do about it. */
 type Situation = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
 
+/** Why something was refused, in words, for codes of which a person can make something. */
+export const reasonsOf = ({ codes }: Refusal, words: Readonly<Record<string, string>>): string[] => [
+  ...new Set(codes.flatMap((code) => words[code] ?? [])),
+];
+
 const takenCodes = ['slot-not-free', 'schedule-overbooked', 'hold-expired', 'slot-not-found', 'booking-conflict'];
 
 /** Of what kind a refusal is. */

@@ -1,7 +1,8 @@
-import type { Appointment, Communication, Patient } from '@medplum/fhirtypes';
+import type { Appointment, Communication, Patient, RelatedPerson } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowCodes } from '../../../core/rows/row.ts';
+import { guardiansIn } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
 
 /**
@@ -10,6 +11,8 @@ import { timeOf } from '../day/entries.ts';
  */
 interface PersonData {
   readonly patient: Patient | undefined;
+  /** Who speaks for them. */
+  readonly guardians: readonly RelatedPerson[];
   readonly appointments: Readonly<Record<'coming' | 'waiting' | 'past' | 'cancelled', readonly Appointment[]>>;
   /** What the clinic has written to them, the last first. */
   readonly messages: readonly Communication[];
@@ -19,6 +22,7 @@ interface PersonData {
 export function personSearches(id: string, config: PublicConfig) {
   return [
     { type: 'Patient', query: [['_id', id]] },
+    { type: 'RelatedPerson', query: [['patient', `Patient/${id}`]] },
     { type: 'Appointment', query: [['patient', `Patient/${id}`]] },
     {
       type: 'Communication',
@@ -46,14 +50,16 @@ export function personIn(resources: readonly unknown[], now: number): PersonData
   const all = resources
     .filter((one) => isResource(one, 'Appointment'))
     .toSorted((one, other) => startOf(other) - startOf(one));
+  const patient = resources.find((one) => isResource(one, 'Patient'));
   const isComing = (one: Appointment): boolean => !isOff(one) && (timeOf(one)?.end ?? 0) > now;
   return {
-    patient: resources.find((one) => isResource(one, 'Patient')),
+    patient,
+    guardians: guardiansIn(resources, patient?.id),
     appointments: {
       coming: all.filter(isComing).toReversed(),
       waiting: all.filter(({ status }) => status === 'waitlist'),
       past: all.filter((one) => !isOff(one) && !isComing(one) && one.status !== 'waitlist'),
-      cancelled: all.filter(isOff),
+      cancelled: all.filter((one) => isOff(one) && (timeOf(one) !== undefined || !one.requestedPeriod)),
     },
     messages: resources
       .filter((one) => isResource(one, 'Communication'))

@@ -18,7 +18,7 @@ export function useChange() {
   const { submitLater, ...rest } = useSubmit();
   /** Whether it was written. */
   const change = async (appointment: Appointment, done: string): Promise<boolean> => {
-    const answer = await submitLater(appointment.id ?? '', done, () => update('Appointment', appointment));
+    const answer = await submitLater(appointment.id ?? '', done, () => update('Appointment', appointment), appointment);
     return answer !== undefined;
   };
   return { change, ...rest };
@@ -84,12 +84,15 @@ export function DeclineForm({
 /** What staff can do with an appointment now. */
 export function Actions({
   appointment,
+  name,
   onChanged,
   onReload,
   onMove,
   onMoveRest,
 }: {
   readonly appointment: Appointment;
+  /** Who comes; may be empty. */
+  readonly name: string;
   readonly onChanged: () => void;
   readonly onReload: () => void;
   readonly onMove: () => void;
@@ -102,8 +105,9 @@ export function Actions({
   /** The status of the appointment when typing a reason began. A reason to decline is not a reason to cancel. */
   const [declined, setDeclined] = useState<Appointment['status']>();
   const isRequest = appointment.status === 'pending';
+  const saying = (done: string): string => (name ? `${name}: ${done}` : done);
   const decline = async (one: Appointment): Promise<boolean> => {
-    const isDone = await change(one, words.done[isRequest ? 'declined' : 'cancelled']);
+    const isDone = await change(one, saying(words.done[isRequest ? 'declined' : 'cancelled']));
     if (isDone) {
       setDeclined(undefined);
       onChanged();
@@ -114,7 +118,7 @@ export function Actions({
     status === 'booked' && !isRequest ? words.notArrived : words.to[status];
   const step = async (status: StatusStep): Promise<void> => {
     const done = isRequest ? words.done.confirmed : `${wordFor(status)}.`;
-    if (await change(withStatus(appointment, status), done)) {
+    if (await change(withStatus(appointment, status), saying(done))) {
       onChanged();
     }
   };

@@ -1,4 +1,4 @@
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, RelatedPerson } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
 import { asksForConsent, endOf } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
@@ -40,6 +40,18 @@ const textOf = (div: string): string => new DOMParser().parseFromString(div, 'te
 /** A telephone number that can be called; nothing if there is none. */
 export const Phone = ({ number }: { readonly number: string | undefined }) =>
   number ? <a href={`tel:${number.replace(/[^\d+]/g, '')}`}>{number}</a> : null;
+
+/** The people who speak for a patient, and how they are reached. */
+export const Guardians = ({ of }: { readonly of: readonly RelatedPerson[] }) =>
+  of.map((one) => {
+    const email = contactOf(one, 'email');
+    return (
+      <span key={one.id} className="guardian">
+        {nameOf(one)} <Phone number={contactOf(one, 'phone')} />{' '}
+        {email && <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a>}
+      </span>
+    );
+  });
 
 /** The steps of a visit, each with the way to it; nothing of an appointment that stands alone. */
 function VisitSteps({ details: { appointment, visit } }: { readonly details: AppointmentDetails }) {
@@ -87,6 +99,7 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
     [words.birthDate, patient?.birthDate && dateText(patient.birthDate, language)],
     [words.phone, phone && <Phone number={phone} />],
     [words.email, email && <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a>],
+    [words.guardian, details.guardians.length > 0 && <Guardians of={details.guardians} />],
     [words.service, servicesOf(appointment)],
     [words.payer, payersOf(appointment, payers, config)],
     [words.status, status[appointment.status] ?? appointment.status],

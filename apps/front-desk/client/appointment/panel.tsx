@@ -1,5 +1,6 @@
 import { Stack } from '@mantine/core';
 import { useState } from 'react';
+import { useAnnouncements } from '../parts/announce.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Actions } from './actions.tsx';
 import { Answers, Facts, History } from './facts.tsx';
@@ -21,11 +22,13 @@ export function AppointmentPanel({
 }) {
   const found = useAppointment(id, version);
   const { value, reload } = found;
+  const { waiting } = useAnnouncements();
   const [isMovingRest, setMovingRest] = useState(false);
   if (!value) {
     return <Loading of={[found]} />;
   }
   const { rest } = value;
+  const becomes = waiting?.key === id ? waiting.becomes : undefined;
   const changed = (): void => {
     setMovingRest(false);
     void reload();
@@ -34,12 +37,13 @@ export function AppointmentPanel({
   return (
     <Stack gap="md">
       <Loading of={[found]} />
-      <Facts details={value} />
+      <Facts details={becomes ? { ...value, appointment: becomes } : value} />
       {rest && isMovingRest ? (
         <MoveRest details={value} rest={rest} onBack={() => setMovingRest(false)} onMoved={changed} />
       ) : (
         <Actions
           appointment={value.appointment}
+          name={value.name}
           onMove={onMove}
           onMoveRest={rest && (() => setMovingRest(true))}
           onReload={() => void reload()}

@@ -1,4 +1,4 @@
-import type { Appointment, Patient, QuestionnaireResponse } from '@medplum/fhirtypes';
+import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
 import { type ConsentBy, consentKept } from '../../../../core/booking/appointment/consent.ts';
 import { answersReferredTo } from '../../../../core/booking/supporting-information.ts';
@@ -7,7 +7,7 @@ import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
 import { readStepMark, seriesOf, visitGroupOf } from '../../../../core/visits/group.ts';
 import { historyOf, type Step } from '../../appointment/history.ts';
-import { patientIdOf, patientNameOf } from '../../appointment/people.ts';
+import { guardiansIn, patientIdOf, patientNameOf } from '../../appointment/people.ts';
 import { type RestOfSeries, restOf } from '../../appointment/series.ts';
 import { calendarData } from '../../day/entries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
@@ -21,6 +21,7 @@ import { calendarsOf } from './calendars.ts';
 export interface AppointmentDetails {
   readonly appointment: Appointment;
   readonly patient: Patient | undefined;
+  readonly guardians: readonly RelatedPerson[];
   /** The patient's name; empty if there is none. */
   readonly name: string;
   /** The names of the calendars that it stands in. */
@@ -40,7 +41,7 @@ export interface AppointmentDetails {
 }
 
 /** Reads an appointment with everything that staff ask about it. */
-export async function readAppointment(id: string): Promise<AppointmentDetails | Refusal> {
+async function readAppointment(id: string): Promise<AppointmentDetails | Refusal> {
   const history = await readAll([`Appointment/${id}/_history?_count=50`, `Appointment/${id}`]);
   if (isRefusal(history)) {
     return history;
@@ -63,7 +64,7 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
   const service = seriesOf(appointment, config) && readStepMark({ ...appointment }, '', config).step?.service;
   const consents = `Provenance?target=Appointment/${id}&_sort=-_lastUpdated&_count=1`;
   const more = [
-    ...(patient ? [`Patient/${patient}`] : []),
+    ...(patient ? [`Patient/${patient}`, `RelatedPerson?patient=Patient/${patient}`] : []),
     ...answers,
     consents,
     ...visit,
@@ -80,6 +81,7 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
   return {
     appointment,
     patient: resources.find((one) => isResource(one, 'Patient')),
+    guardians: guardiansIn(found, patient),
     name: patientNameOf(appointment, calendarData(resources).patients),
     calendars: calendars.get(id) ?? '',
     answers: resources.filter((one) => isResource(one, 'QuestionnaireResponse')),
@@ -103,8 +105,8 @@ export async function readAppointment(id: string): Promise<AppointmentDetails | 
  * @param version - of the appointment as the calendar knows it. If it is not the one that is shown, everything
  *   is read again; until then what was read before stays, with what is being typed there.
  */
-export function useAppointment(id: string, version: string | undefined): Loaded<AppointmentDetails> {
-  const loaded = useLoaded(`appointment ${id}`, () => readAppointment(id));
+export function useAppointment(id: string | undefined, version: string | undefined): Loaded<AppointmentDetails> {
+  const loaded = useLoaded(id && `appointment ${id}`, () => readAppointment(id ?? ''));
   const { value, reload } = loaded;
   const shown = value?.appointment.meta?.versionId;
   useEffect(() => {

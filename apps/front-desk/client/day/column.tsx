@@ -52,6 +52,7 @@ export const Column = memo(function Column({
   now,
   tabStop,
   moving,
+  pending,
   schedule,
   onOpen,
   onEmpty,
@@ -72,6 +73,8 @@ export const Column = memo(function Column({
   readonly tabStop: string | undefined;
   /** The appointment that is being moved. */
   readonly moving: Appointment | undefined;
+  /** Id of an appointment of this column that is not stored as it stands here. */
+  readonly pending: string | undefined;
   readonly schedule: Schedule;
   readonly onOpen: (key: string) => void;
   /** A click where nothing stands. */
@@ -130,7 +133,8 @@ export const Column = memo(function Column({
               isInVisit={
                 item.entry.appointment !== undefined && visitGroupOf(item.entry.appointment, config) !== undefined
               }
-              isMovable={isMovable(item.entry)}
+              isPending={pending !== undefined && item.entry.appointment?.id === pending}
+              isMovable={isMovable(item.entry) && item.entry.appointment?.id !== pending}
               isTabStop={item.entry.key === tabStop}
               isTarget={moving !== undefined && isTarget(item.entry, moving, schedule)}
               onOpen={onOpen}

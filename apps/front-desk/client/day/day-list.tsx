@@ -1,7 +1,15 @@
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { type ReactNode, useMemo } from 'react';
 import { intervalOf, type LocalDay } from '../../../../core/time/local-day.ts';
-import { contactOf, patientIdOf, patientNameOf, payersOf, servicesOf } from '../../appointment/people.ts';
+import {
+  contactOf,
+  guardiansIn,
+  guardianText,
+  patientIdOf,
+  patientNameOf,
+  payersOf,
+  servicesOf,
+} from '../../appointment/people.ts';
 import { columnsOf } from '../../day/columns.ts';
 import { type CalendarData, cancelledIn, timeOf } from '../../day/entries.ts';
 import { titleOf } from '../../day/queries.ts';
@@ -33,7 +41,7 @@ function PaperTable({ lines, data }: { readonly lines: readonly Line[]; readonly
       time,
       [name, kind].filter(Boolean).join(', '),
       known?.birthDate && dateText(known.birthDate, language),
-      contactOf(known, 'phone'),
+      contactOf(known, 'phone') ?? guardiansIn(data.guardians, known?.id).map(guardianText).join('; '),
       [servicesOf(appointment), payersOf(appointment, payers, config)].filter(Boolean).join(', '),
       appointment.comment,
     ];
@@ -64,22 +72,32 @@ function PaperTable({ lines, data }: { readonly lines: readonly Line[]; readonly
 /** The days on paper: who comes when, calendar by calendar, and who was cancelled. Only printers show it. */
 export function DayList({
   schedules,
+  all,
   days,
   data,
 }: {
   readonly schedules: readonly Schedule[];
+  /** All calendars of the clinic: those that are not on the list are named. */
+  readonly all: readonly Schedule[];
   readonly days: readonly LocalDay[];
   readonly data: CalendarData;
 }) {
   const { language, kind: kinds, day: dayWords } = useTexts();
   const columns = useMemo(() => columnsOf(schedules, days, data, config.timeZone), [schedules, days, data]);
-  const cancelled = cancelledIn(data).map((appointment): Line => {
+  const missing = all.filter((one) => one.active !== false && !schedules.includes(one));
+  const cancelled = cancelledIn(data, schedules, all).map((appointment): Line => {
     const time = timeOf(appointment);
     const text = time && (days.length > 1 ? momentText(time.start, language) : spanText(time, language));
     return { key: appointment.id ?? '', time: text ?? '', appointment, kind: false };
   });
   return (
     <div className="on-paper">
+      {missing.length > 0 && (
+        <p>
+          <strong>{dayWords.shown(schedules.length, schedules.length + missing.length)}</strong>{' '}
+          {dayWords.notPrinted(missing.map(titleOf).join('; '))}
+        </p>
+      )}
       {columns.map(({ id, schedule, day, entries }) => {
         const lines = entries.flatMap((entry): Line[] => {
           const { key, kind, appointment, slots } = entry;

@@ -16,6 +16,7 @@ export const EntryButton = memo(function EntryButton({
   service,
   isOverbooked,
   isInVisit,
+  isPending,
   isMovable,
   isTabStop,
   isTarget,
@@ -35,6 +36,8 @@ export const EntryButton = memo(function EntryButton({
   readonly isOverbooked: boolean;
   /** Whether it is a step of a visit: others belong to it. */
   readonly isInVisit: boolean;
+  /** Whether it is not stored yet as it stands here. */
+  readonly isPending: boolean;
   /** Whether it can be dragged to another time. The other way to move it is a button in the panel that opens. */
   readonly isMovable: boolean;
   /** Whether the Tab key reaches it; arrow keys go on from there. */
@@ -50,11 +53,13 @@ export const EntryButton = memo(function EntryButton({
   return (
     <button
       type="button"
-      className={`entry ${kind}${isTarget ? ' target' : ''}${isOverbooked ? ' over' : ''}`}
+      className={`entry ${kind}${isTarget ? ' target' : ''}${isOverbooked ? ' over' : ''}${isPending ? ' pending' : ''}`}
       data-entry={id}
       tabIndex={isTabStop ? 0 : -1}
       draggable={isMovable}
-      aria-label={[span, word, name, service, isInVisit && appointment.inVisit].filter(Boolean).join(', ')}
+      aria-label={[span, word, name, service, isInVisit && appointment.inVisit, isPending && appointment.pending]
+        .filter(Boolean)
+        .join(', ')}
       onClick={() => onOpen(id)}
     >
       <span data-time={`${shown} ${signOf[kind]} ${isOverbooked ? '⧉ ' : ''}${isInVisit ? '⋯ ' : ''}`}>

@@ -1,4 +1,4 @@
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { historyOf } from '../../appointment/history.ts';
 import { patientNameOf, servicesOf } from '../../appointment/people.ts';
@@ -60,9 +60,19 @@ export function WaitingRoom({ data, onOpen }: { readonly data: CalendarData; rea
 }
 
 /** Whose appointment on these days was cancelled, and when it would have been. */
-export function Cancelled({ data, onOpen }: { readonly data: CalendarData; readonly onOpen: (key: string) => void }) {
+export function Cancelled({
+  data,
+  schedules,
+  all,
+  onOpen,
+}: {
+  readonly data: CalendarData;
+  readonly schedules: readonly Schedule[];
+  readonly all: readonly Schedule[];
+  readonly onOpen: (key: string) => void;
+}) {
   const { language, day: words, appointment } = useTexts();
-  const cancelled = cancelledIn(data);
+  const cancelled = cancelledIn(data, schedules, all);
   return cancelled.length === 0 ? null : (
     <section className="glance" aria-labelledby="cancelled">
       <h2 id="cancelled">{words.cancelled(cancelled.length)}</h2>

@@ -12,6 +12,7 @@ import {
 } from 'react';
 import { intervalOf, type LocalDay } from '../../../../core/time/local-day.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
+import { canTake } from '../../appointment/booking.ts';
 import { columnsOf, layoutOf, withoutPast } from '../../day/columns.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
 import { hoursOf } from '../../day/layout.ts';
@@ -35,34 +36,42 @@ const DRAGGED = 'application/x-appointment';
  */
 function useDrag(
   box: RefObject<HTMLElement | null>,
-  entries: ReadonlyMap<string, Entry>,
+  entries: ReadonlyMap<string, { readonly entry: Entry; readonly schedule: Schedule }>,
   onDrop: (appointment: string, onto: Entry) => void,
 ) {
   return useMemo(() => {
+    let dragged: Appointment | undefined;
     /** The entry at which a drag begins, passes or ends. */
-    const entryAt = ({ target }: DragEvent): Entry | undefined => {
+    const entryAt = ({ target }: DragEvent) => {
       const button = target instanceof Element ? target.closest<HTMLElement>('[data-entry]') : null;
       return entries.get(button?.dataset.entry ?? '');
     };
+    /** The free time under the pointer, if it can take what is dragged. */
+    const targetAt = (event: DragEvent): Entry | undefined => {
+      const { entry, schedule } = entryAt(event) ?? {};
+      const [slot] = entry?.slots ?? [];
+      const canBe = entry?.kind === 'free' && slot && schedule && (!dragged || canTake(dragged, slot, schedule));
+      return canBe ? entry : undefined;
+    };
     return {
       onDragStart: (event: DragEvent<HTMLElement>) => {
-        const entry = entryAt(event);
-        if (entry?.appointment?.id) {
-          event.dataTransfer.setData(DRAGGED, entry.appointment.id);
+        dragged = entryAt(event)?.entry.appointment;
+        if (dragged?.id) {
+          event.dataTransfer.setData(DRAGGED, dragged.id);
           event.dataTransfer.effectAllowed = 'move';
           box.current?.classList.add('dragging');
         }
       },
       onDragOver: (event: DragEvent<HTMLElement>) => {
-        if (event.dataTransfer.types.includes(DRAGGED) && entryAt(event)?.kind === 'free') {
+        if (event.dataTransfer.types.includes(DRAGGED) && targetAt(event)) {
           event.preventDefault();
           event.dataTransfer.dropEffect = 'move';
         }
       },
       onDrop: (event: DragEvent<HTMLElement>) => {
-        const onto = entryAt(event);
+        const onto = targetAt(event);
         const appointment = event.dataTransfer.getData(DRAGGED);
-        if (onto?.kind === 'free' && appointment) {
+        if (onto && appointment) {
           event.preventDefault();
           onDrop(appointment, onto);
         }
@@ -101,6 +110,7 @@ export function Grid({
   data,
   now,
   moving,
+  pending,
   onOpen,
   onEmpty,
   onDrop,
@@ -111,6 +121,8 @@ export function Grid({
   readonly now: number;
   /** The appointment that is being moved. */
   readonly moving: Appointment | undefined;
+  /** Id of the appointment that stands as it will be, and is not stored yet. */
+  readonly pending: string | undefined;
   readonly onOpen: (key: string) => void;
   readonly onEmpty: (schedule: string, start: number) => void;
   /** An appointment, by its id, was dragged to a free time. */
@@ -131,7 +143,11 @@ export function Grid({
   );
   const layout = useMemo(() => layoutOf(columns, days, config.timeZone), [columns, days]);
   const keys = useMemo(() => columns.map(({ entries }) => entries), [columns]);
-  const entries = useMemo(() => new Map(keys.flat().map((entry) => [entry.key, entry])), [keys]);
+  const entries = useMemo(
+    () =>
+      new Map(columns.flatMap(({ entries: own, schedule }) => own.map((entry) => [entry.key, { entry, schedule }]))),
+    [columns],
+  );
   const tabStop = active !== undefined && entries.has(active) ? active : keys.flat()[0]?.key;
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -206,6 +222,7 @@ export function Grid({
             now={now}
             tabStop={entries.some(({ key }) => key === tabStop) ? tabStop : undefined}
             moving={moving}
+            pending={entries.some(({ appointment }) => appointment?.id === pending) ? pending : undefined}
             schedule={schedule}
             onOpen={open}
             onEmpty={onEmpty}

@@ -1,13 +1,13 @@
 import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useEffect, useRef } from 'react';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
-import { instantAt } from '../../../../core/time/local-day.ts';
+import { instantAt, localDayOf } from '../../../../core/time/local-day.ts';
 import { patientNameOf } from '../../appointment/people.ts';
-import type { CalendarData, Entry } from '../../day/entries.ts';
+import { type CalendarData, type Entry, timeOf } from '../../day/entries.ts';
 import { titleOf } from '../../day/queries.ts';
 import { AppointmentPanel } from '../appointment/panel.tsx';
-import type { AppointmentDetails } from '../appointment/use-appointment.ts';
-import { spanText } from '../parts/format.ts';
+import { type AppointmentDetails, useAppointment } from '../appointment/use-appointment.ts';
+import { momentText, spanText } from '../parts/format.ts';
 import { SidePanel } from '../parts/side-panel.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
@@ -15,7 +15,7 @@ import { BlockForm } from '../slot/block-form.tsx';
 import { BookingForm } from '../slot/booking-form.tsx';
 import { MovePanel } from '../slot/move-panel.tsx';
 import { SlotPanel } from '../slot/panel.tsx';
-import { type Place, readNewAt } from './place.ts';
+import { type Go, isDayNamed, type Place, readNewAt } from './place.ts';
 
 /** The hour after noon: the time of a block unless another one is typed. */
 function noonOf(day: string) {
@@ -54,8 +54,9 @@ function useFocusOnEntry(open: string | undefined): void {
       return;
     }
     const timer = setTimeout(() => {
+      const entry = document.querySelector<HTMLElement>(`[data-entry="${CSS.escape(before)}"]`);
       if (document.activeElement === document.body) {
-        document.querySelector<HTMLElement>(`[data-entry="${CSS.escape(before)}"]`)?.focus();
+        (entry ?? document.querySelector<HTMLElement>('.entry.pending'))?.focus();
       }
     }, FOCUS_RETURN);
     return () => clearTimeout(timer);
@@ -75,7 +76,7 @@ export function Opened({
   onChanged,
 }: {
   readonly place: Place;
-  readonly go: (change: Partial<Place>) => void;
+  readonly go: Go;
   /** The entry that is open, if the calendar shows it. */
   readonly entry: Entry | undefined;
   readonly data: CalendarData | undefined;
@@ -105,12 +106,24 @@ export function Opened({
   const isBlock = type === 'Block';
   const name = shown?.appointment && data && patientNameOf(shown.appointment, data.patients);
   const what = shown?.appointment ? name || texts.appointment.noPatient : shown && texts.kind[shown.kind];
-  const usual = shown && what ? `${what}, ${spanText(shown, texts.language)}` : texts.appointment.title;
-  const title = isBlock ? texts.slot.blockTime : type === 'New' ? texts.slot.bookTime : usual;
-  const own = schedules.find(({ id: one }) => slot?.schedule?.reference === `Schedule/${one}`);
-  const calendar = own ? titleOf(own) : '';
-  const movingId = moving?.appointment.id;
   const version = data?.appointments.find((one) => one.id === id)?.meta?.versionId;
+  const details = useAppointment(type === 'Appointment' ? id : undefined, version).value;
+  const own = details && timeOf(details.appointment);
+  const named = details && [details.name || texts.appointment.noPatient, own && momentText(own.start, texts.language)];
+  const usual =
+    shown && what
+      ? `${what}, ${spanText(shown, texts.language)}`
+      : (named?.filter(Boolean).join(', ') ?? texts.appointment.title);
+  const wantedDay = !isDayNamed() && own ? localDayOf(own.start, config.timeZone) : undefined;
+  useEffect(() => {
+    if (wantedDay) {
+      go({ day: wantedDay }, true);
+    }
+  }, [wantedDay, go]);
+  const title = isBlock ? texts.slot.blockTime : type === 'New' ? texts.slot.bookTime : usual;
+  const ofSlot = schedules.find(({ id: one }) => slot?.schedule?.reference === `Schedule/${one}`);
+  const calendar = ofSlot ? titleOf(ofSlot) : '';
+  const movingId = moving?.appointment.id;
   return (
     <SidePanel title={title} isOpen={place.open !== undefined} onClose={close}>
       {type === 'Slot' && (
@@ -136,10 +149,7 @@ export function Opened({
           onBack={close}
           onOvertaken={() => go({ open: `Appointment/${movingId}`, moving: undefined })}
           onStale={onChanged}
-          onMoved={() => {
-            go({ open: `Appointment/${movingId}`, moving: undefined });
-            onChanged();
-          }}
+          onJudged={() => go({ open: undefined, moving: undefined })}
         />
       )}
       {type === 'Slot' && !moving && shown && (

@@ -6,11 +6,12 @@ import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { intervalOf } from '../../../../core/time/local-day.ts';
 import { patientNameOf } from '../../appointment/people.ts';
-import { type Entry, entriesOf, unplacedOf } from '../../day/entries.ts';
+import { type Entry, entriesOf, unplacedOf, withChange } from '../../day/entries.ts';
 import { kinds, signOf } from '../../day/kinds.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
-import { readAppointment } from '../appointment/use-appointment.ts';
+import { useAppointment } from '../appointment/use-appointment.ts';
 import { readBundle, resourcesIn, searchUrl } from '../fhir/client.ts';
+import { useAnnouncements } from '../parts/announce.tsx';
 import { dayText, timeText } from '../parts/format.ts';
 import { Loading } from '../parts/loading.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
@@ -25,8 +26,8 @@ import { daysOf, newAt, usePlace } from './place.ts';
 import { Toolbar } from './toolbar.tsx';
 import { useCalendar, useSchedules } from './use-calendar.ts';
 
-/** How many calendars are shown by default: a week has seven columns for each. */
-const FIRST = { day: 6, week: 1 } as const;
+/** How many calendars are shown if none are chosen: of a clinic all that are open; a week has seven columns for each. */
+const FIRST = { day: 40, week: 1 } as const;
 
 const nothing: readonly Schedule[] = [];
 
@@ -73,22 +74,24 @@ export function CalendarPage() {
   const wanted = place.schedules.join();
   // What is open changes with each click: the columns are not drawn anew for that.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the ids say which are wanted.
-  const chosen = useMemo(
-    () => (wanted ? all.filter(({ id }) => place.schedules.includes(id ?? '')) : all.slice(0, FIRST[place.span])),
-    [all, wanted, place.span],
-  );
+  const chosen = useMemo(() => {
+    const named = all.filter(({ id }) => place.schedules.includes(id ?? ''));
+    return named.length > 0 ? named : all.filter(({ active }) => active !== false).slice(0, FIRST[place.span]);
+  }, [all, wanted, place.span]);
   const ids = chosen.flatMap(({ id }) => id ?? []);
   const { day, span } = place;
   const days = useMemo(() => daysOf({ day, span }), [day, span]);
   const calendar = useCalendar(ids, days);
-  const data = calendar.value;
+  const { waiting } = useAnnouncements();
+  const becomes = waiting?.becomes;
+  const read = calendar.value;
+  // What waits to be written stands where it will be.
+  const data = useMemo(() => read && withChange(read, becomes), [read, becomes]);
   const reload = useCallback(() => void calendar.reload(), [calendar.reload]);
 
-  const moved = useLoaded(`move ${place.moving ?? ''}`, async () => {
-    const found = place.moving ? await readAppointment(place.moving) : undefined;
-    return found && isRefusal(found) ? found : { details: found };
-  });
-  const moving = moved.value?.details;
+  const versionOf = (id: string | undefined) => data?.appointments.find((one) => one.id === id)?.meta?.versionId;
+  const moved = useAppointment(place.moving, versionOf(place.moving));
+  const moving = moved.value;
   const wantedFor = useLoaded(`for ${place.person ?? ''}`, async () => {
     const found = place.person ? await readBundle(searchUrl('Patient', [['_id', place.person]])) : undefined;
     return found && isRefusal(found) ? found : { patients: found ? resourcesIn(found) : [] };
@@ -139,12 +142,13 @@ export function CalendarPage() {
           data={data}
           now={now}
           moving={moving?.appointment}
+          pending={becomes?.id}
           onOpen={open}
           onEmpty={openEmpty}
           onDrop={drop}
         />
       )}
-      {data && <Cancelled data={data} onOpen={open} />}
+      {data && <Cancelled data={data} schedules={chosen} all={all} onOpen={open} />}
       {unplaced.length > 0 && (
         <section aria-labelledby="unplaced">
           <h2 id="unplaced">{texts.day.unplaced}</h2>
@@ -164,7 +168,7 @@ export function CalendarPage() {
           </ul>
         </section>
       )}
-      {data && <DayList schedules={chosen} days={days} data={data} />}
+      {data && <DayList schedules={chosen} all={all} days={days} data={data} />}
       <Legend />
       {calendar.at && <p className="updated">{texts.day.updated(timeText(calendar.at, texts.language))}</p>}
       <Opened

@@ -1,9 +1,13 @@
-import { useCallback } from 'react';
+import { useCallback, useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { addDays, isLocalDay, type LocalDay, localDayOf, mondayOf } from '../../../../core/time/local-day.ts';
+import { remember, remembered } from '../parts/remembered.ts';
 import { config } from '../settings.ts';
 
-/** Where the user is in the calendar: all of it is in the address, so that one can come back to it. */
+/**
+ * Where the user is in the calendar. All of it is in the address, so that one can come back to it; calendars, day and span that
+ * the address does not name are those of before: the calendars for ever, the others as long as the browser's tab.
+ */
 export interface Place {
   readonly day: LocalDay;
   readonly span: 'day' | 'week';
@@ -33,12 +37,13 @@ export function daysOf({ day, span }: Pick<Place, 'day' | 'span'>): LocalDay[] {
 
 function placeIn(search: string): Place {
   const query = new URLSearchParams(search);
-  const day = query.get('date');
+  const day = query.get('date') ?? remembered(sessionStorage, 'day');
   const open = query.get('open');
   return {
     day: isLocalDay(day) ? day : localDayOf(Date.now(), config.timeZone),
-    span: query.get('span') === 'week' ? 'week' : 'day',
-    schedules: query.get('calendars')?.split(',').filter(Boolean) ?? [],
+    span:
+      (query.get('span') ?? (query.has('date') ? '' : remembered(sessionStorage, 'span'))) === 'week' ? 'week' : 'day',
+    schedules: (query.get('calendars') ?? remembered(localStorage, 'calendars')).split(',').filter(Boolean),
     open: open && /^(Appointment|Slot|Block|New)\/[A-Za-z0-9.-]{1,64}$/.test(open) ? open : undefined,
     moving: query.get('move') ?? undefined,
     person: query.get('for') ?? undefined,
@@ -49,7 +54,7 @@ function addressOf({ day, span, schedules, open, moving, person }: Place): strin
   const query = new URLSearchParams({
     date: day,
     ...(span === 'week' && { span }),
-    ...(schedules.length > 0 && { calendars: schedules.join(',') }),
+    calendars: schedules.join(','),
     ...(open && { open }),
     ...(moving && { move: moving }),
     ...(person && { for: person }),
@@ -57,13 +62,28 @@ function addressOf({ day, span, schedules, open, moving, person }: Place): strin
   return `/calendar?${query}`;
 }
 
+/** Whether the address says which day is shown. */
+export const isDayNamed = (): boolean => new URLSearchParams(window.location.search).has('date');
+
+/** Goes to another place; `isInstead`: the way back does not lead to the one before. */
+export type Go = (change: Partial<Place>, isInstead?: boolean) => void;
+
 /** The place in the calendar, and the way to another one. */
-export function usePlace(): readonly [Place, (change: Partial<Place>) => void] {
+export function usePlace(): readonly [Place, Go] {
   const search = useSearch();
   const [, navigate] = useLocation();
   const place = placeIn(search);
+  const { day, span } = place;
+  const schedules = place.schedules.join();
+  useEffect(() => {
+    // Who stays over night comes back to a new day.
+    remember(sessionStorage, 'day', day === localDayOf(Date.now(), config.timeZone) ? '' : day);
+    remember(sessionStorage, 'span', span);
+    remember(localStorage, 'calendars', schedules);
+  }, [day, span, schedules]);
   const go = useCallback(
-    (change: Partial<Place>) => navigate(addressOf({ ...placeIn(window.location.search), ...change })),
+    (change: Partial<Place>, isInstead = false) =>
+      navigate(addressOf({ ...placeIn(window.location.search), ...change }), { replace: isInstead }),
     [navigate],
   );
   return [place, go];

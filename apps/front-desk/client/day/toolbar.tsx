@@ -1,7 +1,12 @@
-import { Button, Group, Popover, SegmentedControl, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Popover, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { addDays, instantAt, isLocalDay, type LocalDay, localDayOf } from '../../../../core/time/local-day.ts';
+import { listOf } from '../../../../packages/web/elements.ts';
+import { comparable } from '../../appointment/patient-query.ts';
+import { conceptText } from '../../appointment/people.ts';
+import { titleOf } from '../../day/queries.ts';
 import { Choices } from '../parts/choices.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
@@ -12,6 +17,11 @@ function workingTime(day: LocalDay): number {
   const quarter = Math.ceil(Date.now() / 900_000) * 900_000;
   return localDayOf(quarter, config.timeZone) === day ? quarter : instantAt(day, '09:00', config.timeZone);
 }
+
+/** As many calendars are found without a search. */
+const FEW = 6;
+
+const serviceNames = ({ serviceType }: Schedule): string[] => listOf(serviceType).map(conceptText).filter(Boolean);
 
 /** Which calendars are shown. */
 function ChooseCalendars({
@@ -24,14 +34,43 @@ function ChooseCalendars({
   readonly onChoose: (ids: readonly string[]) => void;
 }) {
   const { day: words } = useTexts();
+  const [text, setText] = useState('');
+  const services = [...new Set(schedules.flatMap(serviceNames))].toSorted((one, other) => one.localeCompare(other));
+  const choose = (some: readonly Schedule[]): void => onChoose(some.flatMap(({ id }) => id ?? []));
   return (
     <Popover position="bottom-end" trapFocus returnFocus withinPortal={false}>
       <Popover.Target>
         <Button variant="default">{words.shown(shown.length, schedules.length)}</Button>
       </Popover.Target>
       <Popover.Dropdown aria-label={words.calendars}>
+        {schedules.length > FEW && (
+          <Stack gap="xs">
+            <TextInput
+              aria-label={words.findCalendar}
+              placeholder={words.findCalendar}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+            <Group gap="xs" wrap="nowrap">
+              <Button size="xs" variant="default" onClick={() => choose(schedules)}>
+                {words.all}
+              </Button>
+              {services.length > 1 && (
+                <NativeSelect
+                  size="xs"
+                  aria-label={words.ofService}
+                  value=""
+                  onChange={({ currentTarget: { value } }) =>
+                    choose(schedules.filter((one) => serviceNames(one).includes(value)))
+                  }
+                  data={[{ value: '', label: words.ofService }, ...services]}
+                />
+              )}
+            </Group>
+          </Stack>
+        )}
         <Choices
-          schedules={schedules}
+          schedules={schedules.filter((one) => comparable(titleOf(one)).includes(comparable(text)))}
           label={words.calendars}
           chosen={shown}
           // In the order of the list, whichever was chosen first.

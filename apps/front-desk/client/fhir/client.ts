@@ -213,6 +213,14 @@ export const book = (request: Appointment | Parameters, version?: string): Promi
     ...(version !== undefined && { headers: { 'if-match': `W/"${version}"` } }),
   });
 
+/** Asks the service whether it would move an appointment now; nothing is written. */
+export const judge = ({ parameter = [], ...request }: Parameters, version: string | undefined) =>
+  call('OperationOutcome', `${config.baseUrl}/Appointment/$book`, {
+    method: 'POST',
+    body: { ...request, parameter: [...parameter, { name: 'dry-run', valueBoolean: true }] },
+    ...(version !== undefined && { headers: { 'if-match': `W/"${version}"` } }),
+  });
+
 const parameters = (operation: '$book' | '$find') => (body: Parameters) =>
   call('Bundle', `${config.baseUrl}/Appointment/${operation}`, { method: 'POST', body });
 

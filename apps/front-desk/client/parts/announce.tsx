@@ -1,4 +1,5 @@
 import { Button, Group, Notification } from '@mantine/core';
+import type { Appointment } from '@medplum/fhirtypes';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { useTexts } from './use-texts.ts';
 
@@ -9,6 +10,8 @@ interface Later {
   /** What has been done, for the person who did it. */
   readonly text: string;
   readonly write: () => Promise<unknown>;
+  /** The appointment as it will be: it is shown so at once. */
+  readonly becomes?: Appointment | undefined;
 }
 
 interface Waiting extends Later {
@@ -16,8 +19,8 @@ interface Waiting extends Later {
 }
 
 interface Announcements {
-  /** Says something on the screen and to screen readers: for a while, or until it is closed. */
-  readonly announce: (text: string, stays?: boolean) => void;
+  /** Says something on the screen and to screen readers: for a while, or, if it is a problem, until it is closed. */
+  readonly announce: (text: string, isProblem?: boolean) => void;
   /**
    * Writes a change unless it is taken back in time. What waited before is written at once. Fulfilled when it was written or
    * taken back.
@@ -69,11 +72,16 @@ export function TakeBack({ of, children }: { readonly of: string; readonly child
 /** Holds the last message, and the last change that can be taken back, for all that is inside. */
 export function Announcer({ children }: { readonly children: ReactNode }) {
   const { close, undone } = useTexts();
-  const [message, setMessage] = useState<{ readonly text: string; readonly stays: boolean; readonly number: number }>();
+  const [message, setMessage] = useState<{
+    readonly text: string;
+    readonly isProblem: boolean;
+    readonly number: number;
+  }>();
   const [waiting, setWaiting] = useState<Waiting>();
   const due = useRef<Waiting>(undefined);
   const announce = useCallback(
-    (text: string, stays = false) => setMessage((before) => ({ text, stays, number: (before?.number ?? 0) + 1 })),
+    (text: string, isProblem = false) =>
+      setMessage((before) => ({ text, isProblem, number: (before?.number ?? 0) + 1 })),
     [],
   );
   const put = useCallback((change: Waiting | undefined) => {
@@ -100,7 +108,7 @@ export function Announcer({ children }: { readonly children: ReactNode }) {
     change?.onEnd();
   }, [put, announce, undone]);
   useEffect(() => {
-    const timer = message?.stays === false ? setTimeout(() => setMessage(undefined), STAY) : undefined;
+    const timer = message?.isProblem === false ? setTimeout(() => setMessage(undefined), STAY) : undefined;
     return () => clearTimeout(timer);
   }, [message]);
   useEffect(() => {
@@ -118,6 +126,8 @@ export function Announcer({ children }: { readonly children: ReactNode }) {
     [announce, later, waiting, takeBack, settle],
   );
   const text = waiting?.text ?? message?.text;
+  // What waits comes first; a problem comes back after it.
+  const isProblem = !waiting && message?.isProblem === true;
   return (
     <AnnounceContext.Provider value={announcements}>
       {children}
@@ -125,7 +135,9 @@ export function Announcer({ children }: { readonly children: ReactNode }) {
         {text && (
           <Notification
             key={waiting?.key ?? message?.number}
-            role="presentation"
+            role={isProblem ? 'alert' : 'presentation'}
+            className={isProblem ? 'failed' : ''}
+            {...(isProblem && { color: 'red.9' })}
             withBorder
             onClose={() => (waiting ? void settle() : setMessage(undefined))}
             closeButtonProps={{ 'aria-label': close }}
@@ -134,6 +146,7 @@ export function Announcer({ children }: { readonly children: ReactNode }) {
               {text}
               {waiting && <Undo onClick={takeBack} />}
             </Group>
+            {waiting && <div className="time-left" aria-hidden="true" style={{ animationDuration: `${STAY}ms` }} />}
           </Notification>
         )}
       </div>

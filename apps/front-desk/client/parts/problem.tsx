@@ -1,6 +1,6 @@
 import { Alert, Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Refusal, situationOf } from '../../fhir/refusal.ts';
+import { type Refusal, reasonsOf, situationOf } from '../../fhir/refusal.ts';
 import { useTexts } from './use-texts.ts';
 
 /** What the server says in its own words, which are English; it opens when somebody asks for it. */
@@ -30,10 +30,15 @@ export function Problem({
 }) {
   const texts = useTexts();
   const { title, next } = texts.problem[situationOf(refusal)];
+  const reasons = reasonsOf(refusal, texts.reason);
+  const isSaid = reasons.length > 0 && refusal.codes.every((code) => Object.hasOwn(texts.reason, code));
   return (
     <Alert color="red.9" title={title} role="alert" variant="outline" className="problem">
+      {reasons.map((reason) => (
+        <p key={reason}>{reason}</p>
+      ))}
       <p>{next}</p>
-      <ServerSays sentences={refusal.sentences} />
+      {!isSaid && <ServerSays sentences={refusal.sentences} />}
       {children}
       {onReload && (
         <Button variant="default" size="xs" onClick={onReload}>

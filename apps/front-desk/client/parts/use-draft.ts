@@ -1,11 +1,7 @@
 import { useCallback, useState } from 'react';
-import { sessionState } from '../session/session.ts';
+import { ownKey } from './remembered.ts';
 
-/** Where it is kept: what one person has typed is shown to nobody who signs in after them. */
-function placeOf(key: string): string {
-  const session = sessionState();
-  return `front-desk-draft:${'profile' in session ? session.profile.id : ''}:${key}`;
-}
+const placeOf = (key: string): string => `${ownKey('draft')}:${key}`;
 
 function stored<T extends object>(key: string): Partial<T> {
   try {

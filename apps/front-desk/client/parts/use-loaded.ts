@@ -55,16 +55,17 @@ export interface Loaded<T> {
 /**
  * Loads something, and loads it again when its key changes.
  *
- * @param key - names what is loaded; the same key is loaded once for all who ask
+ * @param key - names what is loaded; the same key is loaded once for all who ask. Without one nothing is loaded
  * @param load - its signal ends a request whose response is no longer wanted
  */
 export function useLoaded<T extends object>(
-  key: string,
+  key: string | undefined,
   load: (signal: AbortSignal) => Promise<T | Refusal>,
 ): Loaded<T> {
   const { data, error, dataUpdatedAt, refetch } = useQuery<T, Refused>({
     queryKey: [key],
     queryFn: ({ signal }) => unlessRefused(load(signal)),
+    enabled: key !== undefined,
   });
   const reload = useCallback(async () => void (await refetch()), [refetch]);
   return { value: data, refusal: error?.refusal, at: dataUpdatedAt || undefined, reload };

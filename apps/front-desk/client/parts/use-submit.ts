@@ -1,6 +1,7 @@
+import type { Appointment } from '@medplum/fhirtypes';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { type Refusal, situationOf } from '../../fhir/refusal.ts';
+import { type Refusal, reasonsOf, situationOf } from '../../fhir/refusal.ts';
 import { useAnnouncements } from './announce.tsx';
 import { Refused, unlessRefused } from './use-loaded.ts';
 import { useTexts } from './use-texts.ts';
@@ -8,10 +9,10 @@ import { useTexts } from './use-texts.ts';
 /** Says that what somebody did before was refused, wherever they are by now. */
 export function useRefused(): (done: string, refusal: Refusal) => void {
   const { announce } = useAnnouncements();
-  const { notDone, problem } = useTexts();
+  const { notDone, problem, reason } = useTexts();
   return (done, refusal) => {
     const { title, next } = problem[situationOf(refusal)];
-    announce(`${notDone(done)} ${title}. ${next}`, true);
+    announce([notDone(done), `${title}.`, ...reasonsOf(refusal, reason), next].join(' '), true);
   };
 }
 
@@ -84,13 +85,15 @@ export function useSubmit(asOf = '') {
    * Sends it after some seconds, until when it can be taken back.
    *
    * @param key - what it changes: the id of a resource
-   * @param done - what is said as if it were done
+   * @param text - whose it is, and what it will be
+   * @param becomes - the appointment as it will be
    * @returns what was answered if somebody still waits for it; `undefined` if it was refused or taken back
    */
   const submitLater = async <T extends object>(
     key: string,
-    done: string,
+    text: string,
     send: () => Promise<T | Refusal>,
+    becomes?: Appointment,
   ): Promise<T | undefined> => {
     if (isUnderWay.current) {
       return undefined;
@@ -98,9 +101,9 @@ export function useSubmit(asOf = '') {
     isUnderWay.current = true;
     let answer: T | undefined;
     const write = async (): Promise<void> => {
-      answer = await carryOut(send, done);
+      answer = await carryOut(send, text);
     };
-    await later({ key, text: done, write }).finally(release);
+    await later({ key, text, write, becomes }).finally(release);
     return answer;
   };
   return {

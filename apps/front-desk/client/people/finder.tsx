@@ -4,16 +4,17 @@ import { useLocation } from 'wouter';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
-import { contactOf, patientIdOf, patientNameOf } from '../../appointment/people.ts';
+import { patientIdOf, patientNameOf } from '../../appointment/people.ts';
 import { calendarData, timeOf } from '../../day/entries.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { appointmentIdIn } from '../../people/person.ts';
 import { resourcesIn, searchTyped } from '../fhir/client.ts';
-import { dateText, momentText } from '../parts/format.ts';
+import { momentText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
+import { useFoundText } from '../slot/patient-search.tsx';
 import { usePatients } from './use-patients.ts';
 
 /** Something that was found, and where it is shown. */
@@ -50,7 +51,8 @@ function useNamed(text: string): readonly Found[] {
 
 /** The field and what it finds. The focus stays in the field; arrow keys choose, Enter opens as soon as it is found. */
 function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
-  const { language, booking: words } = useTexts();
+  const { booking: words } = useTexts();
+  const textOf = useFoundText();
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   const [isWanted, setWanted] = useState(false);
@@ -58,12 +60,10 @@ function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
   const named = useNamed(text);
   const found: readonly Found[] = [
     ...named,
-    ...(asked && patients ? patients : []).map((patient) => ({
-      path: `/people/${patient.id}`,
-      name: nameOf(patient) || words.unnamed,
-      more: [patient.birthDate && dateText(patient.birthDate, language), contactOf(patient, 'phone')]
-        .filter(Boolean)
-        .join(', '),
+    ...(asked && patients ? patients : []).map((one) => ({
+      path: `/people/${one.patient.id}`,
+      name: nameOf(one.patient) || words.unnamed,
+      more: textOf(one),
     })),
   ];
   const current = Math.min(chosen, found.length - 1);

@@ -7,7 +7,7 @@ import { contactOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { personIn, personSearches, writtenAt } from '../../people/person.ts';
 import { calendarsOf } from '../appointment/calendars.ts';
-import { Phone } from '../appointment/facts.tsx';
+import { Guardians, Phone } from '../appointment/facts.tsx';
 import { AppointmentPanel } from '../appointment/panel.tsx';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { Loading } from '../parts/loading.tsx';
@@ -81,7 +81,7 @@ export function PersonPage() {
   if (!value) {
     return <Loading of={[found]} />;
   }
-  const { patient, appointments, messages } = personIn(value.resources, now);
+  const { patient, guardians, appointments, messages } = personIn(value.resources, now);
   const opened = Object.values(appointments)
     .flat()
     .find((one) => one.id === open);
@@ -93,6 +93,11 @@ export function PersonPage() {
         {patient?.birthDate && <span>{dateText(patient.birthDate, texts.language)}</span>}
         <Phone number={contactOf(patient, 'phone')} />
         <span>{contactOf(patient, 'email')}</span>
+        {guardians.length > 0 && (
+          <span>
+            {texts.appointment.guardian}: <Guardians of={guardians} />
+          </span>
+        )}
       </p>
       {patient && patient.active !== false && (
         <Group gap="xs">

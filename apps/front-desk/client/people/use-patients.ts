@@ -1,16 +1,78 @@
 import { useDebouncedValue } from '@mantine/hooks';
-import type { Patient } from '@medplum/fhirtypes';
+import type { Patient, RelatedPerson } from '@medplum/fhirtypes';
 import { isResource } from '../../../../core/fhir/resource.ts';
-import { patientQuery } from '../../appointment/patient-query.ts';
-import { isRefusal } from '../../fhir/refusal.ts';
+import { isMeant, type PatientQuery, patientQueries, widerQuery } from '../../appointment/patient-query.ts';
+import { guardiansIn } from '../../appointment/people.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { resourcesIn, searchTyped } from '../fhir/client.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 
 /** The most patients that are listed. */
 const MOST_PATIENTS = 12;
 
+/** How many are looked through for names whose marks no usual spelling has. */
+const LOOKED_THROUGH = 500;
+
 /** How long somebody who types may pause before it is searched for, in milliseconds. */
 const PAUSE = 50;
+
+/** Somebody who was found, with those who speak for them. */
+export interface FoundPatient {
+  readonly patient: Patient & { readonly id: string };
+  readonly guardians: readonly RelatedPerson[];
+}
+
+async function searched(query: PatientQuery, count: number, signal: AbortSignal): Promise<unknown[] | Refusal> {
+  const more = [
+    ['active:not', 'false'],
+    ['_revinclude', 'RelatedPerson:patient'],
+    ['_count', String(count)],
+  ] as const;
+  const response = await searchTyped('Patient', [...query, ...more], signal);
+  return isRefusal(response) ? response : resourcesIn(response);
+}
+
+/** The patients for whom somebody speaks who has such a number or address. */
+async function spokenFor(query: PatientQuery, signal: AbortSignal): Promise<unknown[] | Refusal> {
+  const more = [
+    ['_include', 'RelatedPerson:patient'],
+    ['_count', String(MOST_PATIENTS + 1)],
+  ] as const;
+  const response = await searchTyped('RelatedPerson', [...query, ...more], signal);
+  return isRefusal(response) ? response : resourcesIn(response);
+}
+
+const isContact = (query: PatientQuery): boolean => query.every(([name]) => name.endsWith(':contains'));
+
+/** The active patients that a typed text means, one more than are listed at most. */
+export async function patientsFor(text: string, signal: AbortSignal): Promise<FoundPatient[] | Refusal> {
+  const year = new Date().getFullYear();
+  const queries = patientQueries(text, year);
+  const responses = await Promise.all([
+    ...queries.map((query) => searched(query, MOST_PATIENTS + 1, signal)),
+    ...queries.filter(isContact).map((query) => spokenFor(query, signal)),
+  ]);
+  const refusal = responses.find((one): one is Refusal => isRefusal(one));
+  if (refusal) {
+    return refusal;
+  }
+  const found = foundIn(responses.flat());
+  const wider = found.length === 0 ? widerQuery(text, year) : undefined;
+  if (!wider) {
+    return found;
+  }
+  const more = await searched(wider, LOOKED_THROUGH, signal);
+  return isRefusal(more) ? more : foundIn(more).filter(({ patient }) => isMeant(patient, text));
+}
+
+function foundIn(resources: readonly unknown[]): FoundPatient[] {
+  const patients = resources
+    .filter((one) => isResource(one, 'Patient'))
+    .filter(({ active }) => active !== false)
+    .flatMap((one) => (one.id ? { ...one, id: one.id } : []));
+  const unique = [...new Map(patients.map((one) => [one.id, one])).values()];
+  return unique.map((patient) => ({ patient, guardians: guardiansIn(resources, patient.id) }));
+}
 
 /**
  * The active patients that a typed text means, {@link MOST_PATIENTS} at most; a search that is overtaken by the next letter
@@ -18,21 +80,12 @@ const PAUSE = 50;
  *
  * @returns `asked`: the text that they were searched for; empty if it is too short. `isMore`: whether there are more
  */
-export function usePatients(text: string): Loaded<Patient[]> & { readonly asked: string; readonly isMore: boolean } {
+export function usePatients(
+  text: string,
+): Loaded<FoundPatient[]> & { readonly asked: string; readonly isMore: boolean } {
   const [typed] = useDebouncedValue(text.trim(), PAUSE);
   const asked = typed.length < 2 ? '' : typed;
-  const loaded = useLoaded(`patients ${asked}`, async (signal) => {
-    if (!asked) {
-      return [];
-    }
-    const query = patientQuery(asked, new Date().getFullYear());
-    const more = [
-      ['active:not', 'false'],
-      ['_count', String(MOST_PATIENTS + 1)],
-    ] as const;
-    const answer = await searchTyped('Patient', [...query, ...more], signal);
-    return isRefusal(answer) ? answer : resourcesIn(answer).filter((one) => isResource(one, 'Patient'));
-  });
+  const loaded = useLoaded(`patients ${asked}`, async (signal) => (asked ? patientsFor(asked, signal) : []));
   const { value } = loaded;
   return { ...loaded, value: value?.slice(0, MOST_PATIENTS), asked, isMore: (value?.length ?? 0) > MOST_PATIENTS };
 }

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, SegmentedControl, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Stack, Textarea } from '@mantine/core';
 import type { Appointment, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
@@ -9,7 +9,6 @@ import {
   bookingRequest,
   foundBy,
   lengthWithin,
-  type NewPatient,
   onPurpose,
   patientFor,
   servicesOffered,
@@ -29,14 +28,10 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { Alternatives } from './alternatives.tsx';
-import { PatientSearch } from './patient-search.tsx';
 import { firstTime, TimeFields, typedInterval } from './time-fields.tsx';
+import { personKey, twinsOf, Who, type WhoDraft } from './who.tsx';
 
-interface Draft extends NewPatient {
-  readonly isNew: boolean;
-  readonly search: string;
-  readonly patient: string;
-  readonly patientName: string;
+interface Draft extends WhoDraft {
   readonly comment: string;
   /** The ids of what was sent for this draft, by what it says: the same however often it is sent. */
   readonly sent: Readonly<Record<string, string>>;
@@ -52,6 +47,7 @@ const emptyDraft: Draft = {
   birthDate: '',
   phone: '',
   email: '',
+  other: '',
   comment: '',
   sent: {},
 };
@@ -65,46 +61,6 @@ const draftFor = (person: Patient | undefined): Draft => {
     patientName: name,
   };
 };
-
-/** Who the booking is for: a patient with a record, or a new one. */
-function Who({ draft, change }: { readonly draft: Draft; readonly change: (part: Partial<Draft>) => void }) {
-  const { booking: words, appointment } = useTexts();
-  const field = (name: keyof NewPatient) => ({
-    value: draft[name],
-    maxLength: 200,
-    onChange: (event: React.ChangeEvent<HTMLInputElement>) => change({ [name]: event.currentTarget.value }),
-  });
-  return (
-    <>
-      <SegmentedControl
-        fullWidth
-        aria-label={words.who}
-        value={draft.isNew ? 'new' : 'known'}
-        onChange={(value) => change({ isNew: value === 'new' })}
-        data={[
-          { value: 'known', label: words.existing },
-          { value: 'new', label: words.fresh },
-        ]}
-      />
-      {draft.isNew ? (
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <TextInput label={words.given} required {...field('given')} />
-          <TextInput label={words.family} required {...field('family')} />
-          <TextInput label={appointment.birthDate} type="date" {...field('birthDate')} />
-          <TextInput label={appointment.phone} type="tel" {...field('phone')} />
-          <TextInput label={appointment.email} type="email" {...field('email')} />
-        </SimpleGrid>
-      ) : (
-        <PatientSearch
-          text={draft.search}
-          chosen={draft.patient}
-          onText={(search) => change({ search, patient: '', patientName: '' })}
-          onChoose={(patient, patientName) => change({ patient, patientName })}
-        />
-      )}
-    </>
-  );
-}
 
 const noAnswer: Refusal = { refused: true, status: 0, codes: [], sentences: [], alternatives: [] };
 
@@ -138,6 +94,7 @@ export function BookingForm({
     firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
   );
   const [missing, setMissing] = useState(false);
+  const [hasTwin, setTwin] = useState<boolean>();
   const isOnPurpose = slot.id === undefined;
   const [calendar, setCalendar] = useState(idIn(slot.schedule, 'Schedule'));
   const schedule = schedules.find(({ id }) => id === calendar);
@@ -172,6 +129,14 @@ export function BookingForm({
     const who = isNew ? { given, family, birthDate, phone, email } : { id: draft.patient, name: draft.patientName };
     // Another person is another record; another person, time or place is another booking.
     const [record, booking] = [JSON.stringify(who), JSON.stringify([who, wanted.start, wanted.end, calendar])];
+    // Who was sent before may be stored already.
+    if (isNew && !draft.sent[record] && draft.other !== personKey(draft)) {
+      const twins = await submit(() => twinsOf(draft));
+      setTwin(twins && twins.length > 0);
+      if (twins?.length !== 0) {
+        return;
+      }
+    }
     const sent = { [record]: crypto.randomUUID(), [booking]: crypto.randomUUID(), ...draft.sent };
     const uuid = sent[booking] ?? '';
     change({ sent });
@@ -236,6 +201,14 @@ export function BookingForm({
           value={draft.comment}
           onChange={(event) => change({ comment: event.currentTarget.value })}
         />
+        {hasTwin && draft.isNew && draft.other !== personKey(draft) && (
+          <Group role="alert" gap="xs">
+            <p>{words.hasTwin}</p>
+            <Button variant="default" size="xs" onClick={() => change({ other: personKey(draft) })}>
+              {words.isOther}
+            </Button>
+          </Group>
+        )}
         {missing && <p role="alert">{words.required}</p>}
         {refusal && (
           <Problem refusal={refusal}>

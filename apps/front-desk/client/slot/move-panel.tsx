@@ -1,11 +1,11 @@
 import { Button, Group, Stack } from '@mantine/core';
-import type { Slot } from '@medplum/fhirtypes';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
+import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { lengthWithin, moveRequest, type Wanted, wantedOf } from '../../appointment/booking.ts';
 import { timeOf } from '../../day/entries.ts';
 import type { AppointmentDetails } from '../appointment/use-appointment.ts';
-import { book } from '../fhir/client.ts';
-import { TakeBack } from '../parts/announce.tsx';
+import { book, judge } from '../fhir/client.ts';
 import { Form } from '../parts/form.tsx';
 import { shortDayText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -19,7 +19,7 @@ export function MovePanel({
   moving: { appointment, name: patientName, calendars },
   slot,
   calendar,
-  onMoved,
+  onJudged,
   onStale,
   onBack,
   onOvertaken,
@@ -28,7 +28,8 @@ export function MovePanel({
   readonly slot: Slot;
   /** The name of the calendar to which the Slot belongs. */
   readonly calendar: string;
-  readonly onMoved: () => void;
+  /** The service would move it: it is moved unless that is taken back. */
+  readonly onJudged: () => void;
   readonly onStale: () => void;
   readonly onBack: () => void;
   /** Someone else has changed the appointment meanwhile. */
@@ -37,13 +38,28 @@ export function MovePanel({
   const { language, appointment: words } = useTexts();
   const from = timeOf(appointment);
   const [time, setTime] = useState(() => firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, from)));
-  const { submitLater, refusal, isBusy, isShown } = useSubmit();
+  const { submit, submitLater, refusal, isBusy } = useSubmit();
   const to = typedInterval(slot, time);
   const move = async (wanted: Wanted): Promise<void> => {
     const request = moveRequest(appointment, patientName, wanted);
-    const send = () => book(request, appointment.meta?.versionId);
-    const answer = await submitLater(appointment.id ?? '', words.done.moved, send);
-    (answer && isShown() ? onMoved : onStale)();
+    const version = appointment.meta?.versionId;
+    if (!(await submit(() => judge(request, version)))) {
+      onStale();
+      return;
+    }
+    const said = [from, wanted].map((time) =>
+      time ? `${shortDayText(time.start, language)}, ${spanText(time, language)}` : '',
+    );
+    const text = `${patientName || words.noPatient}: ${words.moves(said[0] ?? '', said[1] ?? '')}`;
+    const becomes: Appointment = {
+      ...appointment,
+      start: formatInstant(wanted.start),
+      end: formatInstant(wanted.end),
+      slot: [{ reference: `Slot/${wanted.slot.id}` }],
+    };
+    onJudged();
+    await submitLater(appointment.id ?? '', text, () => book(request, version), becomes);
+    onStale();
   };
   return (
     <Form onSend={() => void (to && move({ ...to, slot }))}>
@@ -77,16 +93,14 @@ export function MovePanel({
             />
           </Problem>
         )}
-        <TakeBack of={appointment.id ?? ''}>
-          <Group gap="xs">
-            <Button type="submit" loading={isBusy} data-autofocus>
-              {words.move}
-            </Button>
-            <Button variant="default" onClick={onBack}>
-              {words.back}
-            </Button>
-          </Group>
-        </TakeBack>
+        <Group gap="xs">
+          <Button type="submit" loading={isBusy} data-autofocus>
+            {words.move}
+          </Button>
+          <Button variant="default" onClick={onBack}>
+            {words.back}
+          </Button>
+        </Group>
       </Stack>
     </Form>
   );

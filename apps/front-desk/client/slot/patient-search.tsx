@@ -1,12 +1,25 @@
 import { Radio, Stack, TextInput } from '@mantine/core';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
-import { contactOf } from '../../appointment/people.ts';
+import { contactOf, guardianText } from '../../appointment/people.ts';
 import { dateText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
-import { usePatients } from '../people/use-patients.ts';
+import { type FoundPatient, usePatients } from '../people/use-patients.ts';
 
-/** Finds patients by name, date of birth and telephone, and lets one be chosen. */
+/** What tells somebody apart from others of the same name. */
+export function useFoundText(): (found: FoundPatient) => string {
+  const { language, booking: words } = useTexts();
+  return ({ patient, guardians }) =>
+    [
+      patient.birthDate && dateText(patient.birthDate, language),
+      contactOf(patient, 'phone'),
+      ...guardians.slice(0, 2).map((one) => words.guardian(guardianText(one))),
+    ]
+      .filter(Boolean)
+      .join(', ');
+}
+
+/** Finds patients, and lets one be chosen; Enter takes the first. */
 export function PatientSearch({
   text,
   chosen,
@@ -18,8 +31,12 @@ export function PatientSearch({
   readonly onText: (text: string) => void;
   readonly onChoose: (id: string, name: string) => void;
 }) {
-  const { language, booking: words } = useTexts();
+  const { booking: words } = useTexts();
+  const textOf = useFoundText();
   const { value: found, refusal, asked, isMore } = usePatients(text);
+  const choose = ({ patient }: FoundPatient): void => onChoose(patient.id, nameOf(patient));
+  const isFound = asked !== '' && asked === text.trim() && found !== undefined;
+  const [first] = isFound ? found : [];
   return (
     <Stack gap="xs">
       <TextInput
@@ -28,6 +45,14 @@ export function PatientSearch({
         value={text}
         autoComplete="off"
         onChange={(event) => onText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && !chosen) {
+            event.preventDefault();
+            if (first) {
+              choose(first);
+            }
+          }
+        }}
       />
       {refusal && <Problem refusal={refusal} />}
       <div role="status" className="found">
@@ -38,22 +63,18 @@ export function PatientSearch({
           label={words.choose}
           value={chosen}
           onChange={(id) => {
-            const patient = found.find((one) => one.id === id);
-            onChoose(id, patient ? nameOf(patient) : '');
+            const one = found.find(({ patient }) => patient.id === id);
+            if (one) {
+              choose(one);
+            }
           }}
         >
           <Stack gap={4} mt={4}>
-            {found.map((patient) => (
+            {found.map((one) => (
               <Radio
-                key={patient.id}
-                value={patient.id ?? ''}
-                label={[
-                  nameOf(patient) || words.unnamed,
-                  patient.birthDate && dateText(patient.birthDate, language),
-                  contactOf(patient, 'phone'),
-                ]
-                  .filter(Boolean)
-                  .join(', ')}
+                key={one.patient.id}
+                value={one.patient.id}
+                label={[nameOf(one.patient) || words.unnamed, textOf(one)].filter(Boolean).join(', ')}
               />
             ))}
           </Stack>

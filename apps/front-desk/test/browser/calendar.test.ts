@@ -1,9 +1,10 @@
 import { expect, type Page } from '@playwright/test';
 import { expectAccessible } from '../../../../test/browser/axe.ts';
-import { aService, halfHours, morning, type TestService } from '../../../../test/browser/clinic.ts';
+import { aService, halfHours, morning, origin, type TestService } from '../../../../test/browser/clinic.ts';
 import { test } from '../../../../test/browser/test.ts';
 import { stored } from '../../../../test/contract/fixtures.ts';
-import { bookedBy, calendarOf, jan, settle, signedInName, visitDesk } from './desk.ts';
+import { medplum } from '../../../../test/contract/http.ts';
+import { bookedBy, calendarOf, dayOf, jan, settle, signedInName, visitDesk } from './desk.ts';
 
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
 const drawer = (page: Page) => page.getByRole('dialog');
@@ -145,4 +146,33 @@ test('signing in comes back to the same place, and needs the answer to the own q
   await page.goto(`${origin}/front-desk/signed-in?code=stolen&state=forged`);
   await expect(page.getByRole('button', { name: 'Sign in with Medplum' })).toBeVisible();
   expect(pathname).toBe('/front-desk/calendar');
+});
+
+test('chosen calendars and the chosen day stay when the page changes, and paper says who is missing', async ({
+  page,
+}) => {
+  const [first, second] = [
+    await aService({ starts: halfHours(morning(6), 2), doctor: 'Dr. Ada Zuletzt' }),
+    await aService({ starts: halfHours(morning(6), 2), doctor: 'Dr. Bo Zuletzt' }),
+  ];
+  const cancelled = await bookedBy('portal-a', second, 0, 'Fremd');
+  await medplum('front-desk', 'PUT', `/Appointment/${cancelled.id}`, { body: { ...cancelled, status: 'cancelled' } });
+  const day = dayOf(Date.parse(first.slots[0]?.start ?? ''));
+  await visitDesk(page, `${origin}/front-desk/calendar?date=${day}`);
+  const columns = page.locator('.column');
+  // Nobody is left out because of their name.
+  await expect(page.locator('.column h2').filter({ hasText: 'Zuletzt' })).not.toHaveCount(0);
+  await page.getByRole('button', { name: /^Calendars \(/ }).click();
+  await page.getByRole('textbox', { name: 'Find a calendar' }).fill('zuletzt');
+  await page.getByRole('button', { name: 'All', exact: true }).click();
+  await page.goto(calendarOf(first));
+  await expect(columns).toHaveCount(1);
+  await page.getByRole('link', { name: 'Requests' }).click();
+  await page.getByRole('link', { name: 'Calendar', exact: true }).click();
+  await expect(columns).toHaveCount(1);
+  await expect(page.locator('.column h2')).toContainText('Ada Zuletzt');
+  await expect(page.getByRole('toolbar').getByLabel('Date')).toHaveValue(day);
+  await expect(page.getByRole('region', { name: /^Cancelled/ }).getByText('Fremd')).toHaveCount(0);
+  await page.emulateMedia({ media: 'print' });
+  await expect(page.locator('.on-paper')).toContainText(/Calendars \(1 of \d+\) Not on this list: .*Dr\. Bo Zuletzt/);
 });

@@ -6,7 +6,7 @@ import { aService, halfHours, morning, origin } from '../../../../test/browser/c
 import { stored } from '../../../../test/contract/fixtures.ts';
 import { medplum } from '../../../../test/contract/http.ts';
 import { config } from '../../../../test/contract/installation.ts';
-import { bookedBy, visitDesk } from './desk.ts';
+import { bookedBy, calendarOf, visitDesk } from './desk.ts';
 
 /** Types faster than anybody can, however slow the machine is. */
 const typeAtOnce = (field: Locator, text: string) =>
@@ -40,7 +40,10 @@ test('a person is found in one field, with what comes, what was and what was can
     end: new Date(Date.now() - hours * 3_600_000 + 600_000).toISOString(),
     participant: [{ actor: { reference }, status: 'accepted' }],
   });
-  for (const body of [past('fulfilled', 50), past('cancelled', 70)]) {
+  // Somebody who was taken off the waiting list has no cancelled appointment.
+  const { start: _, end: __, ...waited } = past('cancelled', 70);
+  const left = { ...waited, comment: 'Waited', requestedPeriod: [{ start: '2027-01-01' }] };
+  for (const body of [past('fulfilled', 50), past('cancelled', 70), left]) {
     expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
   }
   const sent = {
@@ -113,4 +116,78 @@ test('inactive records hide nobody, and a list that is not whole says so', async
   await make(12, true);
   await field.fill(family.slice(0, -1));
   await expect(page.locator('.found')).toHaveText('More than 12 found: add the date of birth');
+});
+
+test('names are found without their marks, people by date, year, address and last digits, children with their parents', async ({
+  page,
+}) => {
+  test.slow();
+  const mark = Date.now().toString(36).replace(/\d/g, 'q');
+  const digits = String(Date.now()).slice(-6);
+  const make = async (given: string, family: string, more: object): Promise<string> => {
+    const body = { resourceType: 'Patient', active: true, name: [{ family, given: [given] }], ...more };
+    const made = await medplum('front-desk', 'POST', '/Patient', { body });
+    expect(made.status).toBe(201);
+    return String(Reflect.get(Object(made.body), 'id'));
+  };
+  await make('Ali', `Yılmaz${mark}`, {
+    birthDate: '1979-06-14',
+    telecom: [{ system: 'phone', value: `0170 9${digits}` }],
+  });
+  await make('Ana', `Lefèvre${mark}`, { telecom: [{ system: 'email', value: `ana.${mark}@example.org` }] });
+  await make('Nils', `Sørensen${mark}`, {});
+  const child = await make('Ida', `Dvořák${mark}`, { birthDate: '2020-02-01' });
+  const parent = {
+    ...{ resourceType: 'RelatedPerson', active: true, patient: { reference: `Patient/${child}` } },
+    ...{ name: [{ given: ['Paula'], family: 'Groß' }], telecom: [{ system: 'phone', value: `0151 7${digits}` }] },
+  };
+  expect((await medplum('front-desk', 'POST', '/RelatedPerson', { body: parent })).status).toBe(201);
+  await visitDesk(page, `${origin}/front-desk/notifications`);
+  await page.keyboard.press('Control+k');
+  const field = page.getByRole('combobox', { name: 'Name, date of birth or telephone' });
+  for (const [text, name] of [
+    [`yilmaz${mark}`, `Ali Yılmaz${mark}`],
+    [`lefevre${mark}`, `Ana Lefèvre${mark}`],
+    [`sorensen${mark}`, `Nils Sørensen${mark}`],
+    [`yilmaz${mark} 14061979`, `Ali Yılmaz${mark}`],
+    [`yilmaz${mark} 1979`, `Ali Yılmaz${mark}`],
+    [`ana.${mark}@`, `Ana Lefèvre${mark}`],
+    [digits, `Ali Yılmaz${mark}`],
+    [`0151 7${digits}`, `Ida Dvořák${mark}`],
+    [`dvorak${mark}`, `Ida Dvořák${mark}`],
+  ] as const) {
+    await field.fill(text);
+    await expect(page.getByRole('option', { name }), text).toBeVisible();
+  }
+  await field.fill('1979');
+  await expect(page.locator('.found')).toHaveText(/found/);
+  await field.fill(`dvorak${mark}`);
+  await expect(page.locator('.found')).toHaveText('1 found');
+  await expect(page.getByRole('option', { name: `with Paula Groß, 0151 7${digits}` })).toBeVisible();
+  await page.keyboard.press('Enter');
+  await expect(page.locator('.reach')).toContainText(`Parent or relative: Paula Groß 0151 7${digits}`);
+
+  // At a free time: Enter takes who was found, and who is typed as new is known already.
+  const service = await aService({ starts: halfHours(morning(8), 2) });
+  await page.goto(calendarOf(service));
+  await page.getByRole('button', { name: '09:00–09:30, free' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name, date of birth or telephone').fill(`yilmaz${mark}`);
+  const chosen = dialog.getByRole('radio', { name: /Yılmaz/ });
+  await expect(chosen).not.toBeChecked();
+  await dialog.getByLabel('Name, date of birth or telephone').press('Enter');
+  await expect(chosen).toBeChecked();
+  await dialog.getByLabel('Name, date of birth or telephone').fill(`Ali Yilmaz${mark}s 14.6.79`);
+  await dialog.getByText('New patient').click();
+  await expect(dialog.getByLabel('First names')).toHaveValue('Ali');
+  await expect(dialog.getByLabel('Date of birth')).toHaveValue('1979-06-14');
+  await dialog.getByLabel('Family name').fill(`Yilmaz${mark}`);
+  await expect(dialog.getByText(`There is already: Ali Yılmaz${mark}, 14 Jun 1979`)).toBeVisible();
+  await dialog.getByRole('button', { name: 'Book', exact: true }).click();
+  await expect(dialog.getByRole('alert')).toContainText('has a record already');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Take this record' }).click();
+  await dialog.getByRole('button', { name: 'Book', exact: true }).click();
+  await expect(page.getByText('Booked.')).toBeVisible();
+  expect(await stored('Patient', `name=Yılmaz${mark},Yilmaz${mark}`)).toHaveLength(1);
 });
