@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
@@ -110,6 +111,21 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
   await (isMissing && requestPublication(medplum, id));
 }
 
+/** How long the transaction that deletes a Slot is waited for, look by look, in milliseconds. */
+const PAUSES = [50, 100, 200, 400, 800, 1_500, 1_500];
+
+/** Whether a Slot is deleted: Medplum starts the job before the transaction is over, and also if it is rolled back. */
+async function isGone(medplum: MedplumClient, { id }: Slot): Promise<boolean> {
+  for (const pause of [0, ...PAUSES]) {
+    await (pause > 0 && setTimeout(pause));
+    const [found] = await readInTransaction(medplum, [`Slot?_id=${id}&_fields=id`]);
+    if (found?.length === 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /** Whether a Slot has given its time back, a moment after it may have been announced. */
 const isGivenBack = (slot: Slot, isDeleted: boolean): boolean =>
   (isDeleted || !isTaken(slot)) && isRecent(Date.parse(slot.meta?.lastUpdated ?? ''), Date.now());
@@ -159,6 +175,9 @@ function searchesFor(slot: Slot, id: string | undefined, isDeleted: boolean): st
 async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
   const id = idIn(slot.schedule, 'Schedule');
   const failures: unknown[] = [];
+  if (isDeleted && !(await isGone(client, slot))) {
+    return;
+  }
   let medplum = await readAhead(client, searchesFor(slot, id, isDeleted));
   const act = async (act: (reader: MedplumClient) => Promise<boolean>): Promise<void> => {
     const hasActed = await act(medplum).catch((reason: unknown) => failures.push(reason) > 0);

@@ -11,7 +11,7 @@ import type {
   Subscription,
 } from '@medplum/fhirtypes';
 import type { Store } from './storage/store.ts';
-import type { Commit, UnitOfWork } from './storage/unit-of-work.ts';
+import type { Announce, Commit, UnitOfWork } from './storage/unit-of-work.ts';
 
 /** The identity under which the repository acts. */
 export interface Caller {
@@ -75,6 +75,7 @@ export interface Platform {
   baseUrl(): string;
   readonly store: Store;
   readonly commit: Commit;
+  readonly announce: Announce;
   /** Reads and writes without a transaction, bypassing all rules. */
   readonly unit: UnitOfWork;
   /** Removes a resource with all its versions, without notifying anyone. */

@@ -19,7 +19,7 @@ import type { Server } from './server.ts';
 import { isCacheOnly } from './storage/change.ts';
 import { type Journal, type JournalEntry, memoryOnly, openJournal } from './storage/journal.ts';
 import { createStore } from './storage/store.ts';
-import { type Commit, directUnit } from './storage/unit-of-work.ts';
+import { type Announce, type Commit, directUnit } from './storage/unit-of-work.ts';
 import { createAudience } from './websockets/audience.ts';
 import { serveWebsockets } from './websockets/server.ts';
 import { createWebsocketSubscriptions, type WebsocketSubscriptions } from './websockets/subscriptions.ts';
@@ -129,6 +129,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     queue?.enqueue(jobs);
     subscriptions?.notify(stored);
   };
+  const announce: Announce = async (change) => {
+    const jobs = await jobsFor(platform, unit, [change]);
+    journal.append({ jobs: jobs.map((due) => ({ due })) });
+    queue?.enqueue(jobs);
+  };
   const unit = directUnit(store, commit);
   const tokens = createTokens(key, () => issuer ?? baseUrl, now);
   const executeBot = createBotExecutor({ unit, tokens, baseUrl: () => botBaseUrl ?? baseUrl });
@@ -136,6 +141,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     baseUrl: () => baseUrl,
     store,
     commit,
+    announce,
     unit,
     async expunge(type, id) {
       store.expunge(type, id);

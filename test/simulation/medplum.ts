@@ -178,11 +178,13 @@ const router = new FhirRouter();
  * @param from - what it holds, and where its clock stands
  * @param memory - what is known from earlier runs that began with the same
  * @param isIdle - whether a Bot does nothing, and a guard allows what it is asked about
+ * @param pause - comes between a deletion, whose jobs Medplum starts at once, and the commit
  */
 export function createMedplum(
   from: Snapshot,
   memory: Memory,
   isIdle: (occasion: Occasion, input: unknown) => boolean = () => false,
+  pause: () => Promise<void> = async () => undefined,
 ): SimulatedMedplum {
   let time = from.now;
   let ids = from.ids;
@@ -202,15 +204,18 @@ export function createMedplum(
 
   async function commit(changes: readonly Change[], assertStillValid: () => void): Promise<void> {
     const due = await jobsFor(platform, unit, changes);
+    await (changes.some(({ isAnnounced }) => isAnnounced) && pause());
     assertStillValid();
     apply({ writes: changes.map(({ write }) => write), jobs: due });
   }
 
   function apply({ writes, jobs: due }: Commit): void {
-    store.apply(writes);
-    commits.push(writes);
+    if (writes.length > 0) {
+      store.apply(writes);
+      commits.push(writes);
+      state = memory.stateAfter(state, JSON.stringify(writes));
+    }
     jobs.push(...due);
-    state = memory.stateAfter(state, JSON.stringify(writes));
     latest.push({ writes, jobs: due });
   }
 
@@ -218,6 +223,9 @@ export function createMedplum(
     baseUrl: () => BASE,
     store,
     commit,
+    async announce(change) {
+      apply({ writes: [], jobs: await jobsFor(platform, unit, [change]) });
+    },
     unit,
     expunge: async (type, id) => store.expunge(type, id),
     logger: { info: () => undefined, warn: () => undefined },

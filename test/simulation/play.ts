@@ -199,6 +199,7 @@ export async function play(
   const stage = createStage(before.clinic, world, before);
   const lines: Line[] = [];
   const failures: unknown[] = [];
+  const { jobsAtOnce = 1 } = scene;
   const outcomes: Outcome[] = [];
   let isFaultless = true;
   for (const [index, acts] of scene.acts.entries()) {
@@ -206,7 +207,7 @@ export async function play(
     const name = `actor ${actor}`;
     world.act(name, () => playActs(stage, name, acts, lines, outcomes)).catch((error: unknown) => failures.push(error));
   }
-  let job: string | undefined;
+  let running = 0;
   let seen = -1;
   const violations: Violation[] = [];
   for (;;) {
@@ -219,13 +220,13 @@ export async function play(
       violations.push(...judge(stage));
     }
     const isActing = world.held.some(({ actor }) => actor.startsWith('actor'));
-    if (job === undefined && world.medplum.jobs.length > 0 && (jobs === 'among' || !isActing)) {
+    if (running < jobsAtOnce && world.medplum.jobs.length > 0 && (jobs === 'among' || !isActing)) {
       const started = world.startJob();
-      job = 'running';
+      running += 1;
       started
         ?.catch((error: unknown) => failures.push(error))
         .finally(() => {
-          job = undefined;
+          running -= 1;
         });
       continue;
     }
@@ -241,9 +242,7 @@ export async function play(
     held.meet(fate);
     isFaultless &&= fate === 'passes';
     const isJob = !actor.startsWith('actor');
-    if (fate === 'dies' && isJob) {
-      job = undefined;
-    }
+    running -= fate === 'dies' && isJob ? 1 : 0;
     const place = lines.length;
     await settled();
     const reasons = (held.reasons ?? []).join('; ');

@@ -13,6 +13,8 @@ export interface Scene {
   readonly faults?: number;
   /** Whether Medplum is newer than 5.1.23. */
   readonly isNewest?: true;
+  /** How many jobs run at the same time: in Medplum many do. */
+  readonly jobsAtOnce?: number;
   /** How many of its acts are carried out at least, in every order in which nobody dies. */
   readonly done?: number;
 }
@@ -83,7 +85,7 @@ const scene = (
   name: string,
   calendars: Scene['calendars'],
   acts: Scene['acts'],
-  more: Pick<Scene, 'before' | 'faults' | 'done' | 'isNewest'> = {},
+  more: Pick<Scene, 'before' | 'faults' | 'done' | 'isNewest' | 'jobsAtOnce'> = {},
 ): Scene => ({ name, calendars, ...more, acts });
 
 const refilled: Calendar = { ...plain, refill: true };
@@ -311,6 +313,10 @@ export const scenes: readonly Scene[] = [
     [[nativeHold('09:15-09:45')], [b('09:45-10:15')]]),
   scene("Medplum's $hold, and staff set the slot busy", { c: plain },
     [[nativeHold('09:00-09:30')], [occupy('09:00-09:30')]]),
+  scene("Medplum's $cancel gives back what a portal booked, with the time around it", { c: { ...buffered, grid: 10 } }, [[nativeCancel('x')]], {
+    before: [a('09:30-10:00', { as: 'x' })],
+    jobsAtOnce: 20,
+  }),
   scene("Medplum's $cancel and a portal", { c: dense }, [[nativeCancel('x')], [b('09:30-10:00')]],
     { before: [nativeBook('09:00-09:30', { as: 'x' })] }),
   scene("Medplum's $book and two places", { c: twoPlaces }, [[nativeBook('09:00-09:30')], [b('09:00-09:30')]]),

@@ -122,7 +122,13 @@ export interface Mistake {
  * @param memory - what is known from earlier worlds of the same beginning and the same mistake
  */
 export function createWorld(from: Snapshot, memory: Memory = createMemory(), mistake: Mistake = {}): World {
-  const medplum = createMedplum(from, memory, mistake.isIdle);
+  const medplum = createMedplum(from, memory, mistake.isIdle, () =>
+    hold(
+      { label: 'commits what it has deleted', isRead: false },
+      () => Promise.resolve(),
+      () => ({}),
+    ),
+  );
   /** What each actor knows, as a number. */
   const knowledge = new Map<string, number>();
   const held: Held[] = [];

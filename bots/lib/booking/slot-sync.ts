@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { afterItsEnd } from '../../../core/booking/appointment/expiry.ts';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
@@ -7,10 +7,11 @@ import { taskEntries } from '../../../core/booking/confirmation/task.ts';
 import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/slots/collision.ts';
 import { overlapOf, withTakings } from '../../../core/booking/slots/synchronize.ts';
 import { rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
-import { slotIdsOf } from '../../../core/slots/slot.ts';
-import { publicationRow } from '../calendar/request.ts';
+import { publishedKeyOf, slotIdsOf } from '../../../core/slots/slot.ts';
+import { publicationEntry, publicationRow } from '../calendar/request.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
@@ -28,6 +29,11 @@ const schedulesOf = (entries: readonly BundleEntry[]): string[] => [
       request?.method === 'POST' && isResource(resource, 'Slot') ? (idIn(resource.schedule, 'Schedule') ?? []) : [],
     ),
   ),
+];
+
+/** The Schedules of the published Slots among some that are gone: publishing makes them again. */
+const publishedIn = (lost: readonly Slot[]): string[] => [
+  ...new Set(lost.flatMap((slot) => (publishedKeyOf(slot, config) ? (idIn(slot.schedule, 'Schedule') ?? []) : []))),
 ];
 
 /**
@@ -78,10 +84,14 @@ async function attempt(
     [{ ...slots, lost: missing }, ...answered.map((one) => one.slots)],
   );
   const created = schedulesOf(followed);
-  if (!created.every((id) => rows.has(id))) {
-    const read = created.map(async (id) => [id, await publicationRow(medplum, id)] as const);
+  const unpublished = publishedIn(holdsSlots(changed) ? [] : missing).filter((id) => !created.includes(id));
+  const concerned = [...created, ...unpublished];
+  if (!concerned.every((id) => rows.has(id))) {
+    const read = concerned.map(async (id) => [id, await publicationRow(medplum, id)] as const);
     return attempt(medplum, seen, new Map([...rows, ...(await Promise.all(read))]));
   }
+  // What was published while the buffers were still there lacks the time that they give back.
+  const since = (followed.length === 0 && parseInstant(stored?.meta?.lastUpdated)) || Number.POSITIVE_INFINITY;
   const held = withTakings(changed, followed, slots.slots, config);
   const entry = [
     ...(stored && held !== stored ? [updateEntry(stored, held)] : []),
@@ -90,6 +100,7 @@ async function attempt(
     ...taskEntries(changed, found.tasks, now, config),
     ...answered.flatMap(({ one, result }) => taskEntries(result, one.tasks, now, config)),
     ...created.flatMap((id) => rows.get(id) ?? []).map((row) => rowEntry(row)),
+    ...unpublished.flatMap((id) => publicationEntry(id, rows.get(id), since)),
   ];
   return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'unchanged';
 }

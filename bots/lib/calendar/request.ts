@@ -70,19 +70,33 @@ export function requestLook(medplum: MedplumClient): Promise<Task | undefined> {
   return request(medplum, rowSearch(['publish-all'], {}, config), () => look, 'The look at all Schedules');
 }
 
+/** The publication of a whole calendar as it is requested; `undefined` if it is already. */
+function requested(schedule: string, row: Task | undefined): Task | undefined {
+  const { status, from, due, services } = (row && publicationIn(row)) ?? {};
+  const isRequested = status === 'requested' && from === undefined && due !== undefined;
+  return isRequested
+    ? undefined
+    : publicationTask({ schedule, status: 'requested', due: Date.now(), services }, config);
+}
+
 /**
  * Requests the publication of a whole calendar. It begins as soon as Medplum has seen the request.
  *
  * @throws Error when it could not be requested
  */
 export async function requestPublication(medplum: MedplumClient, schedule: string): Promise<void> {
-  const query = publicationOf(schedule, config);
-  const change = (row: Task | undefined): Task | undefined => {
-    const { status, from, due, services } = (row && publicationIn(row)) ?? {};
-    const isRequested = status === 'requested' && from === undefined && due !== undefined;
-    return isRequested
-      ? undefined
-      : publicationTask({ schedule, status: 'requested', due: Date.now(), services }, config);
-  };
-  await request(medplum, query, change, `The publication of Schedule/${schedule}`);
+  const change = (row: Task | undefined) => requested(schedule, row);
+  await request(medplum, publicationOf(schedule, config), change, `The publication of Schedule/${schedule}`);
+}
+
+/**
+ * The entry of a transaction that requests the publication of a whole calendar.
+ *
+ * @param row - its publication row, as it was read
+ * @param since - nothing is requested if its Slots have been looked at since then; milliseconds since 1970 UTC
+ */
+export function publicationEntry(schedule: string, row: Task | undefined, since: number): BundleEntry[] {
+  const isPublished = ((row && publicationIn(row)?.began) ?? 0) > since;
+  const changed = isPublished ? undefined : requested(schedule, row);
+  return changed ? [requestEntry(row, changed, publicationOf(schedule, config))] : [];
 }

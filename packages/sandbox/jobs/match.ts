@@ -55,7 +55,7 @@ export async function jobsFor(
   for (const change of changes) {
     const resource = subjectOf(change);
     const project = resource?.meta?.project;
-    if (!resource || !project || resource.resourceType === 'AuditEvent') {
+    if (!resource || !project || change.isAnnounced || resource.resourceType === 'AuditEvent') {
       continue;
     }
     for (const subscription of activeSubscriptions(unit, project)) {

@@ -254,7 +254,7 @@ export class SandboxRepository extends FhirRepository {
   }
 
   private async attempt<TResult>(callback: (repository: this) => Promise<TResult>, serializable: boolean) {
-    const transaction = beginTransaction(this.platform.store, this.platform.commit);
+    const transaction = beginTransaction(this.platform.store, this.platform.commit, this.platform.announce);
     const repository = new SandboxRepository(this.platform, this.caller, transaction, serializable) as this;
     const result = await callback(repository);
     await transaction.commit();

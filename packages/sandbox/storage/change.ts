@@ -33,6 +33,8 @@ export interface Change {
   readonly write: Write;
   readonly interaction: Interaction;
   readonly previous?: Write;
+  /** Whether its jobs have been started before it is committed. */
+  readonly isAnnounced?: boolean;
 }
 
 /** The resource that a change is about: what was written, or what existed before it was deleted. */

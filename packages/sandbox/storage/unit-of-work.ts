@@ -6,6 +6,9 @@ import type { Lookup, Store } from './store.ts';
 /** Makes changes durable, and all of them visible at once. */
 export type Commit = (changes: readonly Change[], stillValid: () => void) => Promise<void>;
 
+/** Starts what follows from a change that is not committed yet. */
+export type Announce = (change: Change) => Promise<void>;
+
 /** Reads and writes as one caller sees them: directly, or inside a transaction. */
 export interface UnitOfWork {
   readonly isTransaction: boolean;
@@ -96,8 +99,9 @@ function key(type: string, id: string): string {
  *
  * @param store - where to read
  * @param commit - makes all writes durable and visible at once
+ * @param announce - called for each deletion at once: as in Medplum, its jobs do not wait for the commit
  */
-export function beginTransaction(store: Store, commit: Commit): Transaction {
+export function beginTransaction(store: Store, commit: Commit, announce: Announce): Transaction {
   const snapshot = store.commit();
   const changes: Change[] = [];
   const guards: ((current: UnitOfWork) => Promise<boolean>)[] = [];
@@ -152,8 +156,10 @@ export function beginTransaction(store: Store, commit: Commit): Transaction {
     newest,
     async write(change) {
       failIfTaken(change.write.type, change.write.id);
-      changes.push(change);
+      const isAnnounced = change.interaction === 'delete';
+      changes.push({ ...change, isAnnounced });
       stage(change);
+      await (isAnnounced && announce(change));
     },
     guard: (stillTrue) => guards.push(stillTrue),
     savepoint: () => changes.length,

@@ -117,7 +117,11 @@ describe('the resources among which a search looks', () => {
         store.apply(before.map(writeOf));
         const direct = directUnit(store, async () => undefined);
         compare(direct);
-        const transaction = beginTransaction(store, async () => undefined);
+        const transaction = beginTransaction(
+          store,
+          async () => undefined,
+          async () => undefined,
+        );
         for (const write of inside.map(writeOf)) {
           await transaction.write({ write, interaction: write.resource ? 'update' : 'delete' });
         }
