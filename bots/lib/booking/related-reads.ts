@@ -8,7 +8,7 @@ import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
 import { search } from '../../../core/booking/search.ts';
 import { holderSearch, merged, slotsAtReads, usesOf } from '../../../core/booking/slots/reads.ts';
-import { keptSlots, lostOffer, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
+import { keptSlots, lostSlot, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
@@ -139,13 +139,13 @@ export async function readForChange(
 const takenSearches = (slots: readonly string[]): string[] =>
   slots.length > 0 ? [`${idSearch('Slot', slots)}${WITH_CALENDARS}`, holderSearch(slots)] : [];
 
-/** The last versions of deleted slots, as `lostOffer` gives them; a slot that never existed has no history. */
+/** The last versions of deleted slots, as `lostSlot` gives them; a slot that never existed has no history. */
 async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
   const histories = await readHistories(
     medplum,
     ids.map((id) => `Slot/${id}/_history`),
   );
-  return histories.flatMap((history) => lostOffer(history, config) ?? []);
+  return histories.flatMap((history) => lostSlot(history) ?? []);
 }
 
 /** The ids of the slots that stay although the appointment gives its slots back. */

@@ -27,7 +27,7 @@ import {
   strongestUse,
   takesTimeOf,
 } from '../../slots/slot.ts';
-import { bufferSlots, neededBuffers, type ScheduleServices, termsFor } from '../../slots/terms.ts';
+import { bufferSlots, neededBuffers, reachOf, type ScheduleServices, termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { buffersWithoutSlot, takesTime, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
 import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
@@ -43,7 +43,7 @@ export interface RelatedSlots {
   /** How other appointments use its slots. */
   readonly uses: SlotUses;
   readonly schedules: readonly ScheduleServices[];
-  /** Slots of the appointment that were deleted although they had been offered, in their last version. */
+  /** Slots of the appointment that were deleted while they were taken, in their last version. */
   readonly lost: readonly Slot[];
   /** Ids of its slots that stay as they are: the clinic took them by hand, or the appointment never held them. */
   readonly kept?: ReadonlySet<string>;
@@ -360,7 +360,13 @@ export function slotEntriesOf(
     slots.some(({ meta }) => meta?.tag?.some((tag) => tag.system === system && tag.code === id));
   // A published slot is published again by itself.
   const missing = lost
-    .filter((slot) => !isGivenBack(slot) && publishedKeyOf(slot, config)?.kind !== 'offer')
+    .filter(
+      (slot) =>
+        isBooked(slot) &&
+        isMarked(slot, config) &&
+        !isGivenBack(slot) &&
+        publishedKeyOf(slot, config)?.kind !== 'offer',
+    )
     .map((slot): Slot => {
       const tag = [...(slot.meta?.tag ?? []), { system, code: slot.id ?? '' }];
       return { ...slot, meta: { ...slot.meta, tag } };
@@ -373,9 +379,15 @@ export function slotEntriesOf(
     before,
   );
   const after = withSlots(withGivenBack(current, ids, config), free);
-  // One that was not taken in the end may have been offered although something else takes its time.
+  // One that was not taken in the end may have been offered although something else takes its time. What is deleted takes
+  // none, and nothing is left that says whose time it was.
   const own = ids.flatMap((id) => before.get(id) ?? []).filter((slot) => slot.status === 'free');
-  const renewed = { start: Math.min(...own.map(({ start }) => start)), end: Math.max(...own.map(({ end }) => end)) };
+  const times = [...own, ...calendarOf(lost, config).values()];
+  const reach = reachOf(schedules, config);
+  const renewed = {
+    start: Math.min(...times.map(({ start }) => start)) - reach,
+    end: Math.max(...times.map(({ end }) => end)) + reach,
+  };
   const settled = settle(withSlots(current, deleted), after, { ...context, stored: before, renewed });
   return [
     ...calendarEntries(before, settled, now, config).map((entry) => onlyOnce(entry, system)),
@@ -384,12 +396,12 @@ export function slotEntriesOf(
 }
 
 /**
- * The last version of a deleted slot, if it was taken and had been offered. A slot that Medplum creates for a single
- * appointment was not, and stays deleted with it; one that was free when the clinic deleted it is not offered again.
+ * The last version of a deleted slot, if it was taken. If it had been offered, it is offered again; one that Medplum created
+ * for a single appointment stays deleted with it, and so does one that was free when the clinic deleted it.
  *
  * @param history - of the slot, the newest version first
  */
-export function lostOffer(history: Bundle, config: BookingConfig): Slot | undefined {
+export function lostSlot(history: Bundle): Slot | undefined {
   const [last] = (history.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
-  return last && isBooked(last) && isMarked(last, config) ? last : undefined;
+  return last && isTaken(last) ? last : undefined;
 }
