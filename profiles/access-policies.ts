@@ -27,9 +27,11 @@ const discovery: readonly ResourceType[] = [
   'PractitionerRole',
   'Questionnaire',
   'Schedule',
-  'Slot',
   'ValueSet',
 ];
+
+/** Portals see the times of the clinic, not what it notes at them, such as why somebody is absent. */
+const slots: AccessPolicyResource = { resourceType: 'Slot', interaction: look, hiddenFields: ['comment'] };
 
 /** What a booking writes for a requestor; only the Bots may write it. */
 const written: readonly ResourceType[] = ['Appointment', 'QuestionnaireResponse', 'RelatedPerson'];
@@ -207,6 +209,7 @@ function messages(config: BookingConfig): AccessPolicyResource {
 const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPolicyResource[]>> = {
   requestor: (config) => [
     ...permit(discovery, look),
+    slots,
     ...owned(written, '%profile.id', config),
     ...ownEncounters(config),
     ownPatients(config),

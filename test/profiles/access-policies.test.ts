@@ -110,9 +110,9 @@ describe('a requestor', () => {
     expect(allowed(requestor, resource)).toEqual([]);
   });
 
-  test('reads slots, busy ones too, with nothing hidden, and writes none', () => {
+  test('reads slots, busy ones too, but not what the clinic notes at them, and writes none', () => {
     expect(allowed(requestor, slot)).toEqual(['read', 'search']);
-    expect(permitting(requestor, 'read', slot)?.hiddenFields).toBeUndefined();
+    expect(permitting(requestor, 'read', slot)?.hiddenFields).toEqual(['comment']);
   });
 
   test('reads the encounters that are tagged as its own, and no earlier versions of them', () => {

@@ -24,12 +24,12 @@ import {
   type RequestorLimit,
   requestorLimitReads,
 } from '../../../core/booking/policy/requestor-limits.ts';
-import { type ResourceSet, resourceSet } from '../../../core/booking/resource-set.ts';
-import { readsById } from '../../../core/booking/search.ts';
+import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { readsById, searchByIds } from '../../../core/booking/search.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { config } from '../config.ts';
 import { leewaysOf, newId, RATE_LIMIT } from '../medplum.ts';
-import { ReadError, readAnswers, readRest, readStateAs, stateIn } from '../read.ts';
+import { ReadError, readAnswers, readInBatch, readRest, readStateAs, stateIn } from '../read.ts';
 import { readMore } from './read-more.ts';
 
 /** On whose behalf a booking is decided. */
@@ -174,6 +174,19 @@ async function readHolds(medplum: MedplumClient, requestor: string, now: number)
   return usage?.get(quotaKey(quota))?.row ? { usage } : {};
 }
 
+/** The Slots that some searches find, as the clinic sees them. */
+async function readSlots(medplum: MedplumClient, searches: readonly BundleEntry[]): Promise<ResourceSet> {
+  const urls = searches.flatMap(({ request }) => (request?.url.startsWith('Slot?') ? request.url : []));
+  return resourceSet(urls.length > 0 ? (await readInBatch(medplum, urls)).flat() : []);
+}
+
+/** Slots are written back whole: with what the clinic notes at them, which the caller is not shown. */
+async function withNotes(medplum: MedplumClient, shown: ResourceSet, known: ResourceSet): Promise<ResourceSet> {
+  const lacking = resourcesOfType(shown, 'Slot').flatMap(({ id = '' }) => (known.has(`Slot/${id}`) ? [] : id));
+  const more = await readSlots(medplum, searchByIds('Slot', lacking));
+  return new Map([...shown].map(([key, one]) => [key, known.get(key) ?? more.get(key) ?? one]));
+}
+
 /**
  * Reads what a booking or a hold depends on, and asks the rules.
  *
@@ -193,14 +206,18 @@ export async function decideBooking(
   const counts = limitReads(medplum, wanted.length > 0 ? limits : [], requestor, now, eachOf(request).length);
   const holds = purpose === 'hold' && wanted.length > 0 ? readHolds(medplum, id, now) : undefined;
   try {
-    const answers = await readAnswers(medplum, [...wanted, ...led, ...counts.entry], { authorization });
+    const [answers, whole] = await Promise.all([
+      readAnswers(medplum, [...wanted, ...led, ...counts.entry], { authorization }),
+      authorization === undefined ? undefined : readSlots(medplum, wanted),
+    ]);
     const found = stateIn(answers.slice(0, wanted.length));
     const services = stateIn(answers.slice(wanted.length, wanted.length + led.length));
     const missing = await readStateAs(medplum, missingSlotReads(request, found), { authorization });
     const rest = await readRest(medplum, wanted, answers, { authorization });
     const read = new Map([...found, ...missing, ...resourceSet(rest)]);
     const offered = await readStateAs(medplum, furtherReads(request, read, config), { authorization });
-    const state = narrow(new Map([...offered, ...read]));
+    const shown = new Map([...offered, ...read]);
+    const state = narrow(whole ? await withNotes(medplum, shown, whole) : shown);
     if (isMisled(request, state)) {
       const anew = { ...parsed, request: { ...request, leads: undefined } };
       return await decideBooking(medplum, anew, requestor, { purpose, isDry, offer });

@@ -2,7 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { aClinic, answers, aPatient, book, minutes, parameters, proposed, slotsOf } from '../fixtures.ts';
+import {
+  aClinic,
+  answers,
+  aPatient,
+  aSchedule,
+  aSlot,
+  book,
+  minutes,
+  parameters,
+  proposed,
+  slotsOf,
+  stored,
+} from '../fixtures.ts';
 import { isActionable, medplum, refusalOf, request, resourceIn } from '../http.ts';
 import { config, medplumBase, type Role, tokenOf } from '../installation.ts';
 import { subscription } from '../notifications/fixtures.ts';
@@ -51,6 +63,35 @@ describe('isolation', () => {
     });
   });
 
+  it('no portal reads what the clinic notes at a time, through whatever door, and it stays at the time when it is booked', async () => {
+    const [schedule, patient] = [await aSchedule(), await aPatient()];
+    const [free, absent] = [
+      await aSlot(schedule, 0, 60, { comment: 'burnout' }),
+      await aSlot(schedule, 90, 120, { comment: 'burnout', status: 'busy-unavailable' }),
+    ];
+    const booked = resourceIn('Appointment', await book(proposed(patient, [free])));
+    const paths = [
+      `/Slot/${absent.id}`,
+      `/Slot?schedule=Schedule/${schedule.id}&status=free,busy,busy-unavailable`,
+      `/Slot?_id=${absent.id}&_fields=comment`,
+      `/Slot?_id=${absent.id}&_elements=comment`,
+      `/Appointment?_id=${booked.id}&_include=Appointment:slot`,
+      `/Slot/${absent.id}/_history`,
+    ];
+    for (const send of [request, medplum]) {
+      for (const path of paths) {
+        const { body } = await send('portal-a', 'GET', path);
+        expect([path, JSON.stringify(body).includes('burnout')]).toEqual([path, false]);
+      }
+    }
+    const kept = await stored('Slot', `schedule=Schedule/${schedule.id}&_sort=start`);
+    expect(kept.map(({ status, comment }) => [status, comment])).toEqual([
+      ['busy', 'burnout'],
+      ['free', undefined],
+      ['busy-unavailable', 'burnout'],
+    ]);
+  });
+
   describe('a requestor at Medplum itself', () => {
     it.each<[string, object]>([
       ['Appointment', { status: 'booked', participant: [{ status: 'accepted', actor: { display: 'x' } }] }],
@@ -60,6 +101,10 @@ describe('isolation', () => {
       ['QuestionnaireResponse', { status: 'completed' }],
       ['Task', { status: 'requested', intent: 'order' }],
       ['Bot', { name: 'mine' }],
+      ['Communication', { status: 'completed' }],
+      ['Binary', { contentType: 'text/plain' }],
+      ['Subscription', { status: 'requested', reason: 'x', criteria: 'Patient', channel: { type: 'websocket' } }],
+      ['AuditEvent', {}],
     ])('cannot create a %s', async (resourceType, elements) => {
       const answer = await medplum('portal-a', 'POST', `/${resourceType}`, { body: { resourceType, ...elements } });
       expect(answer.status).toBe(403);
