@@ -1,7 +1,7 @@
 /** The face of the kit: checks as data, and what carries them out and reports. */
 export { type Adapter, type AdapterName, acts, adapters } from './attack/adapters.ts';
 export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
-export { rules } from './attack/round.ts';
+export { rules } from './attack/judge.ts';
 export { hasEvents } from './attack/told.ts';
 export { resultOf, testReport, violationDrawing, violationTable } from './attack/verdict.ts';
 export { audit, type Finding } from './audit/audit.ts';

@@ -3,13 +3,13 @@ import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import { type Client, isNamed, type Named, nameOf } from '../client.ts';
 import type { Listener } from '../listener.ts';
 import { type Data, fill } from '../template.ts';
-import { type Party, perform } from './act.ts';
 import type { Adapter } from './adapters.ts';
 import { type Ground, instant, offersIn } from './calendar.ts';
-import type { Terms } from './history.ts';
-import type { Bounds } from './judge.ts';
-import { networkOf, randomOf, type Trouble, trouble, type World } from './network.ts';
-import { playRound, type Round, type Violation } from './round.ts';
+import type { Period, Terms } from './history.ts';
+import type { Bounds, Violation } from './judge.ts';
+import { networkOf, randomOf, type Trouble, trouble, until, type World } from './network.ts';
+import { type Party, perform } from './perform.ts';
+import { playRound, type Round } from './round.ts';
 import { isGreeted } from './told.ts';
 
 /** Somebody who can act, and how. */
@@ -69,8 +69,8 @@ const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 const HALF = 30 * MINUTE;
 
-/** How many times are asked for in a calendar: few enough that everybody meets. */
-const TIMES = 4;
+/** The number of times that are asked for in a calendar: few enough that everybody meets. */
+const MAX_TIMES = 8;
 
 /** How long a service may take to publish what it offers, in milliseconds. */
 const PUBLISHED = 90_000;
@@ -215,12 +215,9 @@ export async function attack(given: Attack): Promise<Findings> {
     }
     const data = { ...given.constants, listener: { url: listener.url } };
     const { made, told } = await perform(party, 'subscribe', { data, mark: '' });
-    const end = world.now() + PUBLISHED;
-    while (!made || !isGreeted(listener.received, nameOf(made))) {
-      if (!made || world.now() > end) {
-        throw new Error(`${party.name} cannot subscribe: ${made ? 'its endpoint was not greeted' : told}.`);
-      }
-      await world.wait(100);
+    const isGreetedNow = async () => made !== undefined && isGreeted(listener.received, nameOf(made));
+    if (!made || !(await until(world, isGreetedNow, Boolean, PUBLISHED))) {
+      throw new Error(`${party.name} cannot subscribe: ${made ? 'its endpoint was not greeted' : told}.`);
     }
     return made;
   }
@@ -247,23 +244,16 @@ export async function attack(given: Attack): Promise<Findings> {
     if (!ground || !first) {
       throw new Error('Without access as staff, name a Schedule that is prepared.');
     }
-    const end = world.now() + PUBLISHED;
-    for (;;) {
-      const offers = await offersIn(first, ground, world);
-      const times = [
-        ...new Map(offers.map(({ start, end: until }) => [`${start} ${until}`, { start, end: until }])).values(),
-      ]
-        .flatMap((time) => (first.adapter.parts ? partsOf(time) : [time]))
-        .sort((one, other) => one.start - other.start)
-        .slice(0, 2 * TIMES);
-      if (times.length >= Math.min(TIMES, 2)) {
-        return { ...ground, times, due: new Map() };
-      }
-      if (world.now() > end) {
-        throw new Error(`${ground.title}: there are not two times on offer.`);
-      }
-      await world.wait(500);
+    const times = await until(
+      world,
+      async () => timesOf(await offersIn(first, ground, world), first.adapter.parts === true),
+      (found) => found.length >= 2,
+      PUBLISHED,
+    );
+    if (times.length < 2) {
+      throw new Error(`${ground.title}: there are not two times on offer.`);
     }
+    return { ...ground, times, due: new Map() };
   }
 
   let findings: Findings = {
@@ -328,11 +318,20 @@ export async function attack(given: Attack): Promise<Findings> {
 }
 
 /** The half hours of a longer time. */
-function partsOf({ start, end }: { start: number; end: number }) {
+function partsOf({ start, end }: Period): Period[] {
   const count = Math.floor((end - start) / HALF);
   return count < 2
     ? [{ start, end }]
     : Array.from({ length: count }, (_, index) => ({ start: start + index * HALF, end: start + (index + 1) * HALF }));
+}
+
+/** The times that are asked for: the first ones on offer, each once. */
+function timesOf(offers: readonly Period[], hasParts: boolean): Period[] {
+  const each = new Map(offers.map(({ start, end }) => [`${start} ${end}`, { start, end }]));
+  return [...each.values()]
+    .flatMap((time) => (hasParts ? partsOf(time) : [time]))
+    .sort((one, other) => one.start - other.start)
+    .slice(0, MAX_TIMES);
 }
 
 const PATIENT = {

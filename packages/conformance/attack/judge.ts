@@ -1,5 +1,22 @@
 import { around, isCrowded, type Operation, overlaps, type Period, type Terms } from './history.ts';
 
+/** What must be true of a booking server, whoever does what at the same time. */
+export const rules = {
+  order: 'There is one order in which every answer is true',
+  kept: 'What was acknowledged is there until it is ended',
+  alone: 'No time is held twice',
+  back: 'What is free is on offer, and given back in time',
+  bookable: 'What is taken is not on offer',
+  told: 'What others do to an appointment is told once and in order',
+} as const;
+
+/** A rule that is broken: how, and what was done and answered. */
+export interface Violation {
+  readonly rule: keyof typeof rules;
+  readonly says: string;
+  readonly operations: readonly Operation[];
+}
+
 /** What can be said of a history: that answers contradict each other, and which; or that there were too many orders to try. */
 type Verdict =
   | { readonly kind: 'possible' }

@@ -9,6 +9,26 @@ export interface World {
   random(): number;
 }
 
+/** The pause between two looks at something that takes a while, in milliseconds. */
+const PAUSE = 100;
+
+/** Looks again and again until what is seen is right, or should have been: milliseconds. */
+export async function until<T>(
+  { now, wait }: Pick<World, 'now' | 'wait'>,
+  look: () => Promise<T>,
+  isRight: (seen: T) => boolean,
+  within: number,
+): Promise<T> {
+  const end = now() + within;
+  for (;;) {
+    const seen = await look();
+    if (isRight(seen) || now() >= end) {
+      return seen;
+    }
+    await wait(PAUSE);
+  }
+}
+
 /** Numbers from 0 to 1, the same for the same seed (Mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;

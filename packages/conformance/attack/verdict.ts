@@ -2,7 +2,7 @@ import type { TestReport } from '@medplum/fhirtypes';
 import { escapeText } from '../../../core/fhir/xml/escape.ts';
 import type { Findings } from './attack.ts';
 import type { Operation } from './history.ts';
-import { rules, type Violation } from './round.ts';
+import { rules, type Violation } from './judge.ts';
 
 type RuleName = keyof typeof rules;
 

@@ -1,0 +1,237 @@
+import { type Named, nameOf } from '../client.ts';
+import type { Act } from './adapters.ts';
+import { type Ground, instant, inWords, type Offer } from './calendar.ts';
+import type { Operation, Period } from './history.ts';
+import type { Network, World } from './network.ts';
+import { type Outcome, type Party, perform } from './perform.ts';
+
+/** An appointment or a block that somebody was told to have. */
+export interface Known {
+  readonly thing: Named;
+  readonly owner: Party;
+  readonly act: Act;
+  time: Period;
+  offer: Offer | undefined;
+  /** Whether somebody has begun to end or to move it, and was not refused. */
+  isEnding: boolean;
+  /** Whether its end was acknowledged. */
+  isOver?: true;
+}
+
+/** An operation that is not answered yet. The mark says in the stored resource which request made it. */
+export type Draft = { -readonly [Key in keyof Operation]: Operation[Key] } & { readonly mark: string };
+
+/** A round that is being played: who takes part where, what everybody did, and what they know. */
+export interface Playing {
+  readonly world: World;
+  readonly network: Network;
+  readonly ground: Ground;
+  readonly portals: readonly Party[];
+  readonly staff: readonly Party[];
+  readonly history: Draft[];
+  readonly known: Map<string, Known>;
+  /** Responses that claim nothing, and how often they came. */
+  readonly ignored: Map<string, number>;
+  /** The offers that were found, by how they were found: portals and staff may search in different places. */
+  readonly offers: Map<string, readonly Offer[]>;
+  /** The times on offer in the beginning: what is left of one may move to another Slot. */
+  readonly whole: readonly Period[];
+}
+
+/** The offers that somebody knows. */
+export const offersFor = ({ offers }: Playing, { adapter }: Party): readonly Offer[] => offers.get(adapter.find) ?? [];
+
+/** An element by chance. */
+export const pick = <T>({ random }: World, some: readonly T[]): T | undefined =>
+  some[Math.floor(random() * some.length)];
+
+/** Whether somebody can ask for a time with an offer: for a part of it, or the whole. */
+export const isFor = (offer: Offer, { start, end }: Period, { adapter }: Party): boolean =>
+  adapter.parts ? offer.start <= start && end <= offer.end : offer.start === start && offer.end === end;
+
+/** The subject of an act: its mark, the time that it asks for, and the name of what it is about. */
+interface Subject {
+  readonly mark: string;
+  readonly time: Period | undefined;
+  readonly target: string | undefined;
+}
+
+/** An act that was carried out: who did it, by which slot, and which resource the response has. */
+interface Carried {
+  readonly party: Party;
+  readonly act: Act;
+  readonly offer: Offer | undefined;
+  readonly target: Known | undefined;
+  readonly takes: Operation['takes'];
+  readonly made: Named | undefined;
+}
+
+/** The meaning of an act for the model. Adapters say how it is sent, and which responses carry it out or refuse it. */
+interface Meaning {
+  readonly verb: string;
+  /** How often portals and staff do it, of the acts that their interface has. */
+  readonly portal?: number;
+  readonly staff?: number;
+  /** Whether it asks for a time, and whether it is about something that somebody has. */
+  readonly isTaking?: true;
+  readonly hasTarget?: true;
+  /** The change of the calendar, or the statement about it, that a successful response claims. */
+  readonly claim?: (subject: Subject) => Pick<Operation, 'takes' | 'frees' | 'sees'>;
+  readonly onDone?: (known: Map<string, Known>, carried: Carried) => void;
+}
+
+const takes = (what: string, time: Period | undefined) => time && { takes: { what, time } };
+const frees = (target: string | undefined) => target !== undefined && { frees: target };
+
+const add: Meaning['onDone'] = (known, { party: owner, act, offer, takes: taken, made }) => {
+  if (made && taken && !known.has(nameOf(made))) {
+    known.set(nameOf(made), { thing: made, owner, act, time: taken.time, offer, isEnding: false });
+  }
+};
+
+const end: Meaning['onDone'] = (_, { target }) => target && Object.assign(target, { isOver: true });
+
+const taking = {
+  isTaking: true,
+  claim: ({ mark, time }) => ({ ...takes(mark, time) }),
+  onDone: add,
+} as const satisfies Partial<Meaning>;
+
+const ending = {
+  hasTarget: true,
+  claim: ({ target }) => ({ ...frees(target) }),
+  onDone: end,
+} as const satisfies Partial<Meaning>;
+
+/** Every act, and its meaning. */
+export const meanings: Readonly<Record<Act, Meaning>> = {
+  book: { verb: 'books', portal: 8, staff: 4, ...taking },
+  hold: { verb: 'holds', portal: 2, ...taking },
+  move: {
+    verb: 'moves it to',
+    portal: 2,
+    isTaking: true,
+    hasTarget: true,
+    claim: ({ mark, time, target }) => ({ ...takes(target ?? mark, time), ...frees(target) }),
+    onDone(known, carried) {
+      const { target, takes: taken, made: thing, offer } = carried;
+      if (!target) {
+        add(known, carried);
+      } else if (taken && thing) {
+        Object.assign(target, { isEnding: false, time: taken.time, offer, thing });
+      }
+    },
+  },
+  replace: {
+    verb: 'books instead of it',
+    portal: 2,
+    ...taking,
+    hasTarget: true,
+    claim: ({ mark, time, target }) => ({ ...takes(mark, time), ...frees(target) }),
+  },
+  cancel: { verb: 'cancels', portal: 5, staff: 3, ...ending },
+  read: {
+    verb: 'reads',
+    portal: 2,
+    staff: 1,
+    hasTarget: true,
+    claim: ({ target }) => (target === undefined ? {} : { sees: { what: target, isThere: true } }),
+  },
+  block: {
+    verb: 'blocks',
+    staff: 3,
+    ...taking,
+    claim: ({ mark, time }) => (time ? { takes: { what: mark, time, isBlock: true } } : {}),
+  },
+  unblock: { verb: 'unblocks', staff: 3, ...ending },
+  subscribe: { verb: 'subscribes' },
+  unsubscribe: { verb: 'unsubscribes' },
+};
+
+/** Notes the outcome of an act in its record; a response that claims nothing is only counted. */
+function settle(playing: Playing, draft: Draft, outcome: Outcome, carried: Omit<Carried, 'takes' | 'made'>): void {
+  const { history, ignored, known, world } = playing;
+  const { act, target } = carried;
+  const { kind, told, made } = outcome;
+  const isRead = act === 'read';
+  draft.told = told;
+  if (isRead) {
+    // Anything else than the appointment says that it is not there, if it says anything.
+    draft.outcome = 'done';
+    draft.sees = { what: draft.sees?.what ?? '', isThere: kind === 'done' };
+  } else if (kind !== 'nothing') {
+    draft.outcome = kind;
+  }
+  if (isRead ? !/^200/.test(told) : kind === 'nothing') {
+    ignored.set(told, (ignored.get(told) ?? 0) + 1);
+    history.splice(history.indexOf(draft), 1);
+  }
+  if (isRead || kind !== 'unknown') {
+    draft.answered = world.now();
+  }
+  if (target && !isRead && (kind === 'refused' || kind === 'nothing')) {
+    target.isEnding = false;
+  }
+  if (kind === 'done') {
+    if (draft.takes && made) {
+      draft.takes = { ...draft.takes, what: nameOf(made) };
+      draft.told = `${told} ${nameOf(made).slice(0, 20)}`;
+    }
+    meanings[act].onDone?.(known, { ...carried, takes: draft.takes, made });
+  }
+}
+
+let marks = 0;
+
+/** Lets somebody act: sends it, perhaps twice, and records what was asked and answered. */
+export async function carryOutAct(
+  playing: Playing,
+  party: Party,
+  act: Act,
+  time: Period | undefined,
+  target?: Known,
+  isRepeated = false,
+): Promise<void> {
+  const { world, network, ground, history, whole } = playing;
+  const { verb, isTaking, claim } = meanings[act];
+  const mark = isRepeated ? `attack ${marks}` : `attack ${++marks}`;
+  const fitting = offersFor(playing, party).filter((one) => time && isFor(one, time, party));
+  const offer = time ? pick(world, fitting) : target?.offer;
+  if (!offer && isTaking && act !== 'block') {
+    return;
+  }
+  const when = time ?? target?.time;
+  const draft: Draft = {
+    actor: isRepeated ? `${party.name}, again` : party.name,
+    does: when ? `${verb} ${inWords(when)}` : verb,
+    ...claim?.({ mark, time, target: target && nameOf(target.thing) }),
+    ...(offer && {
+      found: offer.found,
+      of: periodOf(whole.find((each) => each.start <= offer.start && offer.end <= each.end) ?? offer),
+    }),
+    sent: world.now(),
+    answered: Number.POSITIVE_INFINITY,
+    outcome: 'unknown',
+    told: 'no answer',
+    mark,
+  };
+  history.push(draft);
+  if (target && act !== 'read') {
+    target.isEnding = true;
+  }
+  const sending = perform(party, act, {
+    data: ground.data,
+    mark,
+    ...(offer && { offer }),
+    ...(when && { start: instant(when.start), end: instant(when.end) }),
+    ...(target && { appointment: target.thing }),
+  });
+  const again =
+    !isRepeated && party.adapter.acts[act]?.length === 1 && network.repeats()
+      ? carryOutAct(playing, party, act, time, target, true)
+      : undefined;
+  settle(playing, draft, await sending, { party, act, offer, target });
+  await again;
+}
+
+const periodOf = ({ start, end }: Period): Period => ({ start, end });
