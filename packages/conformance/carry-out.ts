@@ -1,10 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
-import type { Actors } from './actors.ts';
-import { isNotification, type NotificationStep, type RequestStep, type Step } from './check.ts';
+import { isNotification, type NotificationStep, type RequestStep, type Sender, type Step } from './check.ts';
 import { type Answer, type Client, entriesOf, isNamed, nameOf } from './client.ts';
 import type { Expectation } from './expectation.ts';
+import type { Listener } from './listener.ts';
 import { type Data, fill, fillRequest } from './template.ts';
+
+/** The parties: those who send requests, and the endpoint of a subscriber. */
+export interface Actors extends Readonly<Record<Exclude<Sender, 'staff'>, Client>> {
+  /** Clinic staff at the server where the clinic's resources are kept, if the tester has access. */
+  readonly staff?: Client;
+  readonly listener?: Listener;
+}
 
 /** The outcome of a step. */
 export interface Outcome {

@@ -1,6 +1,5 @@
 import type { BookingConfig } from '../../core/config/config.ts';
-import type { Actors } from './actors.ts';
-import { carryOut, type Outcome } from './carry-out.ts';
+import { type Actors, carryOut, type Outcome } from './carry-out.ts';
 import { type Check, isNotification, levelOf, type Stage, type Step } from './check.ts';
 import { cleanUp, type Ledger, type Left, noting } from './clean-up.ts';
 import { type Client, retrying } from './client.ts';

@@ -5,127 +5,107 @@ import { countCheck, type Search, searchCheck } from './searches.ts';
 
 /** Searches for the patient or the stay that was prepared. */
 const ofPatients: readonly Search[] = [
-  { by: 'id', query: '_id={patient.id}', all: "id = '{patient.id}'", scenario: 'Search for Patient by ID' },
-  {
-    by: 'identifier',
-    query: 'identifier={patient.identifier.0.system}%7C{patient.identifier.0.value}',
-    all: "identifier.where(value = '{patient.identifier.0.value}').exists()",
-    scenario: 'Search for Patient by identifier',
-  },
-  {
-    by: 'family',
-    query: 'family={patient.name.0.family}',
-    all: "name.family.where($this.startsWith('{patient.name.0.family}')).exists()",
-    scenario: 'Search for Patient with parameter family',
-  },
-  {
-    by: 'given',
-    query: 'given={patient.name.0.given.0}',
-    all: "name.given.where($this.startsWith('{patient.name.0.given.0}')).exists()",
-    scenario: 'Search for Patient by first name',
-  },
-  {
-    by: 'birthdate',
-    query: 'birthdate={patient.birthDate}',
-    all: 'birthDate = @{patient.birthDate}',
-    scenario: 'Search for Patient by date of birth',
-  },
-  {
-    by: 'gender',
-    query: 'gender={patient.gender}',
-    all: "gender = '{patient.gender}'",
-    scenario: 'Search for Patient by gender',
-  },
+  ['id', '_id={patient.id}', "id = '{patient.id}'", 'by ID'],
+  [
+    'identifier',
+    'identifier={patient.identifier.0.system}%7C{patient.identifier.0.value}',
+    "identifier.where(value = '{patient.identifier.0.value}').exists()",
+    'by identifier',
+  ],
+  [
+    'family',
+    'family={patient.name.0.family}',
+    "name.family.where($this.startsWith('{patient.name.0.family}')).exists()",
+    'with parameter family',
+  ],
+  [
+    'given',
+    'given={patient.name.0.given.0}',
+    "name.given.where($this.startsWith('{patient.name.0.given.0}')).exists()",
+    'by first name',
+  ],
+  ['birthdate', 'birthdate={patient.birthDate}', 'birthDate = @{patient.birthDate}', 'by date of birth'],
+  ['gender', 'gender={patient.gender}', "gender = '{patient.gender}'", 'by gender'],
 ];
 
 const start = '2026-01-06T00:00:00+01:00';
 
 const ofEncounters: readonly Search[] = [
-  { by: 'id', query: '_id={stay.id}', all: "id = '{stay.id}'", scenario: 'Search for the encounter by ID' },
-  {
-    by: 'identifier',
-    query: 'identifier={stay.identifier.0.system}%7C{stay.identifier.0.value}',
-    all: "identifier.where(value = '{stay.identifier.0.value}').exists()",
-    scenario: 'Search for the Encounter by Admission Identifier',
-  },
-  {
-    by: 'system-of-identifier',
-    query: 'identifier={stay.identifier.0.system}%7C',
-    all: "identifier.where(system = '{stay.identifier.0.system}').exists()",
-    scenario: 'Search for the Encounter by identifier.system',
-  },
-  {
-    by: 'status',
-    query: 'status=finished',
-    all: "status = 'finished'",
-    scenario: 'Search for the Encounter by Status',
-  },
-  {
-    by: 'class',
-    query: 'class=http://terminology.hl7.org/CodeSystem/v3-ActCode%7CIMP',
-    all: "class.where(code = 'IMP' and system = 'http://terminology.hl7.org/CodeSystem/v3-ActCode').exists()",
-    scenario: 'Search for the Encounter by Class',
-  },
-  {
-    by: 'type',
-    query: 'type=http://fhir.de/CodeSystem/kontaktart-de%7Cnormalstationaer',
-    all: "type.coding.where(code = 'normalstationaer' and system = 'http://fhir.de/CodeSystem/kontaktart-de').exists()",
-    scenario: 'Search for the Encounter by Type',
-  },
-  {
-    by: 'patient',
-    query: 'patient={patient.id}',
-    all: `subject.${leadsTo('{patient}')}`,
-    scenario: 'Search for the Encounter by Patient ID',
-  },
-  {
-    by: 'account',
-    query: 'account={stay.account.0.reference}',
-    all: `account.where(${leadsTo('{stay.account.0.reference}')}).exists()`,
-    scenario: 'Search for the Encounter by Account ID',
-  },
-  {
-    by: 'identifier-of-account',
-    query: 'account:identifier={stay.account.0.identifier.system}%7C{stay.account.0.identifier.value}',
-    all: `account.where(${leadsTo('{stay.account.0.reference}')}).exists()`,
-    scenario: 'Search for the Encounter by Account Identifier',
-  },
-  {
-    by: 'date-until',
-    query: 'date=le2050-01-01',
-    all: 'period.start <= @2050-01-01T23:59:59+01:00 or period.start.empty()',
-    scenario: "Search for the Encounter by Admission Date with 'le' Modifier",
-  },
-  {
-    by: 'date-after',
-    query: 'date=gt1999-01-01',
-    all: 'period.end >= @1999-01-01T00:00:00+01:00 or period.end.empty()',
-    scenario: "Search for the Encounter by Admission Date with 'gt' Modifier",
-  },
-  {
-    by: 'date-within',
-    query: 'date=ge2026-01-05&date=le2026-01-14',
-    all: '((period.start.exists() and period.start > @2026-01-14T23:59:59+01:00) or (period.end.exists() and period.end < @2026-01-05T00:00:00+01:00)).not()',
-    scenario: "Search for the Encounter by Admission Date with 'ge' und 'le' Modifiers",
-  },
-  {
-    by: 'date-start',
-    query: 'date-start=ge2026-01-06',
-    all: `period.start >= @${start}`,
-    scenario: "Search for the Encounter by Admission Date with the Search parameter 'date-start'",
-  },
-  {
-    by: 'end-date',
-    query: 'end-date=le2050-01-01',
-    all: 'period.end <= @2050-01-01T23:59:59+01:00',
-    scenario: "Search for the Encounter by Admission Date with the Search parameter 'end-date'",
-  },
-  {
-    by: 'date-start-and-end-date',
-    query: 'date-start=ge2026-01-05&end-date=le2026-01-14',
-    all: 'period.start > @2026-01-05T00:00:00+01:00 and period.end < @2026-01-14T23:59:59+01:00',
-    scenario: "Search for the Encounter by Admission Date with both Search parameters 'date-start' and 'end-date'",
-  },
+  ['id', '_id={stay.id}', "id = '{stay.id}'", 'Search for the encounter by ID'],
+  [
+    'identifier',
+    'identifier={stay.identifier.0.system}%7C{stay.identifier.0.value}',
+    "identifier.where(value = '{stay.identifier.0.value}').exists()",
+    'by Admission Identifier',
+  ],
+  [
+    'system-of-identifier',
+    'identifier={stay.identifier.0.system}%7C',
+    "identifier.where(system = '{stay.identifier.0.system}').exists()",
+    'by identifier.system',
+  ],
+  ['status', 'status=finished', "status = 'finished'", 'by Status'],
+  [
+    'class',
+    'class=http://terminology.hl7.org/CodeSystem/v3-ActCode%7CIMP',
+    "class.where(code = 'IMP' and system = 'http://terminology.hl7.org/CodeSystem/v3-ActCode').exists()",
+    'by Class',
+  ],
+  [
+    'type',
+    'type=http://fhir.de/CodeSystem/kontaktart-de%7Cnormalstationaer',
+    "type.coding.where(code = 'normalstationaer' and system = 'http://fhir.de/CodeSystem/kontaktart-de').exists()",
+    'by Type',
+  ],
+  ['patient', 'patient={patient.id}', `subject.${leadsTo('{patient}')}`, 'by Patient ID'],
+  [
+    'account',
+    'account={stay.account.0.reference}',
+    `account.where(${leadsTo('{stay.account.0.reference}')}).exists()`,
+    'by Account ID',
+  ],
+  [
+    'identifier-of-account',
+    'account:identifier={stay.account.0.identifier.system}%7C{stay.account.0.identifier.value}',
+    `account.where(${leadsTo('{stay.account.0.reference}')}).exists()`,
+    'by Account Identifier',
+  ],
+  [
+    'date-until',
+    'date=le2050-01-01',
+    'period.start <= @2050-01-01T23:59:59+01:00 or period.start.empty()',
+    "by Admission Date with 'le' Modifier",
+  ],
+  [
+    'date-after',
+    'date=gt1999-01-01',
+    'period.end >= @1999-01-01T00:00:00+01:00 or period.end.empty()',
+    "by Admission Date with 'gt' Modifier",
+  ],
+  [
+    'date-within',
+    'date=ge2026-01-05&date=le2026-01-14',
+    '((period.start.exists() and period.start > @2026-01-14T23:59:59+01:00) or (period.end.exists() and period.end < @2026-01-05T00:00:00+01:00)).not()',
+    "by Admission Date with 'ge' und 'le' Modifiers",
+  ],
+  [
+    'date-start',
+    'date-start=ge2026-01-06',
+    `period.start >= @${start}`,
+    "by Admission Date with the Search parameter 'date-start'",
+  ],
+  [
+    'end-date',
+    'end-date=le2050-01-01',
+    'period.end <= @2050-01-01T23:59:59+01:00',
+    "by Admission Date with the Search parameter 'end-date'",
+  ],
+  [
+    'date-start-and-end-date',
+    'date-start=ge2026-01-05&end-date=le2026-01-14',
+    'period.start > @2026-01-05T00:00:00+01:00 and period.end < @2026-01-14T23:59:59+01:00',
+    "by Admission Date with both Search parameters 'date-start' and 'end-date'",
+  ],
 ];
 
 /** How long an Encounter may take until the requestor of its appointment sees it, in seconds. */
@@ -170,9 +150,9 @@ const negativeCheck = ([by, query, scenario]: (typeof negative)[number]): Check 
 /** Reading and searching patients and encounters: the role that stage 5 requires of an appointment repository as well. */
 export const masterDataChecks: readonly Check[] = [
   ...ofPatients.map((search) => searchCheck('Patient', search, aboutPatients)),
-  countCheck('Patient', 'Search for Patient by Count', aboutPatients),
+  countCheck('Patient', aboutPatients),
   ...ofEncounters.map((search) => searchCheck('Encounter', search, aboutEncounters)),
-  countCheck('Encounter', 'Search for the Encounter by Count', aboutEncounters),
+  countCheck('Encounter', aboutEncounters),
   ...negative.map(negativeCheck),
   asking({
     name: 'search-encounter-including-patient',

@@ -75,118 +75,60 @@ const bySpecialty =
 
 const searches: Readonly<Record<Type, readonly Search[]>> = {
   Appointment: [
-    {
-      by: 'status',
-      query: 'status=cancelled',
-      all: "status = 'cancelled'",
-      scenario: 'Search for the Appointment by Status',
-    },
-    {
-      by: 'service-type',
-      query: 'service-type={serviceType.code}',
-      all: "serviceType.coding.where(code = '{serviceType.code}').exists()",
-      scenario: 'Search for the Appointment by Service Type',
-    },
-    {
-      by: 'specialty',
-      query: bySpecialty,
-      all: isNeurology,
-      scenario: 'Search for the Appointment by Specialty',
-    },
-    {
-      by: 'date',
-      query: 'date={busySlot.start.date}',
-      all: "start.toString().contains('{busySlot.start.date}')",
-      scenario: 'Search for the Appointment by Date',
-      format: 'xml',
-    },
-    {
-      by: 'slot',
-      query: 'slot={busySlot.id}',
-      all: `slot.where(${leadsTo('{busySlot}')}).exists()`,
-      scenario: 'Search for the Appointment by Slot',
-      format: 'xml',
-    },
-    {
-      by: 'actor',
-      query: 'actor={patient}',
-      all: `participant.actor.where(${leadsTo('{patient}')} and display.exists()).exists()`,
-      scenario: 'Search for the Appointment by Actor',
-    },
+    ['status', 'status=cancelled', "status = 'cancelled'", 'by Status'],
+    [
+      'service-type',
+      'service-type={serviceType.code}',
+      "serviceType.coding.where(code = '{serviceType.code}').exists()",
+      'by Service Type',
+    ],
+    ['specialty', bySpecialty, isNeurology, 'by Specialty'],
+    ['date', 'date={busySlot.start.date}', "start.toString().contains('{busySlot.start.date}')", 'by Date', 'xml'],
+    ['slot', 'slot={busySlot.id}', `slot.where(${leadsTo('{busySlot}')}).exists()`, 'by Slot', 'xml'],
+    [
+      'actor',
+      'actor={patient}',
+      `participant.actor.where(${leadsTo('{patient}')} and display.exists()).exists()`,
+      'by Actor',
+    ],
   ],
   HealthcareService: [
-    {
-      by: 'active',
-      query: 'active=true',
-      all: 'active = true',
-      scenario: 'Search for the HealthcareService by Active state',
-    },
-    {
-      by: 'service-type',
-      query: 'service-type={serviceType.code}',
-      all: "type.coding.where(code = '{serviceType.code}').exists()",
-      scenario: 'Search for the HealthcareService by service type',
-    },
-    {
-      by: 'specialty',
-      query: bySpecialty,
-      all: isNeurology,
-      scenario: 'Search for the HealthcareService by Specialty',
-    },
-    {
-      by: 'name',
-      query: 'name={healthcareService.name}',
-      all: "name.contains('{healthcareService.name}')",
-      scenario: 'Search for the HealthcareService by Name',
-      format: 'xml',
-    },
+    ['active', 'active=true', 'active = true', 'by Active state'],
+    [
+      'service-type',
+      'service-type={serviceType.code}',
+      "type.coding.where(code = '{serviceType.code}').exists()",
+      'by service type',
+    ],
+    ['specialty', bySpecialty, isNeurology, 'by Specialty'],
+    ['name', 'name={healthcareService.name}', "name.contains('{healthcareService.name}')", 'by Name', 'xml'],
   ],
   Schedule: [
-    {
-      by: 'active',
-      query: 'active=true',
-      all: 'active = true',
-      scenario: 'Search for the Schedule by Active state',
-    },
-    {
-      by: 'service-type',
-      query: 'service-type={serviceType.code}',
-      all: "serviceType.coding.where(code = '{serviceType.code}').exists()",
-      scenario: 'Search for the Schedule by Service Type',
-    },
-    {
-      by: 'specialty',
-      query: bySpecialty,
-      all: isNeurology,
-      scenario: 'Search for the Schedule by Specialty',
-    },
-    {
-      by: 'actor',
-      query: 'actor={practitioner}',
-      all: `actor.where(${leadsTo('{practitioner}')} and display.exists()).exists()`,
-      scenario: 'Search for the Schedule by Actor',
-      format: 'xml',
-    },
+    ['active', 'active=true', 'active = true', 'by Active state'],
+    [
+      'service-type',
+      'service-type={serviceType.code}',
+      "serviceType.coding.where(code = '{serviceType.code}').exists()",
+      'by Service Type',
+    ],
+    ['specialty', bySpecialty, isNeurology, 'by Specialty'],
+    [
+      'actor',
+      'actor={practitioner}',
+      `actor.where(${leadsTo('{practitioner}')} and display.exists()).exists()`,
+      'by Actor',
+      'xml',
+    ],
   ],
   Slot: [
-    {
-      by: 'schedule',
-      query: 'schedule={schedule.id}',
-      all: `schedule.${leadsTo('{schedule}')}`,
-      scenario: 'Search for the Slot by Schedule',
-    },
-    {
-      by: 'status-and-schedule',
-      query: 'schedule={schedule.id}&status=busy',
-      all: "status = 'busy'",
-      scenario: 'Search for the Slot by Status and Schedule',
-    },
-    {
-      by: 'start',
-      query: 'schedule={schedule.id}&start={busySlot.start.date}',
-      all: "start.toString().contains('{busySlot.start.date}')",
-      scenario: 'Search for the Slot by Start time',
-    },
+    ['schedule', 'schedule={schedule.id}', `schedule.${leadsTo('{schedule}')}`, 'by Schedule'],
+    ['status-and-schedule', 'schedule={schedule.id}&status=busy', "status = 'busy'", 'by Status and Schedule'],
+    [
+      'start',
+      'schedule={schedule.id}&start={busySlot.start.date}',
+      "start.toString().contains('{busySlot.start.date}')",
+      'by Start time',
+    ],
   ],
 };
 
@@ -208,7 +150,7 @@ const byId = (type: Type): Check =>
   });
 
 const byCount = (type: Type): Check =>
-  countCheck(type, `Search for the ${type} by Count`, {
+  countCheck(type, {
     ...about(type),
     section: 'ISiK Terminplanung, CapabilityStatement, _count',
     stages: fromStage5,
@@ -296,13 +238,7 @@ export const readingChecks: readonly Check[] = [
   ...types.flatMap((type) => searches[type].map((search) => searchCheck(type, search, about(type)))),
   searchCheck(
     'Appointment',
-    {
-      by: 'tag',
-      query: '_tag={config.metaTagSystem}%7Cexternal',
-      all: "meta.tag.where(code = 'external').exists()",
-      scenario: 'Search for the Appointment by Tag',
-      format: 'xml',
-    },
+    ['tag', '_tag={config.metaTagSystem}%7Cexternal', "meta.tag.where(code = 'external').exists()", 'by Tag', 'xml'],
     { ...about('Appointment'), level: 'MAY', stages: fromStage5 },
   ),
   ...encounterChecks,

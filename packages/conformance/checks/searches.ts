@@ -2,13 +2,11 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import { type Asking, asking, type Check } from '../check.ts';
 import { findsOnly, has, status, that } from '../expectation.ts';
 
-/** A search: its query, what is true of everything it finds (FHIRPath), and the scenario of the suite. */
-export interface Search extends Pick<Asking, 'format'> {
-  readonly by: string;
-  readonly query: string;
-  readonly all: string;
-  readonly scenario: string;
-}
+/**
+ * A search: its name, its query, what is true of everything that it finds (FHIRPath), and the end of the title of its
+ * scenario in the suite.
+ */
+export type Search = readonly [by: string, query: string, all: string, scenario: string, format?: 'xml'];
 
 /** What the searches of a role or a type have in common. */
 interface Searched extends Pick<Asking, 'level' | 'section' | 'stages' | 'needs' | 'within'> {
@@ -19,7 +17,7 @@ interface Searched extends Pick<Asking, 'level' | 'section' | 'stages' | 'needs'
 /** A search finds what matches, and nothing else. */
 export const searchCheck = (
   type: ResourceType,
-  { by, query, all, scenario, format }: Search,
+  [by, query, all, scenario, format]: Search,
   { finds, ...about }: Searched,
 ): Check =>
   asking({
@@ -29,11 +27,18 @@ export const searchCheck = (
     request: `GET /${type}/?${query}`,
     format,
     expect: [...findsOnly(type, all), ...(finds ? [has(finds)] : [])],
-    covers: [{ feature: `${type}-Search`, scenario }],
+    covers: [covered(type, scenario)],
   });
 
+const covered = (type: ResourceType, scenario: string) => ({
+  feature: `${type}-Search`,
+  scenario: /^(by|with) /.test(scenario)
+    ? `Search for ${type === 'Patient' ? '' : 'the '}${type} ${scenario}`
+    : scenario,
+});
+
 /** An empty `_count` counts as none. */
-export const countCheck = (type: ResourceType, scenario: string, { finds: _, ...about }: Searched): Check =>
+export const countCheck = (type: ResourceType, { finds: _, ...about }: Searched): Check =>
   asking({
     ...about,
     name: `search-${type.toLowerCase()}-with-empty-count`,
@@ -41,5 +46,5 @@ export const countCheck = (type: ResourceType, scenario: string, { finds: _, ...
     request: `GET /${type}/?_count`,
     format: 'xml',
     expect: [status(200), that('total > 0 and entry.resource.count() > 0')],
-    covers: [{ feature: `${type}-Search`, scenario }],
+    covers: [covered(type, 'by Count')],
   });

@@ -3,10 +3,7 @@ import { backport } from '../../../core/notifications/subscription/extensions.ts
 /** Resources as the kit sends them; texts have placeholders that are filled in when they are sent. */
 
 const serviceType = [
-  {
-    coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }],
-    text: 'Consultation',
-  },
+  { coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }], text: 'Consultation' },
 ];
 
 /** A service that nobody else offers: whoever waits for it waits for the kit's own times. */
@@ -57,6 +54,16 @@ const inpatient = {
   },
 } as const;
 
+/** An active Schedule of the Practitioner, unless `more` says otherwise. */
+const schedule = (more: object): object => ({
+  resourceType: 'Schedule',
+  active: true,
+  serviceType,
+  specialty,
+  actor: [anyActor],
+  ...more,
+});
+
 /** What the clinic has: bodies of what staff create. */
 export const clinic = {
   practitioner: { resourceType: 'Practitioner', active: true, name: [{ family: 'Test', given: ['Conformance'] }] },
@@ -67,26 +74,12 @@ export const clinic = {
     type: serviceType,
     specialty,
   },
-  schedule: {
-    resourceType: 'Schedule',
-    active: true,
+  schedule: schedule({
     extension: [
-      {
-        url: 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Schedule.name',
-        valueString: 'Conformance test',
-      },
+      { url: 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Schedule.name', valueString: 'Conformance test' },
     ],
-    serviceType,
-    specialty,
-    actor: [anyActor],
-  },
-  serviceSchedule: {
-    resourceType: 'Schedule',
-    active: true,
-    serviceType,
-    specialty,
-    actor: [{ reference: '{healthcareService}', display: 'Conformance test' }],
-  },
+  }),
+  serviceSchedule: schedule({ actor: [{ reference: '{healthcareService}', display: 'Conformance test' }] }),
   visitService: {
     resourceType: 'HealthcareService',
     active: true,
@@ -112,23 +105,12 @@ export const clinic = {
       },
     ],
   },
-  inactiveSchedule: { resourceType: 'Schedule', active: false, serviceType, specialty, actor: [anyActor] },
-  manualSchedule: {
-    resourceType: 'Schedule',
-    active: true,
-    extension: [{ url: '{uri.LocalConfirmation}', valueCode: 'manual' }],
-    serviceType,
-    specialty,
-    actor: [anyActor],
-  },
-  waitlistSchedule: {
-    resourceType: 'Schedule',
-    active: true,
+  inactiveSchedule: schedule({ active: false }),
+  manualSchedule: schedule({ extension: [{ url: '{uri.LocalConfirmation}', valueCode: 'manual' }] }),
+  waitlistSchedule: schedule({
     extension: [{ url: '{uri.LocalBookingPolicy}', extension: [{ url: 'refill', valueBoolean: true }] }],
     serviceType: waitlistType,
-    specialty,
-    actor: [anyActor],
-  },
+  }),
   encounter: { ...inpatient, status: 'planned', identifier: admission('{run}') },
   stay: {
     ...inpatient,
@@ -205,9 +187,7 @@ export const subscription = (topic: string, more: object = {}): object => ({
   status: 'requested',
   reason: 'Conformance test',
   criteria: `{uri.${topic}}`,
-  _criteria: {
-    extension: [{ url: backport.filterCriteria, valueString: 'Appointment?patient={patient}' }],
-  },
+  _criteria: { extension: [{ url: backport.filterCriteria, valueString: 'Appointment?patient={patient}' }] },
   channel: {
     type: 'rest-hook',
     endpoint: '{listener.url}',

@@ -1,6 +1,5 @@
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
-import type { Actors } from '../actors.ts';
-import { carryOut } from '../carry-out.ts';
+import { type Actors, carryOut } from '../carry-out.ts';
 import { entriesOf } from '../client.ts';
 import { status as answered } from '../expectation.ts';
 import type { Data } from '../template.ts';

@@ -1,5 +1,5 @@
 import type { RequestStep } from '../check.ts';
-import { inManual, isBooked } from '../checks/booking/common.ts';
+import { inManual, isBooked, timeOf } from '../checks/booking/common.ts';
 import { type Expectation, success, that } from '../expectation.ts';
 import { cancelledByPatient, clinic, parameters, patient, payerKind, proposal, slotOn, staffPatch } from './bodies.ts';
 import type { Need } from './needs.ts';
@@ -30,10 +30,7 @@ const byRequestor = (keep: Need, body: object): Recipe => ({
   steps: [{ request: 'POST /Patient', body, keep, expect: [success] }],
 });
 
-const replacing = parameters(
-  proposal({ start: '{busySlot.start}', end: '{busySlot.end}', slot: [{ reference: '{busySlot}' }] }),
-  { name: 'cancelled-appt-id', valueUri: '{replaced}' },
-);
+const replacing = parameters(proposal(timeOf('busySlot')), { name: 'cancelled-appt-id', valueUri: '{replaced}' });
 
 const setSlot = (status: string): RequestStep => ({
   by: 'staff',

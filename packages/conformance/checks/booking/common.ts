@@ -18,26 +18,17 @@ export const bookSlot = {
   expect: [success],
 } as const;
 
-/** The time of the other Slot, for a proposal. */
-export const inOther = {
-  start: '{otherSlot.start}',
-  end: '{otherSlot.end}',
-  slot: [{ reference: '{otherSlot}' }],
-};
+/** A Slot and its time, for a proposal. */
+export const timeOf = (slot: string) => ({
+  start: `{${slot}.start}`,
+  end: `{${slot}.end}`,
+  slot: [{ reference: `{${slot}}` }],
+});
 
-/** The time of a Slot that serves private patients only, for a proposal. */
-export const inPrivate = {
-  start: '{privateSlot.start}',
-  end: '{privateSlot.end}',
-  slot: [{ reference: '{privateSlot}' }],
-};
+export const inOther = timeOf('otherSlot');
 
 /** The time of a Slot whose Appointments staff confirm, for a proposal. */
-export const inManual = {
-  start: '{manualSlot.start}',
-  end: '{manualSlot.end}',
-  slot: [{ reference: '{manualSlot}' }],
-};
+export const inManual = timeOf('manualSlot');
 
 /** Answers of a patient, as a parameter of the operation. */
 export const answers = (more: object): object => ({

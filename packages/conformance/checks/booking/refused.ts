@@ -1,7 +1,7 @@
 import { type Asking, asking, type Check, isikStages } from '../../check.ts';
 import { codedOutcome, refusal, status, success, that } from '../../expectation.ts';
 import { parameters, participant, payerKind, proposal } from '../../preparation/bodies.ts';
-import { answers, bookSlot, div, inPrivate } from './common.ts';
+import { answers, bookSlot, div, timeOf } from './common.ts';
 
 /** A booking that is refused because of one thing. */
 interface Refused extends Omit<Asking, 'request' | 'expect'> {
@@ -41,12 +41,12 @@ export const refusedChecks: readonly Check[] = [
     steps: [
       {
         request: 'POST /Appointment/$book',
-        body: proposal({ ...inPrivate, extension: [payerKind('statutory')] }),
+        body: proposal({ ...timeOf('privateSlot'), extension: [payerKind('statutory')] }),
         expect: [status(422), codedOutcome],
       },
       {
         request: 'POST /Appointment/$book',
-        body: proposal({ ...inPrivate, extension: [payerKind('private')] }),
+        body: proposal({ ...timeOf('privateSlot'), extension: [payerKind('private')] }),
         expect: [success, that("extension.where(url = '{uri.LocalPayerKind}').value.code = 'private'")],
       },
     ],

@@ -1,6 +1,7 @@
 import type { Check, RequestStep } from '../../check.ts';
 import { codedOutcome, findsOnly, resource, status, success, that } from '../../expectation.ts';
 import { cancellation, participant, proposal, waitlistType } from '../../preparation/bodies.ts';
+import { timeOf } from './common.ts';
 
 const WISH = [{ start: '{waitlistSlot.start}', end: '{waitlistSlot.end}' }];
 
@@ -14,12 +15,7 @@ const entry = (more: object = {}): object => ({
   ...more,
 });
 
-const inWaitlistSlot = {
-  serviceType: waitlistType,
-  start: '{waitlistSlot.start}',
-  end: '{waitlistSlot.end}',
-  slot: [{ reference: '{waitlistSlot}' }],
-};
+const inWaitlistSlot = { serviceType: waitlistType, ...timeOf('waitlistSlot') };
 
 const place = "extension.where(url = '{uri.LocalPlace}').value";
 
