@@ -19,7 +19,6 @@ import {
   resultOf,
   rules,
   testReport,
-  violationDrawing,
   violationTable,
 } from '@appointment-booking/conformance';
 import type { Bundle } from '@medplum/fhirtypes';
@@ -46,7 +45,6 @@ export interface AttackArguments {
   readonly bufferAfter: number;
   readonly restart?: string;
   readonly thisServerIsForTests?: boolean;
-  readonly drawing?: string;
   readonly testReport?: string;
 }
 
@@ -68,7 +66,6 @@ export function defineAttack(command: Command): void {
     .option('--buffer-after <minutes>', 'the time that it needs after each', wholeNumber(0, 600), 0)
     .option('--restart <command>', 'ends and starts the server, now and then while it is attacked')
     .option('--this-server-is-for-tests', 'attack a server that is not on this machine, if it says so itself as well')
-    .option('--drawing <file>', 'write what breaks a rule as a drawing (SVG)')
     .option('--test-report <file>', 'write the result as a FHIR TestReport');
 }
 
@@ -229,12 +226,10 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
     },
     ...(given.restart && { restart: () => restartBy(given.restart ?? '', requestor) }),
   }).finally(() => listener?.close());
-  const [violation] = findings.violations;
   const result = resultOf(findings);
   const report = testReport(findings, { baseUrl: subject.baseUrl, issued: new Date().toISOString() });
   for (const [path, text] of [
     [given.testReport, `${JSON.stringify(report, undefined, 2)}\n`],
-    [given.drawing, violation && violationDrawing(violation)],
     [subject.json, `${JSON.stringify({ ...findings, ignored: [...findings.ignored], result, seed }, undefined, 2)}\n`],
   ] as const) {
     if (path && text) {

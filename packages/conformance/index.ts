@@ -3,7 +3,7 @@ export { type Adapter, type AdapterName, acts, adapters } from './attack/adapter
 export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
 export { rules } from './attack/judge.ts';
 export { hasEvents } from './attack/told.ts';
-export { resultOf, testReport, violationDrawing, violationTable } from './attack/verdict.ts';
+export { resultOf, testReport, violationTable } from './attack/verdict.ts';
 export { audit, type Finding } from './audit/audit.ts';
 export { readHistories, readTerms } from './audit/read.ts';
 export { type Check, type Stage, type Step, stageOf } from './check.ts';

@@ -72,12 +72,7 @@ export const OPEN = ['booked', 'pending', 'proposed', 'arrived', 'checked-in'];
 
 const isOpen = `status in (${OPEN.map((status) => `'${status}'`).join(' | ')})`;
 
-const proposed = proposal({
-  start: '{start}',
-  end: '{end}',
-  slot: [{ reference: '{offer}' }],
-  comment: '{mark}',
-});
+const proposed = proposal({ start: '{start}', end: '{end}', slot: [{ reference: '{offer}' }], comment: '{mark}' });
 
 /** The service says of some refusals that the time is being taken at this moment: that claims nothing, for up to 90 seconds. */
 const slotTaken: readonly Answers[] = [
@@ -125,17 +120,6 @@ const stored = {
   comment: '{mark}',
   participant: [{ actor: { reference: '{patient}' }, status: 'accepted' }],
 };
-
-const slotWith = (status: string, slot: string): object => ({
-  resourceType: 'Slot',
-  id: `{${slot}.id}`,
-  schedule: { reference: '{schedule}' },
-  status,
-  start: `{${slot}.start}`,
-  end: `{${slot}.end}`,
-});
-
-const iheParameters = (...parameter: readonly object[]): object => ({ resourceType: 'Parameters', parameter });
 
 const searchSlots = '/Slot?schedule={schedule}&status=free&_count=200';
 
@@ -207,74 +191,6 @@ export const adapters = {
       read,
       ...blocking,
     },
-  },
-  ihe: {
-    title: 'IHE ITI Scheduling: $find, $hold, $book',
-    find: '/Appointment/$find?schedule-reference={schedule}&start={from}&end={to}',
-    acts: {
-      book: [
-        {
-          request: 'POST /Appointment/$hold',
-          body: iheParameters({ name: 'appointment-reference', valueReference: { reference: '{offer}' } }),
-          keep: 'appointment',
-          done,
-          refused: [conflict],
-        },
-        {
-          request: 'POST /Appointment/$book',
-          body: iheParameters(
-            { name: 'appointment-reference', valueReference: { reference: '{appointment}' } },
-            { name: 'patient-reference', valueReference: { reference: '{patient}' } },
-          ),
-          keep: 'appointment',
-          done,
-          refused: [conflict],
-        },
-      ],
-      cancel: [
-        {
-          request: 'POST /Appointment/$book',
-          body: iheParameters({ name: 'appointment-resource', resource: '{...cancelled}' }),
-          done,
-        },
-      ],
-      read,
-    },
-  },
-  plain: {
-    title: 'any FHIR server: PUT Slot with If-Match, then POST Appointment',
-    find: searchSlots,
-    acts: {
-      book: [
-        {
-          request: 'GET /{offer}',
-          keep: 'slot',
-          done: { status: [200], that: "status = 'free'" },
-          refused: [{ status: [200] }],
-        },
-        {
-          request: 'PUT /{offer}',
-          headers: { 'if-match': '{slot.header.etag}' },
-          body: slotWith('busy', 'slot'),
-          done,
-          refused: [conflict],
-        },
-        { request: 'POST /Appointment', body: stored, keep: 'appointment', done },
-      ],
-      // Who ends the appointment frees its Slot, and nobody else.
-      cancel: [
-        { request: 'GET /{appointment}', keep: 'current', done: { status: [200], that: isOpen } },
-        {
-          request: 'PUT /{appointment}',
-          headers: { 'if-match': '{current.header.etag}' },
-          body: { ...stored, id: '{appointment.id}', status: 'cancelled' },
-          done,
-        },
-        { request: 'PUT /{offer}', body: slotWith('free', 'offer'), done },
-      ],
-      read,
-    },
-    reset: { request: 'PUT /{offer}', body: slotWith('free', 'offer'), done },
   },
 } as const satisfies Readonly<Record<string, Adapter>>;
 

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import { type Client, isNamed, type Named, nameOf } from '../client.ts';
 import type { Listener } from '../listener.ts';
+import { clinic, slotOn } from '../preparation/bodies.ts';
 import { type Data, fill } from '../template.ts';
 import type { Adapter } from './adapters.ts';
 import { type Ground, instant, offersIn } from './calendar.ts';
@@ -75,46 +76,44 @@ const MAX_TIMES = 8;
 /** How long a service may take to publish what it offers, in milliseconds. */
 const PUBLISHED = 90_000;
 
-const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
-
 const published: Readonly<Partial<Record<Kind, { terms: Terms; grid: number }>>> = {
   // A few minutes less around an appointment, and the next offer would be too near.
   'opening hours, buffers': { terms: { capacity: 1, before: 5, after: 15 }, grid: 15 },
   'opening hours, two places': { terms: { capacity: 2, before: 0, after: 0 }, grid: 30 },
 };
 
+const serviceType = { coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }] };
+
 const minutes = (url: string, value: number): object => ({ url, valueDuration: { value, unit: 'min' } });
 
+const timeOfDay = (at: number): string => instant(at).slice(11, 19);
+
 /** A service that is open for two hours of one weekday. */
-function serviceOn(day: number, { terms, grid }: { terms: Terms; grid: number }): object {
-  const time = (at: number): string => instant(at).slice(11, 19);
-  return {
-    resourceType: 'HealthcareService',
-    active: true,
-    name: 'Attack {run}',
-    type: [{ coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }] }],
-    availableTime: [
-      {
-        daysOfWeek: [weekdays[new Date(day).getUTCDay()]],
-        availableStartTime: time(day),
-        availableEndTime: time(day + 4 * HALF),
-      },
-    ],
-    extension: [
-      {
-        url: 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters',
-        extension: [
-          minutes('duration', 30),
-          minutes('alignmentInterval', grid),
-          minutes('bufferBefore', terms.before),
-          minutes('bufferAfter', terms.after),
-          { url: 'slotCapacity', valueInteger: terms.capacity },
-          { url: 'timezone', valueCode: 'UTC' },
-        ],
-      },
-    ],
-  };
-}
+const serviceOn = (day: number, { terms, grid }: { terms: Terms; grid: number }): object => ({
+  ...clinic.healthcareService,
+  specialty: undefined,
+  type: [serviceType],
+  availableTime: [
+    {
+      daysOfWeek: [new Date(day).toLocaleDateString('en', { weekday: 'short', timeZone: 'UTC' }).toLowerCase()],
+      availableStartTime: timeOfDay(day),
+      availableEndTime: timeOfDay(day + 4 * HALF),
+    },
+  ],
+  extension: [
+    {
+      url: 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters',
+      extension: [
+        minutes('duration', 30),
+        minutes('alignmentInterval', grid),
+        minutes('bufferBefore', terms.before),
+        minutes('bufferAfter', terms.after),
+        { url: 'slotCapacity', valueInteger: terms.capacity },
+        { url: 'timezone', valueCode: 'UTC' },
+      ],
+    },
+  ],
+});
 
 async function create(client: Client, body: object, data: Data): Promise<Named> {
   const resource = fill(body, data);
@@ -126,36 +125,22 @@ async function create(client: Client, body: object, data: Data): Promise<Named> 
   return answer.resource;
 }
 
-const codedType = [{ coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }] }];
-
 /** Makes a calendar on a day of its own. */
-async function makeGround(
-  { client }: Actor,
-  kind: Kind,
-  day: number,
-  constants: Data,
-): Promise<Omit<Ground, 'times' | 'due'>> {
-  const practitioner = await create(
-    client,
-    { resourceType: 'Practitioner', active: true, name: [{ family: 'Attack', given: ['{run}'] }] },
-    constants,
-  );
+async function makeGround({ client }: Actor, kind: Kind, day: number, constants: Data) {
+  const practitioner = nameOf(await create(client, clinic.practitioner, constants));
   const plan = published[kind];
-  const service = plan && (await create(client, serviceOn(day, plan), constants));
-  const reference = service && nameOf(service);
-  const serviceType = reference
-    ? codedType.map((one) => ({
-        ...one,
-        extension: [{ url: 'https://medplum.com/fhir/service-type-reference', valueReference: { reference } }],
-      }))
-    : codedType;
+  const service = plan ? nameOf(await create(client, serviceOn(day, plan), constants)) : '';
+  const byReference = {
+    url: 'https://medplum.com/fhir/service-type-reference',
+    valueReference: { reference: service },
+  };
   const schedule = await create(
     client,
     {
       resourceType: 'Schedule',
       active: true,
-      serviceType,
-      actor: [{ reference: nameOf(practitioner) }],
+      serviceType: [{ ...serviceType, ...(plan && { extension: [byReference] }) }],
+      actor: [{ reference: practitioner }],
       planningHorizon: { start: instant(day - DAY).slice(0, 10), end: instant(day + 2 * DAY).slice(0, 10) },
     },
     constants,
@@ -163,18 +148,16 @@ async function makeGround(
   const data = {
     ...constants,
     schedule: nameOf(schedule),
-    practitioner: nameOf(practitioner),
-    service: reference ?? '',
+    practitioner,
+    service,
     from: instant(day),
     to: instant(day + 4 * HALF),
   };
   const lengths = plan ? [] : kind === 'a long Slot' ? [4] : [1, 1, 1, 1];
-  let start = day;
-  for (const length of lengths) {
-    const end = start + length * HALF;
-    const slot = { resourceType: 'Slot', schedule: { reference: '{schedule}' }, status: 'free' };
-    await create(client, { ...slot, start: instant(start), end: instant(end) }, data);
-    start = end;
+  for (const [index, length] of lengths.entries()) {
+    const start = day + index * HALF;
+    const time = { start: instant(start), end: instant(start + length * HALF) };
+    await create(client, slotOn('{schedule}'), { ...data, time });
   }
   return { title: kind, terms: plan?.terms ?? { capacity: 1, before: 0, after: 0 }, data };
 }

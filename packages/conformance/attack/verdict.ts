@@ -1,5 +1,4 @@
 import type { TestReport } from '@medplum/fhirtypes';
-import { escapeText } from '../../../core/fhir/xml/escape.ts';
 import type { Findings } from './attack.ts';
 import type { Operation } from './history.ts';
 import { rules, type Violation } from './judge.ts';
@@ -34,44 +33,6 @@ export function violationTable({ rule, says, operations }: Violation, format: Fo
   ]);
   const table = rows.length > 0 ? [format(['ms', 'who', 'does', 'outcome', 'is told'], rows)] : [];
   return [`${rules[rule]}: broken. ${says}`, ...table].join('\n\n');
-}
-
-const ROW = 34;
-const LEFT = 150;
-const WIDTH = 900;
-const colours: Readonly<Record<Operation['outcome'], string>> = {
-  done: '#2b8a3e',
-  refused: '#c92a2a',
-  unknown: '#868e96',
-};
-
-/** The same as a drawing (SVG): a row for each actor, a bar from each request to its answer. */
-export function violationDrawing({ rule, says, operations }: Violation): string {
-  const actors = [...new Set(inOrder(operations).map(({ actor }) => actor))];
-  const first = Math.min(...operations.map(({ sent }) => sent));
-  const ends = operations.flatMap(({ sent, answered }) => (answered === Number.POSITIVE_INFINITY ? sent : answered));
-  const span = Math.max(1, ...ends.map((end) => end - first));
-  const x = (time: number): number => LEFT + ((Math.min(time, first + span) - first) / span) * (WIDTH - LEFT - 20);
-  /** Bars of one actor that are close to each other lie below one another. */
-  const rows = inOrder(operations).map((operation, index) => ({ operation, y: 70 + index * ROW }));
-  const bars = rows.map(({ operation: { actor, does, told, outcome, sent, answered }, y }) => {
-    const [from, to] = [x(sent), Math.max(x(sent) + 3, x(answered))];
-    const isLate = from > WIDTH / 2;
-    const text = `<text x="${isLate ? from - 4 : from}" y="${y - 3}" text-anchor="${isLate ? 'end' : 'start'}">${escapeText(short(`${does}: ${told}`))}</text>`;
-    const colour = colours[outcome];
-    return `<text x="8" y="${y + 8}" fill="${actors.indexOf(actor) % 2 ? '#1864ab' : '#212529'}">${escapeText(actor)}</text>${text}<rect x="${from.toFixed(1)}" y="${y}" width="${(to - from).toFixed(1)}" height="9" rx="2" fill="${colour}"${answered === Number.POSITIVE_INFINITY ? ' fill-opacity="0.4"' : ''}/>`;
-  });
-  const height = 80 + rows.length * ROW;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="11" role="img">`,
-    `<title>${escapeText(`${rules[rule]}: broken`)}</title>`,
-    `<rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
-    `<text x="8" y="20" font-size="14" font-weight="bold">${escapeText(rules[rule])}: broken</text>`,
-    `<text x="8" y="38">${escapeText(says)}</text>`,
-    ...bars,
-    '</svg>',
-    '',
-  ].join('\n');
 }
 
 /** The result of an attack: `undecided` if nothing could be shown, neither that a rule is broken nor that it holds. */

@@ -102,14 +102,11 @@ export function local(reference: string | undefined, type: string): string {
   return place < 0 ? '' : `${type}/${parts[place + 1]}`;
 }
 
-function byName(versions: readonly Version[]): Map<string, Version[]> {
-  const all = new Map<string, Version[]>();
-  for (const version of versions.toSorted((one, other) => one.at - other.at)) {
-    const name = `${version.type}/${version.id}`;
-    all.set(name, [...(all.get(name) ?? []), version]);
-  }
-  return all;
-}
+const byName = (versions: readonly Version[]): Map<string, Version[]> =>
+  Map.groupBy(
+    versions.toSorted((one, other) => one.at - other.at),
+    ({ type, id }) => `${type}/${id}`,
+  );
 
 /** For how long each version was the latest. */
 function spansOf<S>(
@@ -134,6 +131,14 @@ const together = (one: Span, other: Span): Span => ({
   until: Math.min(one.until, other.until),
 });
 
+function finding(
+  kind: Finding['kind'],
+  { from, until }: Span,
+  about: Omit<Finding, 'kind' | 'from' | 'until'>,
+): Finding {
+  return { kind, from, ...(until !== Number.POSITIVE_INFINITY && { until }), ...about };
+}
+
 const isLong = ({ from, until }: Span, { within, now }: Rules): boolean => Math.min(until, now) - from > within;
 
 /** Findings that follow on each other are one. */
@@ -154,6 +159,15 @@ function merged(findings: readonly Finding[]): Finding[] {
   return [...all.values()].toSorted((a, b) => a.from - b.from);
 }
 
+/** What is known of one Schedule. */
+interface Book {
+  readonly schedule: string;
+  readonly terms: Terms;
+  /** Its appointments and Slots, by the time at which they begin. */
+  readonly visits: readonly Visit[];
+  readonly slots: readonly Stay[];
+}
+
 /** Lists every moment at which time was sold twice, lost, or offered and not bookable. */
 export function audit(versions: readonly Version[], rules: Rules): Finding[] {
   const named = byName(versions);
@@ -170,7 +184,7 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
           isLapsed: endOf(resource) < span.until,
         }
       : undefined,
-  );
+  ).sort((one, other) => one.time.start - other.time.start);
   const stays = spansOf<Stay>(named, ({ resource }, span) =>
     resource?.resourceType === 'Slot'
       ? {
@@ -180,102 +194,78 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
           schedule: local(resource.schedule.reference, 'Schedule'),
         }
       : undefined,
-  );
+  ).sort((one, other) => one.time.start - other.time.start);
   const scheduleOf = new Map(stays.map(({ name, schedule }) => [name, schedule]));
-  const finding = (kind: Finding['kind'], span: Span, about: Omit<Finding, 'kind' | 'from' | 'until'>): Finding => ({
-    kind,
-    from: span.from,
-    ...(span.until !== Number.POSITIVE_INFINITY && { until: span.until }),
-    ...about,
+  const findings = [...new Set(scheduleOf.values())].flatMap((schedule) => {
+    const book = {
+      schedule,
+      terms: rules.termsOf(schedule),
+      visits: visits.filter(({ slots }) => slots.some((slot) => scheduleOf.get(slot) === schedule)),
+      slots: stays.filter((stay) => stay.schedule === schedule),
+    };
+    return [...soldTwice(book, rules), ...notBookable(book, rules), ...lostTime(book, rules)];
   });
-  const findings: Finding[] = [];
-  for (const schedule of new Set(scheduleOf.values())) {
-    const terms = rules.termsOf(schedule);
-    const here = visits
-      .filter(({ slots }) => slots.some((slot) => scheduleOf.get(slot) === schedule))
-      .sort((one, other) => one.time.start - other.time.start);
-    const own = here.filter(({ isMissed }) => !isMissed);
-    const slots = stays
-      .filter((stay) => stay.schedule === schedule)
-      .sort((one, other) => one.time.start - other.time.start);
-    const reach = (terms.before + terms.after) * 60_000;
-    for (const [index, visit] of own.entries()) {
-      const near = own.slice(index + 1);
-      const end = near.findIndex(({ time }) => time.start >= visit.time.end + reach);
-      for (const other of end < 0 ? near : near.slice(0, end)) {
-        const both = together(visit, other);
-        const isSame = visit.slots.some((slot) => other.slots.includes(slot));
-        const meanwhile = own.filter(
-          (one) =>
-            one.from <= both.from &&
-            both.from < one.until &&
-            overlaps(around(one.time, terms), around(other.time, terms)),
-        );
-        const isFull = isCrowded(
-          meanwhile.map(({ time }) => around(time, terms)),
-          terms.capacity,
-        );
-        const areNear = overlaps(around(visit.time, terms), around(other.time, terms));
-        // The writes of one transaction have times of their own.
-        const isInstead = isInPlaceOf(visit, other) || isInPlaceOf(other, visit);
-        const areTogether = both.from < both.until && (!isInstead || isLong(both, rules));
-        if (visit.name !== other.name && areTogether && areNear && (isSame || isFull)) {
-          const time = {
-            start: Math.max(visit.time.start, other.time.start),
-            end: Math.min(visit.time.end, other.time.end),
-          };
-          const says = isSame ? 'two open appointments have one Slot' : 'more open appointments than places';
-          findings.push(finding('sold twice', both, { schedule, time, resources: [visit.name, other.name], says }));
-        }
-      }
-      for (const stay of slots) {
-        if (stay.time.start >= visit.time.end) {
-          break;
-        }
-        const both = together(visit, stay);
-        const isItsOwn = visit.slots.includes(stay.name);
-        if (
-          overlaps(stay.time, visit.time) &&
-          both.from < both.until &&
-          isLong(both, rules) &&
-          stay.status === 'free'
-        ) {
-          if (isItsOwn || terms.capacity === 1) {
-            const says = isItsOwn
-              ? 'the Slot of an open appointment is free'
-              : 'a free Slot lies over an open appointment';
-            findings.push(
-              finding('not bookable', both, { schedule, time: stay.time, resources: [visit.name, stay.name], says }),
-            );
-          }
-        }
-      }
-    }
-    findings.push(...lostTime(slots, here, visits, schedule, rules, finding));
-  }
-  findings.push(...lostAppointments(named, scheduleOf, finding));
-  return merged(findings);
+  return merged([...findings, ...lostAppointments(named, scheduleOf)]);
 }
 
-type Find = (kind: Finding['kind'], span: Span, about: Omit<Finding, 'kind' | 'from' | 'until'>) => Finding;
+/** Open appointments that have one Slot, or more of them at a time than the Schedule takes. */
+function soldTwice({ schedule, terms, visits }: Book, rules: Rules): Finding[] {
+  const own = visits.filter(({ isMissed }) => !isMissed);
+  const reach = (terms.before + terms.after) * 60_000;
+  return own.flatMap((visit, index) => {
+    const later = own.slice(index + 1);
+    const end = later.findIndex(({ time }) => time.start >= visit.time.end + reach);
+    return later.slice(0, end < 0 ? later.length : end).flatMap((other) => {
+      const both = together(visit, other);
+      const isSame = visit.slots.some((slot) => other.slots.includes(slot));
+      const near = around(other.time, terms);
+      const meanwhile = own
+        .filter(({ from, until }) => from <= both.from && both.from < until)
+        .map(({ time }) => around(time, terms))
+        .filter((time) => overlaps(time, near));
+      // The writes of one transaction have times of their own.
+      const isInstead = isInPlaceOf(visit, other) || isInPlaceOf(other, visit);
+      const areTogether = both.from < both.until && (!isInstead || isLong(both, rules));
+      const areNear = overlaps(around(visit.time, terms), near);
+      if (visit.name === other.name || !areTogether || !areNear || !(isSame || isCrowded(meanwhile, terms.capacity))) {
+        return [];
+      }
+      const time = {
+        start: Math.max(visit.time.start, other.time.start),
+        end: Math.min(visit.time.end, other.time.end),
+      };
+      const says = isSame ? 'two open appointments have one Slot' : 'more open appointments than places';
+      return [finding('sold twice', both, { schedule, time, resources: [visit.name, other.name], says })];
+    });
+  });
+}
+
+/** Free Slots at the time of open appointments. */
+function notBookable({ schedule, terms, visits, slots }: Book, rules: Rules): Finding[] {
+  const free = slots.filter(({ status }) => status === 'free');
+  return visits
+    .filter(({ isMissed }) => !isMissed)
+    .flatMap((visit) =>
+      free.flatMap((stay) => {
+        const both = together(visit, stay);
+        const isItsOwn = visit.slots.includes(stay.name);
+        const isOver = overlaps(stay.time, visit.time) && both.from < both.until && isLong(both, rules);
+        const says = isItsOwn ? 'the Slot of an open appointment is free' : 'a free Slot lies over an open appointment';
+        return isOver && (isItsOwn || terms.capacity === 1)
+          ? [finding('not bookable', both, { schedule, time: stay.time, resources: [visit.name, stay.name], says })]
+          : [];
+      }),
+    );
+}
 
 /** Slots that an appointment has taken, and that are still taken when it has ended. */
-function lostTime(
-  slots: readonly Stay[],
-  own: readonly Visit[],
-  visits: readonly Visit[],
-  schedule: string,
-  rules: Rules,
-  finding: Find,
-): Finding[] {
-  const held = new Map<string, Visit[]>();
-  for (const visit of own) {
-    for (const slot of visit.slots) {
-      held.set(slot, [...(held.get(slot) ?? []), visit]);
-    }
-  }
+function lostTime({ schedule, visits, slots }: Book, rules: Rules): Finding[] {
+  const held = Map.groupBy(
+    visits.flatMap((visit) => visit.slots.map((slot) => ({ slot, visit }))),
+    ({ slot }) => slot,
+  );
   return slots.flatMap((stay) => {
-    const holders = held.get(stay.name) ?? [];
+    const holders = (held.get(stay.name) ?? []).map(({ visit }) => visit);
     const last = holders.filter(
       ({ from, until }) => from < stay.until && until >= stay.from && until !== Number.POSITIVE_INFINITY,
     );
@@ -287,16 +277,9 @@ function lostTime(
     const isHeld = holders.some((one) => one.from <= span.from && span.from < one.until) || stay.time.end < rules.now;
     const isLost =
       TAKEN.includes(stay.status) && last.length > 0 && !isHeld && span.until > span.from && isLong(due, rules);
-    return isLost && visits.length > 0
-      ? [
-          finding('lost', span, {
-            schedule,
-            time: stay.time,
-            resources: [last.at(-1)?.name ?? '', stay.name],
-            says: 'the appointment has ended, and its Slot is still taken',
-          }),
-        ]
-      : [];
+    const says = 'the appointment has ended, and its Slot is still taken';
+    const resources = [last.at(-1)?.name ?? '', stay.name];
+    return isLost ? [finding('lost', span, { schedule, time: stay.time, resources, says })] : [];
   });
 }
 
@@ -304,25 +287,16 @@ function lostTime(
 function lostAppointments(
   named: ReadonlyMap<string, readonly Version[]>,
   scheduleOf: ReadonlyMap<string, string>,
-  finding: Find,
 ): Finding[] {
   return [...named].flatMap(([name, own]) => {
     const index = own.findIndex(({ resource }) => !resource);
     const before = own[index - 1]?.resource;
     const deleted = own[index];
-    return deleted && before?.resourceType === 'Appointment' && OPEN.includes(before.status)
-      ? [
-          finding(
-            'lost',
-            { name, from: deleted.at, until: Number.POSITIVE_INFINITY },
-            {
-              schedule: scheduleOf.get(local(before.slot?.[0]?.reference, 'Slot')) ?? '',
-              time: periodOf(before),
-              resources: [name],
-              says: 'an open appointment was deleted',
-            },
-          ),
-        ]
-      : [];
+    if (!deleted || before?.resourceType !== 'Appointment' || !OPEN.includes(before.status)) {
+      return [];
+    }
+    const schedule = scheduleOf.get(local(before.slot?.[0]?.reference, 'Slot')) ?? '';
+    const about = { schedule, time: periodOf(before), resources: [name], says: 'an open appointment was deleted' };
+    return [finding('lost', { name, from: deleted.at, until: Number.POSITIVE_INFINITY }, about)];
   });
 }

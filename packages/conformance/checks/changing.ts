@@ -22,11 +22,7 @@ interface Immutable {
 const immutable: readonly Immutable[] = [
   {
     element: 'slot',
-    operation: {
-      type: 'replace',
-      path: 'Appointment.slot[0].reference',
-      value: { valueString: '{otherSlot}' },
-    },
+    operation: { type: 'replace', path: 'Appointment.slot[0].reference', value: { valueString: '{otherSlot}' } },
     needs: ['slot', 'otherSlot', 'patient'],
   },
   {

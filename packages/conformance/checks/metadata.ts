@@ -92,14 +92,7 @@ const roles = ['TerminRepositoryRolle', 'TerminologieRolle', 'StammdatenRolle'];
 /** What the role for subscriptions demands of Subscription, which stage 6 adds. */
 const subscriptions = {
   interactions: ['read', 'create', 'update', 'delete', 'search-type'],
-  parameters: {
-    _id: 'token',
-    _count: 'number',
-    _lastUpdated: 'date',
-    criteria: 'string',
-    status: 'token',
-    url: 'uri',
-  },
+  parameters: { _id: 'token', _count: 'number', _lastUpdated: 'date', criteria: 'string', status: 'token', url: 'uri' },
   operations: ['status', 'events'],
 } as const;
 

@@ -150,11 +150,7 @@ const byId = (type: Type): Check =>
   });
 
 const byCount = (type: Type): Check =>
-  countCheck(type, {
-    ...about(type),
-    section: 'ISiK Terminplanung, CapabilityStatement, _count',
-    stages: fromStage5,
-  });
+  countCheck(type, { ...about(type), section: 'ISiK Terminplanung, CapabilityStatement, _count', stages: fromStage5 });
 
 const types = Object.keys(subjects) as Type[];
 

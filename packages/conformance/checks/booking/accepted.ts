@@ -87,11 +87,7 @@ export const acceptedChecks: readonly Check[] = [
     needs: ['longSlot', 'schedule', 'patient'],
     request: 'POST /Appointment/$book',
     body: parameters(
-      proposal({
-        start: '{longSlot.start.date}T11:05:00Z',
-        end: '{longSlot.start.date}T11:55:00Z',
-        slot: undefined,
-      }),
+      proposal({ start: '{longSlot.start.date}T11:05:00Z', end: '{longSlot.start.date}T11:55:00Z', slot: undefined }),
       { name: 'schedule', valueReference: { reference: '{schedule}' } },
     ),
     expect: [success, resource('Appointment'), hasId, isBookedOrPending, that('slot.exists()')],

@@ -50,10 +50,7 @@ export const visitChecks: readonly Check[] = [
           serviceType: [
             {
               coding: [
-                {
-                  system: `{${first}.serviceType.0.coding.0.system}`,
-                  code: `{${first}.serviceType.0.coding.0.code}`,
-                },
+                { system: `{${first}.serviceType.0.coding.0.system}`, code: `{${first}.serviceType.0.coding.0.code}` },
               ],
             },
           ],

@@ -3,7 +3,7 @@ import { getStatus } from '@medplum/core';
 import { FhirRouter, type HttpMethod, MemoryRepository } from '@medplum/fhir-router';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { loadDefinitions } from '../../../sandbox/repository/definitions.ts';
-import { adapters } from '../../attack/adapters.ts';
+import plain from '../../adapters/plain.json' with { type: 'json' };
 import type { Attack } from '../../attack/attack.ts';
 import type { World } from '../../attack/network.ts';
 import type { Answer, Client, Sent } from '../../client.ts';
@@ -82,8 +82,8 @@ export function timeless(server: Client): { readonly client: Client; readonly wo
 
 /** What every attack on such a server has in common. */
 export const plainAttack = (client: Client): Omit<Attack, 'goesOn'> => ({
-  portals: [1, 2, 3].map(() => ({ client, adapter: adapters.plain })),
-  staff: { client, adapter: adapters.plain },
+  portals: [1, 2, 3].map(() => ({ client, adapter: plain })),
+  staff: { client, adapter: plain },
   kinds: ['half hours'],
   constants: { serviceType: { system: 'urn:services', code: 'consultation' }, run: randomUUID() },
   from: Date.parse('2031-03-03T10:00:00Z'),
