@@ -18,7 +18,6 @@ import {
   NEUROLOGY,
   resultOf,
   rules,
-  testReport,
   violationTable,
 } from '@appointment-booking/conformance';
 import type { Bundle } from '@medplum/fhirtypes';
@@ -45,7 +44,6 @@ export interface AttackArguments {
   readonly bufferAfter: number;
   readonly restart?: string;
   readonly thisServerIsForTests?: boolean;
-  readonly testReport?: string;
 }
 
 /** Adds the options of an attack to the command. */
@@ -65,8 +63,7 @@ export function defineAttack(command: Command): void {
     .option('--buffer-before <minutes>', 'the time that it needs before each', wholeNumber(0, 600), 0)
     .option('--buffer-after <minutes>', 'the time that it needs after each', wholeNumber(0, 600), 0)
     .option('--restart <command>', 'ends and starts the server, now and then while it is attacked')
-    .option('--this-server-is-for-tests', 'attack a server that is not on this machine, if it says so itself as well')
-    .option('--test-report <file>', 'write the result as a FHIR TestReport');
+    .option('--this-server-is-for-tests', 'attack a server that is not on this machine, if it says so itself as well');
 }
 
 const answers = z.strictObject({ status: z.array(z.int().min(200).max(599)), that: z.string().optional() });
@@ -227,14 +224,9 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
     ...(given.restart && { restart: () => restartBy(given.restart ?? '', requestor) }),
   }).finally(() => listener?.close());
   const result = resultOf(findings);
-  const report = testReport(findings, { baseUrl: subject.baseUrl, issued: new Date().toISOString() });
-  for (const [path, text] of [
-    [given.testReport, `${JSON.stringify(report, undefined, 2)}\n`],
-    [subject.json, `${JSON.stringify({ ...findings, ignored: [...findings.ignored], result, seed }, undefined, 2)}\n`],
-  ] as const) {
-    if (path && text) {
-      writeFileSync(path, text);
-    }
+  if (subject.json) {
+    const text = JSON.stringify({ ...findings, ignored: [...findings.ignored], result, seed }, undefined, 2);
+    writeFileSync(subject.json, `${text}\n`);
   }
   const verdicts = {
     pass: `No rule is broken: ${Object.entries(rules)

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { isNotification, type NotificationStep, type RequestStep, type Sender, type Step } from './check.ts';
 import { type Answer, type Client, entriesOf, isNamed, nameOf } from './client.ts';
 import type { Expectation } from './expectation.ts';
 import type { Listener } from './listener.ts';
+import { isObject, isResource } from './resource.ts';
 import { type Data, fill, fillRequest } from './template.ts';
 
 /** The parties: those who send requests, and the endpoint of a subscriber. */

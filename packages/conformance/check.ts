@@ -1,7 +1,7 @@
 import { presets } from '../../core/config/presets.ts';
-import { isObject } from '../../core/fhir/resource.ts';
 import type { Expectation } from './expectation.ts';
 import type { Need } from './preparation/needs.ts';
+import { isObject } from './resource.ts';
 
 /** What a service claims to implement: the specification alone (`default`), or a stage of ISiK as well. */
 export type Stage = keyof typeof presets;

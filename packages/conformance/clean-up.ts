@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { evalFhirPath } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
-import { isResource } from '../../core/fhir/resource.ts';
 import { type Answer, type Client, entriesOf, isNamed, nameOf, retrying, waitOf } from './client.ts';
 import { cancellation } from './preparation/bodies.ts';
+import { isResource } from './resource.ts';
 
 /** References to what was created while the checks ran, by type. */
 export interface Ledger {

@@ -1,10 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Bundle, BundleEntry, Resource } from '@medplum/fhirtypes';
-import { parseJson } from '../../core/fhir/json.ts';
-import { isXml } from '../../core/fhir/media-types.ts';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { xmlReader } from '../../core/fhir/xml/read.ts';
 import { toXml } from '../../core/fhir/xml/write.ts';
+import { isObject, isResource, parseJson } from './resource.ts';
 
 /** The answer to a request. */
 export interface Answer {
@@ -62,7 +60,7 @@ async function textOf({ body }: Response, mostBytes: number): Promise<string> {
 }
 
 function parsed(text: string, contentType: string): unknown {
-  if (!isXml(contentType)) {
+  if (!/[+/]xml\b/.test(contentType)) {
     return parseJson(text);
   }
   const reader = xmlReader(DEPTH);

@@ -1,7 +1,7 @@
 import { evalFhirPath } from '@medplum/core';
 import type { Bundle, ResourceType } from '@medplum/fhirtypes';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { Answer } from './client.ts';
+import { isObject, isResource } from './resource.ts';
 import { type Data, fillText } from './template.ts';
 
 /** Something that an answer has to satisfy. */

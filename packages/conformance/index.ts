@@ -1,9 +1,9 @@
 /** The face of the kit: checks as data, and what carries them out and reports. */
-export { type Adapter, type AdapterName, acts, adapters } from './attack/adapters.ts';
+export { type Adapter, acts, adapters } from './attack/adapters.ts';
 export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
 export { rules } from './attack/judge.ts';
 export { hasEvents } from './attack/told.ts';
-export { resultOf, testReport, violationTable } from './attack/verdict.ts';
+export { resultOf, violationTable } from './attack/verdict.ts';
 export { audit, type Finding } from './audit/audit.ts';
 export { readHistories, readTerms } from './audit/read.ts';
 export { type Check, type Stage, type Step, stageOf } from './check.ts';

@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Bundle } from '@medplum/fhirtypes';
-import { parseJson } from '../../core/fhir/json.ts';
-import { isResource } from '../../core/fhir/resource.ts';
+import { isResource, parseJson } from './resource.ts';
 
 /** A subscriber's endpoint: it keeps the notifications that it accepts. */
 export interface Listener {

@@ -1,6 +1,5 @@
-import { parseJson } from '../../core/fhir/json.ts';
-import { isObject } from '../../core/fhir/resource.ts';
 import { type Client, clientOf, patience, reach } from './client.ts';
+import { isObject, parseJson } from './resource.ts';
 
 /** How one of the parties is known to its server. */
 interface Login {

@@ -66,7 +66,7 @@ function reasons(results: readonly Result[]): string[] {
 const inWords = ({ reference, reason }: Left): string => `  ${reference}: ${reason}`;
 
 /** Sets titles and rows of cells as a table. */
-type Format = (head: readonly string[], rows: readonly (readonly string[])[]) => string;
+export type Format = (head: readonly string[], rows: readonly (readonly string[])[]) => string;
 
 /** A run for people: every check in a row, then why each did not pass, then the numbers. */
 export function tableReport({ results, left, baseUrl, stage }: Report, format: Format): string {

@@ -1,6 +1,6 @@
 import type { CodeableConcept } from '@medplum/fhirtypes';
-import { isResource } from '../../core/fhir/resource.ts';
 import type { Client } from './client.ts';
+import { isResource } from './resource.ts';
 
 /** A coding of FHIR's own example code system of services: general practice. */
 const general = { system: 'http://terminology.hl7.org/CodeSystem/service-type', code: '124' };

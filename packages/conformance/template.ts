@@ -1,5 +1,5 @@
-import { isObject } from '../../core/fhir/resource.ts';
 import { isNamed, nameOf } from './client.ts';
+import { isObject } from './resource.ts';
 
 /** What placeholders stand for: constants, prepared resources, and answers that earlier steps have kept. */
 export type Data = Readonly<Record<string, unknown>>;

@@ -287,7 +287,27 @@ describe('an offer', () => {
 it('a wish for a service without a waitlist is refused', async () => {
   const schedule = await aSchedule();
   const refused = await join(waiting(await aPatient(), schedule.serviceType?.[0] ?? {}));
-  expect(refused.status).toBe(422);
+  expect(refusalOf(refused)).toEqual([422, 'service-type-not-offered Appointment.serviceType']);
+});
+
+it.each<[string, Partial<Appointment>, number, string]>([
+  ['without a service', { serviceType: [] }, 400, 'malformed-request Appointment.serviceType'],
+  [
+    'for the past',
+    { requestedPeriod: [{ start: '2020-01-01T00:00:00Z', end: '2020-01-02T00:00:00Z' }] },
+    422,
+    'start-in-past Appointment.requestedPeriod[0]',
+  ],
+  [
+    'for ten years',
+    { requestedPeriod: [{ start: inDays(1), end: '2099-01-01T00:00:00Z' }] },
+    422,
+    'too-far-ahead Appointment.requestedPeriod[0]',
+  ],
+  ['with a Slot', { slot: [{ reference: 'Slot/1' }] }, 400, 'malformed-request Appointment.slot'],
+])('a wish %s is refused', async (_, more, status, issue) => {
+  const { service } = await aFullClinic();
+  expect(refusalOf(await join(waiting(await aPatient(), service, more)))).toEqual([status, issue]);
 });
 
 function inDays(days: number): string {

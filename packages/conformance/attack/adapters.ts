@@ -193,6 +193,3 @@ export const adapters = {
     },
   },
 } as const satisfies Readonly<Record<string, Adapter>>;
-
-/** The name of an interface that the attack knows. */
-export type AdapterName = keyof typeof adapters;

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import { type Client, isNamed, type Named, nameOf } from '../client.ts';
 import type { Listener } from '../listener.ts';
 import { clinic, slotOn } from '../preparation/bodies.ts';
+import { isObject, isResource } from '../resource.ts';
 import { type Data, fill } from '../template.ts';
 import type { Adapter } from './adapters.ts';
 import { type Ground, instant, offersIn } from './calendar.ts';

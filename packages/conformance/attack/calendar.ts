@@ -1,6 +1,6 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import { type Client, entriesOf } from '../client.ts';
+import { isObject, isResource } from '../resource.ts';
 import { type Data, fillRequest } from '../template.ts';
 import type { Adapter } from './adapters.ts';
 import type { Period, Terms } from './history.ts';

@@ -1,7 +1,7 @@
 import { evalFhirPath } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import { type Answer, type Client, isNamed, type Named } from '../client.ts';
+import { isObject, isResource } from '../resource.ts';
 import { type Data, fill, fillRequest } from '../template.ts';
 import type { Act, Adapter, Answers, Step } from './adapters.ts';
 import { appointmentIn, type Offer } from './calendar.ts';

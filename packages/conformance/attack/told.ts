@@ -1,5 +1,5 @@
 import type { Bundle, ParametersParameter } from '@medplum/fhirtypes';
-import { isResource } from '../../../core/fhir/resource.ts';
+import { isResource } from '../resource.ts';
 import type { Operation } from './history.ts';
 
 /** An event of a notification: its number in its Subscription, and what it is about. */

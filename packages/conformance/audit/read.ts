@@ -1,7 +1,7 @@
 import type { BundleEntry } from '@medplum/fhirtypes';
-import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import type { Terms } from '../attack/history.ts';
 import { type Client, entriesOf } from '../client.ts';
+import { isObject, isResource } from '../resource.ts';
 import { local, type Version } from './audit.ts';
 
 /** What is read, and how much at most. */

@@ -3,8 +3,6 @@ import { acceptedChecks } from './booking/accepted.ts';
 import { asynchronousChecks } from './booking/asynchronous.ts';
 import { refusedChecks } from './booking/refused.ts';
 import { resubmissionChecks } from './booking/resubmission.ts';
-import { visitChecks } from './booking/visits.ts';
-import { waitlistChecks } from './booking/waitlist.ts';
 import { changingChecks, patientChecks } from './changing.ts';
 import { discoveryChecks } from './discovery.ts';
 import { eventChecks } from './events.ts';
@@ -18,8 +16,6 @@ export const areas = {
   Discovery: discoveryChecks,
   Patients: patientChecks,
   Booking: [...acceptedChecks, ...refusedChecks, ...resubmissionChecks],
-  Visits: visitChecks,
-  Waitlist: waitlistChecks,
   'Asynchronous booking': asynchronousChecks,
   'Updates and cancellations': changingChecks,
   'Reading and searching': readingChecks,

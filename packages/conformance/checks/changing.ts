@@ -3,7 +3,6 @@ import { codedOutcome, header, leadsTo, refusal, resource, status, success, that
 import {
   cancellation,
   cancelledByPatient,
-  type PatchOperation,
   parameters,
   participant,
   patch,
@@ -12,55 +11,34 @@ import {
 } from '../preparation/bodies.ts';
 import { bookSlot } from './booking/common.ts';
 
-/** What an update must not change, and an operation that does. */
-interface Immutable {
-  readonly element: string;
-  readonly operation: PatchOperation;
-  readonly needs?: Check['needs'];
-}
-
-const immutable: readonly Immutable[] = [
-  {
-    element: 'slot',
-    operation: { type: 'replace', path: 'Appointment.slot[0].reference', value: { valueString: '{otherSlot}' } },
-    needs: ['slot', 'otherSlot', 'patient'],
-  },
-  {
-    element: 'start',
-    operation: { type: 'replace', path: 'Appointment.start', value: { valueInstant: '{slot.start.date}T00:00:00Z' } },
-  },
-  {
-    element: 'end',
-    operation: { type: 'replace', path: 'Appointment.end', value: { valueInstant: '{slot.start.date}T23:45:00Z' } },
-  },
-  {
-    element: 'patient',
-    operation: {
-      type: 'replace',
-      path: 'Appointment.participant[{appointment.participant.ofPatient}].actor.reference',
-      value: { valueString: '{otherPatient}' },
-    },
-  },
+/** An element that an update must not change, the place of a change (below Appointment), and the value. */
+const immutable: readonly (readonly [element: string, path: string, value: object])[] = [
+  ['slot', 'slot[0].reference', { valueString: '{otherSlot}' }],
+  ['start', 'start', { valueInstant: '{slot.start.date}T00:00:00Z' }],
+  ['end', 'end', { valueInstant: '{slot.start.date}T23:45:00Z' }],
+  ['patient', 'participant[{appointment.participant.ofPatient}].actor.reference', { valueString: '{otherPatient}' }],
 ];
 
-const immutableCheck = ({ element, operation, needs = ['slot', 'patient'] }: Immutable): Check => ({
+const createPatient = (keep: string): RequestStep => ({
+  request: 'POST /Patient',
+  body: patient({ identifier: undefined }),
+  keep,
+  expect: [success],
+});
+
+const immutableCheck = ([element, path, value]: (typeof immutable)[number]): Check => ({
   name: `patch-${element}`,
   rule: `An update that changes the ${element} is refused with 400 and a coded OperationOutcome, and changes nothing.`,
   section: 'Specification 4.5 and 7',
-  needs,
+  needs: ['slot', 'patient', ...(element === 'slot' ? (['otherSlot'] as const) : [])],
   steps: [
-    ...(element === 'patient'
-      ? [
-          {
-            request: 'POST /Patient',
-            body: patient({ identifier: undefined }),
-            keep: 'otherPatient',
-            expect: [success],
-          } as const,
-        ]
-      : []),
+    ...(element === 'patient' ? [createPatient('otherPatient')] : []),
     bookSlot,
-    { request: 'PATCH /{appointment}', body: patch(operation), expect: [status(400), codedOutcome] },
+    {
+      request: 'PATCH /{appointment}',
+      body: patch({ type: 'replace', path: `Appointment.${path}`, value }),
+      expect: [status(400), codedOutcome],
+    },
     {
       request: 'GET /{appointment}',
       expect: [
@@ -199,7 +177,7 @@ export const patientChecks: readonly Check[] = [
     rule: 'PUT /Patient/[id] updates a Patient.',
     section: 'Specification 4.6',
     steps: [
-      { request: 'POST /Patient', body: patient({ identifier: undefined }), keep: 'created', expect: [success] },
+      createPatient('created'),
       {
         request: 'PUT /{created}',
         body: patient({ identifier: undefined, id: '{created.id}', birthDate: '1981-01-01' }),
@@ -215,7 +193,7 @@ export const patientChecks: readonly Check[] = [
     stages: fromStage5,
     needs: ['slot'],
     steps: [
-      { request: 'POST /Patient', body: patient({ identifier: undefined }), keep: 'created', expect: [status(201)] },
+      createPatient('created'),
       {
         request: 'POST /Appointment/$book',
         body: parameters(proposal({ participant: [participant('{created}')] })),

@@ -1,5 +1,4 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import { isObject } from '../../../core/fhir/resource.ts';
 import { asking, type Check, fromStage6, isikStages } from '../check.ts';
 import {
   type Expectation,
@@ -12,6 +11,7 @@ import {
   status,
   that,
 } from '../expectation.ts';
+import { isObject } from '../resource.ts';
 
 const usage = (type: string): `GET ${string}` =>
   `GET /CodeSystem?context-type-value={config.contextTypeSystem}|ResourceUsage\${config.resourceTypesSystem}|${type}&_count=100`;

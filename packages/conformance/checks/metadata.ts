@@ -1,6 +1,6 @@
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { asking, type Check, fromStage5, fromStage6, isikStages, type Stage } from '../check.ts';
-import { header, names, resource, status, that } from '../expectation.ts';
+import { type Expectation, header, names, resource, status, that } from '../expectation.ts';
 
 /** What the capability statement of a stage must name of a type, beginning with `in`. */
 interface Required {
@@ -115,34 +115,45 @@ const withInteraction = (type: string, code: string) =>
 const withParameter = (type: string, name: string, kind: string) =>
   that(inStatement(type, `searchParam.where(name = '${name}' and type = '${kind}').exists()`));
 
+/** A statement that a stage demands of the CapabilityStatement. */
+const stated = (stages: readonly Stage[], name: string, rule: string, ...conditions: readonly Expectation[]): Check =>
+  asking({
+    name: `metadata-${name}`,
+    rule: `The CapabilityStatement ${rule}`,
+    section: 'ISiK Terminplanung, CapabilityStatement',
+    stages,
+    request: 'GET /metadata',
+    expect: [status(200), ...conditions],
+  });
+
 function interactionCheck({ type, in: stages }: Required, code: string): Check {
   const feature = features[code]?.(type);
-  return asking({
-    name: `metadata-${type.toLowerCase()}-${code}`,
-    rule: `The CapabilityStatement names the interaction ${code} of ${type}.`,
-    section: 'ISiK Terminplanung, CapabilityStatement',
-    stages,
-    request: 'GET /metadata',
-    expect: [status(200), withInteraction(type, code)],
+  const rule = `names the interaction ${code} of ${type}.`;
+  return {
+    ...stated(stages, `${type.toLowerCase()}-${code}`, rule, withInteraction(type, code)),
     covers: feature ? [{ feature, scenario: SCENARIO }] : [],
-  });
+  };
 }
 
-const parameterCheck = (type: string, stages: readonly Stage[], parameters: Required['parameters'], more = ''): Check =>
-  asking({
-    name: `metadata-${type.toLowerCase()}-search-parameters${more}`,
-    rule: `The CapabilityStatement names the search parameters ${Object.keys(parameters).join(', ')} of ${type}.`,
-    section: 'ISiK Terminplanung, CapabilityStatement',
+const parameterCheck = (
+  type: string,
+  stages: readonly Stage[],
+  parameters: Required['parameters'],
+  more = '',
+): Check => ({
+  ...stated(
     stages,
-    request: 'GET /metadata',
-    expect: [status(200), ...Object.entries(parameters).map(([name, kind]) => withParameter(type, name, kind))],
-    covers: [
-      {
-        feature: `${type}-Search`,
-        scenario: 'Validation of the search parameter definitions in the CapabilityStatement',
-      },
-    ],
-  });
+    `${type.toLowerCase()}-search-parameters${more}`,
+    `names the search parameters ${Object.keys(parameters).join(', ')} of ${type}.`,
+    ...Object.entries(parameters).map(([name, kind]) => withParameter(type, name, kind)),
+  ),
+  covers: [
+    {
+      feature: `${type}-Search`,
+      scenario: 'Validation of the search parameter definitions in the CapabilityStatement',
+    },
+  ],
+});
 
 const byType: readonly Check[] = required.flatMap((one) => [
   ...one.interactions.map((code) => interactionCheck(one, code)),
@@ -176,35 +187,21 @@ export const metadataChecks: readonly Check[] = [
     ],
     covers: [{ feature: 'Appointment-Book', scenario: SCENARIO }],
   }),
-  asking({
-    name: 'metadata-book-definition',
-    rule: 'The operation book is defined by the stage’s OperationDefinition.',
-    section: 'ISiK Terminplanung, CapabilityStatement',
-    stages: isikStages,
-    request: 'GET /metadata',
-    expect: [status(200), that(inStatement('Appointment', names('operation.definition', '{uri.book}')))],
-  }),
-  asking({
-    name: 'metadata-profiles',
-    rule: 'The CapabilityStatement names the profiles of Appointment, Schedule and Slot.',
-    section: 'ISiK Terminplanung, CapabilityStatement',
-    stages: isikStages,
-    request: 'GET /metadata',
-    expect: [
-      status(200),
-      that(inStatement('Appointment', names('supportedProfile', '{uri.LocalTermin}'))),
-      that(inStatement('Schedule', names('supportedProfile', '{uri.LocalSchedule}'))),
-      that(inStatement('Slot', names('supportedProfile', '{uri.LocalSlot}'))),
-    ],
-  }),
-  asking({
-    name: 'metadata-instantiates',
-    rule: 'The CapabilityStatement names the roles that the service implements.',
-    section: 'ISiK Terminplanung, CapabilityStatement, instantiates',
-    stages: fromStage5,
-    request: 'GET /metadata',
-    expect: [status(200), ...roles.map(carriesOut)],
-  }),
+  stated(
+    isikStages,
+    'book-definition',
+    'defines the operation book by the stage’s OperationDefinition.',
+    that(inStatement('Appointment', names('operation.definition', '{uri.book}'))),
+  ),
+  stated(
+    isikStages,
+    'profiles',
+    'names the profiles of Appointment, Schedule and Slot.',
+    that(inStatement('Appointment', names('supportedProfile', '{uri.LocalTermin}'))),
+    that(inStatement('Schedule', names('supportedProfile', '{uri.LocalSchedule}'))),
+    that(inStatement('Slot', names('supportedProfile', '{uri.LocalSlot}'))),
+  ),
+  stated(fromStage5, 'instantiates', 'names the roles that the service implements.', ...roles.map(carriesOut)),
   asking({
     name: 'metadata-xml',
     rule: 'Resources are returned as XML to clients that ask for it.',
@@ -245,12 +242,13 @@ export const metadataChecks: readonly Check[] = [
   ...Object.entries(masterData).map(([type, parameters]) =>
     parameterCheck(type, fromStage5, parameters, '-of-master-data'),
   ),
-  asking({
-    name: 'metadata-encounter-include',
-    rule: 'The CapabilityStatement says that the patient of an Encounter can be included.',
+  {
+    ...stated(
+      fromStage5,
+      'encounter-include',
+      'says that the patient of an Encounter can be included.',
+      that(inStatement('Encounter', "searchInclude.where($this = 'Encounter:patient').exists()")),
+    ),
     section: 'ISiK Basismodul, CapabilityStatement',
-    stages: fromStage5,
-    request: 'GET /metadata',
-    expect: [status(200), that(inStatement('Encounter', "searchInclude.where($this = 'Encounter:patient').exists()"))],
-  }),
+  },
 ];

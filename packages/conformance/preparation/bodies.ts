@@ -6,11 +6,6 @@ const serviceType = [
   { coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }], text: 'Consultation' },
 ];
 
-/** A service that nobody else offers: whoever waits for it waits for the kit's own times. */
-export const waitlistType = [
-  { coding: [{ system: '{uri.LocalServiceType}', code: '{run}-waitlist' }], text: 'Consultation' },
-];
-
 const specialty = [{ coding: [{ system: '{specialty.system}', code: '{specialty.code}' }] }];
 
 const tag = [{ system: '{config.metaTagSystem}', code: 'external' }];
@@ -80,37 +75,8 @@ export const clinic = {
     ],
   }),
   serviceSchedule: schedule({ actor: [{ reference: '{healthcareService}', display: 'Conformance test' }] }),
-  visitService: {
-    resourceType: 'HealthcareService',
-    active: true,
-    name: 'Conformance test of visits {run}',
-    type: serviceType,
-    specialty,
-    extension: [
-      {
-        url: '{uri.LocalVisit}',
-        extension: [
-          {
-            url: 'step',
-            extension: [
-              { url: 'name', valueString: 'First' },
-              { url: 'schedule', valueReference: { reference: '{schedule}' } },
-              {
-                url: 'duration',
-                valueDuration: { value: 30, code: 'min', unit: 'min', system: 'http://unitsofmeasure.org' },
-              },
-            ],
-          },
-        ],
-      },
-    ],
-  },
   inactiveSchedule: schedule({ active: false }),
   manualSchedule: schedule({ extension: [{ url: '{uri.LocalConfirmation}', valueCode: 'manual' }] }),
-  waitlistSchedule: schedule({
-    extension: [{ url: '{uri.LocalBookingPolicy}', extension: [{ url: 'refill', valueBoolean: true }] }],
-    serviceType: waitlistType,
-  }),
   encounter: { ...inpatient, status: 'planned', identifier: admission('{run}') },
   stay: {
     ...inpatient,

@@ -10,11 +10,8 @@ export const needs = {
   schedule:
     'an active Schedule with a service type (coded, with text), specialty NEUR (IHE-D), a name, and the Practitioner as actor with display; confirmed at once',
   serviceSchedule: 'an active Schedule of the HealthcareService',
-  visitService: 'an active HealthcareService whose LocalVisit has one step, First, of half an hour on the Schedule',
   inactiveSchedule: 'a Schedule that is not active',
   manualSchedule: 'an active Schedule whose appointments staff confirm by hand',
-  waitlistSchedule:
-    'an active Schedule with a service type of its own, whose policy offers freed time to those who wait',
   slot: 'free Slots in the future on the Schedule, one for each check that books (found by search if the Schedule is named)',
   otherSlot:
     'further free Slots in the future on the Schedule, at other times (found by search if the Schedule is named)',
@@ -22,7 +19,6 @@ export const needs = {
   serviceSlot: 'a free Slot in the future on the Schedule of the HealthcareService',
   manualSlot: 'free Slots in the future on a Schedule whose appointments staff confirm by hand',
   privateSlot: 'a free Slot in the future on the Schedule that serves only the payer kind "private" of LocalPayerKinds',
-  waitlistSlot: 'free Slots within a year on the Schedule that offers freed time to those who wait',
   pastSlot: 'a Slot on the Schedule that is free and over',
   busySlot: 'a busy Slot in the future on the Schedule',
   patient: 'an active Patient that the requestor may book for',
@@ -39,7 +35,7 @@ export const needs = {
 export type Need = keyof typeof needs;
 
 /** What one check uses up: every check gets one of its own. */
-export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot', 'privateSlot', 'waitlistSlot'];
+export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot', 'privateSlot'];
 
 /** A need that is not met. */
 export class Unprepared extends Error {

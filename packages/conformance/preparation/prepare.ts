@@ -1,7 +1,7 @@
-import { isObject, isResource } from '../../../core/fhir/resource.ts';
 import { type Actors, carryOut } from '../carry-out.ts';
 import { entriesOf } from '../client.ts';
 import { status as answered } from '../expectation.ts';
+import { isObject, isResource } from '../resource.ts';
 import type { Data } from '../template.ts';
 import { type Need, Unprepared, usedUp } from './needs.ts';
 import { type Recipe, recipes, type Time } from './recipes.ts';
@@ -36,9 +36,6 @@ const DAY = 1_440 * MINUTE;
 /** Half hours on one day: few enough to fall on the same date all over Europe. */
 const ON_A_DAY = 12;
 
-/** Nobody waits for times of more than a year ahead. */
-const MONTH = 30 * DAY;
-
 /** More free Slots than there are checks. */
 const MOST_OFFERS = 200;
 
@@ -49,7 +46,6 @@ const DAYS = 60;
 function clock(from: number): Readonly<Record<Time, () => object>> {
   let halfHours = 0;
   let days = 0;
-  let soon = 0;
   const span = (start: number, minutes: number) => ({
     start: new Date(start).toISOString(),
     end: new Date(start + minutes * MINUTE).toISOString(),
@@ -61,7 +57,6 @@ function clock(from: number): Readonly<Record<Time, () => object>> {
       return span(at, 30);
     },
     longDay: () => span(from + (DAYS + days++) * DAY, 660),
-    soon: () => span(Date.now() + MONTH + soon++ * 30 * MINUTE, 30),
     past: () => span(Date.now() - DAY, 30),
   };
 }

@@ -5,7 +5,7 @@ import { cancelledByPatient, clinic, parameters, patient, payerKind, proposal, s
 import type { Need } from './needs.ts';
 
 /** Which times a recipe gets as `{time.start}` and `{time.end}`. */
-export type Time = 'halfHour' | 'longDay' | 'soon' | 'past';
+export type Time = 'halfHour' | 'longDay' | 'past';
 
 /** How the kit creates what checks need: what that needs in turn, and the steps, one of which keeps the result. */
 export interface Recipe {
@@ -53,7 +53,6 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   healthcareService: byStaff([], 'healthcareService', 'HealthcareService', clinic.healthcareService),
   schedule: byStaff(['practitioner'], 'schedule', 'Schedule', clinic.schedule),
   serviceSchedule: byStaff(['healthcareService'], 'serviceSchedule', 'Schedule', clinic.serviceSchedule),
-  visitService: byStaff(['schedule'], 'visitService', 'HealthcareService', clinic.visitService),
   inactiveSchedule: byStaff(['practitioner'], 'inactiveSchedule', 'Schedule', clinic.inactiveSchedule),
   manualSchedule: {
     ...manual,
@@ -62,7 +61,6 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
     steps: [...manual.steps, ...isConfirmedByHand],
     orElse: isBooked,
   },
-  waitlistSchedule: byStaff(['practitioner'], 'waitlistSchedule', 'Schedule', clinic.waitlistSchedule),
   slot: freeSlot('slot', 'schedule', 'halfHour'),
   otherSlot: freeSlot('otherSlot', 'schedule', 'halfHour'),
   longSlot: freeSlot('longSlot', 'schedule', 'longDay'),
@@ -75,7 +73,6 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
     slotOn('{schedule}', { extension: [payerKind('private')] }),
     'halfHour',
   ),
-  waitlistSlot: freeSlot('waitlistSlot', 'waitlistSchedule', 'soon'),
   pastSlot: freeSlot('pastSlot', 'schedule', 'past'),
   busySlot: byStaff(['schedule'], 'busySlot', 'Slot', slotOn('{schedule}', { status: 'busy' }), 'halfHour'),
   patient: byRequestor('patient', patient()),

@@ -287,6 +287,57 @@ describe('a visit of which several appointments were taken', () => {
 });
 
 describe('what is refused', () => {
+  const period = (start: string, end: string): Parameter => ({ name: 'period', valuePeriod: { start, end } });
+  it.each<[string, Parameter, number, string]>([
+    ['a parameter that $find does not have', { name: 'colour' }, 400, 'parameter-unknown Parameters.parameter[2].name'],
+    ['a period that is none', { name: 'period' }, 400, 'malformed-request Parameters.parameter[1]'],
+    [
+      'a search for a thousand visits',
+      { name: 'count', valuePositiveInt: 1_000 },
+      400,
+      'malformed-request Parameters.parameter[2]',
+    ],
+    [
+      'a period that ends before it starts',
+      period(minutes(30), minutes(0)),
+      422,
+      "period-invalid Parameters.parameter.where(name = 'period')",
+    ],
+    [
+      'a period that is over',
+      period('2020-01-01', '2020-01-31'),
+      422,
+      "start-in-past Parameters.parameter.where(name = 'period')",
+    ],
+    [
+      'a period of ten years',
+      period('2090-01-01', '2099-12-31'),
+      422,
+      "too-costly Parameters.parameter.where(name = 'period')",
+    ],
+    [
+      'a step that the visit does not have',
+      { name: 'step', valueString: '?' },
+      422,
+      "visit-mismatch Parameters.parameter.where(name = 'step')",
+    ],
+    [
+      'a visit without a step that it needs',
+      { name: 'without', valueString: 'Blood' },
+      422,
+      "visit-mismatch Parameters.parameter.where(name = 'without')",
+    ],
+  ])('%s', async (_, parameter, status, issue) => {
+    const service = await aService(step('Blood', ...schedules(await aSchedule()), length('duration', 20)));
+    expect(refusalOf(await find(service, 'portal-a', parameter))).toEqual([status, issue]);
+  });
+
+  it('a search without a service', async () => {
+    const body = { resourceType: 'Parameters', parameter: [period(minutes(0), minutes(180))] };
+    const refused = await request('portal-a', 'POST', '/Appointment/$find', { body });
+    expect(refusalOf(refused)).toEqual([400, 'element-missing Parameters']);
+  });
+
   it('a service that is not there, and one that the caller cannot book with anybody, whatever the reason', async () => {
     const gone = await find({ resourceType: 'HealthcareService', id: randomUUID() });
     const nobody = await find(
