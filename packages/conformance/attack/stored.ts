@@ -8,7 +8,7 @@ import { type Bounds, type Calendar, type Held, mayTake, mustBeOffered, type Vio
 import { isSo, type Party } from './perform.ts';
 
 /** The appointments of all patients, as the server shows them to each party. */
-export type Inventory = ReadonlyMap<string, { readonly party: Party; readonly appointment: Appointment & Named }>;
+type Inventory = ReadonlyMap<string, { readonly party: Party; readonly appointment: Appointment & Named }>;
 
 export const isOpen = ({ status }: Appointment): boolean => OPEN.includes(status);
 

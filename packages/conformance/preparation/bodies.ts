@@ -170,7 +170,7 @@ export const parameters = (appointment: object, ...more: readonly object[]): obj
 });
 
 /** An operation of a FHIRPath Patch. */
-export type PatchOperation =
+type PatchOperation =
   | { readonly type: 'replace'; readonly path: string; readonly value: object }
   | { readonly type: 'add'; readonly path: string; readonly name: string; readonly value: object };
 
