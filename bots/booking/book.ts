@@ -1,14 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { consentIn, withConsent } from '../../core/booking/appointment/consent.ts';
-import {
-  askForTurn,
-  formatBookingAnswer,
-  formatDryRunAnswer,
-  isTurnOffered,
-  leadsIn,
-  versionAskedFor,
-} from '../../core/booking/book/answer.ts';
+import { formatBookingAnswer, formatDryRunAnswer, leadsIn, versionAskedFor } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
@@ -35,7 +28,6 @@ export async function handler(
   const caller = callerOf(event);
   const assistant = { id: caller.id, display: caller.reference?.display };
   const result = await bookAppointment(medplum, asked, caller, {
-    isTurnOffered: isTurnOffered(event.headers),
     ...(consentIn(event.headers) === 'given' && {
       extend: (transaction, newId) => ({
         ...transaction,
@@ -44,7 +36,7 @@ export async function handler(
     }),
   });
   if (result.kind === 'refused') {
-    return result.isOutOfTurn ? askForTurn : toOperationOutcome(result.issues, config);
+    return toOperationOutcome(result.issues, config);
   }
   if (result.kind === 'judged') {
     return formatDryRunAnswer(event.headers);

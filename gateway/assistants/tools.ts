@@ -14,7 +14,7 @@ import { offsetAt } from '../../core/time/time-zone.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import type { FhirResponse } from '../http/response.ts';
-import { bookingAnswer, callHold, callInTurns } from '../interactions/book.ts';
+import { bookingAnswer, callBook, callHold } from '../interactions/book.ts';
 import { limitingChanges } from '../interactions/limiting-changes.ts';
 import { read } from '../interactions/read.ts';
 import { nameOf } from '../medplum/current-profile.ts';
@@ -316,7 +316,7 @@ function bodyFor(stored: Appointment, { person, note }: Book, context: ToolConte
 
 /** Books with the consent that a trusted assistant says it has. */
 const bookAgreed: Handler = async (exchange, gateway) => {
-  const answer = await callInTurns(exchange, gateway, { [CONSENT_HEADER]: 'given' });
+  const answer = await callBook(exchange, gateway, { [CONSENT_HEADER]: 'given' });
   return bookingAnswer(answer, exchange, gateway);
 };
 

@@ -1,10 +1,4 @@
-import {
-  ANSWER_HEADER,
-  AS_PARAMETERS,
-  isAskingForTurn,
-  OFFERING_A_TURN,
-  VERSION_HEADER,
-} from '../../core/booking/book/answer.ts';
+import { ANSWER_HEADER, AS_PARAMETERS, VERSION_HEADER } from '../../core/booking/book/answer.ts';
 import { asksForDryRun } from '../../core/booking/book/request/request.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { queueKeys } from '../booking-queue.ts';
@@ -20,28 +14,19 @@ import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 import { enqueueBooking } from './async-book.ts';
 
-/**
- * Calls the Bot. Bookings of one caller that a quota counts would overtake each other again and again: those that were
- * overtaken take turns.
- */
-export async function callInTurns(
+/** Calls the Bot. One caller's bookings of the same slot take turns. */
+export const callBook = (
   exchange: FhirRequest,
   context: GatewayContext,
   headers: Readonly<Record<string, string>>,
-) {
-  const name = nameOf(exchange.caller);
-  const keys = queueKeys(exchange.body, name);
-  const call = (answer: string) =>
+): Promise<UpstreamAnswer | UpstreamFailure> =>
+  context.turns.take(queueKeys(exchange.body, nameOf(exchange.caller)), () =>
     callBot('book', exchange.body, exchange, context, {
       ...context.leads.headersFor(exchange.body),
-      [ANSWER_HEADER]: answer,
+      [ANSWER_HEADER]: AS_PARAMETERS,
       ...headers,
-    });
-  const first = await context.turns.take(keys, () => call(OFFERING_A_TURN));
-  return isAskingForTurn(bodyOf(first))
-    ? context.turns.take([...keys, `$book ${name}`], () => call(AS_PARAMETERS))
-    : first;
-}
+    }),
+  );
 
 /** The answer to a booking, a hold or an entry of the waitlist. */
 export function bookingAnswer(
@@ -61,9 +46,8 @@ const notLater: Issue = {
 
 /**
  * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with the result;
- * with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'. One
- * caller's bookings of the same slot take turns, and so do those that a quota counts. With `If-Match`, an appointment is moved
- * only if it has that version; otherwise the answer is 412.
+ * with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'. With
+ * `If-Match`, an appointment is moved only if it has that version; otherwise the answer is 412.
  *
  * @see specification 4.4
  */
@@ -76,7 +60,7 @@ export const book: Handler = async (exchange, context) => {
     return ifMatch.version === undefined ? enqueueBooking(exchange, context) : refusal([notLater], context.config);
   }
   const { version } = ifMatch;
-  const answer = await callInTurns(exchange, context, version === undefined ? {} : { [VERSION_HEADER]: version });
+  const answer = await callBook(exchange, context, version === undefined ? {} : { [VERSION_HEADER]: version });
   return bookingAnswer(answer, exchange, context);
 };
 

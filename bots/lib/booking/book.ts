@@ -6,7 +6,6 @@ import {
   eachOf,
   type ParsedRequest,
 } from '../../../core/booking/book/request/request.ts';
-import { isCounted } from '../../../core/booking/policy/quota.ts';
 import type { ResourceSet } from '../../../core/booking/resource-set.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
@@ -23,15 +22,7 @@ export type BookingResult =
   | { readonly kind: 'booked' | 'existing'; readonly appointments: readonly Appointment[] }
   /** Everything was judged, nothing was written: the request would be carried out (`dry-run`). */
   | { readonly kind: 'judged' }
-  | {
-      readonly kind: 'refused';
-      readonly issues: readonly Issue[];
-      /**
-       * Other bookings of the same requestor were faster, and a quota counts them all: they should be tried again in
-       * turn.
-       */
-      readonly isOutOfTurn?: boolean;
-    };
+  | { readonly kind: 'refused'; readonly issues: readonly Issue[] };
 
 /** The server has carried the transaction out, but its answer does not show the appointment. */
 const unseen: Issue = {
@@ -52,8 +43,6 @@ type Extend = (transaction: Bundle, newId: () => string, count: number) => Bundl
 interface BookingOptions extends Pick<DecisionOptions, 'purpose' | 'offer'> {
   /** Adds to the transaction what must be written together with the booking. */
   readonly extend?: Extend;
-  /** Whether the caller lets bookings of the same requestor take turns, so that trying again is left to it. */
-  readonly isTurnOffered?: boolean;
 }
 
 /** The result of one attempt: the booking is finished, or must be decided again. */
@@ -92,34 +81,22 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
 /** A booking is decided again only while the gateway is still waiting. */
 const attempts = { within: timeLimits(config).decide };
 
-/** Writes what was decided. Where the caller offers turns, a booking that a quota counts is not tried again here. */
-async function carryOut(
-  medplum: MedplumClient,
-  request: BookRequest,
-  transaction: Bundle,
-  { extend = (bundle) => bundle, isTurnOffered = false }: BookingOptions,
-): Promise<Attempt> {
-  const written = await write(medplum, request, extend(transaction, newId, eachOf(request).length));
-  const isOvertaken = written.kind === 'again' && written.issue === contested;
-  return isOvertaken && isTurnOffered && isCounted(transaction, config)
-    ? { kind: 'refused', issues: [contested], isOutOfTurn: true }
-    : written;
-}
-
 async function attempt(
   medplum: MedplumClient,
   parsed: ReadableRequest,
   requestor: Requestor,
-  options: BookingOptions,
+  { purpose, offer, extend = (bundle) => bundle }: BookingOptions,
 ): Promise<Attempted> {
-  const { isDryRun = false } = parsed.request;
-  const { purpose, offer } = options;
+  const { request } = parsed;
+  const { isDryRun = false } = request;
   const { plan, state } = await decideBooking(medplum, parsed, requestor, { purpose, isDry: isDryRun, offer });
   switch (plan.kind) {
     case 'existing':
       return isDryRun ? { kind: 'judged' } : plan;
     case 'write':
-      return isDryRun ? { kind: 'judged' } : carryOut(medplum, parsed.request, plan.transaction, options);
+      return isDryRun
+        ? { kind: 'judged' }
+        : write(medplum, request, extend(plan.transaction, newId, eachOf(request).length));
     case 'refuse':
       return { ...refused(...plan.issues), state, ...(plan.returning && { returning: plan.returning }) };
     case 'read':

@@ -12,12 +12,6 @@ export const ANSWER_HEADER = 'x-booking-answer';
 /** Value of the header: answer with Parameters. */
 export const AS_PARAMETERS = 'parameters';
 
-/**
- * Value of the header: answer with Parameters, too; if the Bot asks for it, the gateway lets the bookings of this caller
- * take turns.
- */
-export const OFFERING_A_TURN = 'parameters-or-turn';
-
 /** Request header by which the gateway tells the Bot `book` the version that the moved appointment must have (`If-Match`). */
 export const VERSION_HEADER = 'x-booking-if-match';
 
@@ -70,28 +64,7 @@ export function bundleOf(appointments: readonly Appointment[], baseUrl?: string)
   return { resourceType: 'Bundle', type: 'collection', entry };
 }
 
-const headerIn = (headers: unknown): unknown => (isObject(headers) ? headers[ANSWER_HEADER] : undefined);
-
-/**
- * Whether the Bot may ask for a turn instead of trying again by itself.
- *
- * @param headers - of the request, by name in lower case
- */
-export const isTurnOffered = (headers: unknown): boolean => headerIn(headers) === OFFERING_A_TURN;
-
-const wantsParameters = (headers: unknown): boolean => headerIn(headers) === AS_PARAMETERS || isTurnOffered(headers);
-
-/**
- * What the Bot `book` returns for a booking that was overtaken by others of the same requestor, which count towards the same
- * quota. Nothing was written.
- */
-export const askForTurn: Parameters = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
-
-/** Whether the Bot `book` asks to be called again when it is its requestor's turn. */
-export function isAskingForTurn(body: unknown): boolean {
-  const parameters = isResource(body, 'Parameters') ? (body.parameter ?? []) : [];
-  return parameters.some(({ name, valueBoolean }) => name === 'turn' && valueBoolean === true);
-}
+const wantsParameters = (headers: unknown): boolean => isObject(headers) && headers[ANSWER_HEADER] === AS_PARAMETERS;
 
 /**
  * What the Bot `book` returns for one appointment or several.

@@ -1,4 +1,4 @@
-import type { Appointment, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
@@ -6,7 +6,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { offeredServiceIds } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
-import { isRow, newRow, rowSearch, valueIn } from '../../rows/row.ts';
+import { newRow, rowSearch, valueIn } from '../../rows/row.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { intervalOf, localDayOf } from '../../time/local-day.ts';
@@ -221,11 +221,6 @@ export function quotaRow({ row }: Pick<Quota, 'row'>, config: PublicConfig, stor
     output: [{ type: { text: USES }, valueInteger: (before + 1) % 1_000_000_000 }],
   };
   return newRow('quota', { status: 'completed', ...more }, config, stored);
-}
-
-/** Whether a transaction uses up a quota. */
-export function isCounted({ entry = [] }: Bundle, config: PublicConfig): boolean {
-  return entry.some(({ resource }) => resource?.resourceType === 'Task' && isRow(resource, ['quota'], config));
 }
 
 /** The search for the row of a quota. */

@@ -8,13 +8,7 @@ import { bookAppointment } from '../../../bots/lib/booking/book.ts';
 import { type DecisionOptions, decideBooking, type Requestor } from '../../../bots/lib/booking/decide.ts';
 import type { Unanswered } from '../../../bots/lib/medplum.ts';
 import { CONSENT_HEADER } from '../../../core/booking/appointment/consent.ts';
-import {
-  ANSWER_HEADER,
-  AS_PARAMETERS,
-  askForTurn,
-  LEADS_HEADER,
-  OFFERING_A_TURN,
-} from '../../../core/booking/book/answer.ts';
+import { LEADS_HEADER } from '../../../core/booking/book/answer.ts';
 import { type Purpose, parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { limitsReached } from '../../../core/booking/policy/requestor-limits.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
@@ -79,16 +73,6 @@ describe('book', () => {
     expect(problems(held)).toEqual([]);
     expect(JSON.stringify(held)).toContain(`"valueInstant":"${soon?.start}"`);
     expect(JSON.stringify(held)).not.toContain(`"valueInstant":"${late?.start}"`);
-  });
-
-  it.each([
-    [OFFERING_A_TURN, askForTurn],
-    [AS_PARAMETERS, { parameter: [{ name: 'return' }, { name: 'existing' }] }],
-  ])('a booking that a quota counts asks for a turn if the gateway offers one (%s)', async (header, expected) => {
-    const { portal, patient, slot } = await setting({ extension: [policy({ maxPerPortalAndDay: 5 })] });
-    medplum().interfere(only(asks(/^POST Appointment/), overtaken));
-    const event = eventOf(proposed(patient, [slot]), portal, { [ANSWER_HEADER]: header });
-    expect(await book(medplum().medplum, event)).toMatchObject(expected);
   });
 });
 
@@ -191,26 +175,6 @@ describe('book', () => {
         }),
       );
       expect(issuesIn(await book(given, { identifier }))).toEqual(['slot-not-free Appointment.slot[0]']);
-    });
-  });
-
-  describe('turns', () => {
-    const counted = { extension: [policy({ maxPerPortalAndDay: 5 })] };
-    const once = () => medplum().interfere(only((asked) => asks(/^P.* Appointment/)(asked), overtaken));
-
-    it.each([
-      ['that are not offered', counted, {}],
-      ['where no quota counts', {}, { isTurnOffered: true }],
-    ])('%s are not asked for', async (_, schedule, options) => {
-      const given = await setting(schedule);
-      once();
-      expect(await book(given, {}, options)).toMatchObject({ kind: 'booked' });
-    });
-
-    it('are not asked for when an answer is lost', async () => {
-      const given = await setting(counted);
-      medplum().interfere(only(asks(/^POST Appointment/), () => 'no-answer'));
-      expect(await book(given, { identifier }, { isTurnOffered: true })).toMatchObject({ kind: 'booked' });
     });
   });
 

@@ -22,44 +22,6 @@ describe('book', () => {
     asked.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers: { ...fhirJson, ...headers }, payload });
 
   describe('POST /Appointment/$book', () => {
-    test('overtaken by others of the same caller that a quota counts: called again in turn, without the offer', async () => {
-      const turn = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
-      const open = { now: 0, most: 0 };
-      fake.answer = async ({ headers }) => {
-        if (headers['x-booking-answer'] === 'parameters-or-turn') {
-          return { body: turn };
-        }
-        open.now++;
-        open.most = Math.max(open.most, open.now);
-        await new Promise((resolve) => setImmediate(resolve));
-        open.now--;
-        return { body: booked };
-      };
-      const answers = await Promise.all(Array.from({ length: 5 }, () => book()));
-      expect(answers.map(({ statusCode }) => statusCode)).toEqual([201, 201, 201, 201, 201]);
-      expect(fake.received).toHaveLength(10);
-      expect(open.most).toBe(1);
-    });
-
-    test('who is overtaken waits for its own bookings, not for those of others', async () => {
-      const turn = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
-      const gate = Promise.withResolvers<void>();
-      const inTurn = () => fake.received.filter(({ headers }) => headers['x-booking-answer'] === 'parameters');
-      fake.answer = async ({ headers }) => {
-        if (headers['x-booking-answer'] !== 'parameters') {
-          return { body: turn };
-        }
-        await (headers.authorization === 'Bearer portal-a' ? gate.promise : undefined);
-        return { body: booked };
-      };
-      const own = [book(), book()];
-      await until(() => inTurn().length === 1);
-      expect((await book({ authorization: 'Bearer portal-b' })).statusCode).toBe(201);
-      expect(inTurn()).toHaveLength(2);
-      gate.resolve();
-      expect((await Promise.all(own)).map(({ statusCode }) => statusCode)).toEqual([201, 201]);
-    });
-
     test("one caller's bookings of a slot take turns; those of others do not wait for them", async () => {
       const gate = Promise.withResolvers<void>();
       fake.answer = async () => {
