@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { WithId } from '@medplum/core';
 import type { Bundle, HealthcareService, Patient, Practitioner, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import type { JournalEntry } from '../../packages/sandbox/storage/journal.ts';
 import { resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 
@@ -100,27 +97,4 @@ export async function createSlots({ medplum, tokens }: Installation, wanted: rea
     stored.push(...slots);
   }
   return stored;
-}
-
-/**
- * Writes slots into the data of an embedded Medplum that is stopped, as it would have stored them: nothing follows them.
- *
- * @param folder - in which it keeps its data; there must be a slot, which all are like
- */
-export function storeSlots(folder: string, wanted: readonly Slot[]): void {
-  const path = join(folder, 'journal.jsonl');
-  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-  const writes = lines.flatMap((line) => (JSON.parse(line) as JournalEntry).writes ?? []);
-  const like = writes.findLast(({ type, resource }) => type === 'Slot' && resource !== undefined);
-  if (!like?.resource) {
-    throw new Error(`${path} has no slot.`);
-  }
-  const { meta } = like.resource;
-  const entries = wanted.map((slot) => {
-    const id = randomUUID();
-    return { ...like, id, resource: { ...slot, id, meta } };
-  });
-  for (let at = 0; at < entries.length; at += 1_000) {
-    appendFileSync(path, `${JSON.stringify({ writes: entries.slice(at, at + 1_000) })}\n`);
-  }
 }

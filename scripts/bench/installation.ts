@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -50,12 +49,8 @@ function configurationFile(): string {
   return file;
 }
 
-/**
- * Starts the service on an embedded Medplum, in a process of its own.
- *
- * @param dataFolder - in which it keeps its data; by default in memory alone
- */
-export async function startEmbedded(dataFolder?: string): Promise<Installation & { readonly ended: Promise<unknown> }> {
+/** Starts the service on an embedded Medplum, in a process of its own. */
+async function startEmbedded(): Promise<Installation> {
   const [port, medplumPort] = [await freePort(), await freePort()];
   const key = randomBytes(32).toString('base64');
   const tokens = await sealedTokens(`http://localhost:${port}/fhir/R4`, key);
@@ -67,7 +62,6 @@ export async function startEmbedded(dataFolder?: string): Promise<Installation &
       BOOKING_CONFIG: configurationFile(),
       LOG_LEVEL: 'warn',
       CREDENTIALS_KEY: key,
-      ...(dataFolder !== undefined && { SANDBOX_DATA: dataFolder }),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -95,7 +89,6 @@ export async function startEmbedded(dataFolder?: string): Promise<Installation &
     },
     renew: () => Promise.resolve(),
     stop: () => void child.kill('SIGTERM'),
-    ended: once(child, 'exit'),
   };
 }
 

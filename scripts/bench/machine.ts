@@ -55,7 +55,7 @@ type Print = (figures: Figures) => void;
  *
  * @returns prints its figures as a table or as JSON
  */
-export async function observe(installation: Installation, asJson = false): Promise<Print> {
+async function observe(installation: Installation, asJson = false): Promise<Print> {
   const circumstances = await describeCircumstances(installation, Date.now());
   const { date, processor, cores, memoryGb, node, medplum, service } = circumstances;
   const before = load();

@@ -10,7 +10,7 @@ import { findInstallation, type Installation } from './installation.ts';
 import { type Bench, measures } from './machine.ts';
 import { inRounds, quantile, timed } from './measure.ts';
 import { makeCalendars } from './operations/calendars.ts';
-import { startReceivers, subscribeQuick, type Target, untilNotified } from './subscriber.ts';
+import { startReceiver, subscribe, type Target, untilNotified } from './subscriber.ts';
 import { appointmentFor, type Bookable, bookAs, cancelAs, makeBookable } from './targets.ts';
 
 interface OperationsArguments {
@@ -106,9 +106,9 @@ interface Side {
 }
 
 async function prepare(installation: Installation, config: BookingConfig, rounds: number): Promise<Side> {
-  const receivers = await startReceivers();
-  const target = { installation, config, receivers };
-  const subscription = await subscribeQuick(target);
+  const receiver = await startReceiver();
+  const target = { installation, config, receiver };
+  const subscription = await subscribe(target);
   const operations = [
     ...(await searchOperations(installation, config)),
     ...appointmentOperations(await makeBookable(installation, rounds + WARM_UP, Date.now()), target),
@@ -118,7 +118,7 @@ async function prepare(installation: Installation, config: BookingConfig, rounds
     // Without a receiver, its notifications would be retried again and again.
     const url = `${installation.base}/${subscription}`;
     await send('DELETE', url, installation.tokens.portal).catch(() => undefined);
-    receivers.close();
+    receiver.close();
     installation.stop();
   };
   return { operations, installation, end };

@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { backport } from '../../core/notifications/subscription/extensions.ts';
@@ -6,44 +6,21 @@ import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { resourceIn, send, wait } from './http.ts';
 import type { Installation } from './installation.ts';
 
-/** The receivers of notifications: `/quick` answers at once, and so does `/hang/…`, unless it hangs. */
-interface Receivers {
+/** The receiver of notifications, which answers at once. */
+interface Receiver {
   readonly url: string;
-  /** From then on `/hang/…` does not answer. */
-  readonly hang: () => void;
-  /** Answers at `/hang/…` again, beginning with the requests that wait. */
-  readonly release: () => void;
-  /** How many requests wait. */
-  readonly waiting: () => number;
-  /** How many paths below `/hang/` have had a notification answered since they hung last. */
-  readonly answered: () => number;
-  /** How many notifications have arrived at `/quick`, and when the last one did, by `performance.now()`. */
-  readonly quick: () => { readonly count: number; readonly at: number };
+  /** How many notifications have arrived, and when the last one did, by `performance.now()`. */
+  readonly received: () => { readonly count: number; readonly at: number };
   readonly close: () => void;
 }
 
-/** Starts the receivers on a free port of loopback. */
-export async function startReceivers(): Promise<Receivers> {
-  let isHanging = false;
-  let quick = { count: 0, at: 0 };
-  const waiting = new Map<ServerResponse, string>();
-  const answered = new Set<string>();
-  const answer = (path: string, response: ServerResponse): void => {
-    answered.add(path);
-    response.writeHead(200).end();
-  };
+/** Starts the receiver on a free port of loopback. */
+export async function startReceiver(): Promise<Receiver> {
+  let received = { count: 0, at: 0 };
   const server = createServer((request, response) => {
-    const path = request.url ?? '';
     request.resume().once('end', () => {
-      if (path === '/quick') {
-        quick = { count: quick.count + 1, at: performance.now() };
-        response.writeHead(200).end();
-      } else if (isHanging) {
-        waiting.set(response, path);
-        response.once('close', () => waiting.delete(response));
-      } else {
-        answer(path, response);
-      }
+      received = { count: received.count + 1, at: performance.now() };
+      response.writeHead(200).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,19 +28,7 @@ export async function startReceivers(): Promise<Receivers> {
   const { port }: AddressInfo = Object.assign({ port: 0, address: '', family: '' }, server.address());
   return {
     url: `http://127.0.0.1:${port}`,
-    hang: () => {
-      isHanging = true;
-      answered.clear();
-    },
-    release: () => {
-      isHanging = false;
-      for (const [response, path] of waiting) {
-        answer(path, response);
-      }
-    },
-    waiting: () => waiting.size,
-    answered: () => answered.size,
-    quick: () => quick,
+    received: () => received,
     close: () => {
       server.closeAllConnections();
       server.close();
@@ -75,15 +40,12 @@ export async function startReceivers(): Promise<Receivers> {
 export interface Target {
   readonly installation: Installation;
   readonly config: BookingConfig;
-  readonly receivers: Receivers;
+  readonly receiver: Receiver;
 }
 
-/** Makes a Subscription with a receiver, and returns its path. */
-export async function subscribe(
-  { installation: { base }, config, receivers }: Target,
-  receiver: string,
-  token: string,
-): Promise<string> {
+/** Makes a Subscription of the portal that is measured, and waits for its handshake; returns its path. */
+export async function subscribe({ installation: { base, tokens }, config, receiver }: Target): Promise<string> {
+  const { count } = receiver.received();
   const body = {
     resourceType: 'Subscription',
     status: 'requested',
@@ -92,35 +54,28 @@ export async function subscribe(
     channel: {
       extension: [{ url: backport.timeout, valueUnsignedInt: 8 }],
       type: 'rest-hook',
-      endpoint: `${receivers.url}${receiver}`,
+      endpoint: receiver.url,
       payload: 'application/fhir+json',
       _payload: { extension: [{ url: backport.payloadContent, valueCode: 'id-only' }] },
     },
   };
-  const { id } = resourceIn('Subscription', await send('POST', `${base}/Subscription`, token, body));
+  const { id } = resourceIn('Subscription', await send('POST', `${base}/Subscription`, tokens.portal, body));
+  await wait(() => receiver.received().count > count, 'for the handshake');
   return `Subscription/${id}`;
 }
 
-/** Makes a Subscription of the portal that is measured, and waits for its handshake; returns its path. */
-export async function subscribeQuick(target: Target): Promise<string> {
-  const { count } = target.receivers.quick();
-  const path = await subscribe(target, '/quick', target.installation.tokens.portal);
-  await wait(() => target.receivers.quick().count > count, 'for the handshake');
-  return path;
-}
-
 /** Changes an appointment as staff; its portal is notified. */
-export async function changeByStaff({ medplum, tokens }: Installation, path: string): Promise<void> {
+async function changeByStaff({ medplum, tokens }: Installation, path: string): Promise<void> {
   const stored = resourceIn('Appointment', await send('GET', `${medplum}/${path}`, tokens.staff));
   const comment = `Benchmark ${performance.now()}`;
   resourceIn('Appointment', await send('PUT', `${medplum}/${path}`, tokens.staff, { ...stored, comment }));
 }
 
 /** Changes an appointment as staff; returns the milliseconds until its portal is notified. */
-export async function untilNotified({ installation, receivers }: Target, path: string): Promise<number> {
-  const { count } = receivers.quick();
+export async function untilNotified({ installation, receiver }: Target, path: string): Promise<number> {
+  const { count } = receiver.received();
   const start = performance.now();
   await changeByStaff(installation, path);
-  await wait(() => receivers.quick().count > count, 'for a notification');
-  return receivers.quick().at - start;
+  await wait(() => receiver.received().count > count, 'for a notification');
+  return receiver.received().at - start;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
-import { launchOptions } from '../../scripts/bench/web/browser.ts';
 import { scaled } from '../lib/time-scale.ts';
+import { launchOptions } from './launch.ts';
 
 /** Chromium without its windows takes half of the processor; where it is not installed, the whole browser is used. */
 const shell = '/usr/bin/chromium-headless-shell';

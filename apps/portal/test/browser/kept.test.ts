@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, expect, type Page, test } from '@playwright/test';
-import { launchOptions } from '../../../../scripts/bench/web/browser.ts';
 import { expectAccessible } from '../../../../test/browser/axe.ts';
 import { aService, fillPerson, halfHours, morning, visit } from '../../../../test/browser/clinic.ts';
+import { launchOptions } from '../../../../test/browser/launch.ts';
 
 test('what is typed stays through a reload, the ways back and forward, and another language', async ({ page }) => {
   const service = await aService({
