@@ -47,18 +47,10 @@ export interface Connections {
    * @param limit - milliseconds that it may take
    */
   readonly send: (request: ServerRequest, limit: number) => Promise<Answer | Unanswered>;
-  /** How many more changes a requestor may make before its limits are read again, by key, for some seconds. */
-  readonly leeways: {
-    readonly get: (key: string) => { left: number } | undefined;
-    readonly set: (key: string, leeway: { left: number }) => void;
-  };
 }
 
 /** The client that a runtime gives to a Bot; Medplum's own has no connections that last. */
 type Client = MedplumClient & { readonly connections?: Connections };
-
-/** What is remembered of the limits of requestors; nothing where Medplum runs the Bots. */
-export const leewaysOf = ({ connections }: Client): Connections['leeways'] | undefined => connections?.leeways;
 
 /** Between a Bot and its server, compressing a response takes longer than sending it uncompressed. */
 function headersFor(medplum: MedplumClient, { authorization, withAuthors }: RequestOptions): Record<string, string> {

@@ -1,5 +1,4 @@
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
-import { createMemory, type Memory } from '../medplum/memory.ts';
 
 /** A request of a Bot to Medplum: a POST with a body, else a GET. */
 interface BotRequest {
@@ -20,13 +19,7 @@ interface BotAnswer {
 /** The connections by which the Bots that the gateway itself runs reach Medplum. */
 export interface BotConnections {
   readonly send: (request: BotRequest, limit: number) => Promise<BotAnswer | Unanswered>;
-  /** How many more changes a requestor may make before its limits are read again. */
-  readonly leeways: Memory<{ left: number }>;
 }
-
-/** How long, in milliseconds, and of how many requestors it is remembered that their limits are far. */
-const LEEWAY_MS = 10_000;
-const MOST_LEEWAYS = 1_000;
 
 /** A request to a server that did not answer may have been carried out; a request that was never sent was not. */
 function unanswered({ failure, isUnsent }: UpstreamFailure): Unanswered {
@@ -38,16 +31,13 @@ function unanswered({ failure, isUnsent }: UpstreamFailure): Unanswered {
  *
  * @param baseUrl - Medplum's base address, with a slash at its end; every address that a Bot calls begins with it
  * @param noticed - called with each answer and the `Authorization` header of its request
- * @param now - the clock, in milliseconds
  */
 export function createBotConnections(
   upstream: Upstream,
   baseUrl: string,
   noticed: (answer: UpstreamAnswer, authorization: string | undefined) => void,
-  now: () => number,
 ): BotConnections {
   return {
-    leeways: createMemory(MOST_LEEWAYS, LEEWAY_MS, now),
     send: async ({ url, headers, body }, limit) => {
       const [path = '', query] = url.slice(baseUrl.length).split('?');
       const answer = await upstream.call({

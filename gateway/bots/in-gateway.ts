@@ -165,16 +165,11 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
   const { config, medplumBaseUrl, upstream, callers, logger } = context;
   const refusalOf = createPermission(context);
   const client = clientFor(
-    createBotConnections(
-      upstream,
-      medplumBaseUrl,
-      ({ status }, authorization) => {
-        if (status === 401 && authorization === `Bearer ${client.getAccessToken()}`) {
-          token.refused();
-        }
-      },
-      context.now,
-    ),
+    createBotConnections(upstream, medplumBaseUrl, ({ status }, authorization) => {
+      if (status === 401 && authorization === `Bearer ${client.getAccessToken()}`) {
+        token.refused();
+      }
+    }),
   );
   const token = createOwnToken((anew) => logIn(client, anew), logger);
   // What the Bots read with the token of a stranger to the Project would be judged, and written, as if it were of ours.

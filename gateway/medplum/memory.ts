@@ -1,5 +1,5 @@
 /** Remembers values for some time, by key. */
-export interface Memory<T> {
+interface Memory<T> {
   readonly get: (key: string) => T | undefined;
   readonly set: (key: string, value: T) => void;
   readonly forget: (key: string) => void;

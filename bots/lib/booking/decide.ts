@@ -19,7 +19,6 @@ import {
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { holdQuota, quotaKey } from '../../../core/booking/policy/quota.ts';
 import {
-  leewayWithin,
   limitsReached,
   type RequestorLimit,
   requestorLimitReads,
@@ -28,7 +27,7 @@ import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/bo
 import { readsById, searchByIds } from '../../../core/booking/search.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { config } from '../config.ts';
-import { leewaysOf, newId, RATE_LIMIT } from '../medplum.ts';
+import { newId, RATE_LIMIT } from '../medplum.ts';
 import { ReadError, readAnswers, readInBatch, readRest, readStateAs, stateIn } from '../read.ts';
 import { readMore } from './read-more.ts';
 
@@ -120,49 +119,6 @@ async function decideWith(
 /** A request that could be read. */
 export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
 
-/** How the limits of a requestor are read: which, up to which share of each, and what their answers say. */
-interface LimitReads {
-  readonly entry: BundleEntry[];
-  /** The limits that are reached; `undefined` if they could not be read. */
-  readonly reachedIn: (answers: readonly BundleEntry[]) => Promise<ReadonlySet<RequestorLimit> | undefined>;
-}
-
-/**
- * Reads the limits of a requestor, unless this process knows that they are far: then it is asked whether half of them is
- * used, and for some changes, or some seconds, not at all.
- */
-function limitReads(
-  medplum: MedplumClient,
-  limits: readonly RequestorLimit[],
-  { id, authorization }: Requestor,
-  now: number,
-  count: number,
-): LimitReads {
-  const key = [id, ...limits].join(' ');
-  const leeways = leewaysOf(medplum);
-  const known = leeways?.get(key);
-  if (limits.length === 0 || (known && known.left >= count)) {
-    if (known) {
-      known.left -= count;
-    }
-    return { entry: [], reachedIn: async () => new Set() };
-  }
-  const most = leewayWithin(limits, config);
-  const whole = requestorLimitReads(limits, id, now, config, { count });
-  if (!leeways || known || most === 0) {
-    return { entry: whole, reachedIn: async (answers) => limitsReached(limits, answers) };
-  }
-  return {
-    entry: requestorLimitReads(limits, id, now, config, { share: 1 / 2, count }),
-    reachedIn: async (answers) => {
-      const half = limitsReached(limits, answers);
-      const isFar = half?.size === 0;
-      leeways.set(key, { left: isFar ? most : 0 });
-      return isFar ? half : limitsReached(limits, await readAnswers(medplum, whole, { authorization }));
-    },
-  };
-}
-
 /**
  * The holds of a requestor, read while the rest is read. Where nothing keeps count of them yet, that is left to whoever
  * asks: it creates the row.
@@ -203,11 +159,12 @@ export async function decideBooking(
   const { request } = parsed;
   const wanted = bookingReads(request, id, config).entry ?? [];
   const led = readsById('HealthcareService', request.leads?.services ?? []);
-  const counts = limitReads(medplum, wanted.length > 0 ? limits : [], requestor, now, eachOf(request).length);
+  const asked = wanted.length > 0 ? limits : [];
+  const counts = requestorLimitReads(asked, id, now, config, eachOf(request).length);
   const holds = purpose === 'hold' && wanted.length > 0 ? readHolds(medplum, id, now) : undefined;
   try {
     const [answers, whole] = await Promise.all([
-      readAnswers(medplum, [...wanted, ...led, ...counts.entry], { authorization }),
+      readAnswers(medplum, [...wanted, ...led, ...counts], { authorization }),
       authorization === undefined ? undefined : readSlots(medplum, wanted),
     ]);
     const found = stateIn(answers.slice(0, wanted.length));
@@ -222,7 +179,7 @@ export async function decideBooking(
       const anew = { ...parsed, request: { ...request, leads: undefined } };
       return await decideBooking(medplum, anew, requestor, { purpose, isDry, offer });
     }
-    const reached = await counts.reachedIn(answers.slice(wanted.length + led.length));
+    const reached = limitsReached(asked, answers.slice(wanted.length + led.length));
     if (!reached) {
       return undecided();
     }

@@ -40,7 +40,7 @@ export interface Absent extends Interval {
 }
 
 /** What a plan is made from. */
-export interface Planning {
+interface Planning {
   /** The appointments that cannot take place, in the order of the plan. */
   readonly affected: readonly Appointment[];
   /** Those Slots that the affected appointments name. */

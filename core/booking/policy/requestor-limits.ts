@@ -53,7 +53,6 @@ const counted: Readonly<Record<RequestorLimit, Counted>> = {
  * do not count each other, so that a limit can be exceeded by as many as run at once.
  *
  * @param requestor - id of its profile
- * @param share - of each limit, to ask whether that much is used
  * @param count - how many appointments are about to be made
  */
 export function requestorLimitReads(
@@ -61,26 +60,19 @@ export function requestorLimitReads(
   requestor: string,
   now: number,
   config: BookingConfig,
-  { share = 1, count = 1 }: { readonly share?: number; readonly count?: number } = {},
+  count = 1,
 ): BundleEntry[] {
   return limits.map((limit) => {
     const { type, most, query } = counted[limit];
     return search(type, [
       ['_tag', requestorQuery(requestor, config)],
       ...query(now, config),
-      ['_offset', String(Math.max(0, Math.ceil(config.requestors[most] * share) - count))],
+      ['_offset', String(Math.max(0, config.requestors[most] - count))],
       ['_count', '1'],
       ['_fields', 'id'],
     ]);
   });
 }
-
-/**
- * How many changes a requestor may make without being counted again, once it has used less than half of each limit: a
- * quarter of the smallest, so that two gateways together stay within it.
- */
-export const leewayWithin = (limits: readonly RequestorLimit[], { requestors }: BookingConfig): number =>
-  Math.floor(Math.min(...limits.map((limit) => requestors[counted[limit].most])) / 4);
 
 /**
  * The limits that are reached.

@@ -288,7 +288,7 @@ const limits = {
 
 async function sent(baseUrl: string, limit = scaled(1_000)): Promise<unknown> {
   const upstream = createUpstream(baseUrl, limits);
-  const { send } = createBotConnections(upstream, upstream.baseUrl, () => undefined, Date.now);
+  const { send } = createBotConnections(upstream, upstream.baseUrl, () => undefined);
   const answer = await send({ url: `${upstream.baseUrl}fhir/R4`, headers: {}, body: '{}' }, limit);
   await upstream.close();
   return answer;
