@@ -134,6 +134,21 @@ describe('freed time', () => {
     expect(await offersFor(first.entry, first.patient)).toHaveLength(1);
   });
 
+  it('is offered to people of each portal in turn, and who declines goes behind others', async () => {
+    const { service, booked } = await aFullClinic();
+    const [first, second, other] = [
+      await aWaiting(service),
+      await aWaiting(service),
+      await aWaiting(service, 'portal-b'),
+    ];
+    await cancel(booked.id, 'portal-b');
+    await cancel((await offerFor(first.entry, first.patient)).id);
+    expect((await offerFor(other.entry, other.patient)).created).toBeDefined();
+    expect(await offersFor(second.entry, second.patient)).toEqual([]);
+    const placed = await join({ resourceType: 'Appointment', id: first.entry.id ?? '' });
+    expect(placeIn(resourceIn('Appointment', placed))).toBeGreaterThan(1);
+  });
+
   it('that nobody answers for goes to the next at the end of the offer', async () => {
     const { service, schedule, booked } = await aFullClinic(48, length('offerFor', 1, 's'));
     const [first, second] = [await aWaiting(service), await aWaiting(service, 'portal-b')];

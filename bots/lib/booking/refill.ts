@@ -9,6 +9,8 @@ import { resourceSet } from '../../../core/booking/resource-set.ts';
 import { portions, searchUrl } from '../../../core/booking/search.ts';
 import { atTime } from '../../../core/booking/slots/reads.ts';
 import {
+  afterOffer,
+  byTurns,
   compareEntries,
   fits,
   inFreedTime,
@@ -27,7 +29,7 @@ import {
   earliestOffer,
   isRefilled,
   MOST_ASKED,
-  offerEnd,
+  nextOfferEnd,
   offeredTime,
   offersBefore,
   type Refill,
@@ -124,7 +126,7 @@ const byStart = (one: Appointment, other: Appointment): number =>
 /** An entry with a new version: of two offers to one person, or an offer and a leaving, one is overtaken. */
 function touched(entry: Appointment): BundleEntry {
   const meta = markChange(entry.meta, ownerOf(entry, config) ?? '', entry.meta?.versionId, config);
-  return updateEntry(entry, { ...entry, meta });
+  return updateEntry(entry, { ...afterOffer(entry, Date.now()), meta });
 }
 
 /** What is written with an offer: its entry is touched, and staff call whoever hears of it in no other way. */
@@ -149,7 +151,6 @@ interface Candidate {
   readonly entry: Appointment;
   /** One appointment, or all of a visit. */
   readonly appointments: readonly Appointment[];
-  readonly until: number;
   /** What it would replace. */
   readonly standing: readonly Appointment[];
 }
@@ -157,16 +158,19 @@ interface Candidate {
 /** Offers time to one of those who wait. */
 async function offer(
   medplum: MedplumClient,
-  { entry, appointments, until, standing }: Candidate,
+  { entry, appointments, standing }: Candidate,
+  end: number,
   former: Waiting['former'],
   secrets: BotEvent['secrets'],
 ): Promise<'offered' | 'not-theirs' | 'taken' | 'gone'> {
+  const now = Date.now();
+  const until = Math.min(end, parseInstant(appointments[0]?.start) ?? end);
   // A portal that puts somebody on the list knows how to tell them, as long as there is one.
   const isTold = !isOfClinic(entry, config) && !former.has(ownerOf(entry, config));
   const [reach] = isTold ? [] : await readReaches(medplum, [entry], secrets);
   const result = await bookAppointment(
     medplum,
-    parseBookRequest(bodyFor(offeredTo(entry, appointments)), config),
+    parseBookRequest(bodyFor(offeredTo(entry, appointments, now)), config),
     callerFor(entry),
     {
       offer: { reason: 'waitlist', for: [entry, ...standing].map(({ id = '' }) => id), until },
@@ -250,13 +254,13 @@ function candidates(medplum: MedplumClient, { entries, standing, services }: Wai
     const wanted = visits.get(entry) ?? [];
     if (wanted.length === 0) {
       const appointments = fits(entry, offered, beside[0]) ? [inFreedTime(entry, offered, slot.id ?? '')] : [];
-      return candidate(entry, appointments, beside, freed);
+      return candidate(entry, appointments, beside);
     }
     const whole = wholes.get(entry) ?? findWhole(medplum, entry, beside, wanted, freed);
     wholes.set(entry, whole);
     const appointments = await whole;
     const takesIt = appointments.some((one) => slotIdsOf(one).includes(slot.id ?? ''));
-    return candidate(entry, takesIt ? appointments : [], beside, freed);
+    return candidate(entry, takesIt ? appointments : [], beside);
   };
 }
 
@@ -264,16 +268,14 @@ function candidate(
   entry: Appointment,
   appointments: readonly Appointment[],
   standing: readonly Appointment[],
-  { policy, now }: Freed,
 ): Candidate | undefined {
-  const [first] = appointments;
-  return first && { entry, appointments, standing, until: offerEnd(policy, parseInstant(first.start) ?? now, now) };
+  return appointments.length > 0 ? { entry, appointments, standing } : undefined;
 }
 
 /**
  * Offers a free Slot to the first whom it fits and who was not asked for it yet.
  *
- * @param passed - how many of those who wait earlier runs have passed over for it
+ * @param after - the entry up to which earlier runs have passed over those who wait for it
  * @returns after how many milliseconds to offer it again, or the id of the entry after which the next run goes on;
  *   `undefined` if nothing is left to do
  */
@@ -284,7 +286,7 @@ async function offerSlot(
   { entries, asked, former }: Waiting,
   candidateFor: ReturnType<typeof candidates>,
   freed: Freed,
-  passed: number,
+  after: string | 'all' | undefined,
   secrets: BotEvent['secrets'],
 ): Promise<number | string | undefined> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
@@ -293,7 +295,13 @@ async function offerSlot(
   if (new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED) {
     return undefined;
   }
-  const others = entries.slice(passed).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
+  const until = nextOfferEnd(freed.policy, offered.start, freed.now, before, config);
+  if (until === undefined) {
+    return undefined;
+  }
+  const inTurn = byTurns(entries, before, config);
+  const passed = after === 'all' ? inTurn.length : inTurn.findIndex(({ id }) => id === after) + 1;
+  const others = inTurn.slice(passed).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
   const busy = entries.filter(({ id = '' }) => !askedForIt.has(id) && asked.has(id));
   // Nobody waits for what is looked for on behalf of those far behind.
   for (const some of portions(others, TOGETHER)) {
@@ -303,7 +311,7 @@ async function offerSlot(
       wanted.push(...(one ? [one] : []));
     }
     for (const one of await withoutAsked(medplum, wanted, before)) {
-      const result = await offer(medplum, one, former, secrets);
+      const result = await offer(medplum, one, until, former, secrets);
       if (result === 'offered') {
         asked.add(one.entry.id ?? '');
       }
@@ -384,10 +392,8 @@ export async function refill(
     const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
     if (time && waiting && candidateFor) {
       const whole = { ...time, schedule: calendar.schedule };
-      const { entries } = waiting;
-      const upTo = entries.findIndex(({ id }) => id === freed.after?.entry) + 1;
-      const passed = index < at ? entries.length : index === at ? upTo : 0;
-      const next = await offerSlot(medplum, slot, whole, waiting, candidateFor, released, passed, secrets);
+      const after = index === at ? freed.after?.entry : index < at ? 'all' : undefined;
+      const next = await offerSlot(medplum, slot, whole, waiting, candidateFor, released, after, secrets);
       if (typeof next === 'string') {
         await close(due(), time.start, { slot: slot.id ?? '', entry: next });
         return;

@@ -5,6 +5,7 @@ import { isSameJson } from '../../fhir/json.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn, serviceIdOf } from '../../fhir/reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
+import { ownerOf } from '../../fhir/tags.ts';
 import { isSameService } from '../../slots/slot.ts';
 import { contains, type Interval, overlaps } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
@@ -81,12 +82,36 @@ export function entryChangeIssues(stored: Appointment, result: Appointment, now:
   ];
 }
 
+const rank = ({ priority }: Appointment): number => priority || NO_PRIORITY;
+
+const since = ({ created, meta }: Appointment): number => parseInstant(created ?? meta?.lastUpdated) ?? 0;
+
 /** The order of those who wait: by the priority that the clinic gives, then by since when. */
 export function compareEntries(one: Appointment, other: Appointment): number {
-  const rank = ({ priority }: Appointment): number => priority || NO_PRIORITY;
-  const since = ({ created, meta }: Appointment): number => parseInstant(created ?? meta?.lastUpdated) ?? 0;
   return rank(one) - rank(other) || since(one) - since(other) || ((one.id ?? '') < (other.id ?? '') ? -1 : 1);
 }
+
+/**
+ * The order in which people are asked for a time: portals take turns, so that those of one do not keep it from all others.
+ *
+ * @param entries - in the order of `compareEntries`
+ * @param before - the offers that were made of the time
+ */
+export function byTurns(
+  entries: readonly Appointment[],
+  before: readonly Appointment[],
+  config: PublicConfig,
+): Appointment[] {
+  const asked = Map.groupBy(before, (one) => ownerOf(one, config));
+  const turns = (entry: Appointment): number => asked.get(ownerOf(entry, config))?.length ?? 0;
+  return entries.toSorted((one, other) => rank(one) - rank(other) || turns(one) - turns(other));
+}
+
+/** An entry for which a time was offered: half of the time that was waited is lost, unless it is accepted. */
+export const afterOffer = (entry: Appointment, now: number): Appointment => ({
+  ...entry,
+  created: formatInstant(now - Math.max(0, now - since(entry)) / 2),
+});
 
 const servesOne = (types: readonly CodeableConcept[], { serviceType = [] }: Appointment): boolean =>
   serviceType.some((wanted) => types.some((type) => isSameService(type, wanted)));
@@ -195,7 +220,7 @@ export function inFreedTime(entry: Appointment, { start, end, schedule }: Offere
 }
 
 /** What is offered for an entry: the appointments that were found, with everything that the entry says of them. */
-export function offeredTo(entry: Appointment, found: readonly Appointment[]): Appointment[] {
+export function offeredTo(entry: Appointment, found: readonly Appointment[], now: number): Appointment[] {
   const { id: _, meta: __, identifier: ___, requestedPeriod: ____, created: _____, priority: ______, ...kept } = entry;
   const { extension: said = [], ...rest } = kept;
   const people = entry.participant.filter(({ actor }) => isPerson(actor?.reference));
@@ -206,6 +231,12 @@ export function offeredTo(entry: Appointment, found: readonly Appointment[]): Ap
       ...own,
     ];
     const others = one.participant.filter(({ actor }) => !isPerson(actor?.reference));
-    return { ...rest, ...one, ...(extension.length > 0 && { extension }), participant: [...people, ...others] };
+    return {
+      ...rest,
+      ...one,
+      created: formatInstant(now),
+      ...(extension.length > 0 && { extension }),
+      participant: [...people, ...others],
+    };
   });
 }

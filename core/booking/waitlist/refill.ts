@@ -21,6 +21,9 @@ const NOTICE = 2 * HOUR;
 /** The share of the time that is left for which an offer stands, and its bounds, unless the policy says something else. */
 const stands = { share: 0.1, least: 15 * MINUTE, most: DAY } as const;
 
+/** Offers that were made longer ago are of an earlier release of the time, in milliseconds. */
+const ROUND = 15 * DAY;
+
 /** How many people are asked for one time, one after the other; then it is everybody's. */
 export const MOST_ASKED = 5;
 
@@ -119,10 +122,36 @@ export const openRefills = (config: PublicConfig): string => rowSearch(['refill'
 export const earliestOffer = ({ policy }: EffectivePolicy, now: number): number =>
   now + (policy.refillNotice ?? NOTICE);
 
+function lengthOf({ policy }: EffectivePolicy, start: number, now: number): number {
+  return policy.offerFor ?? Math.min(stands.most, Math.max(stands.least, (start - now) * stands.share));
+}
+
 /** Until when an offer stands that is made now, at most until the appointment begins. */
-export function offerEnd({ policy }: EffectivePolicy, start: number, now: number): number {
-  const share = Math.min(stands.most, Math.max(stands.least, (start - now) * stands.share));
-  return Math.min(start, now + (policy.offerFor ?? share));
+export const offerEnd = (policy: EffectivePolicy, start: number, now: number): number =>
+  Math.min(start, now + lengthOf(policy, start, now));
+
+/**
+ * Until when an offer of freed time stands that is made now. All offers of one time together stand no
+ * longer than two.
+ *
+ * @param before - the offers that were made of the time
+ * @returns `undefined` if too little is left: then it is everybody's
+ */
+export function nextOfferEnd(
+  policy: EffectivePolicy,
+  start: number,
+  now: number,
+  before: readonly Appointment[],
+  config: PublicConfig,
+): number | undefined {
+  const length = lengthOf(policy, start, now);
+  const stood = before.map((one) => {
+    const [from, end] = [parseInstant(one.created) ?? now, endOf('offer', one, config) ?? now];
+    const ended = one.status === 'cancelled' ? Math.min(end, parseInstant(one.meta?.lastUpdated) ?? end) : end;
+    return from < now - ROUND ? 0 : Math.max(0, ended - from);
+  });
+  const left = 2 * length - stood.reduce((sum, one) => sum + one, 0);
+  return left < length / 2 ? undefined : Math.min(start, now + Math.min(length, left));
 }
 
 /**
