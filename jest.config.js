@@ -33,6 +33,7 @@ const slow = [
   '/test/scripts/start/start[.]test[.]ts$',
   '/test/bots/(faults|messages/send-messages)[.]test[.]ts$',
   '/test/core/booking/absence/assign[.]test[.]ts$',
+  '/test/gateway/largest-inputs[.]test[.]ts$',
 ];
 
 const installation = {

@@ -60,8 +60,6 @@ export interface GatewayOptions {
   readonly limits?: Partial<GatewayLimits>;
   /** The trusted proxies for `X-Forwarded-For`: their number or their networks. Default: none. */
   readonly trustProxy?: TrustedProxies;
-  /** The key that websocket binding tokens are sealed with, 32 bytes, the same for all gateways. Default: random. */
-  readonly bindingKey?: Buffer | undefined;
   /** How the credentials of portals are sealed; without it portals get Medplum's own tokens. */
   readonly sealing?: SealingOptions | undefined;
   /** Whether the log records who reads or changes which appointment or patient. */
@@ -83,7 +81,6 @@ function createContext({
   medplumBaseUrl,
   medplumAliases = [],
   limits,
-  bindingKey,
   sealing,
   corsOrigins = [],
   bots,
@@ -117,7 +114,7 @@ function createContext({
     changes: createRateLimit(config.requestors.maxBookingsPerMinute, now),
     subscriptionChanges: createRateLimit(mostSubscriptionChanges(config), now),
     inVain: createRateLimit(mostInVain(config), now),
-    bindingTokens: createBindingTokens(bindingKey, now),
+    bindingTokens: createBindingTokens(sealing?.keys, now),
     accessTokens: sealed ? createAccessTokens(sealed.tokens, sealed.unsealed, now) : medplumTokens,
     sealing: sealed,
     now,

@@ -10,7 +10,6 @@ import { frontDeskFrom, pagesFor, portalFrom } from './gateway/pages.ts';
 import {
   aliasesFrom,
   auditFrom,
-  bindingKeyFrom,
   corsOriginsFrom,
   isAddress,
   limitsFrom,
@@ -52,7 +51,7 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
  * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
- * `METRICS_PORT`, `METRICS_HOST`, `CREDENTIALS_KEY`, `PORTAL_CREDENTIALS`, `WEBSOCKET_TOKEN_KEY`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`,
+ * `METRICS_PORT`, `METRICS_HOST`, `CREDENTIALS_KEY`, `PORTAL_CREDENTIALS`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`,
  * `PORTAL_CLIENT_ID` and `DESK_CLIENT_ID` and what belongs to them, and the limits of `limitVariables`: see
  * docs/operators.md.
  * SIGTERM and SIGINT end it gracefully.
@@ -74,7 +73,6 @@ async function main(): Promise<void> {
     logger,
     trustProxy: proxiesFrom(env),
     limits: limitsFrom(env),
-    bindingKey: bindingKeyFrom(env),
     sealing: sealingFrom(env),
     metrics,
     audit: auditFrom(env),

@@ -11,6 +11,8 @@ interface CredentialKey {
   readonly tokens: Sealer;
   /** Seals what assistants are offered and hold. */
   readonly offers: Sealer;
+  /** Seals the tokens that bind websockets. */
+  readonly bindings: Sealer;
   /** Signs the tokens of the service (ES256). */
   readonly signing: KeyObject;
   readonly verifying: KeyObject;
@@ -53,6 +55,7 @@ function credentialKey(key: Buffer): CredentialKey {
     secrets: createSealer(derive(key, 'secrets'), 'booking-gateway client secret 1', true),
     tokens: createSealer(derive(key, 'tokens'), 'booking-gateway access token 1'),
     offers: createSealer(derive(key, 'offers'), 'booking-gateway offer 1'),
+    bindings: createSealer(derive(key, 'bindings'), 'booking-gateway websocket binding 1'),
     signing: createPrivateKey({ key: { ...publicKey, d }, format: 'jwk' }),
     verifying: createPublicKey({ key: publicKey, format: 'jwk' }),
     publicKey,

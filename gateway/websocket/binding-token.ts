@@ -3,6 +3,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import { parseJson } from '../../core/fhir/json.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
+import type { CredentialKeys } from '../sealing/credential-keys.ts';
 import { createSealer, keyBytes } from '../sealing/sealer.ts';
 
 /** The content of a binding token: the Subscription in Medplum, Medplum's token, and the handshake for the client. */
@@ -26,9 +27,6 @@ export interface BindingTokens {
   readonly unseal: (token: string) => Binding | undefined;
 }
 
-/** Binds a token to its purpose: data that was sealed with the same key for another purpose is rejected. */
-const purpose = 'booking-gateway websocket binding 1';
-
 function bindingIn(value: unknown): Binding | undefined {
   if (!isObject(value) || !isResource(value.handshake, 'Bundle')) {
     return undefined;
@@ -43,15 +41,16 @@ function bindingIn(value: unknown): Binding | undefined {
 /**
  * Prepares binding tokens.
  *
- * @param key - 32 bytes; gateways that serve the same clients need the same. Default: random, for this process only
+ * @param keys - the first seals, all of them open; without keys a token is good for this process only
  * @param now - the clock, in milliseconds
  */
-export function createBindingTokens(key: Buffer = randomBytes(keyBytes), now: () => number = Date.now): BindingTokens {
-  const { seal, open } = createSealer(key, purpose);
+export function createBindingTokens(keys?: CredentialKeys, now: () => number = Date.now): BindingTokens {
+  const [first, ...others] = keys ?? [{ bindings: createSealer(randomBytes(keyBytes), 'websocket binding') }];
+  const sealers = [first, ...others].map(({ bindings }) => bindings);
   return {
-    seal: (binding) => seal(JSON.stringify(binding)),
+    seal: (binding) => first.bindings.seal(JSON.stringify(binding)),
     unseal: (token) => {
-      const opened = open(token);
+      const opened = sealers.map(({ open }) => open(token)).find((text) => text !== undefined);
       const binding = opened === undefined ? undefined : bindingIn(parseJson(opened));
       return binding && Date.parse(binding.expiration) > now() ? binding : undefined;
     },

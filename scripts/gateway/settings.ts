@@ -4,7 +4,6 @@ import { trustedProxies } from '../../gateway/admission/client-address.ts';
 import type { GatewayLimits, SealingOptions } from '../../gateway/context.ts';
 import type { MetricsAddress } from '../../gateway/operations/metrics.ts';
 import { type CredentialKeys, parseCredentialKeys } from '../../gateway/sealing/credential-keys.ts';
-import { parseKey } from '../../gateway/sealing/sealer.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -115,15 +114,6 @@ export function auditFrom({ AUDIT: text = '' }: Environment): boolean {
     throw new Error(`AUDIT must be log or none, not '${text}'.`);
   }
   return text === 'log';
-}
-
-/** The key of websocket binding tokens, from `WEBSOCKET_TOKEN_KEY`; without it each process makes its own. */
-export function bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: text }: Environment): Buffer | undefined {
-  try {
-    return text ? parseKey(text) : undefined;
-  } catch (error) {
-    throw new Error(`WEBSOCKET_TOKEN_KEY cannot be used. ${error instanceof Error ? error.message : ''}`);
-  }
 }
 
 /**

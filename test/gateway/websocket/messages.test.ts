@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { createSealer } from '../../../gateway/sealing/sealer.ts';
 import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
 import { arrived, type Order, orderAfter, released } from '../../../gateway/websocket/event-order.ts';
 import { bindingIn, readClientMessage, readMedplumMessage } from '../../../gateway/websocket/messages.ts';
+import { keysOf } from '../sealing/keys.ts';
 
 const now = Date.parse('2027-01-01T00:00:00Z');
 const handshake: Bundle = { resourceType: 'Bundle', type: 'history' };
@@ -17,16 +17,22 @@ const binding: Binding = {
 };
 
 describe('a binding token', () => {
-  const key = Buffer.alloc(32, 1);
-  const { seal, unseal } = createBindingTokens(key, () => now);
+  const keys = keysOf(1);
+  const { seal, unseal } = createBindingTokens(keys, () => now);
   /** What gateways of all versions seal with: they take the tokens of each other while one replaces the other. */
-  const sealer = createSealer(key, 'booking-gateway websocket binding 1');
+  const sealer = keys[0].bindings;
 
   test('holds its binding, nobody can read it, and gateways of other versions understand it', () => {
     expect(unseal(seal(binding))).toEqual(binding);
     expect(`${seal(binding)}${Buffer.from(seal(binding), 'base64url')}`).not.toContain('medplum');
     expect(unseal(sealer.seal(JSON.stringify(binding)))).toEqual(binding);
     expect(JSON.parse(sealer.open(seal(binding)) ?? '')).toEqual(binding);
+  });
+
+  test('is good at gateways that have the key, also once there is a newer one', () => {
+    const token = seal(binding);
+    const read = (...bytes: number[]) => createBindingTokens(keysOf(...bytes), () => now).unseal(token)?.id;
+    expect([read(1), read(2, 1), read(2)]).toEqual(['m1', 'm1', undefined]);
   });
 
   test.each([
@@ -52,7 +58,7 @@ describe('a binding token', () => {
   ])('with the content %j is none, nor what was sealed for another purpose', (content) => {
     const text = typeof content === 'string' ? content : JSON.stringify(content);
     expect(unseal(sealer.seal(text))).toBeUndefined();
-    expect(unseal(createSealer(key, '').seal(JSON.stringify(binding)))).toBeUndefined();
+    expect(unseal(keys[0].offers.seal(JSON.stringify(binding)))).toBeUndefined();
   });
 });
 

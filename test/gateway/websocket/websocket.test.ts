@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { WebSocket } from 'ws';
 import { defaultLimits, type GatewayContext, type GatewayLimits } from '../../../gateway/context.ts';
 import { createAddresses } from '../../../gateway/medplum/address-rewriting.ts';
+import { parseCredentialKeys } from '../../../gateway/sealing/credential-keys.ts';
 import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
 import { relay, type SharedSockets } from '../../../gateway/websocket/relay.ts';
 import { websocketUrl } from '../../../gateway/websocket/server.ts';
@@ -34,15 +35,15 @@ describe('server', () => {
     closed: number | undefined;
   }
 
-  const bindingKey = randomBytes(32);
-  const { seal: bindingToken } = createBindingTokens(bindingKey);
+  const keys = parseCredentialKeys(randomBytes(32).toString('base64'));
+  const { seal: bindingToken } = createBindingTokens(keys);
   let medplum: SocketMedplum;
   let gateway: FastifyInstance | undefined;
   const clients: WebSocket[] = [];
 
   /** Starts the gateway; the first client does it where a test needs no other limits than usual. */
   async function start(limits: Partial<GatewayLimits> = {}): Promise<void> {
-    gateway = gatewayTo(medplum, limits, { bindingKey });
+    gateway = gatewayTo(medplum, limits, { sealing: { keys, unsealed: 'accepted' } });
     address = await gateway.listen({ port: 0, host: '127.0.0.1' });
   }
 

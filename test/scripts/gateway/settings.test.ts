@@ -3,7 +3,6 @@ import { describe, expect, test } from '@jest/globals';
 import {
   aliasesFrom,
   auditFrom,
-  bindingKeyFrom,
   corsOriginsFrom,
   limitsFrom,
   limitVariables,
@@ -71,11 +70,6 @@ describe('the settings of the gateway', () => {
     expect(() => auditFrom({ AUDIT: 'yes' })).toThrow('AUDIT must be log or none');
   });
 
-  test('a key for websockets is 32 bytes', () => {
-    expect(bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: Buffer.alloc(32).toString('base64') })).toHaveLength(32);
-    expect(() => bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: 'short' })).toThrow('openssl rand -base64 32');
-  });
-
   test('credentials are sealed unless the installation says otherwise', () => {
     const CREDENTIALS_KEY = Buffer.alloc(32).toString('base64');
     expect(sealingFrom({ CREDENTIALS_KEY })?.unsealed).toBe('refused');
@@ -93,7 +87,6 @@ describe('the settings of the gateway', () => {
     const page = readFileSync('docs/operators.md', 'utf8');
     const others = [
       'TRUST_PROXY',
-      'WEBSOCKET_TOKEN_KEY',
       'METRICS_PORT',
       'METRICS_HOST',
       'AUDIT',

@@ -1,0 +1,131 @@
+/**
+ * The largest that the limits allow at each route, made in several shapes: nobody waits for it for 200 ms, and all together take
+ * less than 512 MB of memory.
+ */
+import { expect, test } from '@jest/globals';
+import { frontDesk } from '../../apps/front-desk/server.ts';
+import { portal } from '../../apps/portal/server.ts';
+import { aClinic, builtFiles, settings } from '../../apps/portal/test/installed.ts';
+import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { parsePatchRequest } from '../../core/booking/patch/patch.ts';
+import { parseAnswer } from '../../core/messages/answer.ts';
+import { parseSubmission } from '../../core/notifications/subscription/submission.ts';
+import { parseFind } from '../../core/visits/request.ts';
+import { furtherRoutes } from '../../gateway/admission/route-rules.ts';
+import { fixedLimits } from '../../gateway/context.ts';
+import { web } from '../../scripts/gateway/web.ts';
+import { atEnd } from '../lib/at-end.ts';
+import { LONGEST_STAND, standOf } from '../lib/hostile-texts.ts';
+import { config, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
+
+const fake = await startFakeMedplum();
+const clinic = aClinic();
+const baseUrl = `${await clinic.listen({ port: 0, host: '127.0.0.1' })}/fhir/R4`;
+const { assets, remove } = builtFiles();
+atEnd(async () => {
+  await clinic.close();
+  remove();
+});
+fake.verify = () => ({
+  body: {
+    profile: { resourceType: 'Practitioner', id: 'p' },
+    accessPolicy: { resource: [{ resourceType: 'Appointment', interaction: ['read', 'search', 'create', 'update'] }] },
+  },
+});
+const options = { ...settings, assets, baseUrl, path: '/portal', isPublished: true, requestsPerMinute: 1e9 };
+const words = { title: { en: 'T', de: 'T' }, description: { en: 'D', de: 'D' } };
+const desk = { config, medplumUrl: 'https://medplum.example/', clientId: 'c', assets, portal: options };
+const gateway = gatewayTo(
+  fake,
+  { requestsPerMinute: 1e9, requestsPerMinuteAndAddress: 1e9, attemptsPerMinuteAndAddress: 1e9 },
+  {
+    web: web({
+      applications: [
+        { path: '/portal/', plugin: portal({ ...options, changesPerMinute: 1e9, bookingsPerHour: 1e6 }), ...words },
+        { path: '/front-desk/', plugin: frontDesk(desk), ...words },
+      ],
+      baseUrl: config.baseUrl,
+    }),
+  },
+);
+
+const MAX_GROWTH = 512 * 1024 * 1024;
+const atStart = process.memoryUsage().rss;
+
+/** Bodies of so many bytes at most, around what the route expects. */
+function shapes(bytes: number, type: string): string[] {
+  const fill = (unit: string, before: string, after: string): string =>
+    before + unit.repeat(Math.max(0, Math.floor((bytes - before.length - after.length) / unit.length))) + after;
+  const start = `{"resourceType":"${type}",`;
+  const depth = fixedLimits.depth - 2;
+  return [
+    fill('x', `${start}"comment":"`, '"}'),
+    fill('\\u0000', `${start}"comment":"`, '"}'),
+    fill('0,', `${start}"parameter":[`, '0]}'),
+    fill('{"name":"period"},', `${start}"parameter":[`, '{}]}'),
+    fill('{"reference":"Slot/a"},', `${start}"slot":[`, '{}]}'),
+    fill('"a":1,', start, '"b":2}'),
+    fill('[],', `${start}"parameter":${'['.repeat(depth)}`, `[]${']'.repeat(depth)}}`),
+    fill('<a/>', `<${type} xmlns="http://hl7.org/fhir">`, `</${type}>`),
+    fill('a=b&', '', ''),
+    fill('%00', 'a=', ''),
+    fill('/portal/pictures/Organization/preview?v=x', '{"consent":"', '"}'),
+  ];
+}
+
+const fhir = [
+  ['POST', 'Appointment/$book', 'Parameters', fixedLimits.bodyBytes],
+  ['POST', 'Appointment/$hold', 'Appointment', fixedLimits.bodyBytes],
+  ['POST', 'Appointment/$find', 'Parameters', fixedLimits.bodyBytes],
+  ['POST', 'Appointment/$waitlist', 'Appointment', fixedLimits.bodyBytes],
+  ['POST', 'Appointment/$answer', 'Parameters', fixedLimits.bodyBytes],
+  ['POST', 'Patient', 'Patient', fixedLimits.bodyBytes],
+  ['PUT', 'Patient/p', 'Patient', fixedLimits.bodyBytes],
+  ['POST', 'Subscription', 'Subscription', fixedLimits.bodyBytes],
+  ['PATCH', 'Appointment/a', 'Parameters', fixedLimits.patchBytes],
+  ['POST', '', 'Bundle', fixedLimits.bodyBytes],
+  ['POST', 'Appointment/_search', 'Parameters', fixedLimits.formBytes],
+] as const;
+const routes = [
+  ...fhir.map(([method, path, type, bytes]) => ({ method, url: `/fhir/R4${path && `/${path}`}`, type, bytes })),
+  ...Object.entries(furtherRoutes).flatMap(([line, { bytes }]) => {
+    const [method = '', path = ''] = line.split(' ');
+    const url = path.replace('*', 'details');
+    return method === 'POST' ? [{ method: 'POST' as const, url, type: 'Parameters', bytes }] : [];
+  }),
+];
+
+/** What Bots read of a body before they know anything. */
+const readers: readonly ((body: unknown) => unknown)[] = [
+  (body) => parseBookRequest(body, config),
+  (body) => parseFind(body, 0, config),
+  (body) => parseAnswer(body),
+  (body) => parseSubmission(body, undefined, 0, config),
+  (body) => parsePatchRequest(body),
+];
+
+test.each(routes)('$method $url', async ({ method, url, type, bytes }) => {
+  const contentTypes = ['application/fhir+json', 'application/json', 'application/x-www-form-urlencoded'];
+  let largest = 0;
+  for (const payload of shapes(bytes, type)) {
+    for (const contentType of payload.startsWith('<') ? ['application/fhir+xml'] : contentTypes) {
+      const headers = { authorization: 'Bearer staff', 'content-type': contentType, 'sec-fetch-site': 'same-origin' };
+      const longest = await standOf(async () => {
+        const { statusCode, body } = await gateway.inject({ method, url, headers, payload });
+        expect(statusCode).not.toBe(500);
+        largest = Math.max(largest, body.length);
+      });
+      expect({ payload: payload.slice(0, 60), contentType, isShort: longest < LONGEST_STAND }).toMatchObject({
+        isShort: true,
+      });
+    }
+    if (payload.startsWith('{') && url.startsWith('/fhir')) {
+      const body: unknown = JSON.parse(payload);
+      for (const read of readers) {
+        expect(await standOf(async () => read(body))).toBeLessThan(LONGEST_STAND);
+      }
+    }
+  }
+  expect(largest).toBeLessThan(2 * bytes + 100_000);
+  expect(process.memoryUsage().rss - atStart).toBeLessThan(MAX_GROWTH);
+});
