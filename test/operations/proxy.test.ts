@@ -29,6 +29,7 @@ function configuration(gateway: string): string {
     .replace('listen 80;', `listen 127.0.0.1:${plain};`)
     .replace('listen 443 ssl', `listen 127.0.0.1:${secure} ssl`)
     .replace('/var/log/nginx/booking.log', join(folder, 'access.log'))
+    .replace('/var/log/nginx/booking-error.log', join(folder, 'booking-error.log'))
     .replace('/etc/ssl/booking/fullchain.pem', join(folder, 'certificate.pem'))
     .replace('/etc/ssl/booking/privkey.pem', join(folder, 'key.pem'));
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${folder}/${one};`);
@@ -192,9 +193,13 @@ test('while no gateway runs, patients read that in words', async () => {
   expect(answer.text).toMatch(/lang="de".*lang="en"/);
 });
 
-test('while no gateway runs, the logs have no secret of a calendar either', async () => {
-  expect(await ask('/portal/calendar/unseen.ics')).toMatchObject({ status: 503 });
-  const logged = ['access.log', 'error.log'].map((name) => readFileSync(join(folder, name), 'utf8')).join('');
+test('while no gateway runs, the logs have no links, names and secrets of calendars either', async () => {
+  for (const path of ['/portal/calendar/unseen.ics', '/portal/link?t=unseen', '/fhir/R4/Patient?family=unseen']) {
+    expect(await ask(path)).toMatchObject({ status: 503 });
+  }
+  const logged = ['access.log', 'error.log', 'booking-error.log']
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('');
   expect(logged).toContain('/portal/appointments');
   expect(logged).not.toContain('unseen');
 });

@@ -85,14 +85,7 @@ describe('the settings of the gateway', () => {
 
   test('are all in the page for operators', () => {
     const page = readFileSync('docs/operators.md', 'utf8');
-    const others = [
-      'TRUST_PROXY',
-      'METRICS_PORT',
-      'METRICS_HOST',
-      'AUDIT',
-      'CREDENTIALS_KEY',
-      'PORTAL_CREDENTIALS',
-    ];
+    const others = ['TRUST_PROXY', 'METRICS_PORT', 'METRICS_HOST', 'AUDIT', 'CREDENTIALS_KEY', 'PORTAL_CREDENTIALS'];
     expect([...Object.keys(limitVariables), ...others].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });
