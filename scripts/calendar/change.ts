@@ -1,9 +1,8 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import { doubtsIn, rowsOf } from '../../apps/front-desk/hours/weekly-rows.ts';
-import { english } from '../../apps/front-desk/texts/en.ts';
 import { changeSchedule, changeService, type HoursChange } from '../../core/calendar/change/opening-hours.ts';
 import { servicesOf, withChange } from '../../core/calendar/opening-hours.ts';
 import { DAY } from '../../core/time/time-zone.ts';
+import { doubtsIn, rowsOf } from '../../core/time/weekly-rows.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { findService, findTarget, labelOf, type Target } from './find.ts';
 import { parseHours } from './hours-text.ts';
@@ -26,10 +25,12 @@ export interface HoursArguments {
 /** Opening hours as they are stored. What may be a mistake in them is said, as the front desk asks about it. */
 function readHours(text: string): NonNullable<HoursChange['hours']> {
   const hours = parseHours(text);
-  const { overnight, overlap } = english.hours;
   for (const doubt of doubtsIn(rowsOf(hours))) {
-    const { line } = doubt;
-    console.log(doubt.kind === 'overnight' ? overnight(line, doubt.end, doubt.hours) : overlap(line, doubt.other));
+    console.log(
+      doubt.kind === 'overnight'
+        ? `Hours ${doubt.line} run until ${doubt.end} on the next day: ${doubt.hours} hours. Is that right?`
+        : `Hours ${doubt.line} and ${doubt.other} overlap. Is that right?`,
+    );
   }
   return hours;
 }

@@ -1,5 +1,5 @@
 import type { HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
-import { isWeekday, type Weekday, weekdays } from '../../core/calendar/time/weekly-hours.ts';
+import { isWeekday, type Weekday, weekdays } from '../../core/time/weekly-rows.ts';
 
 /** How weekly hours are written on a command line. */
 export const HOURS_HELP =

@@ -436,14 +436,15 @@ export function absenceOffers({ world: { medplum } }: Stage): { readonly id: str
     }));
 }
 
-/** What must hold of absences after every step: an offer stands as long as a row waits for its answer. */
+/** What must hold of absences after every step: an offer stands as long as a row waits for its answer, or its person is to be called. */
 function offeredInstead(stage: Stage): Violation[] {
   const all = stage.world.medplum.all<Appointment>('Appointment');
   const groupOf = (id: string): string =>
     all.flatMap((one) => (one.id === id ? (visitGroupOf(one, config) ?? []) : []))[0] ?? id;
   const waiting = new Set(
     rowsOf(stage, 'affected')
-      .filter(({ status }) => status === 'in-progress')
+      // A person who is called is called with a time that is held.
+      .filter(({ status }) => status === 'in-progress' || status === 'ready')
       .map((row) => groupOf(offerIn(row))),
   );
   return absenceOffers(stage)

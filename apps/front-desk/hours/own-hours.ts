@@ -5,10 +5,9 @@ import {
   type OwnParameter,
   ownParameters,
 } from '../../../core/calendar/change/opening-hours.ts';
-import { isWeekday } from '../../../core/calendar/time/weekly-hours.ts';
 import { localDayOf } from '../../../core/time/local-day.ts';
+import { areSame, availableTimes, isWeekday, rowsOf, type WeeklyRow } from '../../../core/time/weekly-rows.ts';
 import { type LengthName, lengthIn, lengthNames } from './lengths.ts';
-import { areSame, availableTimes, rowsOf, type WeeklyRow } from './weekly-rows.ts';
 
 /** The hours of one calendar for one service, as they are typed. */
 export interface OwnHours extends Readonly<Record<LengthName, number | ''>> {

@@ -1,16 +1,23 @@
-import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
+import type { Appointment, Patient, RelatedPerson, Task } from '@medplum/fhirtypes';
+import { isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
 import { openStatuses } from '../../../core/booking/confirmation/task.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { rowCodes } from '../../../core/rows/row.ts';
+import { isRow, rowCodes } from '../../../core/rows/row.ts';
+import { guardiansIn } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
 
 /** Somebody to call: a message has not reached them, as far as is known, or their appointment falls into an absence. */
 export interface Undelivered {
   readonly task: Task;
   readonly patient: Patient | undefined;
+  readonly guardians: readonly RelatedPerson[];
   readonly appointment: Appointment | undefined;
+  /** What is held for them in its place. */
+  readonly offer: Appointment | undefined;
+  /** Whether it cannot take place, since somebody is absent. */
+  readonly isAbsence: boolean;
 }
 
 /** The searches for the open Tasks about people to call, as queries. */
@@ -27,8 +34,8 @@ export const undeliveredQueries = (config: PublicConfig) =>
   ] as const;
 
 /** The searches for these Tasks, with their people and appointments. */
-export const undeliveredSearches = (config: PublicConfig) =>
-  undeliveredQueries(config).map(
+export const undeliveredSearches = (config: PublicConfig) => [
+  ...undeliveredQueries(config).map(
     (query) =>
       ({
         type: 'Task',
@@ -36,12 +43,15 @@ export const undeliveredSearches = (config: PublicConfig) =>
         include: [
           ['_include', 'Task:patient'],
           ['_include', 'Task:focus'],
+          ['_revinclude:iterate', 'RelatedPerson:patient'],
         ],
       }) as const,
-  );
+  ),
+  { type: 'Appointment', query: [['status', 'proposed']] } as const,
+];
 
 /** Sorts what the searches have found: the appointment that comes first on top. */
-export function undeliveredIn(resources: readonly unknown[]): Undelivered[] {
+export function undeliveredIn(resources: readonly unknown[], now: number, config: PublicConfig): Undelivered[] {
   const patients = resources.filter((one) => isResource(one, 'Patient'));
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));
   const startOf = ({ appointment }: Undelivered): number => (appointment && timeOf(appointment)?.start) ?? 0;
@@ -50,7 +60,12 @@ export function undeliveredIn(resources: readonly unknown[]): Undelivered[] {
     .map((task) => ({
       task,
       patient: patients.find(({ id }) => id === idIn(task.for, 'Patient')),
+      guardians: guardiansIn(resources, idIn(task.for, 'Patient')),
       appointment: appointments.find(({ id }) => id === idIn(task.focus, 'Appointment')),
+      offer: appointments.find(
+        (one) => isOffered(one, now, config) && offeredFor(one, config).includes(idIn(task.focus, 'Appointment') ?? ''),
+      ),
+      isAbsence: isRow(task, ['affected'], config),
     }))
     .toSorted((one, other) => startOf(one) - startOf(other));
 }

@@ -3,11 +3,11 @@ import type { Appointment, Extension, HealthcareService, Practitioner, Schedule,
 import { changeService, ownParameters } from '../../../core/calendar/change/opening-hours.ts';
 import { concernedBy, hoursData, withChange } from '../../../core/calendar/opening-hours.ts';
 import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
+import { areComplete, availableTimes, doubtsIn, rowsOf } from '../../../core/time/weekly-rows.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { lengthsOf } from '../hours/lengths.ts';
 import { hasClosures, ownHoursOf, scheduleWith } from '../hours/own-hours.ts';
 import { previewChange } from '../hours/preview.ts';
-import { areComplete, availableTimes, doubtsIn, rowsOf } from '../hours/weekly-rows.ts';
 
 const config = loadConfig();
 const now = Date.parse('2027-01-10T12:00:00Z');

@@ -509,7 +509,9 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
             extend: (transaction) => {
               const [first, ...others] = transaction.entry ?? [];
               const fullUrl = first?.fullUrl ?? newId();
-              const kept = rowEntry(row, 'offered', { offer: fullUrl, tries: affected.tries + 1, end: until });
+              // Somebody who is called is called with a time that is held for them.
+              const standing = affected.reach === 'call' ? 'call' : 'offered';
+              const kept = rowEntry(row, standing, { offer: fullUrl, tries: affected.tries + 1, end: until });
               return first ? { ...transaction, entry: [{ ...first, fullUrl }, ...others, kept] } : transaction;
             },
           },

@@ -69,8 +69,10 @@ const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'mo
 export function nextStep(known: Known, now: number, config: PublicConfig): Step {
   const { row, standing, appointment, offer, slots, absent } = known;
   const isStill = appointment !== undefined && isAffected(appointment, slots, absent);
+  const isStanding = offer !== undefined && isOffered(offer, now, config);
   if (standing === 'call') {
-    return isStill ? nothing : { do: 'tick' };
+    // What is held for somebody who is called goes with the appointment that it would replace.
+    return isStill ? nothing : isStanding ? end('call', true) : { do: 'tick' };
   }
   if (standing !== 'waiting' && standing !== 'offered') {
     return nothing;
@@ -78,13 +80,12 @@ export function nextStep(known: Known, now: number, config: PublicConfig): Step 
   if (offer && isAccepted(offer, config)) {
     return end('moved');
   }
-  const isStanding = offer !== undefined && isOffered(offer, now, config);
   if (!isStill) {
     const isGone = !appointment || appointment.status === 'cancelled' || appointment.status === 'entered-in-error';
     return end(isGone ? 'declined' : isElsewhere(known) ? 'moved' : 'over', isStanding);
   }
   if (!offer) {
-    return row.proposal && row.reach !== 'call' ? { do: 'offer' } : end('call');
+    return row.proposal ? { do: 'offer' } : end('call');
   }
   if (isStanding) {
     return isOfferAbsent(known) ? { do: 'renew' } : nothing;

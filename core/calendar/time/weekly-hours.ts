@@ -1,6 +1,7 @@
 import type { Extension, HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
 import { type Interval, type IntervalSet, intersect, union } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
+import { weekdays } from '../../time/weekly-rows.ts';
 import { MOST_HOURS, tooMany } from '../parameters/parameter-values.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 
@@ -16,15 +17,6 @@ export interface WeeklyHours {
 
 /** Open at any time. */
 export const alwaysOpen: readonly WeeklyHours[] = [{ days: [0, 1, 2, 3, 4, 5, 6], start: 0, end: 0 }];
-
-/** The days of the week as FHIR names them. */
-export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-
-/** A day of the week. */
-export type Weekday = (typeof weekdays)[number];
-
-/** Whether a text names a day of the week. */
-export const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one === day);
 
 /** The days by their numbers. */
 export const dayNames: readonly string[] = ['sun', ...weekdays.slice(0, -1)];

@@ -62,7 +62,7 @@ export const EntryButton = memo(function EntryButton({
         .join(', ')}
       onClick={() => onOpen(id)}
     >
-      <span data-time={`${shown} ${signOf[kind]} ${isOverbooked ? '⧉ ' : ''}${isInVisit ? '⋯ ' : ''}`}>
+      <span data-time={`${shown} ${signOf[kind]} ${isOverbooked ? '×2 ' : ''}${isInVisit ? '⋯ ' : ''}`}>
         {name ? <b>{name}</b> : word}
         {service && ` ${service}`}
       </span>

@@ -178,6 +178,7 @@ export function Opened({
         <BlockForm
           key={place.day}
           schedules={[...schedules, ...all.filter((one) => !schedules.includes(one))]}
+          preset={schedules.length === 1 ? schedules[0]?.id : undefined}
           time={noonOf(place.day)}
           draftKey={`block ${place.day}`}
           onBlocked={onChanged}

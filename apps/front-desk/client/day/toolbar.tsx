@@ -123,7 +123,11 @@ export function Toolbar({
       />
       {shown.length > 0 && (
         <>
-          <Button onClick={() => go({ open: newAt(shown[0] ?? '', workingTime(place.day)) })}>{slot.bookTime}</Button>
+          <Button
+            onClick={() => go({ open: newAt(shown.length === 1 ? (shown[0] ?? '') : '', workingTime(place.day)) })}
+          >
+            {slot.bookTime}
+          </Button>
           <Button variant="default" onClick={() => go({ open: 'Block/new' })}>
             {slot.blockTime}
           </Button>

@@ -1,8 +1,8 @@
-import { Group, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { HoursData, HoursHolder } from '../../../../core/calendar/opening-hours.ts';
+import { areSame, type Doubt, doubtsIn, type WeeklyRow } from '../../../../core/time/weekly-rows.ts';
 import { type LengthName, lengthNames } from '../../hours/lengths.ts';
-import { areSame, type Doubt, doubtsIn, type WeeklyRow } from '../../hours/weekly-rows.ts';
 import { Form } from '../parts/form.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -34,7 +34,7 @@ export function useHoursForm<Draft extends HoursDraft>({
   onSaved,
   changed,
 }: HoursFormOptions<Draft>) {
-  const { draft, change, clear } = useDraft(`hours ${name}`, stored);
+  const { draft, change, clear, reset, isTyped } = useDraft(`hours ${name}`, stored);
   const [isMissing, setMissing] = useState(false);
   const [doubts, setDoubts] = useState<readonly Doubt[]>();
   const saving = useSaving(data, () => {
@@ -60,12 +60,21 @@ export function useHoursForm<Draft extends HoursDraft>({
       setDoubts(questions.length > 0 ? questions : undefined);
       await (questions.length > 0 ? undefined : saving.save(found));
     });
-  return { draft, edit, frame: { saving, data, isMissing, doubts, checked, save, onReload: onSaved } };
+  const discard = (): void => {
+    saving.forget();
+    setDoubts(undefined);
+    reset();
+  };
+  return {
+    draft,
+    edit,
+    frame: { saving, data, isMissing, doubts, checked, save, isTyped, discard, onReload: onSaved },
+  };
 }
 
 /** A form of opening hours: its fields, what a change would do, and saving it. */
 export function HoursForm({
-  frame: { saving, data, isMissing, doubts, checked, save, onReload },
+  frame: { saving, data, isMissing, doubts, checked, save, isTyped, discard, onReload },
   children,
 }: {
   readonly frame: ReturnType<typeof useHoursForm>['frame'];
@@ -75,6 +84,16 @@ export function HoursForm({
   return (
     <Form onSend={save}>
       <Stack gap="md">
+        <div role="status">
+          {isTyped && (
+            <Group gap="xs">
+              <strong>{words.unsaved}</strong>
+              <Button size="compact-sm" variant="default" onClick={discard}>
+                {words.discard}
+              </Button>
+            </Group>
+          )}
+        </div>
         {children}
         {doubts && (
           <div role="alert">

@@ -1,8 +1,8 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { changeService } from '../../../../core/calendar/change/opening-hours.ts';
 import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
+import { areComplete, areSame, availableTimes, rowsOf } from '../../../../core/time/weekly-rows.ts';
 import { lengthsOf } from '../../hours/lengths.ts';
-import { areComplete, areSame, availableTimes, rowsOf } from '../../hours/weekly-rows.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { HoursForm, LengthFields, useHoursForm } from './hours-form.tsx';

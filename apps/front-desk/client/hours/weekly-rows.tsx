@@ -1,6 +1,6 @@
 import { Button, Chip, Group, TextInput } from '@mantine/core';
-import { weekdays } from '../../../../core/calendar/time/weekly-hours.ts';
-import type { WeeklyRow } from '../../hours/weekly-rows.ts';
+import type { WeeklyRow } from '../../../../core/time/weekly-rows.ts';
+import { weekdays } from '../../../../core/time/weekly-rows.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
 /** One line: days, from when to when. */

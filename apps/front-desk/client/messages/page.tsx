@@ -1,12 +1,18 @@
 import { Button, Group } from '@mantine/core';
+import type { Appointment } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
 import { endOf, isOffered } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { localDayOf } from '../../../../core/time/local-day.ts';
+import { acceptance } from '../../appointment/booking.ts';
 import { contactOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
+import { cancelled } from '../../appointment/status-steps.ts';
 import { timeOf } from '../../day/entries.ts';
 import { type Undelivered, undeliveredIn, undeliveredSearches } from '../../messages/undelivered.ts';
-import { Phone } from '../appointment/facts.tsx';
-import { update } from '../fhir/client.ts';
+import { useChange } from '../appointment/actions.tsx';
+import { calendarsOf } from '../appointment/calendars.ts';
+import { Guardians, Phone } from '../appointment/facts.tsx';
+import { book, update } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
 import { momentText } from '../parts/format.ts';
 import { Loading } from '../parts/loading.tsx';
@@ -17,17 +23,83 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { OfferAnswer } from '../waitlist/offer.tsx';
 
-/** Somebody to call: whom to call, about which appointment, and that it was done. */
-function Card({ message, onChanged }: { readonly message: Undelivered; readonly onChanged: () => Promise<void> }) {
+/** What becomes of an appointment that cannot take place: it is moved to what is held, moved elsewhere, or cancelled. */
+function Settling({
+  appointment,
+  offer,
+  onChanged,
+}: {
+  readonly appointment: Appointment;
+  readonly offer: Appointment | undefined;
+  readonly onChanged: () => Promise<void>;
+}) {
+  const { language, messages: words } = useTexts();
+  const { submit, refusal, isBusy } = useSubmit(offer?.meta?.versionId);
+  const cancelling = useChange();
+  const [time, held] = [timeOf(appointment), offer && timeOf(offer)];
+  const name = patientNameOf(appointment, new Map());
+  const accept = async (one: Appointment): Promise<void> => {
+    await submit(() => book(acceptance(one)), `${name}: ${words.done}`);
+    await onChanged();
+  };
+  const cancel = async (): Promise<void> => {
+    if (await cancelling.change(cancelled(appointment, ''), `${name}: ${words.cancelled}`)) {
+      await onChanged();
+    }
+  };
+  const problem = refusal ?? cancelling.refusal;
+  const day = localDayOf(held?.start ?? time?.start ?? Date.now(), config.timeZone);
+  return (
+    <>
+      {problem && <Problem refusal={problem} onReload={() => void onChanged()} />}
+      <TakeBack of={appointment.id ?? ''}>
+        <Group gap="xs">
+          {offer && held && (
+            <Button loading={isBusy} onClick={() => void accept(offer)}>
+              {words.movedTo(momentText(held.start, language))}
+            </Button>
+          )}
+          <Button component={Link} variant="default" href={`/calendar?date=${day}&move=${appointment.id}`}>
+            {words.otherTime}
+          </Button>
+          <Button variant="default" loading={cancelling.isBusy} onClick={() => void cancel()}>
+            {words.cancelled}
+          </Button>
+        </Group>
+      </TakeBack>
+    </>
+  );
+}
+
+/** Somebody to call: whom to call, about which appointment, what is held for them, and what has become of it. */
+function Card({
+  message,
+  calendars,
+  onChanged,
+}: {
+  readonly message: Undelivered;
+  /** The names of the calendars in which appointments stand, by the ids of the appointments. */
+  readonly calendars: ReadonlyMap<string, string>;
+  readonly onChanged: () => Promise<void>;
+}) {
   const { language, messages: words, status, appointment: appointmentWords } = useTexts();
-  const { task, patient, appointment } = message;
+  const { task, patient, guardians, appointment, offer, isAbsence } = message;
   const { submitLater, refusal, isBusy } = useSubmit(task.meta?.versionId);
   const name = (patient && nameOf(patient)) || (appointment && patientNameOf(appointment, new Map()));
   const shown = name || appointmentWords.noPatient;
   const time = appointment && timeOf(appointment);
-  const until =
+  const own =
     appointment && isOffered(appointment, Date.now(), config) ? endOf('offer', appointment, config) : undefined;
-  const about = appointment && [time && momentText(time.start, language), servicesOf(appointment)];
+  const [held, until] = [offer && timeOf(offer), offer && endOf('offer', offer, config)];
+  const withWhom = ({ id }: Appointment): string | undefined => calendars.get(id ?? '');
+  const about = appointment && [
+    time && momentText(time.start, language),
+    withWhom(appointment),
+    servicesOf(appointment),
+  ];
+  const day = time && localDayOf(time.start, config.timeZone);
+  // Who is called about an absence has not been helped by that alone: the appointment stands where nobody is.
+  const isOpen = isAbsence && (appointment?.status === 'booked' || appointment?.status === 'pending');
   const told = async (): Promise<void> => {
     const write = () => update('Task', { ...task, status: 'completed' });
     if (await submitLater(task.id ?? '', `${shown}: ${words.done}`, write)) {
@@ -40,18 +112,39 @@ function Card({ message, onChanged }: { readonly message: Undelivered; readonly 
       <p className="reach">
         <Phone number={contactOf(patient, 'phone')} />
         <span>{contactOf(patient, 'email')}</span>
+        <Guardians of={guardians} />
       </p>
       {appointment ? (
         <p>
-          <Link href={`/calendar?open=Appointment/${appointment.id}`}>
+          <Link href={`/calendar?${day ? `date=${day}&` : ''}open=Appointment/${appointment.id}`}>
             {about?.filter(Boolean).join(' · ') || appointmentWords.title}
           </Link>
-          {`: ${status[appointment.status] ?? appointment.status}`}
+          {isOpen ? `: ${words.absent}` : `: ${status[appointment.status] ?? appointment.status}`}
         </p>
       ) : (
         <p>{words.noAppointment}</p>
       )}
-      {until === undefined ? (
+      {offer && held && until !== undefined && (
+        <p>
+          <strong>
+            {appointmentWords.moves(
+              time ? momentText(time.start, language) : '',
+              [momentText(held.start, language), withWhom(offer)].filter(Boolean).join(', '),
+            )}
+          </strong>{' '}
+          {words.held(momentText(until, language))}
+        </p>
+      )}
+      {own !== undefined && (
+        <>
+          <p>{words.held(momentText(own, language))}</p>
+          {appointment && <OfferAnswer offer={appointment} onChanged={onChanged} />}
+        </>
+      )}
+      {own === undefined && isOpen && appointment && (
+        <Settling appointment={appointment} offer={offer} onChanged={onChanged} />
+      )}
+      {own === undefined && !isOpen && (
         <>
           {task.description && <ServerSays sentences={[task.description]} />}
           {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
@@ -63,11 +156,6 @@ function Card({ message, onChanged }: { readonly message: Undelivered; readonly 
             </TakeBack>
           </Group>
         </>
-      ) : (
-        <>
-          <p>{words.held(momentText(until, language))}</p>
-          {appointment && <OfferAnswer offer={appointment} onChanged={onChanged} />}
-        </>
       )}
     </li>
   );
@@ -76,18 +164,22 @@ function Card({ message, onChanged }: { readonly message: Undelivered; readonly 
 /** The people to call: a message did not arrive, as far as is known, an appointment falls into an absence, or a time is free. */
 export function MessagesPage() {
   const { messages: words } = useTexts();
-  const found = useFound('messages', undeliveredSearches(config), undeliveredIn);
+  const found = useFound('messages', undeliveredSearches(config), async (resources) => {
+    const people = undeliveredIn(resources, Date.now(), config);
+    const appointments = people.flatMap(({ appointment, offer }) => [appointment ?? [], offer ?? []].flat());
+    return { people, calendars: await calendarsOf(appointments) };
+  });
   const { value, reload } = found;
   return (
     <>
       <h1>
-        {words.title} {value && `(${value.length})`}
+        {words.title} {value && `(${value.people.length})`}
       </h1>
-      <p className="help">{value?.length === 0 ? words.none : words.help}</p>
+      <p className="help">{value?.people.length === 0 ? words.none : words.help}</p>
       <Loading of={[found]} />
       <ul className="deliveries">
-        {value?.map((message) => (
-          <Card key={message.task.id} message={message} onChanged={reload} />
+        {value?.people.map((message) => (
+          <Card key={message.task.id} message={message} calendars={value.calendars} onChanged={reload} />
         ))}
       </ul>
     </>

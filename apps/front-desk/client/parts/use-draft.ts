@@ -31,5 +31,10 @@ export function useDraft<T extends object>(key: string, initial: T) {
     [key],
   );
   const clear = useCallback(() => sessionStorage.removeItem(placeOf(key)), [key]);
-  return { draft: { ...loaded, ...typed }, change, clear };
+  /** Forgets what was typed: the form is as it was loaded. */
+  const reset = useCallback(() => {
+    clear();
+    setTyped({});
+  }, [clear]);
+  return { draft: { ...loaded, ...typed }, change, clear, reset, isTyped: Object.keys(typed).length > 0 };
 }

@@ -76,21 +76,24 @@ function CoveredList({ covered: { entries, data } }: { readonly covered: Covered
  */
 export function BlockForm({
   schedules,
+  preset,
   time,
   draftKey,
   onBlocked,
   onClose,
 }: {
   readonly schedules: readonly Schedule[];
+  /** Id of the calendar that is chosen before another one is. */
+  readonly preset?: string | undefined;
   readonly time: Interval;
   readonly draftKey: string;
   readonly onBlocked: () => void;
   /** Closes what it is shown in; without it, that stays. */
   readonly onClose?: () => void;
 }) {
-  const { slot: words, day, appointment, close } = useTexts();
+  const { slot: words, day, appointment, booking, close } = useTexts();
   const { draft, change, clear } = useDraft<Draft>(draftKey, {
-    schedule: schedules[0]?.id ?? '',
+    schedule: preset ?? '',
     ...periodText(time, config.timeZone),
     reason: '',
     uuid: crypto.randomUUID(),
@@ -100,7 +103,8 @@ export function BlockForm({
   const [isMissing, setMissing] = useState(false);
   const [covered, setCovered] = useState<Covered>();
   const [isDone, setDone] = useState(false);
-  const schedule = schedules.find(({ id }) => id === draft.schedule) ?? schedules[0];
+  const schedule =
+    schedules.find(({ id }) => id === draft.schedule) ?? (schedules.length === 1 ? schedules[0] : undefined);
   const edit = (part: Partial<Draft>): void => {
     setCovered(undefined);
     forget();
@@ -149,9 +153,12 @@ export function BlockForm({
         {schedules.length > 1 && (
           <NativeSelect
             label={day.calendars}
-            value={schedule?.id}
+            value={schedule?.id ?? ''}
             onChange={(event) => edit({ schedule: event.currentTarget.value })}
-            data={schedules.map((one) => ({ value: one.id ?? '', label: titleOf(one) }))}
+            data={[
+              ...(schedule ? [] : [{ value: '', label: booking.chooseCalendar }]),
+              ...schedules.map((one) => ({ value: one.id ?? '', label: titleOf(one) })),
+            ]}
           />
         )}
         <FromTo type="datetime-local" value={draft} onChange={edit} />
@@ -162,7 +169,7 @@ export function BlockForm({
           value={draft.reason}
           onChange={(event) => change({ reason: event.currentTarget.value })}
         />
-        {isMissing && <p role="alert">{words.missingTime}</p>}
+        {isMissing && <p role="alert">{schedule ? words.missingTime : booking.chooseCalendar}</p>}
         {covered && <CoveredList covered={covered} />}
         {refusal && <Problem refusal={refusal} />}
         <TakeBack of={uuid}>

@@ -22,6 +22,7 @@ import { titleOf } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { book, create, resourcesIn, transaction, update } from '../fhir/client.ts';
 import { Form } from '../parts/form.tsx';
+import { dayText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -83,6 +84,7 @@ export function BookingForm({
   readonly onStale: () => void;
 }) {
   const {
+    language,
     booking: words,
     appointment: appointmentWords,
     slot: slotWords,
@@ -166,7 +168,7 @@ export function BookingForm({
   return (
     <Form
       onSend={() => {
-        const isMissing = !interval || (!draft.isNew && !draft.patient);
+        const isMissing = !interval || !schedule || (!draft.isNew && !draft.patient);
         setMissing(isMissing);
         if (interval && !isMissing) {
           void send({ ...interval, slot });
@@ -177,9 +179,14 @@ export function BookingForm({
         {isOnPurpose && (
           <NativeSelect
             label={dayWords.calendars}
-            value={calendar}
+            description={dayText(timeOf(slot)?.start ?? 0, language)}
+            required
+            value={calendar ?? ''}
             onChange={(event) => setCalendar(event.currentTarget.value)}
-            data={schedules.map((one) => ({ value: one.id ?? '', label: titleOf(one) }))}
+            data={[
+              ...(calendar ? [] : [{ value: '', label: words.chooseCalendar }]),
+              ...schedules.map((one) => ({ value: one.id ?? '', label: titleOf(one) })),
+            ]}
           />
         )}
         <TimeFields value={time} onChange={(part) => setTime((before) => ({ ...before, ...part }))} />

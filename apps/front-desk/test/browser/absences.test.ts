@@ -4,7 +4,8 @@ import { aService, halfHours, morning } from '../../../../test/browser/clinic.ts
 import { stored } from '../../../../test/contract/fixtures.ts';
 import { subscribed, unsubscribeAll } from '../../../../test/contract/notifications/fixtures.ts';
 import { type Listener, listen } from '../../../../test/contract/notifications/listener.ts';
-import { bookedBy, calendarOf, jan, visitDesk } from './desk.ts';
+import { MINUTE_LIMIT } from '../../../../test/lib/time-scale.ts';
+import { bookedBy, calendarOf, jan, settle, visitDesk } from './desk.ts';
 
 let listener: Listener;
 
@@ -72,6 +73,54 @@ test('an absence is blocked, planned and confirmed in three clicks, followed aft
   await shown.getByRole('button', { name: 'End the absence' }).click();
   const blocked = `schedule=Schedule/${own.schedule.id}&status=busy-unavailable`;
   await expect.poll(() => stored('Slot', blocked)).toEqual([]);
+});
+
+test('who is called is called with a time that is held, and nothing closes the case before the appointment has gone', async ({
+  page,
+}) => {
+  test.slow();
+  const doctor = `Dr. Anruf ${Date.now()}`;
+  const own = await aService({ starts: halfHours(morning(6), 2), doctor });
+  const other = await aService({
+    starts: halfHours(morning(6), 2),
+    doctor: `${doctor} Vertretung`,
+    like: own.schedule,
+  });
+  const [moved, cancelled] = [
+    await bookedBy('portal-b', own, 0, 'Verlegt'),
+    await bookedBy('portal-b', own, 1, 'Abgesagt'),
+  ];
+  await visitDesk(page, calendarOf(own));
+  await page.getByRole('link', { name: 'Somebody is absent' }).click();
+  await page.getByText('Who may step in (0)').click();
+  await page
+    .getByRole('group', { name: 'Calendars that offer the same' })
+    .getByRole('checkbox', { name: `${doctor} Vertretung` })
+    .check();
+  await page.getByRole('button', { name: 'Block and plan' }).click();
+  await card(page, doctor).getByRole('button', { name: 'Confirm the plan' }).click();
+  await expect(card(page, doctor).getByRole('status')).toHaveText('0 waiting · 0 moved · 0 declined · 2 to call', {
+    timeout: MINUTE_LIMIT,
+  });
+  // Nobody else can book what is offered to them.
+  const states = other.slots.map(async ({ id }) => (await stored('Slot', `_id=${id}`))[0]?.status);
+  expect(await Promise.all(states)).toEqual(['busy-tentative', 'busy-tentative']);
+  await page.getByRole('link', { name: 'Whom to call' }).click();
+  const call = (family: string) => page.getByRole('listitem').filter({ hasText: `Kim ${family}` });
+  await expect(call('Verlegt')).toContainText(doctor);
+  await expect(call('Verlegt')).toContainText(/09:00 → .*09:00, .*Vertretung/);
+  await expect(call('Verlegt').getByRole('button', { name: 'The patient knows' })).toHaveCount(0);
+  await expectAccessible(page);
+  await call('Verlegt')
+    .getByRole('button', { name: /^Moved to .*09:00/ })
+    .click();
+  await expect.poll(async () => (await stored('Appointment', `_id=${moved.id}`))[0]?.status).toBe('cancelled');
+  await call('Abgesagt').getByRole('link', { name: /09:30/ }).click();
+  await expect(page.getByRole('dialog').getByRole('heading').first()).toContainText('Kim Abgesagt');
+  await page.goBack();
+  await call('Abgesagt').getByRole('button', { name: 'Cancelled' }).click();
+  await settle(page);
+  await expect.poll(async () => (await stored('Appointment', `_id=${cancelled.id}`))[0]?.status).toBe('cancelled');
 });
 
 test('staff offer another time than is proposed', async ({ page }) => {

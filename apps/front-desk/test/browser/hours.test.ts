@@ -74,6 +74,13 @@ test('staff see what other hours would change, which bookings would lie outside,
 test('hours that a colleague has changed meanwhile are not overwritten, and what was typed stays', async ({ page }) => {
   const { service } = await aMonday();
   await visitDesk(page, `${origin}/front-desk/hours?of=${service.id}`);
+  const saved = await page.getByLabel('To').inputValue();
+  await page.getByLabel('To').fill('11:30');
+  // What comes back after a reload is not taken for what is stored.
+  await page.reload();
+  await expect(page.getByText('What you have typed is not saved yet.')).toBeVisible();
+  await page.getByRole('button', { name: 'Discard it' }).click();
+  await expect(page.getByLabel('To')).toHaveValue(saved);
   await page.getByLabel('To').fill('11:00');
   const [before] = await stored('HealthcareService', `_id=${service.id}`);
   const body = { ...before, comment: 'Second floor' };

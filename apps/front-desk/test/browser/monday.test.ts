@@ -147,40 +147,37 @@ test('who waits since when, who was cancelled, and what needs an answer is seen 
   await expectAccessible(page);
 });
 
-for (const [what, code, status] of [
-  ['a message that did not arrive', 'undelivered', 'requested'],
-  ['an appointment in an absence without an answer', 'affected', 'ready'],
-] as const) {
-  test(`${what} is counted, and names whom to call about what until somebody has`, async ({ page }) => {
-    const service = await aService({ starts: halfHours(morning(6), 1) });
-    const made = await bookedBy('portal-a', service, 0, 'Unerreicht');
-    const patient = made.participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'))?.actor;
-    const [record] = await stored('Patient', `_id=${patient?.reference?.split('/')[1]}`);
-    const telecom = [{ system: 'phone', value: '+49 30 123456' }];
-    await medplum('front-desk', 'PUT', `/${patient?.reference}`, { body: { ...record, telecom } });
-    const row = newRow(
-      code,
-      {
-        status,
-        description: 'The mail server of Medplum answered with status 500.',
-        focus: { reference: `Appointment/${made.id}` },
-        for: { reference: patient?.reference ?? '' },
-      },
-      config,
-    );
-    const task = succeeded('Task', await medplum('admin', 'POST', '/Task', { body: row }));
-    await visitDesk(page, calendarOf(service));
-    await page.getByRole('link', { name: /^Messages \d+$/ }).click();
-    const card = page.getByRole('listitem').filter({ hasText: 'Kim Unerreicht' });
-    await expect(card).toContainText(service.name);
-    await expect(card.getByRole('link', { name: '+49 30 123456' })).toHaveAttribute('href', 'tel:+4930123456');
-    await expectAccessible(page);
-    await card.getByRole('button', { name: 'The patient knows' }).click();
-    await settle(page);
-    await expect(card).toHaveCount(0);
-    expect((await stored('Task', `_id=${task.id}`))[0]?.status).toBe('completed');
-  });
-}
+test('a message that did not arrive is counted, and names whom to call about what until somebody has', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(6), 1) });
+  const made = await bookedBy('portal-a', service, 0, 'Unerreicht');
+  const patient = made.participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'))?.actor;
+  const [record] = await stored('Patient', `_id=${patient?.reference?.split('/')[1]}`);
+  const telecom = [{ system: 'phone', value: '+49 30 123456' }];
+  await medplum('front-desk', 'PUT', `/${patient?.reference}`, { body: { ...record, telecom } });
+  const row = newRow(
+    'undelivered',
+    {
+      status: 'requested',
+      description: 'The mail server of Medplum answered with status 500.',
+      focus: { reference: `Appointment/${made.id}` },
+      for: { reference: patient?.reference ?? '' },
+    },
+    config,
+  );
+  const task = succeeded('Task', await medplum('admin', 'POST', '/Task', { body: row }));
+  await visitDesk(page, calendarOf(service));
+  await page.getByRole('link', { name: /^Messages \d+$/ }).click();
+  const card = page.getByRole('listitem').filter({ hasText: 'Kim Unerreicht' });
+  await expect(card).toContainText(service.name);
+  await expect(card.getByRole('link', { name: '+49 30 123456' })).toHaveAttribute('href', 'tel:+4930123456');
+  await expectAccessible(page);
+  await card.getByRole('button', { name: 'The patient knows' }).click();
+  await settle(page);
+  await expect(card).toHaveCount(0);
+  expect((await stored('Task', `_id=${task.id}`))[0]?.status).toBe('completed');
+});
 
 test.describe('on a telephone', () => {
   test.use({ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true });

@@ -69,7 +69,11 @@ const ended = (as: string, withdraws = false) => ({ do: 'end', as, withdraws });
 
 it.each<readonly [string, Known, object]>([
   ['what is planned is offered', known(), { do: 'offer' }],
-  ['who is not reached is called', known({ row: { ...known().row, reach: 'call' } }), ended('call')],
+  [
+    'who is not reached is called with a time that is held',
+    known({ row: { ...known().row, reach: 'call' } }),
+    { do: 'offer' },
+  ],
   ['who cannot be placed is called', known({ row: { ...known().row, proposal: undefined } }), ended('call')],
   ['an offer waits', known({ standing: 'offered', offer: offer(1) }), { do: 'nothing' }],
   ['accepted: moved', known({ standing: 'offered', offer: accepted }), ended('moved')],

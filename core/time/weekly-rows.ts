@@ -1,5 +1,13 @@
 import type { HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
-import { isWeekday, type Weekday, weekdays } from '../../../core/calendar/time/weekly-hours.ts';
+
+/** The days of the week as FHIR names them. */
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+
+/** A day of the week. */
+export type Weekday = (typeof weekdays)[number];
+
+/** Whether a text names a day of the week. */
+export const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one === day);
 
 /** One line of weekly hours, as it is typed. */
 export interface WeeklyRow {
