@@ -3,11 +3,10 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { holdersUrl } from '../../core/booking/slots/held.ts';
-import { lookIn, windowsFrom } from '../../core/calendar/publish/publication.ts';
+import { publicationIn, windowsFrom } from '../../core/calendar/publish/publication.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference.ts';
 import { isObject, isResource, updateEntry } from '../../core/fhir/resource.ts';
-import { rowSearch } from '../../core/rows/row.ts';
 import { isRecent, withoutIntentsOf } from '../../core/slots/intent.ts';
 import { calendarOf, isTaken } from '../../core/slots/slot.ts';
 import { type Interval, union } from '../../core/time/interval.ts';
@@ -17,7 +16,7 @@ import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { aroundUrl } from '../lib/calendar/guard.ts';
 import { goneHours, hoursSearches, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
-import { requestLook, requestPublication } from '../lib/calendar/request.ts';
+import { requestPublication, requestSweep } from '../lib/calendar/request.ts';
 import { publishWindow, slotsUrl } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../lib/medplum.ts';
@@ -197,26 +196,15 @@ async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean
   }
 }
 
-/** Makes sure that the look at all Schedules has a row that says when it is due: it finds changes that were missed. */
-async function firstLook(medplum: MedplumClient): Promise<readonly Task[]> {
-  const [rows] = await readInBatch(medplum, [rowSearch(['publish-all'], {}, config)]);
-  const [row] = ofType('Task', rows);
-  const look = row && lookIn(row);
-  const isKept = look?.due !== undefined && look.status !== 'cancelled';
-  const first = isKept ? undefined : await requestLook(medplum);
-  return first ? [first] : [];
-}
-
-/** The rows that a change makes due; `undefined` where it is not about opening hours. */
-async function dueBy(medplum: MedplumClient, resource: unknown): Promise<readonly Task[] | undefined> {
-  if (isResource(resource, 'Task')) {
-    return [resource];
+/** The rows that a change makes due. */
+async function dueBy(medplum: MedplumClient, resource: unknown): Promise<readonly Task[]> {
+  if (isResource(resource, 'HealthcareService')) {
+    await requestSweep(medplum);
   }
   if (isResource(resource, 'Schedule')) {
-    return (await markOutdated(medplum, [resource])).rows;
+    return markOutdated(medplum, [resource]);
   }
-  const row = isResource(resource, 'HealthcareService') ? await requestLook(medplum) : undefined;
-  return row && [row];
+  return isResource(resource, 'Task') && publicationIn(resource) ? [resource] : [];
 }
 
 /**
@@ -242,6 +230,5 @@ export async function handler(
     await requestPublication(medplum, resource.id ?? '');
     return;
   }
-  const due = await dueBy(medplum, resource);
-  await publishDue(medplum, due ?? (await firstLook(medplum)), due === undefined);
+  await publishDue(medplum, await dueBy(medplum, resource));
 }

@@ -149,11 +149,6 @@ export interface BookingConfig {
 interface CalendarSettings {
   /** How many weeks ahead free Slots are published, for Schedules that have no planning horizon. */
   readonly horizonWeeks: number;
-  /**
-   * The share of the time that publishing many Schedules may take while bookings are being made, more than 0 and at most
-   * 1: the smaller it is, the less bookings are slowed, and the longer publishing takes. From 0.1 on, it takes all there is.
-   */
-  readonly publishingShare: number;
 }
 
 /** What an installation decides about holds. */

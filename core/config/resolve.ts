@@ -24,7 +24,6 @@ const notificationsSchema = z.strictObject({
 
 const calendarSchema = z.strictObject({
   horizonWeeks: z.int().min(1).max(104).default(12),
-  publishingShare: z.number().min(0.001).max(1).default(0.02),
 });
 
 const holdsSchema = z.strictObject({

@@ -90,7 +90,7 @@ async function apply(
   const since = Date.now();
   await save(session, resource);
   console.log(`${labelOf(target)} is changed; ${target.schedules.length} schedules follow.`);
-  const by = target.kind === 'schedule' ? 'schedule' : 'look';
+  const by = target.kind === 'schedule' ? 'schedule' : 'sweep';
   await follow(session, { schedules: target.schedules.map(({ id }) => id), since, by }, given.wait);
 }
 

@@ -171,7 +171,7 @@ async function write(session: Session, list: Parameters<typeof close>[0], given:
   const since = Date.now();
   await save(session, list);
   console.log(`Closed days: ${closedDaysIn(list).length}; ${schedules.length} schedules follow.`);
-  await follow(session, { schedules, since, by: 'look' }, given.wait);
+  await follow(session, { schedules, since, by: 'sweep' }, given.wait);
 }
 
 /** Reopens closed days. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { lookIn, publicationIn } from '../../core/calendar/publish/publication.ts';
+import { publicationIn, sweepIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { searchAll } from '../medplum/project.ts';
@@ -22,9 +22,9 @@ export interface Awaited {
   readonly since: number;
   /**
    * What shows that the change has been taken up: the schedules' own Tasks (`schedule`), or a look that has seen all
-   * schedules since then (`look`: after a change to a service or to closed days, or a request to publish).
+   * schedules since then (`sweep`: after a change to a service or to closed days, or a request to publish).
    */
-  readonly by: 'schedule' | 'look';
+  readonly by: 'schedule' | 'sweep';
 }
 
 const POLL = 1_000;
@@ -49,8 +49,8 @@ async function hasBegun(
     return schedules.every((id) => Date.parse(tasks.get(id)?.meta?.lastUpdated ?? '') >= since);
   }
   const [task] = await searchAll(medplum, 'Task', { code: rowCodes(['publish-all'], config) });
-  const look = task && lookIn(task);
-  return look !== undefined && look.began >= since && look.offset === undefined;
+  const sweep = task && sweepIn(task);
+  return sweep !== undefined && sweep.began >= since && sweep.offset === undefined;
 }
 
 /**

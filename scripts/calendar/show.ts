@@ -1,7 +1,7 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { closedDaysIn } from '../../core/calendar/change/closed-days-list.ts';
 import { openingHoursOf, servicesOf } from '../../core/calendar/opening-hours.ts';
-import { lookTask, publicationTask } from '../../core/calendar/publish/publication.ts';
+import { publicationTask, sweepTask } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { localDayOf } from '../../core/time/local-day.ts';
@@ -93,10 +93,10 @@ export async function show(name: string, given: CredentialArguments): Promise<vo
   }
 }
 
-/** Requests a look at all schedules, after which the server publishes what is due. */
-async function startLook({ medplum, config }: Session, now: number): Promise<void> {
+/** Requests a sweep over all schedules, after which the server publishes what is due. */
+async function startSweep({ medplum, config }: Session, now: number): Promise<void> {
   const [stored] = await searchAll(medplum, 'Task', { code: rowCodes(['publish-all'], config) });
-  await writeRow(medplum, lookTask({ status: 'requested', due: now, began: now, offset: 0 }, config), stored);
+  await writeRow(medplum, sweepTask({ status: 'requested', due: now, began: now, offset: 0 }, config), stored);
 }
 
 /** Publishes schedules again, and waits for it. */
@@ -117,7 +117,7 @@ export async function publish(name: string | undefined, given: WritingArguments)
       console.error(`queued: ${index + 1} of ${chosen.length}`);
     }
   }
-  await startLook(session, since);
+  await startSweep(session, since);
   console.log(`Queued: ${chosen.length}. The server publishes them one after the other, even after this command ends.`);
-  await follow(session, { schedules: chosen.map(({ id }) => id), since, by: 'look' }, given.wait);
+  await follow(session, { schedules: chosen.map(({ id }) => id), since, by: 'sweep' }, given.wait);
 }

@@ -19,9 +19,6 @@ export interface Installation extends Service {
 /** The widest limits that the configuration takes: tests book much in little time. */
 const wide = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
 
-/** Tests book all the time, and wait for what is published. */
-const calendar = { publishingShare: 1 };
-
 /** Where the Bots run that are called through the gateway: `BOOKING_BOTS=gateway` lets the gateway run them. */
 const bots = process.env.BOOKING_BOTS ?? 'medplum';
 
@@ -32,7 +29,6 @@ function configuration(changes: object): string {
     ...own,
     bots,
     requestors: wide,
-    calendar,
     timeout: answerTimeout,
     ...changes,
   });

@@ -3,7 +3,6 @@ import type { Task } from '@medplum/fhirtypes';
 import { nearestUntil, nextDay } from '../../../core/calendar/publish/due.ts';
 import { FURTHEST, publishedPeriod } from '../../../core/calendar/publish/offers.ts';
 import {
-  claimedAs,
   type Publication,
   publicationIn,
   publicationTask,
@@ -11,6 +10,7 @@ import {
   windowsFrom,
 } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
+import { canonicalJson } from '../../../core/fhir/json.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
@@ -22,14 +22,11 @@ import { goneHours, type KeyedHours, readOpeningHours } from './opening-hours.ts
 import { publicationRow } from './request.ts';
 import { publishWindow, type WindowResult, type Writing } from './window.ts';
 
-/** A run that has claimed a row, and not given it back after this time, counts as dead; in milliseconds. */
-export const LEASE = 30_000;
-
 /** How long a run works on one Schedule whose nearest days are published, before it is another's turn; milliseconds. */
 const TURN = 1_000;
 
 /** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
-const PORTION = 20;
+const CHUNK = 20;
 
 /** How far back Slots are looked for that were taken while clocks differ, in milliseconds. */
 const TOLERANCE = 60_000;
@@ -37,23 +34,22 @@ const TOLERANCE = 60_000;
 /** How many of the last Slots are asked for: for one alone PostgreSQL looks at those of all Schedules, the last first. */
 const LAST = 20;
 
-/** What became of a row: `done` until it is due again, `unfinished`, or `overtaken` by another run or a request. */
-type Turn = { readonly kind: 'done' | 'overtaken' } | { readonly kind: 'unfinished'; readonly row: Task };
-
-const overtaken: Turn = { kind: 'overtaken' };
-
 /** Writes a row of publishing unless it was changed in the meantime, as `writeRows` does. */
 export const writeRow = (medplum: MedplumClient, row: Task, changed: Task): Promise<Task | undefined> =>
   writeRows(medplum, [rowEntry(row, changed)], `Task/${row.id}`);
 
-/** The end of what is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
-function publishedUntil({ schedule, publishing }: KeyedHours, now: number): number | undefined {
+/** The time that is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
+function publishedTime({ schedule, publishing }: KeyedHours, now: number): Interval | undefined {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
-  const ends = calendars.flatMap(
-    ({ parameters }) =>
-      publishedPeriod(schedule, parameters.timeZone, now, config.calendar.horizonWeeks).value?.end ?? [],
+  const periods = calendars.flatMap(
+    ({ parameters }) => publishedPeriod(schedule, parameters.timeZone, now, config.calendar.horizonWeeks).value ?? [],
   );
-  return ends.length > 0 ? Math.max(...ends) : undefined;
+  return periods.length === 0
+    ? undefined
+    : {
+        start: Math.min(...periods.map(({ start }) => start)),
+        end: Math.max(...periods.map(({ end }) => end)),
+      };
 }
 
 /** The search for the last Slots from the end of what is to be published. */
@@ -76,61 +72,68 @@ const takenSlots = ({ schedule }: KeyedHours, since: number): string =>
     _fields: 'id',
   })}`;
 
-/** A row that a run has claimed. */
-interface Claim {
-  /** What the row says from its next write on. */
-  readonly publication: Publication;
-  /** Allows Slots to be written only while the row is this run's. */
-  readonly writing: (until: number) => Writing;
-  /** Whether it is still this run's, although something else was changed: then what follows is read anew. */
-  readonly isKept: () => Promise<boolean>;
-  /** Gives the row back. */
-  readonly release: (changes: Partial<Publication>) => Promise<Turn>;
-}
+/**
+ * A row that a run publishes. Each transaction writes it in the version that was read, so that of two runs one fails as a
+ * whole; a run that dies leaves it due.
+ */
+class Progress {
+  readonly medplum: MedplumClient;
+  row: Task;
+  publication: Publication;
 
-function claimOf(medplum: MedplumClient, written: Task, publication: Publication): Claim {
-  // In the version that was read or written last.
-  let row = written;
-  return {
-    publication,
-    writing: (until) => ({
-      portion: PORTION,
-      row: () => row,
-      entry: () => [rowEntry(row, publicationTask(publication, config))],
+  constructor(medplum: MedplumClient, row: Task, publication: Publication) {
+    this.medplum = medplum;
+    this.row = row;
+    this.publication = publication;
+  }
+
+  /** Writes Slots only while nothing else is published of the Schedule. */
+  writing(until: number): Writing {
+    return {
+      chunk: CHUNK,
+      row: () => this.row,
+      entry: () => [rowEntry(this.row, publicationTask(this.publication, config))],
       written: ({ entry = [] }) => {
         const next = entry.at(-1)?.resource;
-        row = isResource(next, 'Task') ? next : row;
+        this.row = isResource(next, 'Task') ? next : this.row;
         return Date.now() < until;
       },
-    }),
-    isKept: async () => {
-      row = (await publicationRow(medplum, publication.schedule)) ?? row;
-      const found = publicationIn(row);
-      return found?.status === publication.status && found.due === publication.due;
-    },
-    release: async (changes) => {
-      const released = { ...publication, ...changes };
-      const next = await writeRow(medplum, row, publicationTask(released, config));
-      const waits = released.status === 'accepted' || released.status === 'in-progress';
-      return next ? (waits ? { kind: 'unfinished', row: next } : { kind: 'done' }) : overtaken;
-    },
-  };
+    };
+  }
+
+  /** Reads the row again. It is still this run's if others have written no progress: guards and bookings do not. */
+  async isKept(): Promise<boolean> {
+    const [before, found] = [this.row, await publicationRow(this.medplum, this.publication.schedule)];
+    this.row = found ?? before;
+    return found !== undefined && canonicalJson(publicationIn(found)) === canonicalJson(publicationIn(before));
+  }
+
+  /** Writes how far it has come; `false` if another run was faster. */
+  async leave(changes: Partial<Publication>): Promise<boolean> {
+    const changed = publicationTask({ ...this.publication, ...changes }, config);
+    for (let count = 1; count <= MOST_ATTEMPTS; count++) {
+      const written = await writeRow(this.medplum, this.row, changed);
+      if (written || !(await this.isKept())) {
+        return written !== undefined;
+      }
+    }
+    return false;
+  }
 }
 
 /** Publishes a window; a booking or a guard that changes something meanwhile has it read again, some times. */
 async function publishPersistently(
-  medplum: MedplumClient,
+  progress: Progress,
   hours: KeyedHours,
   window: Interval,
-  claim: Claim,
   until: number,
 ): Promise<WindowResult | undefined> {
   for (let count = 1; ; count++) {
-    const result = await publishWindow(medplum, hours, window, claim.writing(until));
+    const result = await publishWindow(progress.medplum, hours, window, progress.writing(until));
     if (result.kind !== 'overtaken') {
       return result;
     }
-    if (!(await claim.isKept())) {
+    if (!(await progress.isKept())) {
       return undefined;
     }
     if (count >= MOST_ATTEMPTS || Date.now() >= until) {
@@ -142,23 +145,23 @@ async function publishPersistently(
 /**
  * Publishes the windows of a calendar one after the other: the nearest days, or for a while what follows.
  *
- * @param to - the end of what is to be published by now, and that of the Slots that there are
+ * @param to - the time that is to be published by now, and the end of the Slots that there are
+ * @returns whether it was written how far it has come
  */
 async function publishWindows(
-  medplum: MedplumClient,
-  claim: Claim,
+  progress: Progress,
   hours: KeyedHours,
-  to: { readonly now: number; readonly end: number; readonly last: number },
+  to: { readonly now: number; readonly time: Interval; readonly last: number },
   until: number,
-): Promise<Turn> {
-  const { now } = to;
-  const start = Math.max(claim.publication.from ?? 0, now - DAY);
-  const nearest = Math.min(nearestUntil(now), to.last);
+): Promise<boolean> {
+  const { now, time } = to;
+  const start = Math.max(progress.publication.from ?? 0, now - DAY);
+  const nearest = Math.min(nearestUntil(time.start, now), to.last);
   const isNearest = start < nearest;
   const stop = isNearest ? nearest : to.last;
   const turn = isNearest ? until : Math.min(until, Date.now() + TURN);
-  const leave = (from: number): Promise<Turn> =>
-    claim.release({ status: from < nearest ? 'accepted' : 'in-progress', due: Date.now(), from });
+  const leave = (from: number): Promise<boolean> =>
+    progress.leave({ status: from < nearest ? 'accepted' : 'in-progress', due: Date.now(), from });
   // Of this moment, like the end: if midnight comes meanwhile, the day that it brings is due at once.
   const atMidnight = nextDay(hours.publishing, now, config.timeZone);
   let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
@@ -166,16 +169,16 @@ async function publishWindows(
     if (index > 0 && Date.now() >= turn) {
       return leave(window.start);
     }
-    const result = await publishPersistently(medplum, hours, window, claim, turn);
+    const result = await publishPersistently(progress, hours, window, turn);
     if (!result) {
-      return overtaken;
+      return false;
     }
     problems = result.problems.length > 0 ? result.problems : problems;
     if (result.kind === 'unfinished') {
       return leave(window.start);
     }
     if (result.kind === 'refused') {
-      return claim.release({ status: 'failed', due: atMidnight, problems });
+      return progress.leave({ status: 'failed', due: atMidnight, problems });
     }
     if (result.kind !== 'published') {
       throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${result.kind}).`);
@@ -186,51 +189,47 @@ async function publishWindows(
   }
   const { publishing } = hours;
   if (publishing.kind === 'off' && publishing.reason === 'gone') {
-    return claim.release({ status: 'cancelled', due: undefined, from: undefined });
+    return progress.leave({ status: 'cancelled', due: undefined, from: undefined });
   }
   const status = problems.length > 0 ? 'failed' : 'completed';
-  return claim.release({ status, due: atMidnight, from: to.end, problems });
+  return progress.leave({ status, due: atMidnight, from: time.end, problems });
 }
 
 /**
  * Publishes the opening hours of a Schedule for a turn: its nearest days, or, when those are done, some of what follows. It
  * begins again if what they are made from has changed; once it was all published, if a Slot was taken since then that
- * nobody may have followed. A run that dies leaves the row claimed, and it is due when the claim ends.
+ * nobody may have followed.
  *
  * @param row - the publication row
  * @param until - nothing more is begun after it; milliseconds since 1970 UTC
+ * @returns whether the row says how far it has come; `false` if it cannot be read, or others were faster
  * @throws Error when the server could not be read or written
  */
-export async function publishTurn(medplum: MedplumClient, row: Task, until: number): Promise<Turn> {
+export async function publishTurn(medplum: MedplumClient, row: Task, until: number): Promise<boolean> {
   const publication = publicationIn(row);
-  // A row that cannot be read stays due: it is not taken up again in this run.
   if (!publication) {
-    return overtaken;
+    return false;
   }
-  // Claimed before anything is read: what changes later finds a run that has read something else.
   const now = Date.now();
-  const claimed: Publication = { ...publication, status: claimedAs(publication.status), due: now + LEASE };
-  const written = await writeRow(medplum, row, publicationTask(claimed, config));
-  if (!written) {
-    return overtaken;
-  }
   const { schedule, status, from, inputs, began } = publication;
   const { hours = goneHours(schedule) } = await readOpeningHours(medplum, schedule);
-  const end = publishedUntil(hours, now) ?? now;
+  const time = publishedTime(hours, now) ?? { start: now, end: now };
   const isOver = status === 'completed' || status === 'failed';
   const [found, taken = []] = await readInBatch(medplum, [
-    lastSlots(hours, end),
+    lastSlots(hours, time.end),
     ...(isOver && began !== undefined ? [takenSlots(hours, began)] : []),
   ]);
   const isSame = inputs === hours.inputs && status !== 'failed' && taken.length === 0;
-  const claim = claimOf(medplum, written, {
-    ...claimed,
+  const progress = new Progress(medplum, row, {
+    ...publication,
+    status: status === 'in-progress' && isSame ? status : 'accepted',
+    due: publication.due ?? now,
     from: isSame ? from : undefined,
     inputs: hours.inputs,
     services: hours.services.flatMap(({ id }) => id ?? []),
-    began: isSame && !isOver ? began : now,
+    began: isSame && !isOver && from !== undefined ? began : now,
   });
   const start = parseInstant(ofType('Slot', found)[0]?.start);
-  const last = Math.min(now + FURTHEST, start === undefined ? end : start + DAY);
-  return publishWindows(medplum, claim, hours, { now, end, last }, until);
+  const last = Math.min(now + FURTHEST, start === undefined ? time.end : start + DAY);
+  return publishWindows(progress, hours, { now, time, last }, until);
 }

@@ -1,11 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Task } from '@medplum/fhirtypes';
 import {
-  lookTask,
   publicationIn,
   publicationOf,
   publicationTask,
   rowEntry,
+  sweepIn,
+  sweepTask,
 } from '../../../core/calendar/publish/publication.ts';
 import { creation, rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
@@ -59,15 +60,17 @@ async function request(
 }
 
 /**
- * Requests a look at all Schedules, from the first one on; whoever requests it carries it out.
+ * Requests a sweep over all Schedules, from the first one on. A run that works on the queue begins it anew.
  *
- * @returns its row
  * @throws Error when it could not be requested
  */
-export function requestLook(medplum: MedplumClient): Promise<Task | undefined> {
+export async function requestSweep(medplum: MedplumClient): Promise<void> {
   const now = Date.now();
-  const look = lookTask({ status: 'accepted', due: now, began: now, offset: 0 }, config);
-  return request(medplum, rowSearch(['publish-all'], {}, config), () => look, 'The look at all Schedules');
+  const change = (row: Task | undefined): Task => {
+    const busyUntil = row && sweepIn(row)?.busyUntil;
+    return sweepTask({ status: 'accepted', due: now, began: now, offset: 0, busyUntil }, config);
+  };
+  await request(medplum, rowSearch(['publish-all'], {}, config), change, 'The sweep over all Schedules');
 }
 
 /** The publication of a whole calendar as it is requested; `undefined` if it is already. */

@@ -72,18 +72,18 @@ async function plan(
   return held.size > 0 ? planSlots({ ...(await readWindow(medplum, hours, window, row)), held }, config) : first;
 }
 
-/** How a window is written, portion by portion. */
+/** How a window is written, chunk by chunk. */
 export interface Writing {
   /** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
-  readonly portion: number;
+  readonly chunk: number;
   /** The publication row in the version that was read before the Slots. */
   readonly row: () => Task | undefined;
-  /** What is written together with each portion, so that no other run writes the same. */
+  /** What is written together with each chunk, so that no other run writes the same. */
   readonly entry: () => BundleEntry[];
   /**
-   * Takes the answer to a portion.
+   * Takes the answer to a chunk.
    *
-   * @returns whether there is time for another portion
+   * @returns whether there is time for another chunk
    */
   readonly written: (answer: Bundle) => boolean;
 }
@@ -100,7 +100,7 @@ export interface WindowResult {
 }
 
 /** How a window is written without the protection against concurrent runs. */
-const unprotected: Writing = { portion: 20, row: () => undefined, entry: () => [], written: () => true };
+const unprotected: Writing = { chunk: 20, row: () => undefined, entry: () => [], written: () => true };
 
 /** Medplum does not accept the Slots: trying again would change nothing. */
 function refused({ issue }: OperationOutcome): CalendarProblem {
@@ -122,15 +122,15 @@ export async function publishWindow(
   window: Interval,
   writing?: Writing,
 ): Promise<WindowResult> {
-  const { portion: size, row, entry, written: isTime } = writing ?? unprotected;
+  const { chunk: size, row, entry, written: isTime } = writing ?? unprotected;
   const { changes, problems } = await plan(medplum, hours, window, row());
   const possible = writing ? changes : onVersions(changes);
   const { schedule, services, actor } = hours;
   const offering = { schedule, services: isResource(actor, 'HealthcareService') ? [...services, actor] : services };
   const all = portions(possible, size);
-  for (const [index, portion] of all.entries()) {
-    const rows = refillRows(portion, [offering], Date.now(), config, true);
-    const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...rows, ...entry()]);
+  for (const [index, chunk] of all.entries()) {
+    const rows = refillRows(chunk, [offering], Date.now(), config, true);
+    const written = await sendTransaction(medplum, [...slotChangeEntries(chunk), ...rows, ...entry()]);
     if (written.kind === 'invalid') {
       return { kind: 'refused', problems: [refused(written.outcome)] };
     }

@@ -11,27 +11,20 @@ import type { Publishing } from '../parameters/schedule-calendar.ts';
 import type { CalendarProblem } from '../problem.ts';
 
 /**
- * `requested`: to be done at once, a run starts. `accepted`: the same, by the next run that has time. `in-progress`: the
- * nearest days are done, and the rest is to follow. Of these two, a run is about it until `due`; from then on, it waits
- * for a run. `completed`: done until `due`. `failed`: the opening hours are invalid. `cancelled`: the Schedule is gone, or
- * somebody wants nothing done.
+ * `requested`: to be published from its beginning, a run starts. `accepted`: the nearest days are wanted. `in-progress`: they
+ * are done, and the rest is to follow. `completed`: done until `due`. `failed`: the opening hours are invalid. `cancelled`:
+ * the Schedule is gone, or somebody wants nothing done.
  */
 const statuses = ['requested', 'accepted', 'in-progress', 'completed', 'failed', 'cancelled'] as const;
 
 type RowStatus = (typeof statuses)[number];
-
-/** The status of a row while a run is about it: if the run dies, the row is as urgent as it was. */
-export const claimedAs = (status: RowStatus): RowStatus => (status === 'in-progress' ? status : 'accepted');
 
 /** The progress of the publication of a Schedule. Each Schedule has one, stored in a Task: its publication row. */
 export interface Publication {
   /** Id of the Schedule. */
   readonly schedule: string;
   readonly status: RowStatus;
-  /**
-   * When a run may take it up, in milliseconds since 1970 UTC; while a run is about it, when it counts as dead. Rows of
-   * earlier versions have none.
-   */
+  /** When a run may take it up, in milliseconds since 1970 UTC; a cancelled one is never due. */
   readonly due?: number | undefined;
   /** The time up to which everything is published, in milliseconds since 1970 UTC; absent before the first run. */
   readonly from?: number | undefined;
@@ -45,15 +38,21 @@ export interface Publication {
   readonly problems?: readonly CalendarProblem[];
 }
 
-/** A look at all Schedules, which finds those that must be published. There is one in an installation, kept in a Task. */
-export interface Look {
-  readonly status: RowStatus;
+/**
+ * The sweep over all Schedules, which finds those whose inputs have changed. There is one in an installation, kept in a Task
+ * that is also the throttle of the queue: one run at a time works on what is due.
+ */
+export interface Sweep {
+  /** `requested`: a run starts. */
+  readonly status: 'requested' | 'accepted';
   /** As that of a publication. */
-  readonly due?: number | undefined;
+  readonly due: number;
   /** When it began, in milliseconds since 1970 UTC. */
   readonly began: number;
-  /** How many Schedules it has looked at; absent once it has seen all of them. */
+  /** How many Schedules it has seen; absent once it has seen all of them. */
   readonly offset: number | undefined;
+  /** Until when a run works on the queue, unless it dies; milliseconds since 1970 UTC. */
+  readonly busyUntil?: number | undefined;
 }
 
 const isRowStatus = (status: Task['status']): status is RowStatus => statuses.some((one) => one === status);
@@ -88,11 +87,11 @@ export function publicationTask(publication: Publication, config: PublicConfig):
   };
 }
 
-/** The row in which the look at all Schedules is kept. */
-export function lookTask(look: Look, config: PublicConfig): Task {
-  const { began, offset } = look;
+/** The row in which the sweep is kept. */
+export function sweepTask(sweep: Sweep, config: PublicConfig): Task {
+  const { began, offset, busyUntil } = sweep;
   const seen = offset !== undefined ? [{ type: { text: 'offset' }, valueUnsignedInt: offset }] : [];
-  return rowTask('publish-all', look, [...moment('began', began), ...seen], config);
+  return rowTask('publish-all', sweep, [...moment('began', began), ...seen, ...moment('busy', busyUntil)], config);
 }
 
 const dueIn = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
@@ -114,13 +113,22 @@ export function publicationIn(task: Task): Publication | undefined {
     : undefined;
 }
 
-/** The look at all Schedules that a row keeps, or `undefined` if it does not keep one. */
-export function lookIn(task: Task): Look | undefined {
-  const { code, status } = task;
-  const isLook = code?.coding?.some((coding) => coding.code === 'publish-all');
-  const began = momentIn(task.input, 'began');
-  return isLook && began !== undefined && isRowStatus(status)
-    ? { status, due: dueIn(task), began, offset: valueIn(task.input, 'offset')?.valueUnsignedInt }
+/** The sweep that a row keeps, or `undefined` if it does not keep one. */
+export function sweepIn(task: Task): Sweep | undefined {
+  const { code, status, input } = task;
+  const [isSweep, began, due] = [
+    code?.coding?.some((coding) => coding.code === 'publish-all'),
+    momentIn(input, 'began'),
+    dueIn(task),
+  ];
+  return isSweep && began !== undefined && due !== undefined
+    ? {
+        status: status === 'requested' ? status : 'accepted',
+        due,
+        began,
+        offset: valueIn(input, 'offset')?.valueUnsignedInt,
+        busyUntil: momentIn(input, 'busy'),
+      }
     : undefined;
 }
 

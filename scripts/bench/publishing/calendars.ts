@@ -1,7 +1,7 @@
 import type { Bundle, HealthcareService } from '@medplum/fhirtypes';
 import { portions } from '../../../core/booking/search.ts';
 import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
-import { lookIn } from '../../../core/calendar/publish/publication.ts';
+import { sweepIn } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
@@ -93,7 +93,7 @@ export function countNearest(schedule: string, installation: Installation): Prom
   return total(`Slot?schedule=Schedule/${schedule}&status=free&start=ge${from}&start=lt${to}`, installation);
 }
 
-/** How many of the Schedules are published as they should be, and whether the look at all of them is over. */
+/** How many of the Schedules are published as they should be, and whether the sweep over all of them is over. */
 export async function readStanding(
   { schedules }: Published,
   since: number,
@@ -105,9 +105,9 @@ export async function readStanding(
   for (const focus of inParts(schedules)) {
     completed += await total(rowSearch(['publish'], { focus, status: 'completed' }, config), installation);
   }
-  const looks = (await search(rowSearch(['publish-all'], {}, config), installation)).entry ?? [];
-  const look = looks.flatMap(({ resource }) => (isResource(resource, 'Task') ? (lookIn(resource) ?? []) : []))[0];
-  const isOver = !isByLook || (look !== undefined && look.began >= since && look.status === 'completed');
+  const sweeps = (await search(rowSearch(['publish-all'], {}, config), installation)).entry ?? [];
+  const sweep = sweeps.flatMap(({ resource }) => (isResource(resource, 'Task') ? (sweepIn(resource) ?? []) : []))[0];
+  const isOver = !isByLook || (sweep !== undefined && sweep.began >= since && sweep.offset === undefined);
   return { completed, isOver: isOver && completed === schedules.length };
 }
 

@@ -11,12 +11,12 @@ import type {
   Task,
 } from '@medplum/fhirtypes';
 import {
-  type Look,
-  lookIn,
-  lookTask,
   type Publication,
   publicationIn,
   publicationTask,
+  type Sweep,
+  sweepIn,
+  sweepTask,
 } from '../../../core/calendar/publish/publication.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
@@ -147,14 +147,14 @@ export interface CalendarServer extends BotServer {
   ): Promise<Stored<Appointment>>;
   /** Stores the Task of a publication. */
   publication(publication: Publication): Promise<Stored<Task>>;
-  /** Stores the row of the look at all Schedules, by default of one that is over. */
-  look(look?: Partial<Look>): Promise<Stored<Task>>;
+  /** Stores the row of the sweep over all Schedules, by default of one that is over. */
+  sweep(sweep?: Partial<Sweep>): Promise<Stored<Task>>;
   /** The Slots of a Schedule, in order: `free 09:00-09:30`. */
   times(schedule: Stored<Schedule>): Promise<string[]>;
   /** The publication of a Schedule with its Task; `undefined` if there is none. */
   publicationOf(schedule: Stored<Schedule>): Promise<(Publication & { readonly task: Task }) | undefined>;
-  /** The look at all Schedules; `undefined` if there is none. */
-  lookAtAll(): Promise<Look | undefined>;
+  /** The sweep over all Schedules; `undefined` if there is none. */
+  sweepOfAll(): Promise<Sweep | undefined>;
 }
 
 const reference = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`;
@@ -199,9 +199,12 @@ function calendarServer(server: BotServer, practitioner: Stored<Practitioner>): 
         ...more,
       }),
     publication: (publication) => server.create(publicationTask(publication, config)),
-    look: (look = {}) =>
+    sweep: (sweep = {}) =>
       server.create(
-        lookTask({ status: 'completed', due: Date.now() + DAY, began: Date.now(), offset: undefined, ...look }, config),
+        sweepTask(
+          { status: 'accepted', due: Date.now() + DAY, began: Date.now(), offset: undefined, ...sweep },
+          config,
+        ),
       ),
     async times({ id }) {
       const slots = await server.find<Slot>(`Slot?schedule=Schedule/${id}&_count=1000`);
@@ -214,9 +217,9 @@ function calendarServer(server: BotServer, practitioner: Stored<Practitioner>): 
       const publication = task && publicationIn(task);
       return publication && { ...publication, task };
     },
-    async lookAtAll() {
+    async sweepOfAll() {
       const rows = await server.find<Task>('Task?_count=1000');
-      return rows.flatMap((row) => lookIn(row) ?? [])[0];
+      return rows.flatMap((row) => sweepIn(row) ?? [])[0];
     },
   };
 }

@@ -6,7 +6,7 @@ import { handler as validatePolicy } from '../../../bots/calendar/validate-polic
 import { publicationRow } from '../../../bots/lib/calendar/request.ts';
 import { type Answer, sendTransaction } from '../../../bots/lib/medplum.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
-import { type Publication, publicationTask, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { publicationTask, rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { asks, meanwhile } from '../booking/fixtures.ts';
 import { later, passMidnight, withClock } from '../clock.ts';
@@ -77,8 +77,6 @@ async function daysOf(schedule: Stored<Schedule>): Promise<number> {
     }
   }
 }
-
-const somebodyBooks = () => medplum().appointment('booked', []);
 
 /** Lets each transaction that writes Slots take so many milliseconds, by the Bot's clock, which is ahead by as many. */
 const slow = <T>(milliseconds: number, act: () => Promise<T>, ahead = 0): Promise<T> =>
@@ -200,9 +198,8 @@ describe('a change', () => {
   });
 });
 
-describe('while somebody books', () => {
-  it('six new calendars have their nearest two weeks at once', async () => {
-    await somebodyBooks();
+describe('the nearest two weeks', () => {
+  it('of six new calendars are published at once', async () => {
     const calendars = await Promise.all(Array.from({ length: 6 }, () => daily(84)));
     await slow(500, () => Promise.all(calendars.map(({ schedule }) => report(schedule))));
     for (const { schedule } of calendars) {
@@ -210,58 +207,27 @@ describe('while somebody books', () => {
     }
   });
 
-  it('changed hours show for the nearest two weeks of a few calendars before the rest of any', async () => {
+  it('of all calendars are published before the rest of any, and begin with the first day of each', async () => {
     const { service, schedule } = await daily(84);
-    const more = { serviceType: [offering(service)], planningHorizon: schedule.planningHorizon ?? {} };
-    const calendars = [schedule, await medplum().schedule(more), await medplum().schedule(more)];
-    await somebodyBooks();
-    const written: string[] = [];
+    const serviceType = [offering(service)];
+    const first = midnight + 60 * DAY;
+    const planningHorizon = { start: formatInstant(first).slice(0, 10), end: schedule.planningHorizon?.end ?? '' };
+    const later = await medplum().schedule({ serviceType, planningHorizon });
+    const other = await medplum().schedule({ serviceType, planningHorizon: schedule.planningHorizon ?? {} });
+    const written: boolean[] = [];
     medplum().interfere(({ bundle }) => {
-      const slots = (bundle?.entry ?? []).flatMap(({ resource }) =>
-        resource?.resourceType === 'Slot' ? [resource.start] : [],
-      );
-      written.push(...slots);
+      for (const { resource } of bundle?.entry ?? []) {
+        if (resource?.resourceType === 'Slot') {
+          const isLater = resource.schedule.reference === `Schedule/${later.id}`;
+          written.push(Date.parse(resource.start) < (isLater ? first + DAY : midnight) + 14 * DAY);
+        }
+      }
       return undefined;
     });
     await report(service);
-    const isNear = (start = '') => Date.parse(start) < Date.now() + 14 * DAY;
-    for (const one of calendars) {
-      expect(await daysOf(one)).toBeGreaterThanOrEqual(13);
-      expect(await daysOf(one)).toBeLessThan(42);
-    }
-    await tick(3 * MINUTE);
-    for (const one of calendars) {
-      expect(await daysOf(one)).toBe(84);
-    }
-    const rest = written.findIndex((start) => Date.parse(start) > Date.now() + 28 * DAY);
-    expect(written.slice(rest).filter(isNear)).toEqual([]);
-  });
-
-  it('many calendars are published in the share of the time that publishing has', async () => {
-    const { service, schedule } = await daily();
-    const more = { serviceType: [offering(service)], planningHorizon: schedule.planningHorizon ?? {} };
-    const calendars = [schedule];
-    for (let count = 1; count < 30; count++) {
-      calendars.push(await medplum().schedule(more));
-    }
-    await somebodyBooks();
-    const published = async () => {
-      const days = await Promise.all(calendars.map(daysOf));
-      return days.filter((count) => count > 0).length;
-    };
-    await slow(2_000, () => report(service));
-    const atOnce = await published();
-    expect(atOnce).toBeLessThan(10);
-    expect(await requested()).toEqual([]);
-    await configured({ calendar: { ...config.calendar, publishingShare: 0.02 } }, async () => {
-      await slow(2_000, () => report({}), MINUTE);
-    });
-    const byClock = await published();
-    expect(byClock - atOnce).toBeGreaterThan(0);
-    expect(byClock - atOnce).toBeLessThanOrEqual(2);
-    // Nobody books any more: all the time there is.
-    await tick(3 * MINUTE);
-    expect(await Promise.all(calendars.map(daysOf))).toEqual(calendars.map(() => 42));
+    medplum().interfere(() => undefined);
+    expect([await daysOf(schedule), await daysOf(other), (await freeOf(later)).length]).toEqual([84, 84, 24]);
+    expect(written.slice(written.indexOf(false))).not.toContain(true);
   });
 });
 
@@ -274,10 +240,10 @@ describe('a run whose time is over', () => {
     });
     await slow(2_500, () => report(service));
     expect([await daysOf(schedule), await daysOf(second)]).toEqual([42, 42]);
-    expect((await medplum().lookAtAll())?.status).toBe('completed');
+    expect((await medplum().sweepOfAll())?.offset).toBeUndefined();
   });
 
-  it('goes on with a look where it was', async () => {
+  it('goes on with a sweep where it was', async () => {
     const service = await medplum().create(visit());
     const schedules: Stored<Schedule>[] = [];
     for (let count = 0; count < 45; count++) {
@@ -297,7 +263,7 @@ describe('a run whose time is over', () => {
 });
 
 describe('a run that dies', () => {
-  it('is taken up by the clock when its claim ends', async () => {
+  it('is taken up by the clock', async () => {
     const { schedule } = await medplum().calendar();
     const { log } = console;
     console.log = () => undefined;
@@ -305,19 +271,7 @@ describe('a run that dies', () => {
     await report(schedule);
     console.log = log;
     medplum().interfere(() => undefined);
-    await tick(20_000);
-    expect(await medplum().times(schedule)).toEqual([]);
-    await tick(40_000);
-    expect(await medplum().times(schedule)).toEqual(wholeDay);
-  });
-
-  it('holds up nothing for longer, although the clock was ahead', async () => {
-    await medplum().look();
-    const { schedule } = await medplum().calendar();
-    for (const one of [schedule.id, 'two', 'three', 'four']) {
-      await medplum().publication({ schedule: one, status: 'accepted', due: Date.now() + 60 * MINUTE });
-    }
-    await tick();
+    await tick(MINUTE);
     expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 
@@ -397,9 +351,9 @@ describe('a day later', () => {
 });
 
 describe('the clock', () => {
-  it('looks at all Schedules when it is time', async () => {
+  it('sweeps all Schedules when it is time', async () => {
     const { schedule } = await medplum().calendar();
-    await medplum().look({ due: Date.now() + MINUTE });
+    await medplum().sweep({ due: Date.now() + MINUTE });
     await tick();
     expect(await medplum().times(schedule)).toEqual([]);
     await tick(2 * MINUTE);
@@ -426,13 +380,11 @@ describe('the clock', () => {
     expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 
-  it('leaves what is due to others if enough are about it', async () => {
-    await medplum().look();
-    for (const schedule of ['one', 'two', 'three', 'four']) {
-      await medplum().publication({ schedule, status: 'in-progress', due: Date.now() + 30_000 });
-    }
+  it('leaves the queue to the run that works on it, until that must be dead', async () => {
     const { schedule } = await medplum().calendar();
-    await report(schedule);
+    await medplum().publication({ schedule: schedule.id, status: 'accepted', due: Date.now() });
+    await medplum().sweep({ busyUntil: Date.now() + 10_000 });
+    await tick();
     expect(await medplum().times(schedule)).toEqual([]);
     await tick(MINUTE);
     expect(await medplum().times(schedule)).toEqual(wholeDay);
@@ -470,38 +422,6 @@ describe('opening hours that cannot be published', () => {
     medplum().interfere(() => undefined);
     await tick(midnight + MINUTE - Date.now());
     expect((await freeOf(schedule)).length).toBeGreaterThan(0);
-  });
-});
-
-describe('a row of an earlier version', () => {
-  it.each<[string, Partial<Publication>]>([
-    ['requested', {}],
-    ['accepted', {}],
-    ['in-progress', {}],
-    ['completed', { inputs: 'others', from: day + DAY }],
-    ['failed', {}],
-  ])('is due: %s', async (status, more) => {
-    const { schedule } = await medplum().calendar();
-    const publication = { schedule: schedule.id, status, ...more } as Publication;
-    const { id } = await medplum().create(publicationTask(publication, config));
-    await medplum().look({ due: undefined, status: 'in-progress', offset: 0 });
-    await tick();
-    expect(await medplum().times(schedule)).toEqual(wholeDay);
-    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight, task: { id } });
-  });
-
-  it('that is up to date is not published again', async () => {
-    const { schedule } = await medplum().calendar();
-    await report(schedule);
-    const { task } = (await medplum().publicationOf(schedule)) ?? {};
-    await (task && medplum().change<Task>(task, { restriction: { repetitions: 1 } }));
-    // Whoever published it again would offer this one anew.
-    const [first] = await freeOf(schedule);
-    await medplum().fhir('DELETE', `Slot/${first?.id}`);
-    await medplum().look({ due: undefined });
-    await tick();
-    expect(await freeOf(schedule)).toHaveLength(3);
-    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight });
   });
 });
 

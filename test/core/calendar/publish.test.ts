@@ -2,9 +2,8 @@ import { describe, expect, it, test } from '@jest/globals';
 import type { HealthcareService, Slot, Task } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { publishingOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
-import { type Line, nextDay, nextOf, outdated, type Standing } from '../../../core/calendar/publish/due.ts';
+import { nextDay, outdated, type ScheduleState } from '../../../core/calendar/publish/due.ts';
 import {
-  lookTask,
   type Publication,
   publicationIn,
   publicationTask,
@@ -332,36 +331,20 @@ describe('a row', () => {
   });
 });
 
-describe('a Schedule that is looked at', () => {
+describe('a Schedule in a sweep', () => {
   const now = 1_000;
-  const anew = { schedule: 's', status: 'accepted', due: now };
-  const earlier = { ...publication, due: undefined };
+  const again = (inputs = 'a') => ({ schedule: 's', status: 'accepted', due: now, inputs });
 
-  test.each<[string, Partial<Standing>, object | undefined]>([
+  test.each<[string, Partial<ScheduleState>, object | undefined]>([
     ['is left alone when nothing has changed', {}, undefined],
-    ['is due when what it is made from has changed', { inputs: 'b' }, anew],
-    ['is due when it has never been published', { publication: undefined }, anew],
+    ['is due when what it is made from has changed', { inputs: 'b' }, again('b')],
+    ['is due when it has never been published', { publication: undefined }, again()],
     ['is not due when it has no opening hours', { publication: undefined, takesPart: false }, undefined],
-    ['is due when somebody has cancelled it', { publication: { ...publication, status: 'cancelled' } }, anew],
-    ['is due when it has no opening hours any more', { takesPart: false, inputs: 'b' }, anew],
+    ['is due when somebody has cancelled it', { publication: { ...publication, status: 'cancelled' } }, again()],
+    ['is due when it has no opening hours any more', { takesPart: false, inputs: 'b' }, again('b')],
     ['is left to a run that has read the same', { publication: { ...publication, status: 'in-progress' } }, undefined],
-    [
-      'is taken from a run that may have read something else',
-      { publication: { schedule: 's', status: 'in-progress', due: 2_000 } },
-      anew,
-    ],
-    [
-      'begins again under a run that is about it',
-      { publication: { schedule: 's', status: 'accepted', due: 2_000 } },
-      anew,
-    ],
-    ['is not due twice', { publication: { schedule: 's', status: 'accepted', due: 900 } }, undefined],
-    [
-      'goes on where it was if its row is of an earlier version',
-      { publication: { ...earlier, status: 'accepted' } },
-      { ...earlier, status: 'in-progress', due: now },
-    ],
-    ['begins again if that row says it failed', { publication: { ...earlier, status: 'failed' } }, anew],
+    ['is taken from a run that has read something else', { publication: { ...publication, inputs: 'b' } }, again()],
+    ['is not due twice', { publication: { schedule: 's', status: 'accepted', due: 900, inputs: 'a' } }, undefined],
   ])('%s', (_, more, expected) => {
     expect(outdated('s', { publication, takesPart: true, inputs: 'a', ...more }, now)).toEqual(expected);
   });
@@ -382,26 +365,5 @@ describe('the next day of a calendar', () => {
     ['where nothing is published, in the zone of the installation', [], '2027-01-03T10:00:00Z', '2027-01-04T00:00:00Z'],
   ])('begins %s', (_, zones, now, expected) => {
     expect(nextDay(inZones(...zones), Date.parse(now), 'UTC')).toBe(Date.parse(expected));
-  });
-});
-
-describe('what a run does next', () => {
-  const rows = (count: number, from?: number): Task[] =>
-    Array.from({ length: count }, (_, index) =>
-      publicationTask({ schedule: `${from}-${index}`, status: 'accepted', from }, config),
-    );
-  const look = lookTask({ status: 'accepted', due: 0, began: 0, offset: 0 }, config);
-  const [few, many, others] = [rows(20), rows(21), rows(1_000, 1)];
-  const booked: Line = { nearest: few, others, isBooked: true };
-
-  it.each<[string, Line, readonly Task[], boolean]>([
-    ['everything if nobody books, the nearest days first', { ...booked, isBooked: false }, [...few, ...others], true],
-    ['the nearest days of a few while somebody books', booked, few, true],
-    ['all in the share of the time if they are many', { ...booked, nearest: many }, [...many, ...others], false],
-    ['all in the share of the time if the nearest days are done', { ...booked, nearest: [] }, others, false],
-    ['the look at all first', { ...booked, nearest: [...many, look] }, [look], true],
-    ['nothing if nothing is due', { nearest: [], others: [], isBooked: true }, [], false],
-  ])('%s', (_, line, expected, isAtOnce) => {
-    expect(nextOf(line, 0.02, 6_000)).toEqual({ rows: expected, isAtOnce });
   });
 });

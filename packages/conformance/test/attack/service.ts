@@ -22,7 +22,6 @@ export async function startService(medplum: { delayScale?: number; botBaseUrl?: 
     preset: Object.keys(presets)[0],
     baseUrl: `http://localhost:${ports.gateway}/fhir/R4`,
     requestors: limits,
-    calendar: { publishingShare: 1 },
   });
   const config = forOneMachine(settings);
   const running = await start({ config, ports, medplum: { delayScale: 0.05, ...medplum }, log: () => undefined });
