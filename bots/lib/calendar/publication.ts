@@ -22,9 +22,6 @@ import { goneHours, type KeyedHours, readOpeningHours } from './opening-hours.ts
 import { publicationRow } from './request.ts';
 import { publishWindow, type WindowResult, type Writing } from './window.ts';
 
-/** How long a run works on one Schedule whose nearest days are published, before it is another's turn; milliseconds. */
-const TURN = 1_000;
-
 /** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
 const CHUNK = 20;
 
@@ -143,7 +140,7 @@ async function publishPersistently(
 }
 
 /**
- * Publishes the windows of a calendar one after the other: the nearest days, or for a while what follows.
+ * Publishes the windows of a calendar one after the other: the nearest days, or what follows them.
  *
  * @param to - the time that is to be published by now, and the end of the Slots that there are
  * @returns whether it was written how far it has come
@@ -157,19 +154,17 @@ async function publishWindows(
   const { now, time } = to;
   const start = Math.max(progress.publication.from ?? 0, now - DAY);
   const nearest = Math.min(nearestUntil(time.start, now), to.last);
-  const isNearest = start < nearest;
-  const stop = isNearest ? nearest : to.last;
-  const turn = isNearest ? until : Math.min(until, Date.now() + TURN);
+  const stop = start < nearest ? nearest : to.last;
   const leave = (from: number): Promise<boolean> =>
     progress.leave({ status: from < nearest ? 'accepted' : 'in-progress', due: Date.now(), from });
   // Of this moment, like the end: if midnight comes meanwhile, the day that it brings is due at once.
   const atMidnight = nextDay(hours.publishing, now, config.timeZone);
   let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
   for (const [index, window] of windowsFrom(start, stop, hours.publishing).entries()) {
-    if (index > 0 && Date.now() >= turn) {
+    if (index > 0 && Date.now() >= until) {
       return leave(window.start);
     }
-    const result = await publishPersistently(progress, hours, window, turn);
+    const result = await publishPersistently(progress, hours, window, until);
     if (!result) {
       return false;
     }
@@ -196,7 +191,7 @@ async function publishWindows(
 }
 
 /**
- * Publishes the opening hours of a Schedule for a turn: its nearest days, or, when those are done, some of what follows. It
+ * Publishes the opening hours of a Schedule for a turn: its nearest days, or, when those are done, what follows. It
  * begins again if what they are made from has changed; once it was all published, if a Slot was taken since then that
  * nobody may have followed.
  *
