@@ -17,7 +17,12 @@ import { readAhead } from '../lib/read.ts';
 export async function handler(client: MedplumClient, { input }: BotEvent<Changed>): Promise<void> {
   const appointment = 'deletedResource' in input ? input.deletedResource : input;
   const medplum = await readAhead(client, [...relatedSearches(appointment.id ?? ''), openRowsFor(appointment)]);
-  const done = await Promise.allSettled([syncAppointment(medplum, appointment), recordChange(medplum, input)]);
+  // Whoever names an appointment only has its slots mended: nothing has happened that anybody is told of.
+  const isChange = appointment.meta !== undefined;
+  const done = await Promise.allSettled([
+    syncAppointment(medplum, appointment),
+    ...(isChange ? [recordChange(medplum, input)] : []),
+  ]);
   const failures = done.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
   if (failures.length > 0) {
     throw new Error(failures.join('\n'));

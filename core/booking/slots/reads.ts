@@ -1,7 +1,15 @@
 import type { Appointment, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { isBooked, type SlotUse, type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slots/slot.ts';
+import {
+  isBooked,
+  isBuffer,
+  type SlotUse,
+  type SlotUses,
+  slotIdsOf,
+  slotStatusOf,
+  strongestUse,
+} from '../../slots/slot.ts';
 import { type Interval, union } from '../../time/interval.ts';
 import { holdsSlots, slotUseOf, statusQuery } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
@@ -92,11 +100,11 @@ export function usesOf(appointments: readonly Appointment[]): Map<string, SlotUs
   return uses;
 }
 
-/** Those Slots of an appointment whose status does not match its own. */
+/** Those Slots of an appointment whose status does not match its own; Medplum's `$book` names the buffers, too. */
 export function unfittingSlots(appointment: Appointment, slots: readonly Slot[]): Slot[] {
   const needed = slotStatusOf(slotUseOf(appointment));
   return holdsSlots(appointment)
-    ? slots.filter(({ status }) => needed !== undefined && status !== needed)
+    ? slots.filter((slot) => needed !== undefined && slot.status !== needed && !isBuffer(slot))
     : slots.filter(isBooked);
 }
 

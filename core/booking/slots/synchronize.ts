@@ -116,6 +116,9 @@ function isByHand(slot: Slot, config: BookingConfig): boolean {
  * Whether the slots of an appointment do not match its status, or may not match it, because the job that updates them
  * was lost.
  *
+ * One that has ended and whose slots are deleted is among them: Medplum's `$cancel` deletes them, and the job that gives
+ * back their time may have failed.
+ *
  * @param slots - those of its slots that exist, by id
  * @param now - milliseconds since 1970 UTC: nobody needs time that is over
  */
@@ -136,6 +139,9 @@ export function isOutOfSync(
     (parseInstant(appointment.end) ?? 0) > now &&
     appointment.participant.some(({ actor }) => actor !== undefined && idIn(actor, 'Patient') === undefined);
   if ((isUncovered || isUnplaced) && ownerOf(appointment, config) === undefined) {
+    return true;
+  }
+  if (!holdsSlots(appointment) && slotIdsOf(appointment).some((id) => !slots.has(id))) {
     return true;
   }
   const mayFollow = (status: Slot['status']): boolean => isAdjustable(status) || status === 'entered-in-error';

@@ -88,6 +88,19 @@ describe('what was changed lately', () => {
     expect(await statusOf(slot)).toBe('free');
   });
 
+  it("comes back, a slot made by hand that Medplum's $cancel has deleted with its appointment", async () => {
+    const slot = await freeSlot();
+    const appointment = await medplum().appointment('booked', [slot]);
+    await reconcile();
+    await nextMoment();
+    await medplum().change<Appointment>(appointment, { status: 'cancelled' });
+    await medplum().fhir('DELETE', `Slot/${slot.id}`);
+    await reconcile();
+    await reconcile();
+    const found = await medplum().find<Slot>(`Slot?schedule=${slot.schedule.reference}`);
+    expect(found.map(({ status, start, end }) => [status, start, end])).toEqual([['free', slot.start, slot.end]]);
+  });
+
   it('closes the Task of a request that waits no more', async () => {
     const appointment = await medplum().appointment('booked', []);
     const waiting = await medplum().appointment('pending', [], { extension: [confirmedBy(instant(600_000))] });

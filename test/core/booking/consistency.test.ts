@@ -52,6 +52,14 @@ describe('consistency', () => {
         'a cancelled one, its slot free, or held by another',
         [booked({ status: 'cancelled' }), booked({ id: 'b' }), busy],
       ],
+      [
+        "one that names its buffers, as Medplum's $book writes it",
+        [
+          booked({ slot: [{ reference: 'Slot/nine' }, { reference: 'Slot/buffer' }], meta: {} }),
+          busy,
+          slot('buffer', '09:30', '09:40', { status: 'busy-unavailable', comment: 'buffer after appointment' }),
+        ],
+      ],
       ['a fulfilled one, whatever its slot', [booked({ status: 'fulfilled' }), busy]],
       ['a slot that the clinic has blocked', [busy]],
       [
